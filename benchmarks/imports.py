@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.timing import best_of, say
 from inspector.importers import SourceFile, read_source, source_names
-from inspector.importers.rows import layout_of, read_rows
+from inspector.importers.records import layout_of, read_rows
 from inspector.importers.source import Skipped
 from inspector.text import decode
 from inspector.trace_file.lines import HEADER_KEY

@@ -13,7 +13,7 @@ from inspector.importers.reading import SourceReading, read_source
 from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from storage import open_store
-from storage.drafts import draft
+from storage.writing import trace_rows
 
 _CHARACTERS = 4_000_000
 _AT_LEAST = 0.25
@@ -34,7 +34,7 @@ def _one_file(name: str, written: list[str], folder: Path) -> None:
         "json.loads": partial(_loaded, written),
         "read": lambda: _traces(read_source(path)),
         "inspected": lambda: [inspect_trace(trace) for trace in _traces(read_source(path))],
-        "rows": lambda: [draft(trace, inspect_trace(trace)) for trace in _traces(read_source(path))],
+        "rows": lambda: [trace_rows(trace, inspect_trace(trace)) for trace in _traces(read_source(path))],
     }
     best = best_of(ways, rounds=5)
     million = sum(map(len, written)) / 1e6
@@ -51,7 +51,7 @@ def _one_file(name: str, written: list[str], folder: Path) -> None:
 def _into_sqlite(folder: Path, traces: list[Trace], million: float, best: dict[str, float]) -> None:
     """Inserts, as what saving takes beyond making the rows; and the text index, which is filled afterwards."""
     inspected = [(trace, inspect_trace(trace)) for trace in traces]
-    drafted = best_of({"rows": lambda: [draft(*one) for one in inspected]}, rounds=3)["rows"]
+    drafted = best_of({"rows": lambda: [trace_rows(*one) for one in inspected]}, rounds=3)["rows"]
     saved = indexed = float("inf")
     for number in range(3):
         with open_store(folder / f"{number}.db") as store:

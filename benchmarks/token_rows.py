@@ -17,7 +17,7 @@ from benchmarks.many_traces import a_trace
 from benchmarks.timing import best_of, goal, say
 from inspector.inspection import inspect_trace
 from inspector.model import Chunk, Part
-from inspector.model.arrivals import parts_of
+from inspector.model.trace import parts_of
 from storage import open_store, place_of
 from storage.engine import new_engine
 from storage.packing.blobs import from_blob, text_from_bytes, text_to_bytes, to_blob

@@ -19,9 +19,8 @@ from benchmarks.timing import goal, say
 from benchmarks.tui_streams import streams
 from benchmarks.tui_wide import wide_traces
 from storage import open_store
-from ui.tui.app import WeaklinkApp
+from ui.tui.app import WeaklinkApp, tune_memory
 from ui.tui.chains.screen import ChainsScreen
-from ui.tui.footprint import settle
 
 _ROUNDS = 5
 _KEYS = 200
@@ -74,7 +73,7 @@ def _empty(folder: Path) -> Path:
 
 
 async def _measured(path: str, began_s: float) -> _Measured:
-    settle()
+    tune_memory()
     app = WeaklinkApp(path, theme="dark")
     async with app.run_test(size=(120, 40)) as pilot:
         home = app.screen

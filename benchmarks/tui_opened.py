@@ -15,9 +15,8 @@ from time import process_time
 from textual.pilot import Pilot
 
 from benchmarks.peak_memory import peak_kib
-from ui.tui.app import WeaklinkApp
+from ui.tui.app import WeaklinkApp, tune_memory
 from ui.tui.dissector.screen import DissectorScreen
-from ui.tui.footprint import settle
 
 OPENED, PEAK = "opened", "peak_mb"
 """What is measured beside the keys: CPU seconds of opening the trace, and MB at most."""
@@ -56,7 +55,7 @@ def _run(path: Path) -> Measured:
 
 
 async def _measured(path: str) -> Measured:
-    settle()
+    tune_memory()
     app = WeaklinkApp(path, theme="dark")
     found: Measured = {}
     async with app.run_test(size=(120, 40)) as pilot:

@@ -28,7 +28,7 @@ from benchmarks.timing import goal, say
 from inspector.inspection import inspect_trace
 from inspector.model import Part, Role, Trace, Turn
 from storage import open_store
-from ui.web.serving import Serving, serve_from
+from ui.web.options import DashboardOptions, set_options
 
 _SMALL = 1_000
 _SLOWER = 3.0
@@ -60,7 +60,7 @@ def web() -> None:
 
 def _best(name: str, wanted: str, database: Path) -> tuple[float, float, float]:
     """Until a page stands, its figures stand, and it stands once more; the best of some rounds."""
-    serve_from(Serving(str(database)))
+    set_options(DashboardOptions(str(database)))
     rounds = [_round(name, wanted) for _ in range(_ROUNDS)]
     page, figures, again = (min(seconds) for seconds in zip(*rounds, strict=True))
     return page, figures, again

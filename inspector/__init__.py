@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from inspector.version import __version__
 
 if TYPE_CHECKING:
-    from inspector.capture.clients.record import record, recorded, unrecord
+    from inspector.capture.client_recording import record, recorded, unrecord
     from inspector.capture.logger import TraceLogger
     from inspector.diagnostics import Diagnostic, Fault, Fix, Location, apply_fixes
     from inspector.errors import (
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     )
     from inspector.facade import BaseParser, ToolCallParser, make_call, write_calls
     from inspector.formats.detection import Detection, detect_format
-    from inspector.formats.hermes_prompt import render_prompt
     from inspector.formats.registry import register_format
+    from inspector.formats.templates.chatml import render_prompt
     from inspector.formats.transcript import read_transcript
     from inspector.inspection import Inspection, inspect_trace
     from inspector.model import (
@@ -89,7 +89,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "inspector.capture.clients.record": ("record", "recorded", "unrecord"),
+    "inspector.capture.client_recording": ("record", "recorded", "unrecord"),
     "inspector.capture.logger": ("TraceLogger",),
     "inspector.diagnostics": ("Diagnostic", "Fault", "Fix", "Location", "apply_fixes"),
     "inspector.errors": (
@@ -101,7 +101,7 @@ _HOMES = {
         "WeaklinkError",
     ),
     "inspector.facade": ("BaseParser", "ToolCallParser", "make_call", "write_calls"),
-    "inspector.formats.hermes_prompt": ("render_prompt",),
+    "inspector.formats.templates.chatml": ("render_prompt",),
     "inspector.formats.detection": ("Detection", "detect_format"),
     "inspector.formats.registry": ("register_format",),
     "inspector.formats.transcript": ("read_transcript",),

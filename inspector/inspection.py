@@ -4,20 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.chain.analysis import analyse
-from inspector.chain.argument_faults import argument_diagnostics
 from inspector.chain.data_flow import DataFlow, step_values, trace_values
-from inspector.chain.echoes import Echoes
-from inspector.chain.ending_faults import ending_diagnostics
-from inspector.chain.faults import chain_diagnostics
-from inspector.chain.pairing import PlacedCall, PlacedResult, pair, with_attempts
-from inspector.chain.speech import Speech
+from inspector.chain.failure_words import Speech
+from inspector.chain.faults import argument_diagnostics, chain_diagnostics, ending_diagnostics
+from inspector.chain.pairing import Echoes, PlacedCall, PlacedResult, pair, with_attempts
 from inspector.chain.steps import Chain, Step
 from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
-from inspector.checks.arrivals import check_arrivals
-from inspector.checks.context_window import check_context
-from inspector.checks.reasoned_turns import reasoned_turns
-from inspector.checks.reasoning import check_reasoning
-from inspector.checks.recording import check_recording
+from inspector.checks.reasoning import check_context, check_reasoning, reasoned_turns
+from inspector.checks.recording import check_arrivals, check_recording
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic, Fault, Location
 from inspector.formats.detection import detect_format

@@ -11,7 +11,7 @@ from io import BytesIO
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
-Place = tuple[int, int]
+SpoolPlace = tuple[int, int]
 """Where a record begins, and its size; later records have higher places."""
 
 
@@ -28,7 +28,7 @@ class SealedSpool:
         self._key = os.urandom(32)
         self._end = 0
 
-    def put(self, record: bytes) -> Place:
+    def put(self, record: bytes) -> SpoolPlace:
         """Take a record; its place comes back."""
         size = len(record)
         if self._file is None and self._end + size > self._room:
@@ -44,7 +44,7 @@ class SealedSpool:
         self._end += size
         return place
 
-    def take(self, place: Place) -> bytes:
+    def take(self, place: SpoolPlace) -> bytes:
         """The record at a place."""
         start, size = place
         if self._file is None or start < self._room:

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 import msgspec
 
 from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
-from inspector.checks.attempted.context import is_in_sentence
-from inspector.checks.attempted.reporting import CallSearch
-from inspector.checks.repair_trials import Findings, with_tried_fixes
+from inspector.checks.attempted.attempt import is_in_sentence
+from inspector.checks.attempted.call_search import CallSearch
+from inspector.checks.repair_trials import TrialResult, with_tried_fixes
 from inspector.checks.repetition import repeated_calls, with_runs_once
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.checks.typed_arguments import typed_by
 from inspector.checks.wrappers import Wrappers
 from inspector.diagnostics import Diagnostic, Fault
-from inspector.formats.api.literals import raw_fault
+from inspector.formats.api.call_reading import raw_fault
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
@@ -31,11 +31,11 @@ from inspector.model import (
     ToolResult,
     arguments_key,
 )
-from inspector.rules.call_shape import NOT_A_CALL
+from inspector.rules.json_syntax import NOT_A_CALL
 from inspector.rules.rule import Severity
 from inspector.segmenter.assembler import Assembler
 from inspector.segmenter.events import ParseEvent, SpanClosed
-from inspector.segmenter.feeding import feeder
+from inspector.segmenter.machine import feeder
 from inspector.text import Range
 
 AUTO = "auto"
@@ -146,12 +146,12 @@ class Segmenter:
             assembler.decoded,
         )
 
-    def _read_repaired(self, text: str) -> Findings:
+    def _read_repaired(self, text: str) -> TrialResult:
         """What a text holds that is read in the same way, whatever the tools: their faults are reported once."""
         segmenter = Segmenter(self.format, prompt=self._prompt, role=self._role)
         segmenter.feed(text)
         segmenter.close()
-        return Findings(segmenter._assembler.faults, segmenter._assembler.calls)
+        return TrialResult(segmenter._assembler.faults, segmenter._assembler.calls)
 
 
 class _CheckedAssembler:

@@ -16,17 +16,17 @@ LEVELS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Ids:
+class IdRange:
     """The trace ids in `[start, end)`."""
 
     start: int
     end: int
 
-    def meets(self, other: "Ids") -> bool:
+    def meets(self, other: "IdRange") -> bool:
         """Whether an id is in both."""
         return self.start < other.end and other.start < self.end
 
-    def holds(self, other: "Ids") -> bool:
+    def holds(self, other: "IdRange") -> bool:
         """Whether all ids of the other are in this one."""
         return self.start <= other.start and other.end <= self.end
 
@@ -39,10 +39,10 @@ class TraceBlock:
     number: int
 
     @property
-    def ids(self) -> Ids:
+    def ids(self) -> IdRange:
         """The ids in it."""
         size = SMALLEST * FAN**self.level
-        return Ids(self.number * size, (self.number + 1) * size)
+        return IdRange(self.number * size, (self.number + 1) * size)
 
     @property
     def above(self) -> "TraceBlock":
@@ -61,15 +61,15 @@ def smallest(id_: int) -> TraceBlock:
     return TraceBlock(0, id_ // SMALLEST)
 
 
-def up_to(id_: int) -> Ids:
+def ids_up_to(id_: int) -> IdRange:
     """The ids from 0 on that whole blocks of the last level hold, up to this id or further."""
     top = smallest(id_)
     while top.level < LEVELS - 1:
         top = top.above
-    return Ids(0, top.ids.end)
+    return IdRange(0, top.ids.end)
 
 
-def around(first: int, last: int) -> list[TraceBlock]:
+def enclosing_blocks(first: int, last: int) -> list[TraceBlock]:
     """The smallest block that holds both ids and all between them; or those of the last level that do."""
     low, high = smallest(first), smallest(last)
     while low != high and low.level < LEVELS - 1:
@@ -77,18 +77,18 @@ def around(first: int, last: int) -> list[TraceBlock]:
     return [TraceBlock(low.level, number) for number in range(low.number, high.number + 1)]
 
 
-def cover(ids: Ids, kept: Iterable[TraceBlock]) -> tuple[list[TraceBlock], list[Ids]]:
+def cover(ids: IdRange, kept: Iterable[TraceBlock]) -> tuple[list[TraceBlock], list[IdRange]]:
     """The fewest of these blocks that hold all ids that any of them holds, and the stretches of ids that none does."""
     taken: list[TraceBlock] = []
-    left: list[Ids] = []
+    left: list[IdRange] = []
     at = ids.start
     for block in sorted(kept, key=lambda block: (block.ids.start, -block.level)):
         if block.ids.start < at or block.ids.end > ids.end:
             continue  # within one that is taken, or reaching out
         if block.ids.start > at:
-            left.append(Ids(at, block.ids.start))
+            left.append(IdRange(at, block.ids.start))
         taken.append(block)
         at = block.ids.end
     if at < ids.end:
-        left.append(Ids(at, ids.end))
+        left.append(IdRange(at, ids.end))
     return taken, left

@@ -10,7 +10,7 @@ them is missing, misplaced or another trace's, is in three columns of the trace'
 
 All are NULL in traces that were stored before tables v0007, which are then read without. Not covered are when a trace
 was imported and where it is in lists, its identity and fingerprint, marks, and the rows that filters and figures read
-(`call`, `argument`, ...): `storage.checking` compares those with the inspection.
+(`call`, `argument`, ...): `storage.maintenance` compares those with the inspection.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,20 +1,46 @@
-"""Inspections as rows, all but the ids of their traces."""
+"""An inspection as rows: what lists show, what filters look up, and the figures that statistics add up."""
 
-from collections import Counter
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice
+from math import isfinite
 
-from inspector.chain.steps import Break, Step
-from inspector.inspection import Inspection
-from inspector.model import Role, Trace
+from inspector.chain.metrics_figures import TraceFigures, figures_of
+from inspector.chain.steps import Break, Step, StepOutcome
+from inspector.inspection import Inspection, PartInspection
+from inspector.json_text import write_json
+from inspector.model import Json, Role, SpanKind, Trace
 from inspector.rules.rule import Severity
-from storage.arguments import argument_rows
 from storage.checksums import derived_checksum
-from storage.figure_rows import figures_in, tool_rows, violation_rows
-from storage.measures import measure_columns
-from storage.packing.escapes import escaped, key
+from storage.packing.blobs import escaped, key
+from storage.packing.derived_values import Texts, texts_of
 from storage.packing.inspections import pack_inspection
-from storage.packing.texts import texts_of
 from storage.rows import Row
+
+MOST_OF_CALL = 50
+"""So many values of one call are kept."""
+
+
+MOST_OF_TRACE = 500
+"""So many different values at different places are kept of a trace."""
+
+
+LONGEST_VALUE = 120
+"""Code points of a value that are kept; what is longer is known by its first 80 and a hash of the whole."""
+
+
+LONGEST_PATH = 200
+"""Code points; a value at a longer path is left out."""
+
+
+_PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
+
+
+_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +155,138 @@ def _outcome(step: Step | None) -> Row:
 
 def _escaped(text: str | None) -> str | None:
     return None if text is None else escaped(text)
+
+
+# The arguments of a trace's calls as rows: one for each value at a place, once per trace, for filters to look up.
+#
+# Values are kept folded and short, numbers beside them as numbers. What lies beyond the bounds below is not looked up;
+# the exact arguments stand in the inspection.
+
+
+def argument_rows(parts: Iterable[PartInspection]) -> list[Row]:
+    """The rows of all calls in these parts, without their trace."""
+    found: dict[tuple[str, str, str], float | None] = {}
+    for part in parts:
+        for call in part.calls:
+            if not isinstance(call.arguments, dict):
+                continue
+            for at, (name, path, leaf) in enumerate(_leaves(call.arguments)):
+                if at == MOST_OF_CALL:
+                    break
+                text = leaf if isinstance(leaf, str) else write_json(leaf)
+                found.setdefault((name, value_key(text), path), _number(leaf))
+            if len(found) >= MOST_OF_TRACE:
+                return _rows(found)
+    return _rows(found)
+
+
+def _rows(found: dict[tuple[str, str, str], float | None]) -> list[Row]:
+    kept = islice(found.items(), MOST_OF_TRACE)
+    return [{"name": name, "value": value, "path": path, "number": number} for (name, value, path), number in kept]
+
+
+def value_key(text: str) -> str:
+    """A value as it is kept and looked for: without regard to case."""
+    return key(text.casefold(), longest=LONGEST_VALUE)
+
+
+def path_of(key_or_index: str | int) -> str:
+    """One step of a path, as it stands behind `$`: `.city`, `["a b"]` or `[0]`."""
+    if isinstance(key_or_index, int):
+        return f"[{key_or_index}]"
+    if _PLAIN_KEY.fullmatch(key_or_index):
+        return f".{key_or_index}"
+    return f"[{json.dumps(key_or_index, ensure_ascii=False)}]"
+
+
+def _leaves(arguments: Json) -> Iterator[tuple[str, str, Json]]:
+    """Each value that holds no others: the name of the key it stands under, its path, and itself; in their order."""
+    waiting: list[tuple[str, str, Json]] = [("", "$", arguments)]
+    while waiting:
+        name, path, value = waiting.pop()
+        if len(path) > LONGEST_PATH:
+            continue
+        if isinstance(value, dict) and value:
+            inner: list[tuple[str, str, Json]] = [
+                (key(one, longest=LONGEST_VALUE), path + escaped(path_of(one)), value[one])
+                for one in list(value)[: MOST_OF_CALL + 1]
+            ]
+            waiting += reversed(inner)
+        elif isinstance(value, list) and value:
+            inner = [(name, path + path_of(at), one) for at, one in enumerate(value[: MOST_OF_CALL + 1])]
+            waiting += reversed(inner)
+        elif value != {} or path != "$":
+            yield name, path, value
+
+
+def _number(leaf: Json) -> float | None:
+    if isinstance(leaf, bool) or leaf is None:
+        return None
+    if isinstance(leaf, str):
+        return float(leaf) if _NUMBER.fullmatch(leaf) else None
+    if isinstance(leaf, int | float | Decimal):
+        try:
+            number = float(leaf)
+        except (OverflowError, ValueError):
+            return None
+        return number if isfinite(number) else None
+    return None
+
+
+def figures_in(trace: Trace, inspection: Inspection) -> TraceFigures:
+    """The figures of a trace, as its inspection sees it."""
+    definitions = ((part.turn, tool) for part in inspection.parts for tool in part.definitions)
+    return figures_of(trace, inspection.chain, inspection.diagnostics, definitions)
+
+
+def tool_rows(figures: TraceFigures) -> list[Row]:
+    """What was counted over the calls of each tool; an unreadable name is an empty one."""
+    return [{"name": key(tool), **figures.numbers_of(tool)} for tool in figures.tools]
+
+
+def violation_rows(figures: TraceFigures) -> list[Row]:
+    """Which places of which tool's schema were broken, by which rule."""
+    times: Counter[tuple[str, str, str]] = Counter()
+    for one in figures.violations:
+        times[key(one.tool), key(one.path), one.code] += one.times
+    return [{"tool": tool, "path": path, "code": code, "times": n} for (tool, path, code), n in times.items()]
+
+
+def measure_columns(inspection: Inspection, texts: Texts, assistant_turns: Sequence[int]) -> Row:
+    """The columns; `assistant_turns` are the numbers of the turns that the model wrote.
+
+    `kinds` are the kinds of the top-level spans, sorted, with commas between them. `reasoning` is `on` where every
+    assistant turn holds reasoning that is not blank, `off` where none does, else `mixed`, and empty without such turns.
+    """
+    kinds: set[SpanKind] = set()
+    reasons: defaultdict[int, bool] = defaultdict(bool)
+    for part in inspection.parts:
+        kinds.update(span.kind for span in part.spans)
+        text = texts.get((part.turn, part.part), "")
+        reasons[part.turn] |= any(
+            span.kind is SpanKind.REASONING and not span.inner.of(text).isspace() and span.inner.of(text) != ""
+            for span in part.spans
+        )
+    return {
+        "kinds": ",".join(sorted(kinds)),
+        "reasoning": _reasoning([reasons[number] for number in assistant_turns]),
+        **_step_columns(inspection.chain.steps),
+    }
+
+
+def _reasoning(turns: Sequence[bool]) -> str:
+    if not turns:
+        return ""
+    if all(turns):
+        return "on"
+    return "mixed" if any(turns) else "off"
+
+
+def _step_columns(steps: Sequence[Step]) -> Row:
+    failed = [step for step in steps if step.outcome.failed]
+    return {
+        "steps": len(steps),
+        "steps_ok": sum(step.outcome is StepOutcome.OK for step in steps),
+        "steps_failed": len(failed),
+        "steps_recovered": sum(step.recovery is not None for step in failed),
+    }

@@ -1,27 +1,130 @@
-"""Connections: what each kind of database must be told, so that nothing above needs to know which it is."""
+"""Connections to the database: where it is, what each kind of database requires, and its errors as sentences."""
 
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+import platformdirs
 import sqlalchemy as sa
-from sqlalchemy import event
+from sqlalchemy import event, exc
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError
 
 from inspector.errors import StoreError
-from storage.location import DatabaseLocation
+from storage.packing.blobs import DamagedBlobError
+
+VARIABLE = "WEAKLINK_DB"
+"""The environment variable that names the database where the user does not."""
+
 
 _BUSY_TIMEOUT_S = 10.0
+
+
 _PIECE = 1 << 18  # bytes of a large value that are read at a time
+
+
 _WRITES, _BARE = "weaklink_writes", "weaklink_bare"  # marks on a connection: BEGIN IMMEDIATE, no BEGIN at all
+
+
 _ONLY_READS = "weaklink_only_reads"  # a mark on an engine
+
+
 _WRITERS_LOCK = 0x7765616B  # "weak": writers of one PostgreSQL database wait for each other, as SQLite's do
+
+
+_SQLITE = {
+    sqlite3.SQLITE_BUSY: "another program is writing to the database; try again when it has ended",
+    sqlite3.SQLITE_LOCKED: "another program is writing to the database; try again when it has ended",
+    sqlite3.SQLITE_READONLY: "the database is read-only",
+    sqlite3.SQLITE_PERM: "the database may not be opened by this user",
+    sqlite3.SQLITE_CANTOPEN: (
+        "the database cannot be opened; where its folder may not be written, a copy in another folder can be read"
+    ),
+    sqlite3.SQLITE_FULL: "the disk is full; nothing of this batch was kept",
+    sqlite3.SQLITE_IOERR: "the disk failed; nothing of this batch was kept",
+    sqlite3.SQLITE_CORRUPT: "the database is damaged (see `weaklink db check`); restore a copy of it, or import again",
+    sqlite3.SQLITE_NOTADB: "the file is not a database",
+    sqlite3.SQLITE_TOOBIG: "one value is larger than the database can hold",
+}
+
+
+_LOCK_NOT_AVAILABLE = "55P03"  # what PostgreSQL says when a lock was not given within `lock_timeout`
+
+
+DAMAGE_ERRORS = (
+    DamagedBlobError,
+    msgspec.MsgspecError,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    AssertionError,
+)
+"""What reading damaged bytes may raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseLocation:
+    """Where a database lies; `path` is None where it is a server's."""
+
+    url: sa.URL
+    path: Path | None = None
+
+    def __str__(self) -> str:
+        """The path, or the URL without its password."""
+        if self.path is not None:
+            return str(self.path)
+        shown = self.url.set(drivername=self.url.get_backend_name(), query={})
+        return shown.render_as_string(hide_password=True)
+
+
+def place_of(where: str | Path | None) -> DatabaseLocation:
+    """The place that a path or a database URL names; None asks WEAKLINK_DB, then takes the user's data folder.
+
+    StoreError for a URL that is none, or of a database that weaklink does not know.
+    """
+    if where is None:
+        where = os.environ.get(VARIABLE) or platformdirs.user_data_path("weaklink", appauthor=False) / "weaklink.db"
+    text = str(where)
+    return _by_url(text) if "://" in text else _by_path(Path(text).expanduser())
+
+
+def mark_of(place: DatabaseLocation) -> tuple[int, int] | None:
+    """What tells the file at a place from any other that may come into its place; None for a server, and no file."""
+    try:
+        found = place.path.stat() if place.path is not None else None
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if found is not None else None
+
+
+def _by_url(text: str) -> DatabaseLocation:
+    scheme = text.partition("://")[0]
+    try:
+        url = sa.make_url(text)
+        backend = {"postgres": "postgresql"}.get(url.drivername, url.get_backend_name())
+    except (exc.ArgumentError, ValueError) as error:
+        raise StoreError(f"what begins with `{scheme}://` is no database URL that can be read") from error
+    if backend == "sqlite":
+        if not url.database or url.database == ":memory:":
+            raise StoreError("a database in memory would forget everything; name a file")
+        return _by_path(Path(url.database))
+    if backend == "postgresql":
+        return DatabaseLocation(url.set(drivername="postgresql+psycopg"))
+    raise StoreError(f"weaklink keeps traces in an SQLite file or in PostgreSQL, not in `{scheme}`")
+
+
+def _by_path(path: Path) -> DatabaseLocation:
+    path = path.absolute()
+    return DatabaseLocation(sa.URL.create("sqlite", database=str(path)), path)
 
 
 def new_engine(
@@ -74,6 +177,7 @@ def write_ahead(engine: sa.Engine) -> None:
             code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
             if code not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
                 raise
+
             # A database that cannot be written can still be read.
 
 
@@ -211,3 +315,39 @@ def _begin_sqlite(connection: sa.Connection) -> None:
         return
     writes = options.get(_WRITES)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def database_errors(place: DatabaseLocation) -> Iterator[None]:
+    """Turns what the database raises into StoreError."""
+    try:
+        yield
+    except exc.StatementError as error:  # what the driver raises, and what cannot be handed to it
+        raise StoreError(f"{place}: {_why(error.orig or error)}") from error
+    except UnicodeDecodeError as error:  # what SQLite says of a schema that is no text any more
+        raise StoreError(f"{place}: {_SQLITE[sqlite3.SQLITE_CORRUPT]}") from error
+    except exc.SQLAlchemyError as error:
+        raise StoreError(f"{place}: {_first_line(error)}") from error
+
+
+@contextmanager
+def damage_errors(place: DatabaseLocation, what: str, *, remedy: str = "") -> Iterator[None]:
+    """Turns what unpacking raises for damaged bytes into StoreError; `remedy` is the command that makes it again."""
+    try:
+        yield
+    except DAMAGE_ERRORS as error:
+        hint = f"; {remedy} makes it again" if remedy else ""
+        raise StoreError(f"{place}: {what} is damaged: {_first_line(error)}{hint}") from error
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, sqlite3.Error):
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the lowest byte is the primary code
+        return _SQLITE.get(code, _first_line(error))
+    if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
+        return _SQLITE[sqlite3.SQLITE_BUSY]
+    return _first_line(error)
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -1,20 +1,223 @@
-"""Pages of a list: the newest traces first, and every page costs the same however deep it lies."""
+"""Lists of traces in pages: newest first or sorted, with counts, and every page costs the same however deep it is."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
 
 import sqlalchemy as sa
 
+from inspector.capture.events import RECORDING_PART
+from inspector.model import Liveness
 from storage import tables
-from storage.filter import Filter
-from storage.filter.sql import Plan, plan_of
-from storage.filter.trees import branches
-from storage.groups import in_groups
-from storage.search import are_cheaper_than, holding, holding_among, holds_phrase, newest_holding
+from storage.filter import Filter, parse_filter
+from storage.filter.sql import QueryPlan, condition_of, plan_of
+from storage.filter.terms import branches, negations_inward
+from storage.liveness import traces_in
+from storage.rows import in_groups
+from storage.search import are_cheaper_than, holding_among, holds_phrase, ids_holding, newest_holding
 from storage.summaries import ListCursor, TraceSummary, summaries
 
+_UNKNOWN = -1.0
+
+
 _FIRST_WINDOW = 100  # traces beyond a page's length that the text index is asked for at first
+
+
 _WIDE = 5_000  # traces; where a page seems to take more, the text index is read instead of asked
+
+
+_trace = tables.trace.c
+
+
+class Order(StrEnum):
+    """By what a list goes, the greatest first; by time each page costs the same, else all that match are looked at."""
+
+    TIME = "time"
+    DURATION = "duration"
+    TOKENS = "tokens"
+    ERRORS = "errors"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A trace in a list, and the cursor at which that goes on behind it: its `sort_at_s` is what the list goes by."""
+
+    summary: TraceSummary
+    cursor: ListCursor
+
+
+@dataclass(frozen=True, slots=True)
+class ListSection:
+    """A stretch of a list: how many traces it holds, and the cursors of every so many of them.
+
+    The last cursor is that of the stretch's last trace, where the next one goes on; `is_last` says that there is none.
+    """
+
+    count: int
+    edges: tuple[ListCursor, ...]
+    is_last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """What tells that a store has changed, at next to no cost: its newest id, and the traces that are recorded now."""
+
+    newest_id: int
+    running: frozenset[int]
+    idle: frozenset[int] = frozenset()
+
+    @property
+    def open(self) -> frozenset[int]:
+        """The traces that are being recorded, running or idle."""
+        return self.running | self.idle
+
+
+class Paging:
+    """Reads what a screen needs that shows long lists. Made by `Store.paging`; may be used from several threads.
+
+    What takes a filter raises FilterError.
+    """
+
+    def __init__(self, reads: Callable[[], AbstractContextManager[sa.Connection]]) -> None:
+        self._reads = reads
+
+    def page(
+        self,
+        filter: str,  # noqa: A002  # as in `Store.traces`
+        order: Order = Order.TIME,
+        *,
+        limit: int,
+        after: ListCursor | None = None,
+    ) -> list[Listed]:
+        """The next `limit` traces behind `after`."""
+        wanted = parse_filter(filter)
+        with self._reads() as connection:
+            if order is Order.TIME:
+                ids = newest_ids(connection, wanted, limit=limit, after=after)
+                return [Listed(one, one.cursor) for one in summaries(connection, ids)]
+            rows = connection.execute(_sorted(connection, wanted, order, after).limit(limit)).all()
+            cursors = {row.id: ListCursor(row.value, row.id) for row in rows}
+            return [Listed(one, cursors[one.id]) for one in summaries(connection, list(cursors))]
+
+    def before(
+        self,
+        filter: str,  # noqa: A002  # as in `Store.traces`
+        order: Order = Order.TIME,
+        *,
+        at: ListCursor,
+    ) -> Listed | None:
+        """The trace that stands just before a cursor; None at the top."""
+        wanted, value = parse_filter(filter), _VALUES[order]
+        here = sa.tuple_(value, _trace.id) > sa.tuple_(at.sort_at_s, at.id)
+        with self._reads() as connection:
+            found = _sorted(connection, wanted, order, None).where(here).order_by(None)
+            row = connection.execute(found.order_by(sa.asc("value"), _trace.id.asc()).limit(1)).one_or_none()
+            return (
+                Listed(summaries(connection, [row.id])[0], ListCursor(row.value, row.id)) if row is not None else None
+            )
+
+    def short_turns(self) -> int:
+        """How many turns of the running traces say that some of them came and could not be kept.
+
+        What a killed recorder, or one whose database was full, did not even note is not counted: nobody knows of it.
+        """
+        part, live = tables.part.c, tables.live.c
+        told = sa.select(sa.func.count()).where(
+            part.name == RECORDING_PART, part.trace_id.in_(sa.select(live.trace_id))
+        )
+        with self._reads() as connection:
+            return connection.scalar(told) or 0
+
+    def stretch(
+        self,
+        filter: str,  # noqa: A002  # as in `Store.traces`
+        order: Order = Order.TIME,
+        *,
+        limit: int,
+        page: int,
+        after: ListCursor | None = None,
+    ) -> ListSection:
+        """The next `limit` traces behind `after`, all of them where not by time: the last cursor of every `page`."""
+        wanted = parse_filter(filter)
+        with self._reads() as connection:
+            if order is not Order.TIME:
+                return _all_sorted(connection, _sorted(connection, wanted, order, after), page)
+            ids = newest_ids(connection, wanted, limit=limit, after=after)
+            ends = ids[page - 1 :: page]
+            if ids and (not ends or ends[-1] != ids[-1]):
+                ends.append(ids[-1])
+            return ListSection(len(ids), _cursors(connection, ends), len(ids) < limit)
+
+    def pulse(self) -> Pulse:
+        """What tells that the store has changed."""
+        with self._reads() as connection:
+            newest = connection.scalar(sa.select(sa.func.max(_trace.id)))
+            now_s = time.time()
+            states = (connection.scalars(traces_in(state, now_s)) for state in (Liveness.RUNNING, Liveness.IDLE))
+            return Pulse(newest or 0, *map(frozenset, states))
+
+    def status_counts(self) -> dict[str, int]:
+        """How many traces ended in each status: a walk along one index."""
+        counted = sa.select(_trace.status, sa.func.count()).group_by(_trace.status)
+        with self._reads() as connection:
+            return dict(connection.execute(counted).all())
+
+    def call_counts(self, ids: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """How many of their calls went well, and how many there were, by trace; those without calls are left out."""
+        tool = tables.trace_tool.c
+        sums = sa.select(tool.trace_id, sa.func.sum(tool.calls), sa.func.sum(tool.failed)).group_by(tool.trace_id)
+        found: dict[int, tuple[int, int]] = {}
+        with self._reads() as connection:
+            for group in in_groups(ids):
+                for id_, calls, failed in connection.execute(sums.where(tool.trace_id.in_(group))):
+                    found[id_] = (int(calls - failed), int(calls))
+        return found
+
+
+def _sorted(connection: sa.Connection, wanted: Filter, order: Order, after: ListCursor | None) -> sa.Select[int, float]:
+    """The ids of all that match behind a cursor, and what they are sorted by; what is not known comes last."""
+    now_s = time.time()
+    value = _VALUES[order]
+    conditions = [condition_of(connection, negations_inward(term), now_s) for term in wanted]
+    if after is not None:
+        conditions.append(sa.tuple_(value, _trace.id) < sa.tuple_(after.sort_at_s, after.id))
+    found = sa.select(_trace.id, value.label("value")).where(*conditions)
+    return found.order_by(sa.desc("value"), _trace.id.desc())
+
+
+def _all_sorted(connection: sa.Connection, found: sa.Select[int, float], page: int) -> ListSection:
+    """The edges of all pages in one go: a list that is sorted anew for each would be sorted many times."""
+    rows = found.order_by(None).subquery()
+    place = sa.func.row_number().over(order_by=(rows.c.value.desc(), rows.c.id.desc()))
+    numbered = sa.select(rows, place.label("place"), sa.func.count().over().label("count")).subquery()
+    at_edge = sa.or_(numbered.c.place % page == 0, numbered.c.place == numbered.c.count)
+    edges = connection.execute(sa.select(numbered).where(at_edge).order_by(numbered.c.place)).all()
+    return ListSection(
+        edges[-1].place if edges else 0, tuple(ListCursor(row.value, row.id) for row in edges), is_last=True
+    )
+
+
+def _cursors(connection: sa.Connection, ids: Sequence[int]) -> tuple[ListCursor, ...]:
+    times: dict[int, float] = {}
+    for group in in_groups(ids):
+        times |= dict(connection.execute(sa.select(_trace.id, _trace.sort_at_s).where(_trace.id.in_(group))).all())
+    return tuple(ListCursor(times[id_], id_) for id_ in ids if id_ in times)
+
+
+_tokens = sa.func.coalesce(_trace.input_tokens, 0) + sa.func.coalesce(_trace.output_tokens, 0)
+
+
+_VALUES: Mapping[Order, sa.ColumnElement[float]] = MappingProxyType(
+    {
+        Order.TIME: _trace.sort_at_s,
+        Order.DURATION: sa.func.coalesce(_trace.duration_s, _UNKNOWN),
+        Order.TOKENS: sa.cast(_tokens, sa.Double),
+        Order.ERRORS: sa.cast(_trace.errors, sa.Double),
+    }
+)
 
 
 def page(connection: sa.Connection, wanted: Filter, *, limit: int, after: ListCursor | None) -> list[TraceSummary]:
@@ -48,7 +251,7 @@ def _together(connection: sa.Connection, ways: Iterable[Sequence[int]]) -> list[
     return sorted(times, key=lambda id_: (times[id_], id_), reverse=True)
 
 
-def _with_words(connection: sa.Connection, plan: Plan, *, limit: int, after: ListCursor | None) -> list[int]:
+def _with_words(connection: sa.Connection, plan: QueryPlan, *, limit: int, after: ListCursor | None) -> list[int]:
     """The first traces of the plan that hold its words: of one window after the other, as wide as it seems to take.
 
     Where windows come up short the text index is read from its newest end. If that leads nowhere, the windows go on,
@@ -74,12 +277,12 @@ def _with_words(connection: sa.Connection, plan: Plan, *, limit: int, after: Lis
                 if rest is not None:
                     return found + rest
             if are_cheaper_than(connection, plan.words, to_ask):
-                every = plan.driven_by(holding(connection, plan.words))
+                every = plan.driven_by(ids_holding(connection, plan.words))
                 return found + _with_words(connection, every, limit=missing, after=after)
         window = min(missing + int(1.1 * to_ask), max(_WIDE, asked))
 
 
-def _fulfilling(connection: sa.Connection, plan: Plan, ids: Sequence[int]) -> list[int]:
+def _fulfilling(connection: sa.Connection, plan: QueryPlan, ids: Sequence[int]) -> list[int]:
     """Those of these traces, in their order, that hold the plan's words and none of those they shall lack."""
     held = holding_among(connection, ids, plan.words) if plan.words else set(ids)
     for phrase in plan.without:
@@ -88,7 +291,7 @@ def _fulfilling(connection: sa.Connection, plan: Plan, ids: Sequence[int]) -> li
 
 
 def _newest(
-    connection: sa.Connection, plan: Plan, *, limit: int, after: ListCursor | None
+    connection: sa.Connection, plan: QueryPlan, *, limit: int, after: ListCursor | None
 ) -> Sequence[sa.Row[int, float]]:
     """The next traces of the plan, and their times. Each select walks one index from its newest end up to `limit`."""
     selects = plan.selects(after=after, limit=limit)

@@ -8,18 +8,18 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted
+from inspector.capture.send_queue import ROOM_BYTES
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
 from storage.liveness import IDLE_AFTER_S
-from storage.running.recovery import new_owner
-from storage.running.room import ROOM_BYTES, EventBuffer
-from storage.running.session import Session
-from storage.running.step import SessionWrite
+from storage.running.rows import new_owner
+from storage.running.session import EventBuffer, RecordedSession
+from storage.running.steps import SessionWrite
 from storage.store import Store, open_store
 
 _EVERY_S, _EVERY_CHUNKS = 0.12, 2_048  # a recorder gathers for 0.1 s: at most 250 ms are lost with it
-_BEAT_S = 10.0  # how often an idle sink says that it lives; see `storage.running.recovery`
+_BEAT_S = 10.0  # how often an idle sink says that it lives; see `storage.running.rows`
 _LONGEST_PAUSE_S = 5.0
 _REST = 10  # times as long as running sessions were inspected, until they are again: a tenth of the time at most
 _HELD_BYTES = 64 << 20  # turns that are written and held all the same, for the inspection when the next one ends
@@ -40,7 +40,7 @@ class StoreSink:
     sessions: beyond 64 MiB, turns that are written are held no longer, and read back when their session is inspected
     again.
 
-    What waits is bounded by `room_bytes`, an estimate of its size in memory (see `storage.running.room`). Beyond it
+    What waits is bounded by `room_bytes`, an estimate of its size in memory (see `storage.running.session`). Beyond it
     chunks are dropped, which their turn's end makes good if there is room for that; else the turn is kept as far as
     its chunks came, as truncated, and the trace's provenance says so. `dropped` counts the events that were not taken
     as they were. `close` ends every session, cutting its open turn. A session whose turns have all ended is shown as
@@ -67,8 +67,8 @@ class StoreSink:
         self._chunks_waiting = 0
         self._inspect_at_s = 0.0
         self._is_behind = False
-        self._sessions: dict[str, Session] = {}
-        self._ended: list[Session] = []
+        self._sessions: dict[str, RecordedSession] = {}
+        self._ended: list[RecordedSession] = []
         self._over: dict[str, None] = {}
         self._wake, self._full, self._closing = Event(), Event(), Event()
         self._writes = Lock()
@@ -172,7 +172,7 @@ class StoreSink:
             if session is None:
                 if isinstance(event, TraceEnded) or (event.key in self._over and not isinstance(event, TraceStarted)):
                     continue  # nothing came of it, or it has ended already
-                session = self._sessions[event.key] = Session(Trace(()))
+                session = self._sessions[event.key] = RecordedSession(Trace(()))
             session.take(event)
             if session.ended:
                 self._ended.append(self._sessions.pop(event.key))
@@ -204,7 +204,7 @@ class StoreSink:
             for session in self._sessions.values():
                 session.let_go()
 
-    def _keep(self, steps: list[tuple[Session, SessionWrite]]) -> None:
+    def _keep(self, steps: list[tuple[RecordedSession, SessionWrite]]) -> None:
         ids = self._store.keep_running(self._owner, [step for _, step in steps], idle_after_s=self._idle_after_s)
         for (session, step), id_ in zip(steps, ids, strict=True):
             session.wrote(step, id_)

@@ -1,13 +1,18 @@
-"""Marks: what a user notes about a trace, or about one turn or step of it."""
+"""Marks: a user's notes about a trace, or about one turn or step of it."""
 
-from collections.abc import Sequence
+import time
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from storage import tables
-from storage.groups import in_groups
-from storage.packing.escapes import escaped, unescaped
+from storage.engine import DatabaseLocation, database_errors, writing
+from storage.packing.blobs import escaped, unescaped
+from storage.reading import find_id
+from storage.rows import in_groups
 
 _mark = tables.mark.c
 
@@ -40,12 +45,12 @@ def put_mark(connection: sa.Connection, mark: Mark) -> None:
     connection.execute(sa.insert(tables.mark), row)
 
 
-def take_mark(connection: sa.Connection, trace_id: int, turn: int | None, step: int | None) -> None:
+def remove_mark(connection: sa.Connection, trace_id: int, turn: int | None, step: int | None) -> None:
     """Take away the mark of a turn or a step, or that of the trace itself where neither is named."""
     connection.execute(sa.delete(tables.mark).where(*_at(trace_id, turn, step)))
 
 
-def take_marks(connection: sa.Connection, trace_id: int) -> None:
+def remove_marks(connection: sa.Connection, trace_id: int) -> None:
     """Take away all marks of a trace, those of its turns and steps too."""
     connection.execute(sa.delete(tables.mark).where(_mark.trace_id == trace_id))
 
@@ -72,3 +77,40 @@ def _at(trace_id: int, turn: int | None, step: int | None) -> list[sa.ColumnElem
         _mark.turn.is_(None) if turn is None else _mark.turn == turn,
         _mark.step.is_(None) if step is None else _mark.step == step,
     ]
+
+
+class Bookmarks:
+    """What a store keeps of a reader's marks; `Store` is one, and says which errors are raised."""
+
+    _engine: sa.Engine
+    place: DatabaseLocation
+
+    @abstractmethod
+    def _reads(self) -> AbstractContextManager[sa.Connection]: ...
+
+    def mark(self, id: int | str, *, turn: int | None = None, step: int | None = None, note: str = "") -> None:
+        """Mark a trace, or one turn or step of it (both count from 1), with a note; that of a second mark counts.
+
+        Marks stay when a longer version of the session comes or the trace is inspected again; they go with it.
+        """
+        with database_errors(self.place), writing(self._engine) as connection:
+            put_mark(connection, Mark(find_id(connection, id), turn, step, note, time.time()))
+
+    def unmark(
+        self, id: int | str, *, turn: int | None = None, step: int | None = None, own_only: bool = False
+    ) -> None:
+        """Take away the mark of one turn or step of a trace; where neither is named all its marks.
+
+        `own_only` then leaves those of its turns and steps.
+        """
+        with database_errors(self.place), writing(self._engine) as connection:
+            number = find_id(connection, id)
+            if own_only or turn is not None or step is not None:
+                remove_mark(connection, number, turn, step)
+            else:
+                remove_marks(connection, number)
+
+    def marks(self, ids: Iterable[int | str]) -> dict[int, tuple[Mark, ...]]:
+        """The marks of these traces, the oldest first, by the trace's number; traces without one are left out."""
+        with self._reads() as connection:
+            return read_marks(connection, [find_id(connection, one) for one in ids])

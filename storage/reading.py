@@ -1,53 +1,190 @@
-"""Traces and inspections out of the database, equal to what went in."""
+"""Reads traces and inspections from the database, equal to what was saved.
 
+A trace with many turns is not read at once: its rows go into a spool, and a turn is built when it is accessed.
+"""
+
+from array import array
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import groupby
+from math import inf
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
-from inspector.model import Part, ToolDefinition, Trace, Turn
-from inspector.model.columns import Column
+from inspector.model import Chunks, Part, ToolDefinition, Trace, Turn
+from inspector.model.columns import Column, LazyColumn
+from inspector.model.lru_cache import LruCache
 from storage import tables
-from storage.checksums import DERIVED_COLUMNS, check_turns, derived_checksum
-from storage.engine import blob_pieces
-from storage.many_turns import MANY, MUCH, read_many_turns
-from storage.packing.blobs import DamagedBlobError, from_blob, text_from_bytes, text_from_pieces
-from storage.packing.escapes import key, unescaped
-from storage.packing.findings import OtherLayoutError
-from storage.packing.inspections import unpack_inspection
-from storage.packing.records import trace_from, turn_from
-from storage.packing.shelf import in_spool
-from storage.packing.spool import Spool
-from storage.packing.texts import texts_of
-from storage.packing.values import unpack
-from storage.packing.wide_inspections import read_wide
-from storage.toolsets import load_toolsets
-from storage.turn_rows import (
-    LONG,
-    PARTS,
-    TURNS,
-    PartRow,
-    TurnRow,
-    checksum_of_turn,
-    read_chunks,
-    text_pieces,
-    unless_long,
+from storage.checksums import DERIVED_COLUMNS, check_turns, derived_checksum, turn_checksum
+from storage.engine import blob_begin, blob_pieces
+from storage.packing.blobs import (
+    HEAD_BYTES,
+    DamagedBlobError,
+    checksum_of,
+    from_blob,
+    key,
+    text_from_bytes,
+    text_from_pieces,
+    uncompressed,
+    unescaped,
 )
+from storage.packing.chunks import chunks_from_blob, read_windows
+from storage.packing.derived_values import OtherLayoutError, texts_of
+from storage.packing.inspections import read_wide, unpack_inspection
+from storage.packing.paged_blobs import Read, Spool, is_paged, spooled_reader
+from storage.packing.records import trace_from, turn_from
+from storage.packing.values import pack, unpack
+from storage.toolsets import load_toolsets
+
+LONG = 1 << 20
+"""Bytes of a column that are not fetched in one piece, unless told."""
+
 
 NOT_INSPECTED = "\x1a"
 """What stands for the inspector's version in a trace that is being recorded and has turns that were not inspected.
 
-No version is kept so: see `storage.packing.escapes`.
+No version is kept so: see `storage.packing.blobs`.
 """
 
+
+MANY, MUCH = 500, 4_000_000
+"""A trace of so many turns, and of so many characters, and no more, is not worth a column."""
+
+
+_LONG = 1 << 16  # bytes of a text, or of chunks, that do not lie beside the rest of their turn
+
+
+_STREAMED = {"yield_per": 32}  # so many rows are fetched together
+
+
+_ROOM = 1 << 20  # characters, more or less, of the turns that are kept once they are made
+
+
+_PIECE = 1 << 18  # bytes of a long text that are read at a time
+
+
+_LEAST = 1 << 10  # what the shortest turn weighs
+
+
+_CHUNK = 16  # what a chunk weighs
+
+
+class PartRow(NamedTuple):
+    """A part of a turn. `text` and `chunks` are None where they are long; `chunks_size` where there are no chunks."""
+
+    turn: int
+    number: int
+    name: str
+    text: bytes | None
+    text_size: int
+    chunks: bytes | None
+    chunks_size: int | None
+
+
+class TurnRow(NamedTuple):
+    """A turn, without its parts; `toolset` is the hash of its set of tools."""
+
+    number: int
+    role: str
+    facts: bytes
+    toolset_id: int | None
+    toolset: bytes | None
+
+
+def unless_long(column: sa.Column[bytes]) -> sa.ColumnElement[bytes | None]:
+    """The column where it holds no more bytes than the parameter `long` says, else NULL."""
+    return sa.case((sa.func.length(column) <= sa.bindparam("long", type_=sa.Integer), column))
+
+
+_turn_columns, _part = tables.turn.c, tables.part.c
+
+
+TURNS = (
+    sa.select(
+        _turn_columns.number, _turn_columns.role, _turn_columns.facts, _turn_columns.toolset_id, tables.toolset.c.hash
+    )
+    .select_from(tables.turn.outerjoin(tables.toolset))
+    .where(_turn_columns.trace_id == sa.bindparam("id"), _turn_columns.number > sa.bindparam("after"))
+    .order_by(_turn_columns.number)
+)
+"""Asks for the turns of a trace, by its `id`, behind its first `after`, in order: each as a TurnRow says."""
+
+
+PARTS = (
+    sa.select(
+        *(_part.turn, _part.number, _part.name),
+        *(unless_long(_part.text), sa.func.length(_part.text)),
+        *(unless_long(_part.chunks), sa.func.length(_part.chunks)),
+    )
+    .where(_part.trace_id == sa.bindparam("id"), _part.turn > sa.bindparam("after"))
+    .order_by(_part.turn, _part.number)
+)
+"""Asks for the parts of a trace, by its `id`, of the turns behind its first `after`, in order: each as a PartRow says.
+
+Blobs of more than `long` bytes are left out.
+"""
+
+
+def checksum_of_turn(connection: sa.Connection, id_: int, turn: TurnRow, parts: Iterable[PartRow]) -> int:
+    """The checksum of a turn of a trace with these parts, out of those of its packed columns."""
+    sums: list[list[int | str | None]] = []
+    for row in parts:
+        text = row.text if row.text is not None else _head(connection, id_, row, tables.part.c.text)
+        chunks = row.chunks
+        if chunks is None and row.chunks_size is not None:
+            chunks = _head(connection, id_, row, tables.part.c.chunks)
+        sums.append([row.number, row.name, checksum_of(text), None if chunks is None else checksum_of(chunks)])
+    toolset = None if turn.toolset is None else bytes(turn.toolset)
+    return turn_checksum(turn.number, turn.role, toolset, checksum_of(turn.facts), sums)
+
+
+def text_pieces(connection: sa.Connection, id_: int, row: PartRow) -> Iterator[bytes]:
+    """The blob of a long text."""
+    return _pieces(connection, id_, row, tables.part.c.text)
+
+
+def chunk_pieces(connection: sa.Connection, id_: int, row: PartRow) -> Iterator[bytes]:
+    """The blob of long chunks."""
+    return _pieces(connection, id_, row, tables.part.c.chunks)
+
+
+def read_chunks(connection: sa.Connection, id_: int, row: PartRow, spool: Spool) -> Chunks | None:
+    """The chunks of a part; those of a long one stay packed in the spool until somebody looks at some of them."""
+    if row.chunks_size is None:
+        return None
+    if row.chunks is not None:
+        return chunks_from_blob(row.chunks)
+    found = spooled_reader(chunk_pieces(connection, id_, row), row.chunks_size, spool)
+    return chunks_from_blob(found) if isinstance(found, bytes) else read_windows(found)
+
+
+def _pieces(connection: sa.Connection, id_: int, row: PartRow, column: sa.Column[bytes]) -> Iterator[bytes]:
+    return blob_pieces(connection, column, *_place(id_, row))
+
+
+def _head(connection: sa.Connection, id_: int, row: PartRow, column: sa.Column[bytes]) -> bytes:
+    return blob_begin(connection, column, HEAD_BYTES, *_place(id_, row))
+
+
+def _place(id_: int, row: PartRow) -> tuple[sa.ColumnElement[bool], ...]:
+    part = tables.part.c
+    return part.trace_id == id_, part.turn == row.turn, part.number == row.number
+
+
 _trace, _body = tables.trace.c, tables.inspection.c.body
+
+
 _FACTS = sa.select(
     *(_trace.facts, _trace.provenance, _trace.turns, _trace.characters),
     *(_trace.turns_checksum, _trace.record_checksum),
 ).where(_trace.id == sa.bindparam("id"))
+
+
 _BODY = (
     sa.select(
         *(_trace.inspector_version, unless_long(_body).label("body"), sa.func.length(_body).label("size")),
@@ -145,7 +282,7 @@ def _unpacked_inspection(
     if body is not None:
         return unpack_inspection(body, texts, in_columns=in_columns)
     pieces = blob_pieces(connection, tables.inspection.c.body, tables.inspection.c.trace_id == id_)
-    kept = in_spool(pieces, size, Spool())
+    kept = spooled_reader(pieces, size, Spool())
     if isinstance(kept, bytes):
         return unpack_inspection(kept, texts)
     return read_wide(kept, texts, in_columns=in_columns)
@@ -165,3 +302,105 @@ def _turn(row: TurnRow, parts: tuple[Part, ...], toolsets: Mapping[int, tuple[To
 
 def _text(blob: bytes) -> str:
     return text_from_bytes(from_blob(blob))
+
+
+_NO_MORE: tuple[float, Iterable[PartRow]] = (inf, ())
+
+
+def read_many_turns(connection: sa.Connection, id_: int, checksum: int | None) -> Column[Turn]:
+    """The turns of a trace, as a column. What is damaged in them raises here, as it does where all are made at once.
+
+    `checksum` is what those of all turns sum up to (`storage.checksums`); None where they have none.
+    """
+    found = 0
+    turns = _Turns()
+    recent = LruCache(turns.made, _weight, _ROOM)  # which `turns` does not hold: a circle would outlive the trace
+    with (
+        connection.execute(TURNS, {"id": id_, "after": 0}, execution_options=_STREAMED) as rows,
+        connection.execute(PARTS, {"id": id_, "after": 0, "long": _LONG}, execution_options=_STREAMED) as parts,
+    ):
+        by_turn = groupby(map(PartRow._make, parts), attrgetter("turn"))
+        number, own = next(by_turn, _NO_MORE)
+        for row in map(TurnRow._make, rows):
+            while number < row.number:
+                number, own = next(by_turn, _NO_MORE)
+            its = own if number == row.number else ()
+            if row.toolset_id is not None and row.toolset_id not in turns.offered:
+                turns.offered |= load_toolsets(connection, {row.toolset_id: row.toolset})
+            its = list(its)
+            if checksum is not None:
+                found += checksum_of_turn(connection, id_, row, its)
+            said = [turns.part(connection, id_, part) for part in its]
+            recent(turns.add(row.role, row.facts, row.toolset_id, said))  # made once, damaged or not
+    if checksum is not None:
+        check_turns(checksum, found)
+    return LazyColumn(range(len(turns)), recent)
+
+
+class _Turns:
+    """Turns in a spool, each as the blobs that its rows hold."""
+
+    def __init__(self) -> None:
+        self.offered: dict[int, tuple[ToolDefinition, ...]] = {}
+        self._spool = Spool()
+        self._starts, self._sizes = array("q"), array("q")
+        self._long: list[tuple[Read, int]] = []  # blobs that do not lie beside their turn, and their sizes
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def part(self, connection: sa.Connection, id_: int, row: PartRow) -> list[Any]:
+        """A part as it is to lie beside its turn: what is long in it by its number among all that is."""
+        text: bytes | int
+        if row.text is not None:
+            text = uncompressed(row.text)
+        else:
+            pieces = text_pieces(connection, id_, row)
+            text = self._apart(self._spool.add(pieces, row.text_size), row.text_size)
+        return [unescaped(row.name), text, self._chunks(connection, id_, row)]
+
+    def add(self, role: str, facts: bytes, toolset_id: int | None, parts: list[Any]) -> int:
+        """Take the next turn; its number, from 0."""
+        packed = pack([role, uncompressed(facts), toolset_id, parts])
+        self._starts.append(self._spool.append(packed))
+        self._sizes.append(len(packed))
+        return len(self) - 1
+
+    def _chunks(self, connection: sa.Connection, id_: int, row: PartRow) -> bytes | int | None:
+        if row.chunks_size is None:
+            return None
+        if row.chunks is not None:
+            return row.chunks if is_paged(row.chunks) else uncompressed(row.chunks)
+        found = spooled_reader(chunk_pieces(connection, id_, row), row.chunks_size, self._spool)
+        if not isinstance(found, bytes):
+            return self._apart(found, row.chunks_size)
+        blob = uncompressed(found)
+        return self._apart(self._spool.add((blob,), len(blob)), len(blob))
+
+    def _apart(self, read: Read, size: int) -> int:
+        self._long.append((read, size))
+        return len(self._long) - 1
+
+    def made(self, number: int) -> Turn:
+        """One that was taken, by its number."""
+        role, facts, toolset_id, parts = unpack(self._spool.read(self._starts[number], self._sizes[number]))
+        tools = () if toolset_id is None else self.offered[toolset_id]
+        return turn_from(role, unpack(from_blob(facts)), tuple(self._part(*part) for part in parts), tools)
+
+    def _part(self, name: str, text: bytes | int, chunks: bytes | int | None) -> Part:
+        words = self._long_text(text) if isinstance(text, int) else text_from_bytes(from_blob(text))
+        if chunks is None:
+            return Part(name, words)
+        return Part(name, words, self._long_chunks(chunks) if isinstance(chunks, int) else chunks_from_blob(chunks))
+
+    def _long_text(self, number: int) -> str:
+        read, size = self._long[number]
+        return text_from_pieces(read(at, min(_PIECE, size - at)) for at in range(0, size, _PIECE))
+
+    def _long_chunks(self, number: int) -> Chunks:
+        read, size = self._long[number]
+        return read_windows(read) if is_paged(read(0, 1)) else chunks_from_blob(read(0, size))
+
+
+def _weight(turn: Turn) -> int:
+    return _LEAST + sum(len(part.text) + _CHUNK * len(part.chunks or ()) for part in turn.parts)

@@ -1,22 +1,241 @@
-"""Traces as rows, all but the ids that only the database can give."""
+"""A trace as rows: its turns, parts and tools, its totals, and the identity by which it is recognised again."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
 from hashlib import sha256
-from math import isnan
+from itertools import pairwise, takewhile
+from math import isfinite, isnan
+from typing import TypeVar
 
 from inspector.chain.endings import task_outcome
-from inspector.model import Generation, Outcome, Part, ToolDefinition, Trace
+from inspector.model import Generation, Instant, Outcome, Part, Role, ToolDefinition, Trace, Turn
 from storage.checksums import canonical, record_checksum, turn_checksum
-from storage.identity import TraceExtent, identity_of
-from storage.offered import packed_tools
-from storage.packing.blobs import checksum_of, text_to_bytes, to_blob
-from storage.packing.chunks import pack_chunks
-from storage.packing.escapes import escaped, key
-from storage.packing.records import provenance_facts, trace_facts, turn_facts
+from storage.packing.blobs import checksum_of, escaped, key, text_to_bytes, to_blob
+from storage.packing.chunks import chunks_blob, pack_chunks
+from storage.packing.records import provenance_facts, tool_facts, trace_facts, turn_facts
 from storage.packing.values import pack
-from storage.packing.windows import chunks_blob
 from storage.rows import Row, Toolset
-from storage.totals import NOTHING, TurnTotals, at_s, sum_of, totals_of
+
+_DIGITS = 12
+
+
+def first_token_s(turn: Turn) -> float | None:
+    """From the generation's start to its first token, or to the first chunk of any part; None where no time says."""
+    generation = turn.generation
+    if generation is None:
+        return None
+    if generation.started is not None and generation.first_token is not None:
+        return _finite(generation.first_token.at_s - generation.started.at_s)
+    offsets = [chunks.offsets_s for part in turn.parts if (chunks := part.chunks) is not None]
+    return min((at_s for some in offsets if some for at_s in some if at_s is not None and isfinite(at_s)), default=None)
+
+
+def max_gap_s(part: Part) -> float | None:
+    """The longest time between two chunks that follow each other in a part; None where no times say."""
+    offsets = part.chunks.offsets_s if part.chunks is not None else None
+    if not offsets:
+        return None
+    gaps = (after - before for before, after in pairwise(offsets) if before is not None and after is not None)
+    return max(filter(isfinite, gaps), default=None)
+
+
+def prompt_hash(turns: Sequence[Turn]) -> str:
+    """Twelve hexadecimal digits for the system prompt and the tools of the first generation; `""` without both."""
+    before = list(takewhile(lambda turn: turn.role is not Role.ASSISTANT, turns))
+    first = turns[len(before)].generation if len(before) < len(turns) else None
+    texts = [text_to_bytes(part.text) for turn in before if turn.role is Role.SYSTEM for part in turn.parts]
+    tools = packed_tools(first.tools)[0] if first is not None and first.tools else b""
+    if not texts and not tools:
+        return ""
+    hashed = sha256(tools)
+    for text in texts:
+        hashed.update(b"%d " % len(text) + text)
+    return hashed.hexdigest()[:_DIGITS]
+
+
+def _finite(seconds: float) -> float | None:
+    return seconds if isfinite(seconds) else None
+
+
+def packed_tools(tools: tuple[ToolDefinition, ...]) -> tuple[bytes, Toolset]:
+    """The hash of a set of tools, 32 bytes, and its packed bodies."""
+    return _packed(_ToolsIdentity(tools))
+
+
+class _ToolsIdentity:
+    """A set of tools as a cache key by identity: most turns, and most traces of a file, offer the very same tuple."""
+
+    __slots__ = ("tools",)
+
+    def __init__(self, tools: tuple[ToolDefinition, ...]) -> None:
+        self.tools = tools
+
+    def __hash__(self) -> int:
+        return id(self.tools)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ToolsIdentity) and other.tools is self.tools
+
+
+@lru_cache(maxsize=32)
+def _packed(offered: _ToolsIdentity) -> tuple[bytes, Toolset]:
+    packed = tuple((key(tool.name), pack(tool_facts(tool))) for tool in offered.tools)
+    return sha256(pack([body for _, body in packed])).digest(), packed
+
+
+class IdentityKind(StrEnum):
+    """By what a trace is known again."""
+
+    SESSION = "session"
+    CONTENT = "content"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What two versions of one trace have in common, and no other trace has.
+
+    For a session: source, and its external ids in the order of their names. For content: its hash, and the record.
+    """
+
+    kind: IdentityKind
+    key: tuple[str, ...]
+
+    def digest(self) -> bytes:
+        """32 bytes that stand for the identity."""
+        return sha256(pack([self.kind.value, *self.key])).digest()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TraceExtent:
+    """How much of a session a trace holds; the version with more of it replaces the one with less."""
+
+    turns: int
+    characters: int
+    chunks: int
+
+
+def identity_of(trace: Trace) -> Identity:
+    """By what `trace` is known again: its source and external ids, or else its content and its record."""
+    source, record = trace.provenance.source, trace.provenance.record
+    if trace.external_ids:
+        ids = sorted((one.name, one.value) for one in trace.external_ids)
+        return Identity(IdentityKind.SESSION, (source, *(side for pair in ids for side in pair)))
+    return Identity(IdentityKind.CONTENT, (content_hash(trace), record))
+
+
+def content_hash(trace: Trace) -> str:
+    """The SHA-256, in hexadecimal, of what was said: roles, parts, the headers of calls and results; no times."""
+    content = sha256()
+    for turn in trace.turns:
+        result = turn.result and [turn.result.call_id, turn.result.name, turn.result.is_error]
+        calls = [[header.part, header.name, header.id] for header in turn.calls]  # `custom` follows from the source
+        texts = [text_to_bytes(part.text) for part in turn.parts]
+        heads = [[part.name, len(text)] for part, text in zip(turn.parts, texts, strict=True)]
+        content.update(pack([turn.role.value, heads, calls, result]))
+        for text in texts:
+            content.update(text)
+    return content.hexdigest()
+
+
+_Number = TypeVar("_Number", int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTotals:
+    """Of some turns in their order; those of two stretches of turns, one behind the other, can be added.
+
+    `model` is the first that answered, or else was asked. Tokens are None where no turn says a number; times, seconds
+    since 1970-01-01 UTC, where none has one. `first_token_s` is the longest time from a generation's start to its first
+    token, `max_gap_s` the longest between two chunks of one part; None where no times were kept. `prompt_hash` stands
+    for the system prompt and the tools of the first generation; it is that of the first stretch of turns.
+    `checksum` is the sum of the turns' checksums (`storage.checksums`), which only their rows give.
+    """
+
+    turns: int = 0
+    characters: int = 0
+    chunks: int = 0
+    model: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    first_start_s: float | None = None
+    last_end_s: float | None = None
+    first_token_s: float | None = None
+    max_gap_s: float | None = None
+    prompt_hash: str = ""
+    checksum: int = 0
+
+    def __add__(self, other: "TurnTotals") -> "TurnTotals":
+        return TurnTotals(
+            self.turns + other.turns,
+            self.characters + other.characters,
+            self.chunks + other.chunks,
+            self.model or other.model,
+            _known_sum((self.input_tokens, other.input_tokens)),
+            _known_sum((self.output_tokens, other.output_tokens)),
+            min(_known((self.first_start_s, other.first_start_s)), default=None),
+            max(_known((self.last_end_s, other.last_end_s)), default=None),
+            max(_known((self.first_token_s, other.first_token_s)), default=None),
+            max(_known((self.max_gap_s, other.max_gap_s)), default=None),
+            self.prompt_hash if self.turns else other.prompt_hash,
+            self.checksum + other.checksum,
+        )
+
+    @property
+    def extent(self) -> TraceExtent:
+        """How much of a session these turns hold."""
+        return TraceExtent(self.turns, self.characters, self.chunks)
+
+    @property
+    def duration_s(self) -> float | None:
+        """From the first start to the last end, where both are known."""
+        if self.first_start_s is None or self.last_end_s is None:
+            return None
+        return self.last_end_s - self.first_start_s
+
+
+NOTHING = TurnTotals()
+"""Of no turns."""
+
+
+def totals_of(turns: Sequence[Turn]) -> TurnTotals:
+    """What these turns come to."""
+    parts = [part for turn in turns for part in turn.parts]
+    generations = [turn.generation for turn in turns if turn.generation is not None]
+    return TurnTotals(
+        len(turns),
+        sum(len(part.text) for part in parts),
+        sum(len(part.chunks) for part in parts if part.chunks is not None),
+        next(filter(None, (one.answered_model or one.requested_model for one in generations)), ""),
+        _known_sum(one.usage.input_tokens for one in generations),
+        _known_sum(one.usage.output_tokens for one in generations),
+        min(_known(at_s(one.started) for one in generations), default=None),
+        max(_known(at_s(one.ended) for one in generations), default=None),
+        max(_known(map(first_token_s, turns)), default=None),
+        max(_known(map(max_gap_s, parts)), default=None),
+        prompt_hash(turns),
+    )
+
+
+def at_s(instant: Instant | None) -> float | None:
+    """The time as a column can hold it; None where it is not known, or not finite."""
+    return instant.at_s if instant is not None and isfinite(instant.at_s) else None
+
+
+def sum_of(counts: Iterable[int | None]) -> int | None:
+    """The sum of what is known, None where nothing is or where no column could hold it."""
+    total = _known_sum(counts)
+    return total if total is not None and -(2**63) <= total < 2**63 else None
+
+
+def _known_sum(counts: Iterable[int | None]) -> int | None:
+    known = list(_known(counts))
+    return sum(known) if known else None
+
+
+def _known(values: Iterable[_Number | None]) -> Iterable[_Number]:
+    return (value for value in values if value is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,7 @@
 import sqlalchemy as sa
 
 from inspector.errors import StoreError
-from storage.engine import write_ahead, writing
-from storage.location import DatabaseLocation
+from storage.engine import DatabaseLocation, write_ahead, writing
 
 VERSION_TABLE = "weaklink_version"
 REVISIONS = ("v0006", "v0007", "v0008", "v0009")
@@ -59,8 +58,8 @@ def upgrade(engine: sa.Engine, place: DatabaseLocation) -> bool:
     StoreError for a database that is not weaklink's, or is of a newer weaklink.
     """
     # Only here: Alembic takes 80 ms to load, and a database is upgraded once.
+    from storage.migrating import fill_in_outcomes as keep_outcomes  # noqa: PLC0415  # it needs what Alembic has loaded, and the tables
     from storage.migrating import migrate  # noqa: PLC0415
-    from storage.task_outcomes import keep_outcomes  # noqa: PLC0415  # it needs what Alembic has loaded, and the tables
 
     with writing(engine) as connection:
         state = _state(connection)

@@ -1,25 +1,131 @@
-"""Metrics as sums in the database: no trace is read, whatever there is of them.
+"""Statistics over many traces as sums in the database: no trace is read.
 
-What is summed are the counts in `figures` and `trace_tool`, their squares and products, from which intervals follow
-(`inspector.chain.metrics_tallies`); all of it whole numbers, so that the sums are those that Python would make.
+A query is a set of sums over groups of traces, which the database makes, and an answer computed from them. What is
+summed are whole numbers, so sums of blocks can be kept and added.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from datetime import date, timedelta
+from itertools import takewhile
+from math import floor
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 
+from inspector.chain.metrics import MEASURES, TALLIED, Measure, MeasureKind, Tally
 from inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
-from inspector.chain.metrics_groups import GroupFigures, GroupKey, check_keys, in_order
-from inspector.chain.metrics_measures import MEASURES, Measure, MeasureKind
-from inspector.chain.metrics_tallies import TALLIED, Tally
+from inspector.chain.metrics_groups import (
+    Aspect,
+    GroupFigures,
+    GroupKey,
+    Slice,
+    TraceKeys,
+    check_keys,
+    check_slices,
+    in_order,
+    sorted_slices,
+)
+from inspector.inspection import Inspection
+from inspector.model import Role, Trace
 from storage import tables
-from storage.blocks import Ids
-from storage.packing.sums import Sums
-from storage.statistics_questions import Conditions, key_columns, sums_of, within
+from storage.blocks import IdRange
+from storage.derived_rows import measure_columns
+from storage.packing.blobs import unescaped
+from storage.packing.derived_values import texts_of
+from storage.packing.values import GroupSums, added_sums
+from storage.record_rows import at_s, totals_of
+
+DAY_S = 86_400.0
+"""Seconds of a day."""
+
+
+A_BIT = 1e-9
+"""Of a day: a tenth of a millisecond, so that midnight is on the new day however a database rounds."""
+
+
+_HEAD, _LONGEST = 1_000, 80
+
+
+_EPOCH = date(1970, 1, 1)
+
+
+Conditions: TypeAlias = Sequence[sa.ColumnElement[bool]]
+
+
+Answer_co = TypeVar("Answer_co", covariant=True)
+
+
+_TRACE_COLUMNS = tables.trace.c
+
+
+_KEYS: dict[GroupKey, sa.ColumnElement[str]] = {
+    GroupKey.MODEL: _TRACE_COLUMNS.model,
+    GroupKey.FORMAT: _TRACE_COLUMNS.format,
+    GroupKey.SOURCE: _TRACE_COLUMNS.source,
+    GroupKey.REASONING: _TRACE_COLUMNS.reasoning,
+    GroupKey.PROMPT: _TRACE_COLUMNS.prompt_hash,
+    GroupKey.TOOL: tables.trace_tool.c.name,
+    GroupKey.CODE: tables.trace_code.c.code,
+}
+
+
+class StatisticsQuery(Protocol[Answer_co]):
+    """A question about many traces; the sums over parts of them add up to those over the whole."""
+
+    @property
+    def name(self) -> str:
+        """What it asks for, in a few words; no other question has the same."""
+        ...
+
+    def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: IdRange | None = None) -> GroupSums:
+        """The sums over the traces that fulfil the conditions, or over those of them with these ids."""
+        ...
+
+    def answer(self, sums: GroupSums) -> Answer_co:
+        """What is answered, in its order, from the sums over all traces that are asked about."""
+        ...
+
+
+def within(column: sa.ColumnElement[int], ids: IdRange | None) -> Conditions:
+    """The condition that a trace's id is one of these."""
+    return () if ids is None else (column >= ids.start, column < ids.end)
+
+
+def key_columns(by: Sequence[GroupKey]) -> list[sa.Label[Any]]:
+    """The columns that hold the values of these keys."""
+    return [_column(key).label(f"key_{at}") for at, key in enumerate(by)]
+
+
+def sums_of(rows: Iterable[Sequence[Any]], by: Sequence[GroupKey], *, texts: int = 0) -> GroupSums:
+    """Rows as sums: values of the keys, so many texts, and whole numbers; days that no calendar has are one."""
+    keys = len(by) + texts
+    return added_sums(
+        {
+            (*(_value(key, one) for key, one in zip(by, row, strict=False)), *map(unescaped, row[len(by) : keys])): (
+                tuple(int(one or 0) for one in row[keys:])
+            )
+        }
+        for row in rows
+    )
+
+
+def _column(key: GroupKey) -> sa.ColumnElement[Any]:
+    if key is GroupKey.DAY:
+        # `round` of half a day less is `floor`, which SQLite need not have.
+        return sa.func.round(_TRACE_COLUMNS.started_at_s / DAY_S - 0.5 + A_BIT)
+    return _KEYS[key]
+
+
+def _value(key: GroupKey, value: Any) -> str:
+    """A key's value as `inspector.chain.metrics_groups` gives it."""
+    if key is GroupKey.DAY:
+        return "" if value is None else day_named(int(value))
+    return unescaped(value)
+
 
 _Number: TypeAlias = sa.ColumnElement[int]
+
 
 _trace = tables.trace.c
 
@@ -38,7 +144,7 @@ class FiguresBy:
         """See `Question`."""
         return " ".join(("figures", *self.by))
 
-    def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: Ids | None = None) -> Sums:
+    def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: IdRange | None = None) -> GroupSums:
         """See `Question`."""
         source, id_, counts = _source(self.by, is_filtered=bool(conditions))
         keys = key_columns(self.by)
@@ -48,7 +154,7 @@ class FiguresBy:
             select = select.where(tables.trace_tool.c.calls > 0)
         return sums_of(connection.execute(select.group_by(*keys)), self.by)
 
-    def answer(self, sums: Sums) -> list[GroupFigures]:
+    def answer(self, sums: GroupSums) -> list[GroupFigures]:
         """See `Question`."""
         places = _Sums(_counts_of(self.by)).places
         groups = (
@@ -120,3 +226,139 @@ def _source(by: Sequence[GroupKey], *, is_filtered: bool) -> tuple[sa.FromClause
         source = source.join(tables.trace, _trace.id == counted.c.trace_id)
     id_: _Number = counted.c.trace_id
     return source, id_, counts
+
+
+_ASPECTS: dict[Aspect, sa.ColumnElement[str]] = {
+    Aspect.STEP: sa.cast(_trace.break_step, sa.Text),
+    Aspect.CODE: sa.func.coalesce(_trace.break_code, _trace.break_outcome),
+    Aspect.TOOL: sa.func.coalesce(_trace.break_tool, ""),
+    Aspect.OUTCOME: _trace.break_outcome,
+    Aspect.REACTION: sa.func.coalesce(_trace.break_reaction, ""),
+    Aspect.ABORT: _trace.abort_reason,
+}
+
+
+_counted = sa.exists().where(tables.figures.c.trace_id == _trace.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Violations:
+    """How often, and in how many traces, calls of a tool broke its schema at a place by a rule."""
+
+    tool: str
+    path: str
+    code: str
+    times: int
+    traces: int
+
+
+@dataclass(frozen=True, slots=True)
+class BreaksBy:
+    """How many traces show which value of an aspect, in groups; ValueError for keys that break nothing down."""
+
+    aspect: Aspect
+    by: tuple[GroupKey, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_slices(self.by)
+
+    @property
+    def name(self) -> str:
+        """See `Question`."""
+        return " ".join(("breaks", self.aspect, *self.by))
+
+    def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: IdRange | None = None) -> GroupSums:
+        """See `Question`."""
+        value, keys = _ASPECTS[self.aspect].label("value"), key_columns(self.by)
+        ended = _trace.abort_reason if self.aspect is Aspect.ABORT else _trace.break_step
+        select = sa.select(*keys, value, sa.func.count()).select_from(tables.trace)
+        wanted = select.where(ended.is_not(None), *conditions, *within(_trace.id, ids), _counted)
+        return sums_of(connection.execute(wanted.group_by(*keys, value)), self.by, texts=1)
+
+    def answer(self, sums: GroupSums) -> list[Slice]:
+        """See `Question`."""
+        slices: Sequence[Slice] = [Slice(key[:-1], key[-1], traces) for key, (traces,) in sums.items()]
+        return sorted_slices(slices, self.aspect)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenSchemas:
+    """The places of schemas that were broken, the most frequent first."""
+
+    @property
+    def name(self) -> str:
+        """See `Question`."""
+        return "violations"
+
+    def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: IdRange | None = None) -> GroupSums:
+        """See `Question`."""
+        violation = tables.violation
+        place = (violation.c.tool, violation.c.path, violation.c.code)
+        source = violation.join(tables.trace, _trace.id == violation.c.trace_id) if conditions else violation
+        select = sa.select(*place, sa.func.sum(violation.c.times), sa.func.count()).select_from(source)
+        wanted = select.where(*conditions, *within(violation.c.trace_id, ids))
+        return sums_of(connection.execute(wanted.group_by(*place)), (), texts=len(place))
+
+    def answer(self, sums: GroupSums) -> list[Violations]:
+        """See `Question`."""
+        found = [Violations(tool, path, code, *counts) for (tool, path, code), counts in sums.items()]
+        return sorted(found, key=lambda one: (-one.times, one.tool, one.path, one.code))
+
+
+@dataclass(frozen=True, slots=True)
+class Uncounted:
+    """How many traces have no figures, since what they hold is damaged."""
+
+    @property
+    def name(self) -> str:
+        """See `Question`."""
+        return "uncounted"
+
+    def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: IdRange | None = None) -> GroupSums:
+        """See `Question`."""
+        select = sa.select(sa.func.count()).select_from(tables.trace)
+        return sums_of(connection.execute(select.where(~_counted, *conditions, *within(_trace.id, ids))), ())
+
+    def answer(self, sums: GroupSums) -> int:
+        """See `Question`."""
+        return sum(traces for (traces,) in sums.values())
+
+
+def keys_of(trace: Trace, inspection: Inspection) -> TraceKeys:
+    """The keys of a trace and its inspection."""
+    totals = totals_of(trace.turns)
+    assistant = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.ASSISTANT]
+    started_s = at_s(trace.started)
+    return TraceKeys(
+        model=trace.model or totals.model,
+        format=inspection.format,
+        source=trace.provenance.source,
+        reasoning=measure_columns(inspection, texts_of(trace), assistant)["reasoning"],
+        prompt=totals.prompt_hash,
+        day="" if started_s is None else day_named(floor(started_s / DAY_S + A_BIT)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a prompt version is known by besides its hash: the first words of its system prompt, and how many tools."""
+
+    words: str
+    tools: int
+
+
+def prompt_of(trace: Trace) -> Prompt:
+    """The prompt that a trace began with, its words at most 80 code points and on one line."""
+    before = list(takewhile(lambda turn: turn.role is not Role.ASSISTANT, trace.turns))
+    first = trace.turns[len(before)].generation if len(before) < len(trace.turns) else None
+    texts = (part.text[:_HEAD] for turn in before if turn.role is Role.SYSTEM for part in turn.parts)
+    words = " ".join(" ".join(texts).split())
+    return Prompt(words[:_LONGEST], len(first.tools) if first is not None else 0)
+
+
+def day_named(day: int) -> str:
+    """The date of a day, counted from 1970-01-01; `""` for one that no calendar has."""
+    try:
+        return (_EPOCH + timedelta(days=day)).isoformat()
+    except OverflowError:
+        return ""

@@ -1,4 +1,4 @@
-"""The store: traces and their inspections in a database, and the only door to it."""
+"""The store: traces and their inspections in a database, and the only way to it."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,29 +12,55 @@ import sqlalchemy as sa
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace, Turn
 from storage import tables
-from storage.drafts import Draft, draft
-from storage.engine import new_engine, prepare_file, snapshot, writing
-from storage.failures import reading, sentences
+from storage.engine import (
+    DatabaseLocation,
+    damage_errors,
+    database_errors,
+    mark_of,
+    new_engine,
+    place_of,
+    prepare_file,
+    snapshot,
+    writing,
+)
 from storage.filter import FilterCompletion, complete_filter, parse_filter
-from storage.listing import page
+from storage.listing import Paging, page
 from storage.liveness import IDLE_AFTER_S
-from storage.location import DatabaseLocation, mark_of, place_of
-from storage.marks_asked import KeepsMarks
-from storage.paging import Paging
+from storage.maintenance import Maintenance
+from storage.marks import Bookmarks
 from storage.reading import find_id, read_inspection, read_trace, read_turns
 from storage.running.following import Following
-from storage.running.recovery import broken_off, end_where_it_broke, read_open_turns
-from storage.running.rows import write_steps
-from storage.running.step import SessionWrite
-from storage.schema import check_file, ensure_current
-from storage.searches_asked import SearchesTexts
-from storage.statistics_asked import AsksStatistics
+from storage.running.rows import end_orphaned_trace, orphaned_traces, read_open_turns, write_steps
+from storage.running.steps import SessionWrite
+from storage.schema import check_file, ensure_current, upgrade
+from storage.search_queries import SearchQueries
+from storage.statistics_queries import StatisticsQueries
 from storage.summaries import ListCursor, TraceSummary, summaries
-from storage.upkeep_asked import KeptUp
-from storage.writing import Saved, write
+from storage.writing import Saved, TraceRows, trace_rows, write
 
 _GROUP, _GROUP_BYTES = 200, 32 << 20  # traces whose rows are in memory at a time, and about how much their texts take
+
+
 _RECOVERED = 5  # the same, where their rows are written one by one
+
+
+def upgrade_store(where: str | Path | None = None) -> bool:
+    """Upgrade the database to this weaklink's version of the tables; whether that changed it.
+
+    What was recorded stays as it is. Inspections that another weaklink packed otherwise are made again when a trace is
+    read, until `reinspect` keeps new ones. What pages ask about all traces is summed up.
+    StoreError as `open_store` raises it.
+    """
+    place = place_of(where)
+    check_file(place, create=False)
+    engine = new_engine(place)
+    try:
+        with database_errors(place):
+            is_changed = upgrade(engine, place)
+        Store(engine, place).sum_pending()
+        return is_changed
+    finally:
+        engine.dispose()
 
 
 def open_store(
@@ -54,7 +80,7 @@ def open_store(
         prepare_file(place)
     engine = new_engine(place, busy_timeout_s=busy_timeout_s, read_only=read_only)
     try:
-        with sentences(place):
+        with database_errors(place):
             ensure_current(engine, place, create=create, read_only=read_only)
     except BaseException:
         engine.dispose()
@@ -62,7 +88,7 @@ def open_store(
     return Store(engine, place)
 
 
-class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
+class Store(StatisticsQueries, Bookmarks, SearchQueries, Maintenance):
     """Traces and inspections in a database. Made by `open_store`; may be used from several threads at once.
 
     Every method raises StoreError for what the database refuses, and what it then was to write is not there at all.
@@ -87,20 +113,20 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
     def save(self, items: Iterable[tuple[Trace, Inspection]]) -> list[Saved]:
         """Keep traces with their inspections, in one transaction; what became of each, in order.
 
-        A trace that is there already (see `storage.identity`) is replaced, under its id, by one that holds as much
+        A trace that is there already (see `storage.record_rows`) is replaced, under its id, by one that holds as much
         or more, and left alone otherwise; one that says the same is unchanged, though a new inspection of it counts.
         `items` is read as it goes, so it may be long; what it raises leaves nothing written.
         """
-        return self.save_drafts(draft(trace, inspection) for trace, inspection in items)
+        return self.save_drafts(trace_rows(trace, inspection) for trace, inspection in items)
 
-    def save_drafts(self, items: Iterable[Draft]) -> list[Saved]:
-        """Keep traces that are rows already, made by `storage.drafts.draft` in whatever process; as `save` does."""
+    def save_drafts(self, items: Iterable[TraceRows]) -> list[Saved]:
+        """Keep traces that are rows already, made by `storage.writing.trace_rows` in any process; as `save` does."""
         drafts = _batches(items)
         first = next(drafts, [])
         if not first:
             return []
         now_s = time.time()
-        with sentences(self.place), writing(self._engine) as connection:
+        with database_errors(self.place), writing(self._engine) as connection:
             saved = write(connection, first, now_s)
             for group in drafts:
                 saved += write(connection, group, now_s)
@@ -123,7 +149,7 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
         check_file(self.place, create=True)
         prepare_file(self.place)
         self._engine.dispose()
-        with sentences(self.place):
+        with database_errors(self.place):
             ensure_current(self._engine, self.place, create=True)
         self._mark = mark_of(self.place)
         return True
@@ -140,14 +166,14 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
         The id of each session's trace; None where that is no longer there, and nothing of its step was kept. A trace
         is idle when nothing came for `idle_after_s` seconds and no turn is open.
         """
-        with sentences(self.place), writing(self._engine) as connection:
+        with database_errors(self.place), writing(self._engine) as connection:
             return write_steps(connection, owner, steps, time.time(), idle_after_s=idle_after_s)
 
     def open_turns(self, id: int | str) -> dict[int, Turn]:
         """The turns of a running trace that have begun and not ended, by number; cut where what is written ends."""
         with self._reads() as connection:
             number = find_id(connection, id)
-            with reading(self.place, f"the open turn of trace {number}"):
+            with damage_errors(self.place, f"the open turn of trace {number}"):
                 return read_open_turns(connection, number)
 
     def follow(self, filter: str = "", *, from_start: bool = False, most: int | None = None) -> Following:  # noqa: A002  # as in `traces`
@@ -163,7 +189,7 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
 
     def turns_of_running(self, id: int) -> tuple[Turn, ...] | None:
         """The turns of a running trace that have ended; None where it is not running, or not there."""
-        with self._reads() as connection, reading(self.place, f"trace {id}"):
+        with self._reads() as connection, damage_errors(self.place, f"trace {id}"):
             live = tables.live.c.trace_id
             if connection.scalar(sa.select(live).where(live == id)) is None:
                 return None
@@ -176,10 +202,10 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
         """
         done = 0
         while self._broken_off():
-            with sentences(self.place), writing(self._engine) as connection:
-                for id_ in broken_off(connection, time.time())[:_RECOVERED]:
-                    with reading(self.place, f"trace {id_}"):
-                        end_where_it_broke(connection, inspect, id_, time.time())
+            with database_errors(self.place), writing(self._engine) as connection:
+                for id_ in orphaned_traces(connection, time.time())[:_RECOVERED]:
+                    with damage_errors(self.place, f"trace {id_}"):
+                        end_orphaned_trace(connection, inspect, id_, time.time())
                     done += 1
         return done
 
@@ -187,7 +213,7 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
         """The trace, equal to the one that was saved."""
         with self._reads() as connection:
             number = find_id(connection, id)
-            with reading(self.place, f"trace {number}"):
+            with damage_errors(self.place, f"trace {number}"):
                 return read_trace(connection, number)
 
     def inspection(self, id: int | str) -> Inspection:
@@ -203,9 +229,11 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
         """
         with self._reads() as connection:
             number = find_id(connection, id)
-            with reading(self.place, f"trace {number}"):
+            with damage_errors(self.place, f"trace {number}"):
                 trace = read_trace(connection, number, in_columns=in_columns)
-            with reading(self.place, f"the inspection of trace {number}", remedy=f"`weaklink reinspect {number}`"):
+            with damage_errors(
+                self.place, f"the inspection of trace {number}", remedy=f"`weaklink reinspect {number}`"
+            ):
                 return trace, read_inspection(connection, number, trace, in_columns=in_columns)
 
     def summary(self, id: int | str) -> TraceSummary:
@@ -234,22 +262,22 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
     def _broken_off(self) -> list[int]:
         """Asked before writing, which a reader may not be allowed."""
         with self._reads() as connection:
-            return broken_off(connection, time.time())
+            return orphaned_traces(connection, time.time())
 
     @contextmanager
     def _following(self) -> Iterator[sa.Connection]:
-        with self._reads() as connection, reading(self.place, "a running trace"):
+        with self._reads() as connection, damage_errors(self.place, "a running trace"):
             yield connection
 
     @contextmanager
     def _reads(self) -> Iterator[sa.Connection]:
-        with sentences(self.place), snapshot(self._engine) as connection:
+        with database_errors(self.place), snapshot(self._engine) as connection:
             yield connection
 
 
-def _batches(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
+def _batches(drafts: Iterable[TraceRows]) -> Iterator[list[TraceRows]]:
     """The drafts in lists that take bounded memory, none of them empty."""
-    batch: list[Draft] = []
+    batch: list[TraceRows] = []
     size = 0
     for one in drafts:
         batch.append(one)

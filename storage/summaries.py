@@ -9,20 +9,19 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import exc
 
+from inspector.chain.analysis import OUTCOME_RULES
 from inspector.chain.endings import task_outcome
 from inspector.chain.steps import Break, Reaction, Status, StepOutcome
-from inspector.chain.verdict import OUTCOME_RULES
 from inspector.model import Liveness, Outcome, ParentTrace, TaskOutcome
 from storage import tables
 from storage.checksums import CHECKED_COLUMNS, check_row
-from storage.failures import DAMAGED
-from storage.groups import in_groups
+from storage.engine import DAMAGE_ERRORS
 from storage.liveness import liveness
 from storage.marks import Mark, read_marks
-from storage.packing.blobs import from_blob
-from storage.packing.escapes import unescaped
+from storage.packing.blobs import from_blob, unescaped
 from storage.packing.records import parent_from
 from storage.packing.values import unpack
+from storage.rows import in_groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +150,7 @@ def _summary(
             return _damaged(id_, 0.0)
         check_row(row[len(_PLACE) :])
         return _whole(dict(zip(_NAMES, row, strict=False)), state, open_turns=open_turns, marks=marks)
-    except DAMAGED:
+    except DAMAGE_ERRORS:
         sort_at_s = row[_PLACE.index("sort_at_s")] if row is not None else None
         return _damaged(id_, sort_at_s if isinstance(sort_at_s, float) else 0.0)
 

@@ -1,46 +1,166 @@
-"""The tables. Two kinds: the record (what came in), and what is derived from it and can be made again.
+"""The tables. Two kinds: the record (what came in), and what is derived from it and can be rebuilt.
 
-The record: `trace`, `external_id`, `turn`, `part`, and the tools offered. A part's text lies once, compressed, with
-its chunks packed beside it. Tools are kept once however many turns offer them: a turn names a `toolset`. A `mark` is
-the user's own: it goes with its trace alone, and stays when a longer version of the session comes or it is inspected
-again.
-
-Derived: the derived columns of `trace`, and `inspection`, which holds everything an inspection says in one blob a
-trace. A row per span would be ten million rows for a million sessions, read one session at a time and never
-searched; packed with their calls and diagnostics they are a tenth of the bytes and one read. What is searched stands
-in rows besides: `call` (with what became of it) and `diagnostic`; and `trace_tool`, `trace_code` and `argument`, once
-per trace and clustered by name (and value) and time, so that the newest traces with a tool, a code or an argument's
-value are a walk along one index. `figures` holds the counts of each trace that metrics are made of, `trace_tool` those
-over the calls of each tool, `violation` which places of a tool's schema were broken: metrics are sums over them.
-`rollup` keeps what such a sum comes to over a whole block of traces, until one of them changes (`storage.rollups`).
-
-While a trace is recorded it has a row in `live`, with its recorder, when that last gave a sign of life, and from when
-on the trace is idle if nothing more comes (NULL while a turn is open); what came of its open turns lies in
-`live_piece`, in the order it arrived. Both go when it ends.
-
-Text columns hold escaped text (`packing.escapes`), those with an index its bounded key; blobs hold the exact values.
-The checksums in a trace's row say whether it is as it was written: see `storage.checksums`.
-`sort_at_s` is when a trace started; lists go from the newest down, and those whose source gave no time come last, with
-`UNKNOWN_TIME_S`: a keyset needs a value that compares.
+The record: `trace`, `external_id`, `turn`, `part`, and the tools offered. A part's text is kept once, compressed, with
+its chunks packed beside it.
 """
 
 import sqlalchemy as sa
 
-from storage.columns import blob, count, metadata, number, of_trace, text
-from storage.derived_tables import (
-    argument,
-    call,
-    diagnostic,
-    figures,
-    inspection,
-    rollup,
-    trace_code,
-    trace_tool,
-    violation,
-)
+from inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
 
 UNKNOWN_TIME_S = -1e18
 """The `sort_at_s` of a trace whose source gave no time: before every moment that can be written down."""
+
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def of_trace(*, key: bool = True) -> sa.Column[int]:
+    """The id of a trace, with which the row goes; part of the key unless told."""
+    return sa.Column("trace_id", sa.ForeignKey("trace.id", ondelete="CASCADE"), primary_key=key, nullable=False)
+
+
+def number(name: str = "number") -> sa.Column[int]:
+    """A number that is part of the key."""
+    return sa.Column(name, sa.Integer, primary_key=True, autoincrement=False)
+
+
+def text(name: str, *, nullable: bool = False) -> sa.Column[str]:
+    """A column of escaped text."""
+    return sa.Column(name, sa.Text, nullable=nullable)
+
+
+def count(name: str, *, nullable: bool = False) -> sa.Column[int]:
+    """A column of whole numbers."""
+    return sa.Column(name, sa.BigInteger, nullable=nullable)
+
+
+def blob(name: str, *, nullable: bool = False) -> sa.Column[bytes]:
+    """A column of packed bytes."""
+    return sa.Column(name, sa.LargeBinary, nullable=nullable)
+
+
+inspection = sa.Table("inspection", metadata, of_trace(), blob("digest"), blob("body"))
+
+
+call = sa.Table(
+    "call",
+    metadata,
+    of_trace(),
+    number(),
+    count("turn"),
+    text("part"),
+    count("start"),
+    count("end"),
+    text("name", nullable=True),
+    sa.Column("valid", sa.Boolean, nullable=False),
+    sa.Column("recovered", sa.Boolean, nullable=False),
+    text("outcome", nullable=True),
+    text("certainty", nullable=True),
+    count("step", nullable=True),
+    text("recovery", nullable=True),
+    count("recovered_by", nullable=True),
+    sqlite_with_rowid=False,
+)
+
+
+diagnostic = sa.Table(
+    "diagnostic",
+    metadata,
+    of_trace(),
+    number(),
+    count("turn"),
+    text("part"),
+    count("start"),
+    count("end"),
+    text("code"),
+    text("severity"),
+    sqlite_with_rowid=False,
+)
+
+
+trace_tool = sa.Table(
+    "trace_tool",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("sort_at_s", sa.Double, primary_key=True, autoincrement=False),
+    of_trace(),
+    *(count(name) for name in TOOL_NUMBERS),
+    sa.Index(None, "trace_id"),
+    sqlite_with_rowid=False,
+)
+
+
+trace_code = sa.Table(
+    "trace_code",
+    metadata,
+    sa.Column("code", sa.Text, primary_key=True),
+    sa.Column("sort_at_s", sa.Double, primary_key=True, autoincrement=False),
+    of_trace(),
+    count("diagnostics"),
+    sa.Index(None, "trace_id"),
+    sqlite_with_rowid=False,
+)
+
+
+figures = sa.Table(
+    "figures",
+    metadata,
+    of_trace(),
+    *(count(name) for name in TRACE_NUMBERS),
+)
+
+
+violation = sa.Table(
+    "violation",
+    metadata,
+    of_trace(),
+    sa.Column("tool", sa.Text, primary_key=True),
+    sa.Column("path", sa.Text, primary_key=True),
+    sa.Column("code", sa.Text, primary_key=True),
+    count("times"),
+    sqlite_with_rowid=False,
+)
+
+
+rollup = sa.Table(
+    "rollup",
+    metadata,
+    sa.Column("question", sa.Text, primary_key=True),
+    number("level"),
+    number("block"),
+    blob("body"),
+    sa.Index(None, "level", "block"),
+)
+
+
+argument = sa.Table(
+    "argument",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, primary_key=True),
+    sa.Column("sort_at_s", sa.Double, primary_key=True, autoincrement=False),
+    of_trace(),
+    sa.Column("path", sa.Text, primary_key=True),
+    sa.Column("number", sa.Double),
+    sa.Index(None, "trace_id"),
+    sa.Index(
+        None,
+        "name",
+        "number",
+        sqlite_where=sa.text("number IS NOT NULL"),
+        postgresql_where=sa.text("number IS NOT NULL"),
+    ),
+    sqlite_with_rowid=False,
+)
+
 
 trace = sa.Table(
     "trace",
@@ -98,11 +218,19 @@ trace = sa.Table(
     sa.UniqueConstraint("identity"),
     sqlite_autoincrement=True,  # an id that was once shown never comes to mean another trace
 )
+
+
 sa.Index(None, trace.c.sort_at_s, trace.c.id)
+
+
 for _name in ("status", "model", "source", "format", "kinds", "reasoning", "prompt_hash", "outcome"):
     sa.Index(None, trace.c[_name], trace.c.sort_at_s, trace.c.id)
+
+
 for _name in ("duration_s", "first_token_s", "max_gap_s", "tokens", "break_step", "reward"):
     sa.Index(None, trace.c[_name])
+
+
 sa.Index(
     "ix_trace_with_errors",
     trace.c.sort_at_s,
@@ -110,6 +238,7 @@ sa.Index(
     sqlite_where=trace.c.errors > 0,
     postgresql_where=trace.c.errors > 0,
 )
+
 
 mark = sa.Table(
     "mark",
@@ -123,6 +252,7 @@ mark = sa.Table(
     sa.Column("marked_at_s", sa.Double, nullable=False),
 )
 
+
 external_id = sa.Table(
     "external_id",
     metadata,
@@ -134,9 +264,11 @@ external_id = sa.Table(
     sqlite_with_rowid=False,
 )
 
+
 toolset = sa.Table(
     "toolset", metadata, sa.Column("id", sa.Integer, primary_key=True), blob("hash"), sa.UniqueConstraint("hash")
 )
+
 
 tool = sa.Table(
     "tool",
@@ -149,6 +281,7 @@ tool = sa.Table(
     sa.Index(None, "name"),
 )
 
+
 toolset_tool = sa.Table(
     "toolset_tool",
     metadata,
@@ -157,6 +290,7 @@ toolset_tool = sa.Table(
     sa.Column("tool_id", sa.ForeignKey("tool.id"), nullable=False, index=True),
     sqlite_with_rowid=False,
 )
+
 
 turn = sa.Table(
     "turn",
@@ -175,6 +309,7 @@ turn = sa.Table(
     blob("facts"),
 )
 
+
 part = sa.Table(
     "part",
     metadata,
@@ -188,7 +323,9 @@ part = sa.Table(
     blob("chunks", nullable=True),
 )
 
+
 search_pending = sa.Table("search_pending", metadata, of_trace())
+
 
 live = sa.Table(
     "live",
@@ -199,36 +336,13 @@ live = sa.Table(
     sa.Column("idle_at_s", sa.Double),
 )
 
+
 live_piece = sa.Table("live_piece", metadata, of_trace(), number("turn"), number(), blob("body"))
+
 
 RECORD = (external_id, turn, part)
 """What goes when a trace is replaced; `search_pending` says which traces the text index has yet to read."""
 
+
 DERIVED = (inspection, call, diagnostic, trace_tool, trace_code, argument, figures, violation)
 """What goes when a trace is inspected again."""
-
-__all__ = [
-    "DERIVED",
-    "RECORD",
-    "argument",
-    "call",
-    "diagnostic",
-    "external_id",
-    "figures",
-    "inspection",
-    "live",
-    "live_piece",
-    "mark",
-    "metadata",
-    "part",
-    "rollup",
-    "search_pending",
-    "tool",
-    "toolset",
-    "toolset_tool",
-    "trace",
-    "trace_code",
-    "trace_tool",
-    "turn",
-    "violation",
-]

@@ -8,11 +8,10 @@ import sqlalchemy as sa
 from inspector.model import ToolDefinition
 from storage import tables
 from storage.engine import insert_new
-from storage.groups import in_groups
 from storage.packing.blobs import DamagedBlobError, from_blob, to_blob
 from storage.packing.records import tool_from
 from storage.packing.values import pack, unpack
-from storage.rows import Toolset
+from storage.rows import Toolset, in_groups
 
 
 def intern_toolsets(connection: sa.Connection, toolsets: Mapping[bytes, Toolset]) -> dict[bytes, int]:

@@ -1,28 +1,45 @@
-"""Traces and inspections into the database: new ones added, longer versions in the place of shorter ones."""
+"""Writes traces and inspections: new ones are added, longer versions replace shorter ones.
 
-from collections.abc import Sequence
+One statement for each table and batch. All rows that are summed are written here, so that the rollups of their blocks
+are dropped with the first change.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
 import sqlalchemy as sa
 
+from inspector.inspection import Inspection
+from inspector.model import Trace
 from storage import tables
-from storage.derived_rows import DerivedRows
-from storage.drafts import Draft
-from storage.groups import in_groups
-from storage.identity import TraceExtent
-from storage.inserting import (
-    delete_rows,
-    insert_derived,
-    insert_records,
-    insert_traces,
-    rewrite_derived,
-    update_traces,
-)
-from storage.record_rows import RecordRows
-from storage.rows import Row
-from storage.search import forget
+from storage.derived_rows import DerivedRows, derived_rows
+from storage.record_rows import RecordRows, TraceExtent, record_rows
+from storage.rollups import SUMMED, drop_rollups
+from storage.rows import Row, in_groups
+from storage.search import remove_from_index
+from storage.tables import UNKNOWN_TIME_S
+from storage.toolsets import intern_toolsets
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRows:
+    """A trace and its inspection as rows, ready to be written."""
+
+    record: RecordRows
+    derived: DerivedRows
+
+    @property
+    def sort_at_s(self) -> float:
+        """The trace's place in lists: when it started; `UNKNOWN_TIME_S`, and so last, where no source says."""
+        started: float | None = self.record.trace["started_at_s"]
+        return UNKNOWN_TIME_S if started is None else started
+
+
+def trace_rows(trace: Trace, inspection: Inspection) -> TraceRows:
+    """A trace and its inspection as rows."""
+    return TraceRows(record_rows(trace), derived_rows(inspection, trace))
 
 
 class Verdict(StrEnum):
@@ -50,10 +67,10 @@ class _Known(NamedTuple):
     digest: bytes | None
 
 
-def write(connection: sa.Connection, drafts: Sequence[Draft], now_s: float) -> list[Saved]:
+def write(connection: sa.Connection, drafts: Sequence[TraceRows], now_s: float) -> list[Saved]:
     """Write the drafts; what became of each, in order. `now_s` is the time of import."""
     known = _known(connection, [one.record.identity for one in drafts])
-    last: dict[bytes, Draft] = {}  # a trace may come twice in one batch: only its longest version is written
+    last: dict[bytes, TraceRows] = {}  # a trace may come twice in one batch: only its longest version is written
     verdicts: list[Verdict] = []
     for one in drafts:
         identity = one.record.identity
@@ -90,7 +107,7 @@ def _known(connection: sa.Connection, identities: Sequence[bytes]) -> dict[bytes
     return found
 
 
-def _verdict(one: Draft, known: _Known | None, before: Draft | None) -> Verdict:
+def _verdict(one: TraceRows, known: _Known | None, before: TraceRows | None) -> Verdict:
     held = before.record if before is not None else known
     if held is None:
         return Verdict.ADDED
@@ -98,13 +115,13 @@ def _verdict(one: Draft, known: _Known | None, before: Draft | None) -> Verdict:
     return Verdict.REPLACED if longer else Verdict.UNCHANGED
 
 
-def _found_anew(one: Draft, known: _Known) -> bool:
+def _found_anew(one: TraceRows, known: _Known) -> bool:
     """Whether the same record was inspected with another outcome, which then counts."""
     return one.record.fingerprint == known.fingerprint and one.derived.digest != known.digest
 
 
 def _write(
-    connection: sa.Connection, drafts: dict[bytes, Draft], known: dict[bytes, _Known], now_s: float
+    connection: sa.Connection, drafts: dict[bytes, TraceRows], known: dict[bytes, _Known], now_s: float
 ) -> dict[bytes, int]:
     """Write one draft for each identity; the ids of the new ones."""
     added = {identity: one for identity, one in drafts.items() if identity not in known}
@@ -123,10 +140,101 @@ def _write(
             fingerprint = {"fingerprint": one.record.fingerprint, "sort_at_s": one.sort_at_s}
             updates.append(one.record.trace | fingerprint | {"trace_id": held.id})
         inspected.append((held.id, one.sort_at_s, one.derived))
-    forget(connection, [id_ for id_, _ in replaced])
+    remove_from_index(connection, [id_ for id_, _ in replaced])
     delete_rows(connection, (*tables.RECORD, tables.search_pending), [id_ for id_, _ in replaced])
     update_traces(connection, updates)
     insert_records(connection, records + replaced)
     insert_derived(connection, derived)
     rewrite_derived(connection, inspected)
     return ids
+
+
+def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now_s: float) -> dict[bytes, int]:
+    """The rows of new traces; their ids by identity. `now_s` is the time of import."""
+    rows = [
+        one.record.trace
+        | one.derived.trace
+        | {"identity": identity, "fingerprint": one.record.fingerprint}
+        | {"imported_at_s": now_s, "sort_at_s": one.sort_at_s}
+        for identity, one in drafts.items()
+    ]
+    if not rows:
+        return {}
+    trace = tables.trace
+    inserted = connection.execute(
+        sa.insert(trace).returning(trace.c.identity, trace.c.id, sort_by_parameter_order=True), rows
+    )
+    ids = {bytes(identity): id_ for identity, id_ in inserted}
+    drop_rollups(connection, ids.values())
+    return ids
+
+
+def insert_records(connection: sa.Connection, records: Sequence[tuple[int, RecordRows]]) -> None:
+    """What came in, of traces whose rows stand already. The same rows can be inserted once."""
+    toolset_ids = intern_toolsets(connection, {h: t for _, record in records for h, t in record.toolsets.items()})
+    turns = [(id_, record.turns) for id_, record in records]
+    for _, rows in turns:
+        for row in rows:
+            row["toolset_id"] = toolset_ids.get(row.pop("toolset"))
+    insert_rows(connection, tables.external_id, [(id_, record.external_ids) for id_, record in records])
+    insert_rows(connection, tables.turn, turns)
+    insert_rows(connection, tables.part, [(id_, record.parts) for id_, record in records])
+    insert_rows(connection, tables.search_pending, [(id_, [{}]) for id_, _ in records])
+
+
+def insert_derived(connection: sa.Connection, found: Sequence[tuple[int, float, DerivedRows]]) -> None:
+    """What was found: trace id, its time in lists, and the rows of each."""
+    insert_rows(connection, tables.inspection, [(id_, [one.inspection]) for id_, _, one in found])
+    insert_rows(connection, tables.call, [(id_, one.calls) for id_, _, one in found])
+    insert_rows(connection, tables.diagnostic, [(id_, one.diagnostics) for id_, _, one in found])
+    insert_rows(connection, tables.figures, [(id_, [one.figures]) for id_, _, one in found])
+    insert_rows(connection, tables.violation, [(id_, one.violations) for id_, _, one in found])
+    for table, rows in (
+        (tables.trace_tool, [(id_, at_s, one.tools) for id_, at_s, one in found]),
+        (tables.trace_code, [(id_, at_s, one.codes) for id_, at_s, one in found]),
+        (tables.argument, [(id_, at_s, one.arguments) for id_, at_s, one in found]),
+    ):
+        insert_rows(connection, table, [(id_, [row | {"sort_at_s": at_s} for row in some]) for id_, at_s, some in rows])
+
+
+def rewrite_derived(connection: sa.Connection, found: Iterable[tuple[int, float, DerivedRows]]) -> None:
+    """Put new inspections in the place of the old: trace id, its time in lists, and the rows of each."""
+    rows = list(found)
+    delete_rows(connection, tables.DERIVED, [id_ for id_, _, _ in rows])
+    update_traces(connection, [derived.trace | {"trace_id": id_} for id_, _, derived in rows])
+    insert_derived(connection, rows)
+
+
+def delete_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
+    """Delete traces with all that hangs on them, but the tools they were offered."""
+    for group in in_groups(ids):
+        remove_from_index(connection, group)
+        delete_rows(connection, (*tables.RECORD, *tables.DERIVED, tables.search_pending, tables.mark), group)
+        connection.execute(sa.delete(tables.trace).where(tables.trace.c.id.in_(group)))
+
+
+def update_traces(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    """Set columns of traces, the same in every row; `trace_id` says which trace."""
+    if rows:
+        drop_rollups(connection, (row["trace_id"] for row in rows))
+        columns = [name for name in rows[0] if name != "trace_id"]
+        statement = sa.update(tables.trace).where(tables.trace.c.id == sa.bindparam("trace_id"))
+        connection.execute(statement.values({name: sa.bindparam(name) for name in columns}), rows)
+
+
+def delete_rows(connection: sa.Connection, some: Iterable[sa.Table], ids: Sequence[int]) -> None:
+    """Delete from these tables what belongs to these traces."""
+    for table in some:
+        if table in SUMMED:
+            drop_rollups(connection, ids)
+        for group in in_groups(ids):
+            connection.execute(sa.delete(table).where(table.c.trace_id.in_(group)))
+
+
+def insert_rows(connection: sa.Connection, table: sa.Table, rows: Iterable[tuple[int, Sequence[Row]]]) -> None:
+    """Rows of traces, each with the trace's id, into one table."""
+    whole = [row | {"trace_id": id_} for id_, some in rows for row in some]
+    if whole and table in SUMMED:
+        drop_rollups(connection, (row["trace_id"] for row in whole))
+    if whole:
+        connection.execute(sa.insert(table), whole)

@@ -11,13 +11,13 @@ from inspector.model.columns import (
     Column,
     ColumnSlice,
     Entries,
-    Made,
+    LazyColumn,
     Numbers,
     Ragged,
+    RunningSums,
     Seconds,
     Singles,
     Sparse,
-    Sums,
     Uneven,
     Windowed,
     first_above,
@@ -29,15 +29,15 @@ _Pair: TypeAlias = tuple[Column[Any], tuple[Any, ...]]
 _COLUMNS: dict[str, _Pair] = {
     "an array": (Numbers(array("d", (0.5, -0.0, 3.0))), (0.5, -0.0, 3.0)),
     "a range": (Numbers(range(4, 7)), (4, 5, 6)),
-    "sums": (Sums(array("b", (3, 0, -1, 5))), (3, 3, 2, 7)),
-    "sums of many": (Sums(b"\1" * 1000), _LONG),
-    "sums beyond 64 bits": (Sums([2**70, 1]), (2**70, 2**70 + 1)),
+    "sums": (RunningSums(array("b", (3, 0, -1, 5))), (3, 3, 2, 7)),
+    "sums of many": (RunningSums(b"\1" * 1000), _LONG),
+    "sums beyond 64 bits": (RunningSums([2**70, 1]), (2**70, 2**70 + 1)),
     "seconds": (Seconds(array("i", (250_000, 1, 0))), (0.25, 0.250001, 0.250001)),
     "one number each": (Singles(array("i", (7, 8))), ((7,), (8,))),
     "several numbers each": (Ragged(b"\2\0\1", array("f", (0.5, 1.5, 2.5))), ((0.5, 1.5), (), (2.5,))),
     "gaps": (Sparse(b"\1\0\1", Singles((7, 8))), ((7,), None, (8,))),
     "many gaps": (Sparse(b"\0\1" * 500, Numbers(range(500))), tuple(x for n in range(500) for x in (None, n))),
-    "sums from a start": (Sums(b"\0\1\2", 500), (500, 501, 503)),
+    "sums from a start": (RunningSums(b"\0\1\2", 500), (500, 501, 503)),
     "seconds from a start": (Seconds(array("i", (0, 250_000)), 10**12), (1e6, 1000000.25)),
     "windows": (Windowed(5, 2, lambda number: ("ab", "cd", "e")[number]), tuple("abcde")),
     "full windows": (Windowed(4, 2, lambda number: ("ab", "cd")[number]), tuple("abcd")),
@@ -47,12 +47,12 @@ _COLUMNS: dict[str, _Pair] = {
     "a stretch within a window": (ColumnSlice(_UNEVEN, 4, 5), ("e",)),
     "an empty stretch": (ColumnSlice(_UNEVEN, 3, 3), ()),
     "a stretch of made things": (
-        ColumnSlice(Uneven((0, 3, 4), lambda n: Made(((1, 2, 3), (4,))[n], str)), 1, 4),
+        ColumnSlice(Uneven((0, 3, 4), lambda n: LazyColumn(((1, 2, 3), (4,))[n], str)), 1, 4),
         tuple("234"),
     ),
-    "made things": (Made(b"\1\2\3", str), ("1", "2", "3")),
+    "made things": (LazyColumn(b"\1\2\3", str), ("1", "2", "3")),
     "no uneven windows": (Uneven((0,), lambda number: ()), ()),
-    "nothing": (Sums(b""), ()),
+    "nothing": (RunningSums(b""), ()),
     "no windows": (Windowed(0, 2, lambda number: ()), ()),
 }
 
@@ -101,7 +101,7 @@ def test_entries_that_do_not_fill_the_places_are_refused() -> None:
 
 
 def test_chunks_are_equal_however_their_columns_are_kept() -> None:
-    ends: Entries[int] = Sums(b"\1\2")
+    ends: Entries[int] = RunningSums(b"\1\2")
     packed = Chunks(ends, Numbers(range(2)), Seconds(b"\0\0"), Sparse(b"\0\1", Singles((5,))))
     plain = Chunks((1, 3), (0, 1), (0.0, 0.0), (None, (5,)))
     assert packed == plain

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from inspector import inspection
+from inspector.apis.openai.messages import read_tools
 from inspector.chain.analysis import Analysis, analyse
 from inspector.chain.pairing import Pairing
 from inspector.diagnostics import Diagnostic
@@ -18,11 +19,10 @@ from inspector.json_scanner import read_json
 from inspector.model import Trace
 from inspector.rules.catalogue import RULES
 from inspector.segmentation import segment
-from inspector.wire.openai_messages import read_tools
 from tests.case_files import cases_of
 from tests.test_rules import CASES, ROOT, found_in, rows, rows_of, turn_of
 from tests.test_sample_traces import FILES, one_trace
-from ui.views.rule_example import read_example
+from ui.views.rule import read_example
 
 Inspected: TypeAlias = list[tuple[Trace, Inspection]]
 

@@ -15,7 +15,7 @@ from inspector.model import Generation, Json, Part, Role, Span, ToolDefinition, 
 from inspector.segmentation import segment
 from inspector.text import Range
 from tests.mutations import mutated_texts
-from ui.cli.inputs import tool_definitions
+from ui.cli.files import tool_definitions
 
 SCHEMA: Json = {
     "type": "object",

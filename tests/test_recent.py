@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from inspector.model.recent import Recent
+from inspector.model.lru_cache import LruCache
 
 _Looked = Callable[..., list[int]]
 
@@ -18,7 +18,7 @@ def looked() -> _Looked:
         made.append(number)
         return number
 
-    recent = Recent(make, lambda number: number, 60)
+    recent = LruCache(make, lambda number: number, 60)
 
     def look(*numbers: int) -> list[int]:
         made.clear()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from inspector.version import __version__
-from ui.cli.commands import COMMANDS
+from ui.cli.group import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 

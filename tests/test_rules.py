@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from inspector.apis.openai.messages import read_tools
 from inspector.diagnostics import Diagnostic, apply_fixes
 from inspector.errors import UnknownRuleError
 from inspector.inspection import inspect_trace
@@ -27,9 +28,8 @@ from inspector.model import (
 from inspector.rules.catalogue import FAMILIES, RULES, find_rule, select_rules
 from inspector.rules.rule import FILE_FORMAT, Rule, Severity
 from inspector.segmentation import segment
-from inspector.wire.openai_messages import read_tools
 from tests.case_files import CaseFields, load
-from ui.views.rule_example import read_example
+from ui.views.rule import read_example
 
 ROOT = Path(__file__).parent
 CASES = (ROOT / "cases" / "rules", ROOT / "cases" / "json")

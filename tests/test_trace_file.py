@@ -33,8 +33,8 @@ from inspector.model import (
 )
 from inspector.text import Range
 from inspector.trace_file import VERSION, read_trace_file, write_trace_file
-from inspector.trace_file.numbers import original, portable
-from inspector.trace_file.upgrades import STEPS
+from inspector.trace_file.lines import original_json, portable_json
+from inspector.trace_file.reading import STEPS
 from tests.examples import in_the_gate
 from tests.strategies import json_values, texts, traces
 
@@ -108,8 +108,8 @@ def test_halves_that_two_chunks_brought_stay_two(some_path: Path, text: str) -> 
 @in_the_gate(50, most=200)
 @given(value=json_values() | st.dictionaries(st.just("weaklink_number"), json_values(), min_size=1))
 def test_every_number_of_a_schema_survives_in_plain_json(value: Json) -> None:
-    carried = json.loads(json.dumps(portable(value), allow_nan=False))
-    assert original(carried) == value
+    carried = json.loads(json.dumps(portable_json(value), allow_nan=False))
+    assert original_json(carried) == value
 
 
 def test_numbers_that_json_has_no_word_for_come_back(some_path: Path) -> None:

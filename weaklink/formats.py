@@ -5,9 +5,9 @@ from weaklink.own_packages import require_own
 require_own("inspector")
 
 from inspector.formats.dialect import Enclosed  # noqa: E402  # another package may have the name `inspector`
-from inspector.formats.format import Format, Signs  # noqa: E402
-from inspector.formats.json_call import JsonCallReader  # noqa: E402
-from inspector.formats.json_dialects import JsonMarkers, json_format  # noqa: E402
-from inspector.formats.writing import call_object  # noqa: E402
+from inspector.formats.format import DetectionPatterns, Format  # noqa: E402
+from inspector.formats.json.calls import JsonCallReader  # noqa: E402
+from inspector.formats.json.format import JsonMarkers, json_format  # noqa: E402
+from inspector.formats.json.writing import call_object  # noqa: E402
 
-__all__ = ["Enclosed", "Format", "JsonCallReader", "JsonMarkers", "Signs", "call_object", "json_format"]
+__all__ = ["DetectionPatterns", "Enclosed", "Format", "JsonCallReader", "JsonMarkers", "call_object", "json_format"]

@@ -1,7 +1,7 @@
-"""Record events as lines of JSON, for a way between two processes; traces and turns stand as in a trace file.
+"""Record events as lines of JSON, to send them to another process; traces and turns are written as in a trace file.
 
 A body begins with the line `{"weaklink_events": 1}`; each event is one line with its kind under `event`. Lines are
-ASCII; lone surrogates, NUL and numbers that are not finite survive as they do in a trace file.
+ASCII; lone surrogates, NUL and numbers beyond JSON are escaped as in a trace file.
 """
 
 import json
@@ -12,16 +12,39 @@ import msgspec
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.errors import WeaklinkError
 from inspector.model import Chunk, Role
-from inspector.trace_file.halves import ascii_line, with_halves
-from inspector.trace_file.lines import GenerationLine, Number, OutcomeLine, TraceLine, TurnLine
-from inspector.trace_file.numbers import number
-from inspector.trace_file.reading import NOT_AS_IT_SHOULD_BE, generation_of, outcome_of, trace_of, turn_of
+from inspector.trace_file.lines import (
+    GenerationLine,
+    Number,
+    OutcomeLine,
+    TraceLine,
+    TurnLine,
+    ascii_line,
+    float_value,
+    with_split_surrogates,
+)
+from inspector.trace_file.reading import INVALID_LINE, generation_of, outcome_of, trace_of, turn_of
 from inspector.trace_file.writing import generation_line, outcome_line, trace_line, turn_line
 
 VERSION = 1
 """The version that is written, and the only one that is read."""
 
+
 HEADER_KEY = "weaklink_events"
+
+
+EVENTS_PATH = "/weaklink/events"
+"""Where record events are posted, behind the address that the server prints."""
+
+
+SENDER, BATCH, INSTANCE = "X-Weaklink-Sender", "X-Weaklink-Batch", "X-Weaklink-Instance"
+"""Who sends, the number of this body, which counts up with each that was taken, and which server he means."""
+
+
+CONTENT_TYPE = "application/x-ndjson"
+
+
+MAX_BODY_BYTES = 64 * 1024 * 1024
+"""The longest body that is taken."""
 
 
 class EventLineError(WeaklinkError):
@@ -103,9 +126,9 @@ def _record(line: bytes, at: int) -> dict[str, object]:
 def _read(line: bytes, at: int) -> RecordEvent:
     record = _record(line, at)
     try:
-        whole = with_halves(record) if b"\\ufdd0" in line else record  # type: ignore[arg-type]  # what JSON gave
+        whole = with_split_surrogates(record) if b"\\ufdd0" in line else record  # type: ignore[arg-type]  # what JSON gave
         return _event_of(msgspec.convert(whole, _EventLine))
-    except NOT_AS_IT_SHOULD_BE as error:
+    except INVALID_LINE as error:
         raise EventLineError(f"Line {at} is no record event: {error}.") from error
 
 
@@ -147,9 +170,9 @@ def _chunk_line(chunk: Chunk) -> _ChunkLine:
         chunk.sequence,
         chunk.part,
         chunk.text,
-        None if chunk.offset_s is None else number(chunk.offset_s),
+        None if chunk.offset_s is None else float_value(chunk.offset_s),
         chunk.token_ids,
-        None if chunk.logprobs is None else tuple([number(value) for value in chunk.logprobs]),
+        None if chunk.logprobs is None else tuple([float_value(value) for value in chunk.logprobs]),
     )
 
 

@@ -1,13 +1,24 @@
-"""What a recorder tells while a session runs, and who takes it: a store, or anything else that is a Sink.
+"""What a recorder reports while a session runs: record events for a sink, findings for an observer, and its losses.
 
 A session is known by a `key` that its recorder chose; events of several sessions may interleave. Within one session a
-turn starts, its chunks arrive in order, and it ends; turns count from 1.
+turn starts, its chunks arrive in order, and the turn ends.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
-from inspector.model import Chunk, Generation, Outcome, Role, Trace, Turn
+from inspector.diagnostics import Diagnostic
+from inspector.model import BodyState, Chunk, Generation, Outcome, Part, Role, Span, ToolCall, Trace, Turn
+from inspector.sessions.exchange import ExchangeEnd
+from inspector.wire.events import WIRE_PREFIX
+
+SINKS_ENTRY_POINT_GROUP = "weaklink.sinks"
+"""Entry points of this group name a callable each that takes a place (path or URL) and gives a Sink."""
+
+
+RECORDING_PART = f"{WIRE_PREFIX}recording"
+"""The part that says, a sentence a line, what of an exchange was not kept, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,5 +80,58 @@ class Sink(Protocol):
         ...
 
 
-SINKS_ENTRY_POINT_GROUP = "weaklink.sinks"
-"""Entry points of this group name a callable each that takes a place (path or URL) and gives a Sink."""
+@dataclass(frozen=True, slots=True)
+class ExchangeFacts:
+    """One exchange in a line; secrets are redacted.
+
+    `key` is the trace that it belongs to, `""` where it was no request to a model. `status` is None where no answer
+    came, `first_token_s` the seconds from the request to the first text of a stream, `duration_s` those to the end;
+    None where nobody kept the times. `output_tokens` is what the server reported, None where it did not; `chunks`
+    counts the arrivals of the model's words. `faults` are the codes of what was found, each with its count.
+    """
+
+    method: str
+    target: str
+    end: ExchangeEnd
+    key: str = ""
+    turn: int = 0
+    model: str = ""
+    status: int | None = None
+    first_token_s: float | None = None
+    duration_s: float | None = None
+    output_tokens: int | None = None
+    chunks: int = 0
+    faults: Mapping[str, int] = field(default_factory=dict)
+
+
+class RecordingObserver(Protocol):
+    """Looks on; is called by the recorder's thread, returns soon, and keeps the recording waiting until then."""
+
+    def span_closed(self, key: str, turn: int, part: str, span: Span, calls: Sequence[ToolCall]) -> None:
+        """A span of a running answer closed; `calls` are those that became known with it."""
+        ...
+
+    def fault_found(self, key: str, turn: int, diagnostic: Diagnostic) -> None:
+        """A fault of an answer became known."""
+        ...
+
+    def exchange_ended(self, facts: ExchangeFacts) -> None:
+        """An exchange ended, recorded or not; its last call."""
+        ...
+
+    def trouble(self, message: str) -> None:
+        """Something keeps the recorder from its work: a full sentence. The same trouble is told once a minute."""
+        ...
+
+
+def with_losses(turn: Turn, lost: list[str], *, is_gap: bool) -> Turn:
+    """The turn with sentences on what its record lacks; `is_gap` says that bytes of the answer came and are not kept.
+
+    A body with a gap is not stored, whatever its decoder took it for: nobody cut the stream but we.
+    """
+    if not lost:
+        return turn
+    generation = turn.generation or Generation()
+    if is_gap:
+        generation = replace(generation, body=BodyState.NOT_STORED)
+    return replace(turn, parts=(*turn.parts, Part(RECORDING_PART, "\n".join(lost))), generation=generation)

@@ -9,9 +9,8 @@ from typing import TypeAlias
 
 from aiohttp import web
 
-from inspector.capture.event_lines import EventLineError, read_events
+from inspector.capture.event_lines import BATCH, INSTANCE, MAX_BODY_BYTES, SENDER, EventLineError, read_events
 from inspector.capture.events import RecordEvent, Sink
-from inspector.capture.events_wire import BATCH, INSTANCE, MOST_BYTES, SENDER
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -24,7 +23,7 @@ class _Sender:
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-def events_route(sink: Sink, *, most_bytes: int = MOST_BYTES) -> Handler:
+def events_route(sink: Sink, *, most_bytes: int = MAX_BODY_BYTES) -> Handler:
     """A handler for `POST /weaklink/events`; who may ask is for the server to decide.
 
     A web page cannot ask, since a browser sends the header that is wanted only where a server has agreed before.

@@ -1,20 +1,56 @@
-"""Reads an answer while it arrives: spans as they close, faults as they appear, and at the end all that is left."""
+"""Reads an answer while it arrives: chooses its format, then reports spans as they close and faults as they appear."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from inspector.capture.format_choice import FormatChoice
-from inspector.capture.watch import Watch
+from inspector.capture.events import RecordingObserver
 from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
 from inspector.checks.recording import check_recording
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic
+from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
 from inspector.formats.structured import read_structured_part
 from inspector.model import CallHeader, Chunk, Part, Role, Span, Turn
 from inspector.rules.json_syntax import TRUNCATED_JSON
 from inspector.segmentation import Segmenter
 from inspector.wire.events import PROMPT_PART, WIRE_PREFIX
+
+_FIRST_LOOK, _LAST_LOOK = 16, 512  # code points: a call that opens the answer shows within them
+
+
+_SAMPLE = 65_536
+
+
+class FormatChoice:
+    """Chooses a format for one answer of `model`; `spoken` is what the trace's earlier answers were found to speak.
+
+    `named` is the format that the source itself names, which then is not asked for.
+
+    Looks at growing beginnings of the text, each twice as long as the one before, hence in linear time.
+    """
+
+    def __init__(self, model: str, spoken: Format | None = None, *, named: Format | None = None) -> None:
+        self._model = model
+        self._named = named
+        self._next_look = _FIRST_LOOK
+        by_name = detect_format(model=model)
+        self._known = named or spoken or (by_name.format if by_name.confidence else None)
+
+    def begin(self, text: str) -> Format | None:
+        """The format of an answer that begins so; None where more of it must come first."""
+        if self._known is not None or len(text) < self._next_look:
+            return self._known
+        while self._next_look <= len(text):
+            self._next_look *= 2
+        found = detect_format(text[:_LAST_LOOK], self._model)
+        if found.confidence or len(text) >= _LAST_LOOK:
+            self._known = found.format
+        return self._known
+
+    def settle(self, text: str) -> Format:
+        """The format of the answer now that it is whole."""
+        return self._named or detect_format(text[:_SAMPLE], self._model).format
 
 
 class LiveReading:
@@ -25,7 +61,9 @@ class LiveReading:
     nothing else does.
     """
 
-    def __init__(self, outlet: Watch, key: str, turn: int, *, choice: FormatChoice, tools: OfferedTools) -> None:
+    def __init__(
+        self, outlet: RecordingObserver, key: str, turn: int, *, choice: FormatChoice, tools: OfferedTools
+    ) -> None:
         self._outlet = outlet
         self._key, self._turn = key, turn
         self._choice = choice

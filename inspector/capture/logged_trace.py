@@ -4,10 +4,9 @@ from dataclasses import replace
 from threading import RLock, Thread
 from uuid import uuid4
 
-from inspector.capture.clock import now_s
 from inspector.capture.events import ChunksArrived, RecordEvent, Sink, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.capture.mistakes import Mistakes
 from inspector.capture.redacting import Redacts
+from inspector.capture.safeguards import ErrorCounters, now_s
 from inspector.errors import SinkError
 from inspector.model import Chunk, ExternalId, Generation, Instant, Outcome, Role, Trace, Turn
 
@@ -24,7 +23,7 @@ class LoggedTrace:
     def __init__(self, sink: Sink, trace: Trace, redactor: Redacts, *, owns_sink: bool) -> None:
         self.sink = sink
         self.redactor = redactor
-        self.mistakes = Mistakes()
+        self.mistakes = ErrorCounters()
         self.key = uuid4().hex
         self.outcome: Outcome | None = None
         self._trace = replace(trace, external_ids=(*trace.external_ids, ExternalId("recording", self.key)))

@@ -1,17 +1,19 @@
-"""An assistant turn that the code which holds its tokens records while they come."""
+"""An assistant turn that the code which holds its tokens records while they come.
 
+Pieces are wire chunks, texts or token ids, which a tokenizer of the caller decodes.
+"""
+
+import json
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from threading import RLock
 from types import TracebackType
-from typing import Any, Self, SupportsFloat, SupportsInt, TypeVar, overload
+from typing import Any, Protocol, Self, SupportsFloat, SupportsInt, TypeVar, overload
 
-from inspector.capture.clock import now_s
-from inspector.capture.detokenizing import Detokenizer, Tokenizer, flat
-from inspector.capture.given import definitions, usage_of
+from inspector.apis.openai.messages import read_tools
+from inspector.apis.providers import decoder_for
 from inspector.capture.logged_trace import LoggedTrace
-from inspector.capture.mistakes import Mistakes, guarded, guarded_as
-from inspector.capture.pieces import PieceReader
+from inspector.capture.safeguards import ErrorCounters, guarded, guarded_as, now_s
 from inspector.errors import SinkError
 from inspector.model import (
     BodyState,
@@ -26,15 +28,125 @@ from inspector.model import (
     ToolsOrigin,
     Usage,
 )
-from inspector.wire.assembly import TurnAssembly
-from inspector.wire.events import PROMPT_PART, CallNamed, FactsLearned, GenerationFailed, PartGrew, WireEvent
-from inspector.wire.finish_reasons import finish_meaning
-from inspector.wire.json_text import compact_json
+from inspector.wire.answer_reader import finish_meaning
+from inspector.wire.decoder import Decoder
+from inspector.wire.events import (
+    PROMPT_PART,
+    CallNamed,
+    FactsLearned,
+    GenerationFailed,
+    PartGrew,
+    TurnAssembly,
+    WireEvent,
+)
+from inspector.wire.provider_json import compact_json
 
-_Piece = TypeVar("_Piece")
+_UNFINISHED = "\ufffd"
+
+
+_LONGEST = 16  # tokens that may wait for a character to become whole
+
 
 _PROMPT_TAIL = 1_024
+
+
 _PROMPT_TOKENS = 64
+
+
+class PieceReader:
+    """Reads pieces: texts, chunks as OpenAI's API has them, or anything of which `text` tells the text."""
+
+    def __init__(self, text: Callable[..., str] | None = None) -> None:
+        self._text = text
+        self._decoder: Decoder | None = None
+
+    @property
+    def api(self) -> str:
+        """The API whose chunks came, `""` for texts."""
+        return "" if self._decoder is None else self._decoder.api
+
+    def read(self, piece: object, at_s: float) -> list[WireEvent]:
+        """What a piece says; TypeError for one that is nothing known, and whatever `text` raises."""
+        if self._text is not None:
+            piece = self._text(piece)
+        if isinstance(piece, str):
+            return [PartGrew("text", piece, at_s)]
+        if not isinstance(piece, Mapping) or "choices" not in piece:
+            raise TypeError(f"a piece of type {type(piece).__name__} came; `text=` can say what its text is")
+        if self._decoder is None:
+            self._decoder = decoder_for(content_type="text/event-stream")
+        return self._decoder.feed(b"data: " + json.dumps(dict(piece)).encode("ascii") + b"\n\n", at_s)
+
+    def close(self, at_s: float) -> list[WireEvent]:
+        """The end of the stream."""
+        if self._decoder is None:
+            return []
+        return [*self._decoder.feed(b"data: [DONE]\n\n", at_s), *self._decoder.close()]
+
+
+class Tokenizer(Protocol):
+    """What is needed of a tokenizer; those of transformers have it."""
+
+    def decode(self, token_ids: list[int], *, skip_special_tokens: bool = ...) -> str:
+        """The text of these tokens."""
+        ...
+
+
+class Detokenizer:
+    """Gives the text that each token adds; special tokens stay, since markers are among them.
+
+    A tokenizer may write a token otherwise at the beginning of a text, so each is read with the few before it, whose
+    text is then left out. Tokens that end within a character wait, at most 16 of them.
+    Method: text-generation-inference:server/text_generation_server/models/model.py (`decode_token`).
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._before: list[int] = []
+        self._new: list[int] = []
+
+    def feed(self, ids: Iterable[SupportsInt]) -> list[tuple[str, tuple[int, ...]]]:
+        """The texts that became whole, each with its token ids."""
+        found: list[tuple[str, tuple[int, ...]]] = []
+        for token in ids:
+            self._new.append(int(token))
+            text = self._text()
+            if text and (not text.endswith(_UNFINISHED) or len(self._new) >= _LONGEST):
+                found.append(self._given(text))
+        return found
+
+    def close(self) -> list[tuple[str, tuple[int, ...]]]:
+        """What waited for more, as far as it can be read."""
+        return [self._given(self._text())] if self._new else []
+
+    def _text(self) -> str:
+        before = self._decoded(self._before)
+        return self._decoded(self._before + self._new)[len(before) :]
+
+    def _given(self, text: str) -> tuple[str, tuple[int, ...]]:
+        ids = tuple(self._new)
+        self._before, self._new = self._new, []
+        return text, ids
+
+    def _decoded(self, ids: list[int]) -> str:
+        return self._tokenizer.decode(ids, skip_special_tokens=False) if ids else ""
+
+
+def flat_token_ids(ids: object) -> list[SupportsInt]:
+    """Token ids out of a number, a list, or a tensor of one sequence; ValueError for a batch of several."""
+    to_list = getattr(ids, "tolist", None)
+    listed = to_list() if callable(to_list) else ids
+    if not isinstance(listed, list | tuple):
+        return [listed]  # type: ignore[list-item]  # int() judges it
+    found = list(listed)
+    if found and isinstance(found[0], list | tuple):
+        if len(found) > 1:
+            raise ValueError(f"a batch of {len(found)} sequences came; one turn records one")
+        return list(found[0])
+    return found
+
+
+_Piece = TypeVar("_Piece")
 
 
 class LoggedTurn:
@@ -75,7 +187,7 @@ class LoggedTurn:
         self._begin(prompt)
 
     @property
-    def mistakes(self) -> Mistakes:
+    def mistakes(self) -> ErrorCounters:
         """What could not be recorded, counted for the whole trace."""
         return self._recording.mistakes
 
@@ -146,7 +258,7 @@ class LoggedTurn:
     @guarded
     def put(self, value: object) -> None:
         """Token ids from transformers' `generate`: first the prompt's, of which the end is kept, then new ones."""
-        ids = flat(value)
+        ids = flat_token_ids(value)
         with self._lock:
             if self._detokenizer is None or self._tokenizer is None:
                 raise TypeError("token ids came, and no tokenizer was given to `assistant`")
@@ -196,7 +308,7 @@ class LoggedTurn:
 
     @guarded_as("assistant")
     def _learn(self, tools: Iterable[ToolDefinition | Mapping[str, Any]], parameters: Mapping[str, Any] | None) -> None:
-        offered = definitions(tools)
+        offered = tool_definitions(tools)
         self._generation = replace(
             self._generation, tools=offered, tools_origin=ToolsOrigin.REQUEST if offered else None
         )
@@ -286,3 +398,24 @@ class LoggedTurn:
             self.extend(last, api=reader.api)
         if not self._entered:
             self.finish()
+
+
+def tool_definitions(tools: Iterable[ToolDefinition | Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
+    """Tools as they were given, or as an API has them; TypeError for anything else."""
+    found: list[ToolDefinition] = []
+    for tool in tools:
+        if isinstance(tool, ToolDefinition):
+            found.append(tool)
+        elif isinstance(tool, Mapping):
+            found += read_tools([dict(tool)])
+        else:
+            raise TypeError(f"a tool is a definition or a JSON object, and {type(tool).__name__} came")
+    return tuple(found)
+
+
+def usage_of(counts: Mapping[str, int]) -> Usage:
+    """Token counts under OpenAI's names, or Anthropic's."""
+    return Usage(
+        counts.get("prompt_tokens", counts.get("input_tokens")),
+        counts.get("completion_tokens", counts.get("output_tokens")),
+    )

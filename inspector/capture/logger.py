@@ -6,19 +6,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from inspector.capture.closing import Closing
-from inspector.capture.detokenizing import Tokenizer
 from inspector.capture.events import Sink
-from inspector.capture.given import definitions
 from inspector.capture.logged_trace import LoggedTrace
-from inspector.capture.logged_turn import LoggedTurn
-from inspector.capture.mistakes import Mistakes, guarded
+from inspector.capture.logged_turn import LoggedTurn, Tokenizer, tool_definitions
 from inspector.capture.redacting import Redacts
+from inspector.capture.safeguards import CloseOnce, ErrorCounters, guarded
 from inspector.capture.sinks import open_sink
 from inspector.formats.registry import find_format
 from inspector.model import Json, Outcome, Part, Provenance, ResultHeader, Role, ToolDefinition, Trace, Turn
 from inspector.redaction.redactor import Redactor
-from inspector.wire.json_text import compact_json
+from inspector.wire.provider_json import compact_json
 
 SOURCE = "logger"
 """The source of the traces that are recorded so."""
@@ -57,16 +54,16 @@ class TraceLogger:
         redactor: Redacts | None = None,
     ) -> None:
         chosen = find_format(format).name if format else ""
-        self._tools = definitions(tools)
+        self._tools = tool_definitions(tools)
         self._model = model
         owns_sink = place_or_sink is None or isinstance(place_or_sink, str | Path)
         sink = open_sink(place_or_sink) if owns_sink else place_or_sink  # type: ignore[arg-type]  # owns_sink says which
         trace = Trace((), name=name, model=model, format=chosen, provenance=Provenance(SOURCE))
         self._recording = LoggedTrace(sink, trace, redactor or Redactor(), owns_sink=owns_sink)  # type: ignore[arg-type]  # the same
-        self._closing = Closing(self, self._recording.close)
+        self._closing = CloseOnce(self, self._recording.close)
 
     @property
-    def mistakes(self) -> Mistakes:
+    def mistakes(self) -> ErrorCounters:
         """What could not be recorded: `count`, and the `last` error."""
         return self._recording.mistakes
 

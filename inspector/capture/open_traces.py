@@ -1,19 +1,101 @@
-"""The traces that are being recorded: the numbers of their turns, the tools they offer, and when they end."""
+"""The traces that a recorder has open: turn numbers, offered tools and ends, and the guarded sink they share.
 
-from dataclasses import replace
+Whatever sink or observer do, recording goes on; what they refused is counted.
+"""
 
-from inspector.capture.events import TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.capture.outlet import Outlet
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from inspector.capture.events import (
+    ExchangeFacts,
+    RecordEvent,
+    RecordingObserver,
+    Sink,
+    TraceEnded,
+    TraceStarted,
+    TurnEnded,
+    TurnStarted,
+)
 from inspector.capture.redacting import Redacts
 from inspector.checks.tools import OfferedTools
+from inspector.diagnostics import Diagnostic
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
-from inspector.model import Role, ToolDefinition, Turn
+from inspector.model import Role, Span, ToolCall, ToolDefinition, Turn
 from inspector.segmentation import Segmenter
-from inspector.sessions.book import Placement
+from inspector.sessions.resolver import Placement, SessionResolver
+
+_SILENCE_S = 60.0
+
+
+_LONGEST = 300
+
 
 SOURCE = "record"
 """The source of traces that were recorded as they happened."""
+
+
+class GuardedSink:
+    """Hands events on; never raises. `clock` gives seconds, of any clock that never goes back."""
+
+    def __init__(self, sink: Sink, watch: RecordingObserver | None, clock: Callable[[], float]) -> None:
+        self._sink, self._watch = sink, watch
+        self._clock = clock
+        self._told_at: dict[str, float] = {}
+        self.refused = 0
+        self.failed = 0
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether anybody looks on."""
+        return self._watch is not None
+
+    def tell(self, event: RecordEvent) -> None:
+        """Hand an event to the sink."""
+        try:
+            self._sink.accept(event)
+        except Exception as error:  # noqa: BLE001  # a foreign sink; it is counted and told
+            self.refused += 1
+            self.trouble("The sink refuses what was recorded", error, f" ({self.refused} so far)")
+
+    def span_closed(self, key: str, turn: int, part: str, span: Span, calls: Sequence[ToolCall]) -> None:
+        """See `Watch`."""
+        self._call(lambda watch: watch.span_closed(key, turn, part, span, calls))
+
+    def fault_found(self, key: str, turn: int, diagnostic: Diagnostic) -> None:
+        """See `Watch`."""
+        self._call(lambda watch: watch.fault_found(key, turn, diagnostic))
+
+    def exchange_ended(self, facts: ExchangeFacts) -> None:
+        """See `Watch`."""
+        self._call(lambda watch: watch.exchange_ended(facts))
+
+    def trouble(self, message: str, error: Exception | None = None, more: str = "") -> None:
+        """Tell that something goes wrong, `message` being a clause; the same once a minute."""
+        self.failed += error is not None
+        now_s = self._clock()
+        if self._watch is None or now_s - self._told_at.get(message, now_s - _SILENCE_S) < _SILENCE_S:
+            return
+        self._told_at[message] = now_s
+        sentence = f"{message}{more}: {_words(error)}." if error is not None else f"{message}{more}."
+        try:
+            self._watch.trouble(sentence)
+        except Exception:  # noqa: BLE001  # nobody is left to be told; it is counted
+            self.failed += 1
+
+    def _call(self, call: Callable[[RecordingObserver], None]) -> None:
+        if self._watch is None:
+            return
+        try:
+            call(self._watch)
+        except Exception as error:  # noqa: BLE001  # a foreign watch; it is counted and told
+            self.trouble("Who watches the recording failed", error)
+
+
+def _words(error: Exception) -> str:
+    """An error's kind and first line; the others may quote what was to be written."""
+    line = str(error).partition("\n")[0].strip().rstrip(".")
+    return f"{type(error).__name__}: {line[:_LONGEST]}" if line else type(error).__name__
 
 
 class OpenTrace:
@@ -57,7 +139,7 @@ class OpenTrace:
 class OpenTraces:
     """All traces that are being recorded, by key; tells the sink how they begin and end."""
 
-    def __init__(self, outlet: Outlet, redactor: Redacts) -> None:
+    def __init__(self, outlet: GuardedSink, redactor: Redacts) -> None:
         self._outlet, self._redactor = outlet, redactor
         self._open: dict[str, OpenTrace] = {}
 
@@ -110,3 +192,23 @@ class OpenTraces:
             trace.learn_tools(turn)
         except Exception as error:  # noqa: BLE001  # formats may be plug-ins; it is told
             self._outlet.trouble("The tools of a system prompt could not be read", error)
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderContext:
+    """The book of sessions, the traces that run, the way out, who takes out secrets, and the bound of one answer.
+
+    `answers` gives what came of each open answer, by the `request_id` of its request.
+    """
+
+    book: SessionResolver
+    traces: OpenTraces
+    outlet: GuardedSink
+    redactor: Redacts
+    max_answer_bytes: int
+    answers: dict[str, Callable[[], Turn]] = field(default_factory=dict)
+
+    def so_far(self, request_id: str) -> Turn | None:
+        """What came of an open answer; None where it is not known."""
+        answer = self.answers.get(request_id)
+        return None if answer is None else answer()

@@ -10,17 +10,14 @@ import time
 from collections.abc import Callable
 from threading import Thread
 
-from inspector.capture.arrivals import Happened, Intake, Tape
-from inspector.capture.desk import RecorderContext
-from inspector.capture.events import Sink
-from inspector.capture.open_traces import OpenTraces
-from inspector.capture.outlet import Outlet
-from inspector.capture.recording import Recording
+from inspector.capture.event_buffer import EventBuffer, ExchangeEvent, ExchangeTape
+from inspector.capture.events import RecordingObserver, Sink
+from inspector.capture.open_traces import GuardedSink, OpenTraces, RecorderContext
+from inspector.capture.recording import ExchangeRecording
 from inspector.capture.redacting import Redacts
-from inspector.capture.watch import Watch
 from inspector.redaction.redactor import Redactor
-from inspector.sessions.book import SessionBook
 from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, RequestHead
+from inspector.sessions.resolver import SessionResolver
 from inspector.wire.content_encoding import MAX_BODY_BYTES
 
 MAX_WAITING_BYTES = 256 << 20
@@ -49,19 +46,19 @@ class Recorder:
         sink: Sink,
         *,
         redactor: Redacts | None = None,
-        book: SessionBook | None = None,
-        watch: Watch | None = None,
+        book: SessionResolver | None = None,
+        watch: RecordingObserver | None = None,
         idle_s: float = _IDLE_S,
         max_waiting_bytes: int = MAX_WAITING_BYTES,
         max_answer_bytes: int = MAX_BODY_BYTES,
         clock: Callable[[], float] = time.time,
     ) -> None:
         redacts = redactor or Redactor()
-        self._outlet = Outlet(sink, watch, time.monotonic)
+        self._outlet = GuardedSink(sink, watch, time.monotonic)
         traces = OpenTraces(self._outlet, redacts)
-        self._desk = RecorderContext(book or SessionBook(), traces, self._outlet, redacts, max_answer_bytes)
-        self._intake = Intake(max_waiting_bytes)
-        self._running: dict[Tape, Recording] = {}
+        self._desk = RecorderContext(book or SessionResolver(), traces, self._outlet, redacts, max_answer_bytes)
+        self._intake = EventBuffer(max_waiting_bytes)
+        self._running: dict[ExchangeTape, ExchangeRecording] = {}
         self._idle_s, self._clock = idle_s, clock
         self._tidy_s = min(_TIDY_S, idle_s)
         self._tidied_at_s = clock()
@@ -121,30 +118,30 @@ class Recorder:
         happenings = self._intake.happenings
         while happenings:
             what, tape = happenings.popleft()
-            if what is Happened.BEGAN:
-                self._running[tape] = Recording(tape, self._desk)
+            if what is ExchangeEvent.BEGAN:
+                self._running[tape] = ExchangeRecording(tape, self._desk)
             elif tape in self._running:
                 self._careful(what, tape, self._running[tape])
         for tape, recording in tuple(self._running.items()):
             self._careful(None, tape, recording)
         self._tell_drops()
 
-    def _careful(self, what: Happened | None, tape: Tape, recording: Recording) -> None:
+    def _careful(self, what: ExchangeEvent | None, tape: ExchangeTape, recording: ExchangeRecording) -> None:
         """Take up what happened, or the bytes that came; where that fails, this exchange is lost and no other."""
         try:
             match what:
                 case None:
                     recording.arrive()
-                case Happened.ASKED:
+                case ExchangeEvent.ASKED:
                     recording.ask()
-                case Happened.ANSWER_BEGAN:
+                case ExchangeEvent.ANSWER_BEGAN:
                     recording.begin_answer()
-                case Happened.ENDED:
+                case ExchangeEvent.ENDED:
                     recording.end()
         except Exception as error:  # noqa: BLE001  # all other recordings depend on this thread
             recording.abandon()
             self._outlet.trouble("An exchange could not be recorded", error)
-        if what is Happened.ENDED:
+        if what is ExchangeEvent.ENDED:
             del self._running[tape]
             self._unrecorded += recording.is_unrecorded
 

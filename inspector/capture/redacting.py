@@ -45,7 +45,7 @@ class Redacts(Protocol):
         ...
 
 
-class KeepsAll:
+class NoRedaction:
     """Takes out nothing."""
 
     count = 0
@@ -68,10 +68,10 @@ class KeepsAll:
 
     def new_turn(self, tools: Iterable[ToolDefinition] = ()) -> RedactsChunks:
         """Whoever hands on all chunks."""
-        return _KeepsChunks()
+        return _NoChunkRedaction()
 
 
-class _KeepsChunks:
+class _NoChunkRedaction:
     def feed(self, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
         return tuple(chunks)
 

@@ -1,24 +1,34 @@
-"""The sink that hands events to a running `weaklink record` over HTTP."""
+"""The sink that sends events to a running `weaklink record` over HTTP, and repeats open traces when that restarts."""
 
 import http.client
 import secrets
 import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from threading import Event, Thread
 from urllib.parse import urlsplit
 
-from inspector.capture.event_lines import event_line, header_line
-from inspector.capture.events import RecordEvent
-from inspector.capture.events_wire import BATCH, CONTENT_TYPE, EVENTS_PATH, INSTANCE, SENDER
-from inspector.capture.journal import Journal
-from inspector.capture.waiting import ROOM_BYTES, Waiting
+from inspector.capture.event_lines import BATCH, CONTENT_TYPE, EVENTS_PATH, INSTANCE, SENDER, event_line, header_line
+from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
+from inspector.capture.send_queue import ROOM_BYTES, SendQueue, event_weight
 from inspector.errors import SinkError
 
 _TOGETHER_S = 0.1  # what comes within this time travels together
+
+
 _AT_ONCE = 256 * 1024
+
+
 _TIMEOUT_S = 10.0
+
+
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
+
+
 _TAKEN = (HTTPStatus.OK, HTTPStatus.NO_CONTENT)
+
+
 _NEVER = (
     *(HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
     HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -51,8 +61,8 @@ class RemoteSink:
         self._place = (
             f"{parts.scheme}://{parts.hostname}{f':{port}' if port else ''}"  # without path: it may hold a token
         )
-        self._waiting = Waiting(room_bytes)
-        self._journal = Journal(room_bytes)
+        self._waiting = SendQueue(room_bytes)
+        self._journal = ReplayJournal(room_bytes)
         self._sender, self._instance, self._number = secrets.token_hex(16), "", 1
         self._batch: list[RecordEvent] = []
         self._lost = 0
@@ -154,3 +164,67 @@ class RemoteSink:
         with self._connection.getresponse() as answer:
             said = answer.read().decode("utf-8", "replace").strip()
             return answer.status, said or answer.reason, answer.getheader(INSTANCE, "")
+
+
+@dataclass(slots=True)
+class _JournalEntry:
+    started: TraceStarted | None = None
+    ended: dict[int, TurnEnded] = field(default_factory=dict)
+    open: dict[int, list[TurnStarted | ChunksArrived]] = field(default_factory=dict)
+    bytes: int = 0
+
+    def note(self, event: TraceStarted | TurnStarted | ChunksArrived | TurnEnded) -> int:
+        """Take one event; by how much the room it takes changes."""
+        before = self.bytes
+        self.bytes += event_weight(event)
+        match event:
+            case TraceStarted():
+                self.started = event
+            case TurnEnded(_, number):
+                self.bytes -= sum(map(event_weight, self.open.pop(number, ())))
+                self.ended[number] = event
+            case _:
+                self.open.setdefault(event.turn, []).append(event)
+        return self.bytes - before
+
+
+class ReplayJournal:
+    """The events of open traces, shortened: a turn that ended needs no chunks any more.
+
+    Above `room_bytes` the trace that was begun first is let go and counted in `forgotten`.
+    """
+
+    def __init__(self, room_bytes: int) -> None:
+        self._room = room_bytes
+        self._traces: dict[str, _JournalEntry] = {}
+        self._bytes = 0
+        self.forgotten = 0
+
+    def note(self, events: Iterable[RecordEvent]) -> None:
+        """These were told."""
+        for event in events:
+            if isinstance(event, TraceEnded):
+                self._forget(event.key)
+            else:
+                self._bytes += self._traces.setdefault(event.key, _JournalEntry()).note(event)
+        while self._bytes > self._room and self._traces:
+            self._forget(next(iter(self._traces)))
+            self.forgotten += 1
+
+    def replay(self) -> Iterator[RecordEvent]:
+        """The open traces from their beginning."""
+        for told in self._traces.values():
+            if told.started is not None:
+                yield told.started
+            yield from told.ended.values()
+            for events in told.open.values():
+                yield from events
+
+    def clear(self) -> None:
+        """Nothing was told to anybody."""
+        self._traces.clear()
+        self._bytes = 0
+
+    def _forget(self, key: str) -> None:
+        told = self._traces.pop(key, None)
+        self._bytes -= 0 if told is None else told.bytes

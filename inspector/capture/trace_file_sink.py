@@ -1,22 +1,36 @@
-"""The sink that appends each trace to a trace file when it ends."""
+"""The sink that appends each trace to a trace file when it ends.
+
+Events are assembled into whole traces first, and the end of an existing file is checked before anything is appended.
+"""
 
 import fcntl
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, Thread
+from typing import assert_never
 
-from inspector.capture.events import RecordEvent
-from inspector.capture.gathering import GatheredTrace
-from inspector.capture.trace_file_end import check_end
-from inspector.capture.waiting import ROOM_BYTES, Waiting
+from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
+from inspector.capture.send_queue import ROOM_BYTES, SendQueue
 from inspector.errors import SinkError
-from inspector.model import Trace
+from inspector.model import Chunk, Generation, Role, Trace, Turn
+from inspector.model.trace import turn_so_far
+from inspector.trace_file.lines import HEADER_KEY, VERSION
 from inspector.trace_file.writing import header_line, trace_lines
 
 _TAKEN_AT_ONCE = 1024 * 1024
+
+
 _AGAIN_S = 1.0
+
+
+_BLOCK = 65_536
+
+
+_TRACE = b'\n{"trace":'
 
 
 class TraceFileSink:
@@ -34,8 +48,8 @@ class TraceFileSink:
     def __init__(self, path: str | Path, *, room_bytes: int = ROOM_BYTES) -> None:
         self._path = Path(path)
         self._room = room_bytes
-        self._waiting = Waiting(room_bytes)
-        self._open: dict[str, GatheredTrace] = {}
+        self._waiting = SendQueue(room_bytes)
+        self._open: dict[str, TraceAssembler] = {}
         self._ended: list[bytes] = []
         self._lost = 0
         self._again = Event()
@@ -106,7 +120,7 @@ class TraceFileSink:
     def _take(self) -> None:
         while events := self._waiting.take(_TAKEN_AT_ONCE):
             for event in events:
-                gathered = self._open.setdefault(event.key, GatheredTrace())
+                gathered = self._open.setdefault(event.key, TraceAssembler())
                 gathered.take(event)
                 if gathered.ended:
                     self._ended.append(_encoded(self._open.pop(event.key).trace()))
@@ -147,3 +161,97 @@ def _locked(file: int) -> Iterator[None]:
 
 def _encoded(trace: Trace) -> bytes:
     return "".join(trace_lines(trace)).encode("ascii")
+
+
+def check_end(path: Path, file: int) -> None:
+    """SinkError for a file that is no trace file of this version, or that ends within a trace.
+
+    Reads the first line, and from the end backwards to the beginning of the last trace.
+    """
+    version = _version(os.pread(file, _BLOCK, 0))
+    if version is None:
+        raise SinkError(f"{path} is there already and is no trace file, so nothing is appended to it; name another.")
+    if version != VERSION:
+        raise SinkError(f"{path} is a trace file of version {version}, and version {VERSION} is written; name another.")
+    tail = _last_trace(file)
+    if not tail.endswith(b"\n") or _turns_missing(tail):
+        raise SinkError(f"{path} ends within a trace, so nothing can be appended to it; name another file.")
+
+
+def _version(start: bytes) -> int | None:
+    try:
+        record = json.loads(start.partition(b"\n")[0].decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    version = record.get(HEADER_KEY) if isinstance(record, dict) else None
+    return version if isinstance(version, int) else None
+
+
+def _last_trace(file: int) -> bytes:
+    """The file from its last trace's line on, or all of it where there is no trace yet."""
+    blocks: list[bytes] = []
+    at = os.fstat(file).st_size
+    while at > 0:
+        begin = max(0, at - _BLOCK)
+        blocks.append(os.pread(file, at - begin, begin))
+        at = begin
+        # A marker may lie across two blocks, so the next one's first bytes are looked through with this one.
+        seen = blocks[-1] + (blocks[-2][: len(_TRACE)] if len(blocks) > 1 else b"")
+        found = seen.rfind(_TRACE)
+        if found >= 0:
+            return b"".join(reversed(blocks))[found + 1 :]
+    return b"".join(reversed(blocks))
+
+
+def _turns_missing(tail: bytes) -> bool:
+    first, _, rest = tail.partition(b"\n")
+    try:
+        record = json.loads(first)
+    except (ValueError, RecursionError):
+        return True
+    trace = record.get("trace")
+    return isinstance(trace, dict) and trace.get("turns") != rest.count(b"\n")
+
+
+@dataclass(slots=True)
+class _GatheredTurn:
+    role: Role = Role.ASSISTANT
+    generation: Generation | None = None
+    chunks: list[Chunk] = field(default_factory=list)
+
+    def so_far(self) -> Turn:
+        return turn_so_far(self.role, self.chunks, self.generation)
+
+
+class TraceAssembler:
+    """One trace while its events come; what was missed of it (its start, a turn's chunks) is simply not there."""
+
+    def __init__(self) -> None:
+        self._facts = Trace(())
+        self._turns: dict[int, Turn] = {}
+        self._open: dict[int, _GatheredTurn] = {}
+        self.ended = False
+
+    def take(self, event: RecordEvent) -> None:
+        """One more event of this trace."""
+        match event:
+            case TraceStarted(_, trace):
+                self._facts = replace(trace, turns=())
+                self._turns |= dict(enumerate(trace.turns, 1))
+            case TurnStarted(_, number, role, generation):
+                self._open[number] = _GatheredTurn(role, generation)
+            case ChunksArrived(_, number, chunks):
+                self._open.setdefault(number, _GatheredTurn()).chunks += chunks
+            case TurnEnded(_, number, turn):
+                self._open.pop(number, None)
+                self._turns[number] = turn
+            case TraceEnded(_, outcome):
+                self._facts = self._facts if outcome is None else replace(self._facts, outcome=outcome)
+                self.ended = True
+            case _:
+                assert_never(event)
+
+    def trace(self) -> Trace:
+        """The trace as far as it is known; a turn that is open is cut where it has come to."""
+        turns = {number: turn.so_far() for number, turn in self._open.items()} | self._turns
+        return replace(self._facts, turns=tuple(turns[number] for number in sorted(turns)))

@@ -1,23 +1,33 @@
-"""The chain of a trace: what became of each step, which one broke it, and the trace's status."""
+"""Analyses a trace's chain: its steps' outcomes, the step that broke it, the status, the verdict in a sentence."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from inspector.chain.call_faults import CallFaults
-from inspector.chain.consequences import caused_by
 from inspector.chain.data_flow import DataFlow, trace_values, with_dependencies
-from inspector.chain.endings import abort_reason, keeps_last_answer
-from inspector.chain.error_patterns import ErrorPatterns
-from inspector.chain.outcomes import last_words, steps_of
+from inspector.chain.endings import abort_reason, keeps_last_answer, truncation_clause
+from inspector.chain.failure_words import Speech
+from inspector.chain.outcomes import CallFaults, ErrorPatterns, last_turn_with_words, steps_of
 from inspector.chain.pairing import Pairing
-from inspector.chain.reaction import Aftermath
-from inspector.chain.recovery import with_recoveries
-from inspector.chain.retries import link_retries
-from inspector.chain.speech import Speech
-from inspector.chain.steps import Chain, Reaction, Status, Step
-from inspector.chain.verdict import broken_step, verdict
+from inspector.chain.recovery import RecoveryAnalysis, caused_by, with_recoveries
+from inspector.chain.similar_calls import link_retries, run_lengths
+from inspector.chain.steps import Break, Certainty, Chain, Reaction, Status, Step, StepOutcome, quoted, tool_named
 from inspector.diagnostics import Diagnostic, Location
-from inspector.model import Trace
+from inspector.model import Role, Trace
+from inspector.rules.conversation import CALL_WITHOUT_RESULT, ERROR_RESULT, UNKNOWN_TOOL
+from inspector.rules.json_syntax import MALFORMED_JSON
+from inspector.rules.schema import CONSTRAINT_VIOLATED
+
+_PREFIX = {StepOutcome.UNKNOWN_TOOL: UNKNOWN_TOOL.code, StepOutcome.INVALID: "S2"}
+
+
+OUTCOME_RULES = {
+    StepOutcome.MALFORMED: MALFORMED_JSON,
+    StepOutcome.UNKNOWN_TOOL: UNKNOWN_TOOL,
+    StepOutcome.INVALID: CONSTRAINT_VIOLATED,
+    StepOutcome.ERROR_RESULT: ERROR_RESULT,
+    StepOutcome.UNANSWERED: CALL_WITHOUT_RESULT,
+}
+"""The rule that a failed step breaks by its outcome, where no diagnostic on its call names a more exact one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +56,10 @@ def analyse(
     is none.
     """
     faults = CallFaults(diagnostics)
-    linked = tuple(link_retries(steps_of(pairing, faults, last_words(trace), ErrorPatterns(error_patterns))))
+    linked = tuple(link_retries(steps_of(pairing, faults, last_turn_with_words(trace), ErrorPatterns(error_patterns))))
     flow = trace_values(trace, linked, definitions)
     linked = with_dependencies(linked, flow)
-    aftermath = Aftermath(trace, linked, speeches)
+    aftermath = RecoveryAnalysis(trace, linked, speeches)
     chain = _judged(trace, with_recoveries(linked, aftermath, pairing.attempts), faults, aftermath)
     broken = chain.broken
     if broken is None or broken.reaction is not Reaction.CONCEALED:
@@ -57,7 +67,7 @@ def analyse(
     return Analysis(chain, flow, aftermath.place_of_invented(chain.steps[broken.step - 1]))
 
 
-def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, aftermath: Aftermath) -> Chain:
+def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, aftermath: RecoveryAnalysis) -> Chain:
     lost = broken_step(steps)
     if lost is not None:
         broken = verdict(lost, steps, trace, faults, aftermath)
@@ -69,3 +79,75 @@ def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, aftermath
     if any(step.outcome.failed for step in steps):
         return Chain(steps, Status.RECOVERED)
     return Chain(steps, Status.OK if keeps_last_answer(trace) else Status.UNKNOWN)
+
+
+def broken_step(steps: Sequence[Step]) -> Step | None:
+    """The first failed step that nothing made good; an error that only its words tell yields to a surer one."""
+    lost = [step for step in steps if step.outcome.failed and step.recovery is None]
+    sure = (step for step in lost if step.certainty is not Certainty.TEXTUAL)
+    return next(sure, lost[0] if lost else None)
+
+
+def verdict(step: Step, steps: Sequence[Step], trace: Trace, faults: CallFaults, aftermath: RecoveryAnalysis) -> Break:
+    """The break at `step`."""
+    cause = _cause(step, faults)
+    reaction = aftermath.reaction(step)
+    said = _break_message(step, run_lengths(steps), trace, cause)
+    invented = aftermath.invented_as_written(step) if reaction is Reaction.CONCEALED else None
+    if invented is not None:
+        said = f"{said.removesuffix('.')}; the agent went on with {quoted(invented)}, which was not found earlier."
+    return Break(
+        step.number,
+        step.location.turn,
+        step.call.name,
+        step.outcome,
+        (cause.rule if cause else OUTCOME_RULES[step.outcome]).code,
+        said,
+        reaction,
+    )
+
+
+def _cause(step: Step, faults: CallFaults) -> Diagnostic | None:
+    """The diagnostic that says why a call failed; None where its result, or the lack of one, says it."""
+    if step.outcome is StepOutcome.MALFORMED:
+        return faults.cause_of_malformed(step.location)
+    prefix = _PREFIX.get(step.outcome)
+    return faults.cause(step.location, prefix) if prefix is not None else None
+
+
+def _break_message(step: Step, runs: Mapping[int, int], trace: Trace, cause: Diagnostic | None) -> str:
+    tool = tool_named(step.call.name)
+    if step.outcome is StepOutcome.ERROR_RESULT:
+        times = runs.get(step.number, 1)
+        if times > 1:
+            again = "once more" if times == 2 else f"{times - 1} times more"
+            return f"{tool} answered with an error{_error_of(step)}; the same call was made {again}, to no avail."
+        return f"{tool} answered with an error{_error_of(step)}, and no later call did its work."
+    if step.outcome is StepOutcome.UNANSWERED:
+        return f"{tool} never got a result, and the conversation went on without it."
+    cut = truncation_clause(trace) if _is_last(step, trace) and cause is not None and _is_cut(cause) else None
+    if cut is not None:
+        return f"The call of {tool} was never complete: {cut} in the middle of it."
+    what = {StepOutcome.UNKNOWN_TOOL: "names no tool that was offered", StepOutcome.INVALID: "breaks the tool's schema"}
+    unread = "is not valid as written" if step.call.recovered else "could not be read"
+    kind = what.get(step.outcome, unread)
+    reason = f" ({cause.rule.name}): {_continued(cause.fault.message)}" if cause else "."
+    return f"The call of {tool} {kind}{reason}"
+
+
+def _is_cut(cause: Diagnostic) -> bool:
+    return cause.rule.name in ("unterminated-span", "truncated-json")
+
+
+def _is_last(step: Step, trace: Trace) -> bool:
+    return not any(turn.role is Role.ASSISTANT for turn in trace.turns[step.location.turn :])
+
+
+def _error_of(step: Step) -> str:
+    return f" ({quoted(step.error)})" if step.error else ""
+
+
+def _continued(sentence: str) -> str:
+    """A sentence as it goes on after a colon."""
+    first = sentence.split(" ", 1)[0]
+    return sentence[:1].lower() + sentence[1:] if first.istitle() or first == "A" else sentence

@@ -51,7 +51,7 @@ def abort_reason(trace: Trace) -> str | None:
     return _by_exit_status(trace) or (_BY_FINISH.get(finish) if finish is not None else None)
 
 
-def cut_words(trace: Trace) -> str | None:
+def truncation_clause(trace: Trace) -> str | None:
     """What cut the last generation short, as a clause; None where nothing did."""
     last = _last_generation(trace)
     if last is None:

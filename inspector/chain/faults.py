@@ -1,33 +1,113 @@
-"""What is wrong with a chain's calls and results, place by place: T402 to T408."""
+"""The diagnostics of a chain's calls, results and ending: T402 to T414."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from inspector.chain.data_flow import DataFlow
-from inspector.chain.empty_results import empty_results
-from inspector.chain.excerpt import quoted, tool_named
-from inspector.chain.outcomes import last_words
+from inspector.chain.data_flow import ArgumentFlow, DataFlow, OriginKind
+from inspector.chain.endings import abort_reason, source_says_success
+from inspector.chain.outcomes import is_empty, last_turn_with_words
 from inspector.chain.pairing import Pairing
-from inspector.chain.retries import loops_in_turns, repetitions, same_result
-from inspector.chain.steps import Certainty, Chain, Step, StepOutcome
-from inspector.chain.terminal_tools import is_terminal
+from inspector.chain.similar_calls import loops_in_turns, repetitions, same_result
+from inspector.chain.steps import Certainty, Chain, Reaction, Step, StepOutcome, quoted, tool_named
+from inspector.chain.tool_kinds import bare_name, is_search, is_terminal, may_be_silent
+from inspector.checks.arguments import ArgumentPlaces
 from inspector.checks.repetition import repeated_message
+from inspector.checks.turn_places import at_end, at_start
 from inspector.diagnostics import Diagnostic, Fault, Location
-from inspector.model import ToolResult, Trace
+from inspector.model import BodyState, Role, ToolResult, Trace, Turn
 from inspector.rules import conversation as rules
 from inspector.rules.rule import Rule
 from inspector.text import Range
+from inspector.wire.events import WIRE_PREFIX
 
 _KNOWN_ALREADY = "Go on with the result that is there already."
+
+
 _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
+
+
+_FEWEST = 2  # calls of a tool that were answered well; one alone does not show what is normal for it
+
+
+_NO_MATCH = re.compile(r"[\[{]\s*[\]}]$")
+
+
+# Arguments in which the agent writes its own words.
+_FREE_TEXT = re.compile(
+    r"(?:.*_)?(?:text|message|content|body|reason|thought|summary|title|note|notes|answer|comment|description|query|q|"
+    r"prompt|question|code|command|cmd|script|pattern|keywords?|todos?)"
+)
+
+
+_LONGEST, _MOST_WORDS, _MOST_CALLS = 64, 4, 8
+
+
+# What stands for a value instead of being one. Each is the whole argument; a part of a longer text may be meant so.
+_PLACEHOLDER = re.compile(
+    r"<(?!/?(?:br|hr|p|b|i|div|span|ul|li|html|body)>)[A-Za-z][\w .:-]{2,60}>"  # <previous_result>
+    r"|\{\{[^{}]{1,80}\}\}"  # {{user_id}}
+    r"|\$\{?[A-Za-z_]\w*(?:\[\d+\]|\.[A-Za-z_]\w*)+(?:\[\d+\])*\}?"  # $results[0].url
+    r"|\$\{?(?:step|prev|previous|result|results|output)(?:_?\w+)?\}?"  # $step1_output
+    r"|\[(?:insert|enter|your|previous|result of|output of|to be)\b[^\[\]]{0,60}\]",  # [insert name here]
+    re.IGNORECASE,
+)
+
+
+# A user may speak of `your_dataset_name` and mean it: only where the user's words are there, and do not hold it.
+_PLACEHOLDER_WORD = re.compile(
+    r"(?:your|insert|replace|enter)[_-](?:\w+[_-])*(?:here|id|key|token|name|value|email|url|number)"  # YOUR_API_KEY
+    r"|example(?:[_-](?:id|key|name|value|text|string))?"
+    r"|(?:TODO|TBD|FIXME|PLACEHOLDER)",
+    re.IGNORECASE,
+)
+
+
+_LONGEST_PLACEHOLDER = 90
+
+
+_IDENTIFYING = re.compile(
+    r"(?:^|_)(?:ids?|uuid|guid|number|no|code|ref|reference|account|invoice|ticket|tracking|sku|token|email|phone|"
+    r"iban|isbn|vin|hash|sha)$"
+)
+
+
+_ID = re.compile(
+    r"(?=\S*\d{4})[\w#+.:@/-]{5,64}|(?=\S*\d\d)(?=\S*[A-Za-z])[\w#-]{6,64}|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+"
+)
+
+
+_DATE = re.compile(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
+
+
+_CREATES = frozenset(
+    ["create", "add", "new", "make", "register", "generate", "insert", "init", "open", "start", "allocate"]
+)
+
+
+_FILL = "Make this call after the one whose result it needs, with the value from there."
+
+
+_ASK = "Look the value up with a tool, or ask for it."
+
+
+_SAY_SO = "Let the agent say that the call failed, or try another way, before it goes on."
+
+
+_ANSWER = "Look at the client's step limit, and at what the model was sent after this."
+
+
+_WENT_ON = {Reaction.IGNORED: "as if it had not", Reaction.CONCEALED: "with a value of its own making"}
 
 
 def chain_diagnostics(trace: Trace, pairing: Pairing, chain: Chain, flow: DataFlow) -> Iterator[Diagnostic]:
     """The faults between calls and results; which of them broke the chain, the chain itself says."""
     yield from _pairing_faults(pairing)
     made = [step for step in chain.steps if step.location not in pairing.attempts]
-    yield from _missing_results(made, last_words(trace))
+    yield from _missing_results(made, last_turn_with_words(trace))
     yield from _out_of_order(chain.steps)
     yield from _error_results(chain.steps)
     yield from _empty_results(chain.steps, flow)
@@ -129,3 +209,201 @@ def _ordinal(count: int) -> str:
 def _at(place: Location | None, rule: Rule, message: str, hint: str | None = None) -> Diagnostic:
     assert place is not None
     return Fault(rule, place.range, message, hint).at(place.turn, place.part)
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyResult:
+    """A call that was answered with nothing, where something could be expected.
+
+    `content` is all that the result says, `""` or an empty JSON value; `made_up` a value of the next call that was not
+    found earlier, None where there is none.
+    """
+
+    step: Step
+    content: str
+    made_up: str | None = None
+
+
+def tools_usually_empty(steps: Iterable[Step]) -> frozenset[str]:
+    """The tools that answer nothing in most of their `ok` calls, of which there are two or more: it is their contract.
+
+    Names are as `bare_name` gives them.
+    """
+    answered, empty = Counter[str](), Counter[str]()
+    for step in steps:
+        if step.outcome is StepOutcome.OK and step.result is not None and step.call.name:
+            name = bare_name(step.call.name)
+            answered[name] += 1
+            empty[name] += is_empty(step.result)
+    return frozenset(name for name, count in empty.items() if answered[name] >= _FEWEST and 2 * count > answered[name])
+
+
+def empty_results(steps: Sequence[Step], flow: DataFlow) -> Iterator[EmptyResult]:
+    """The empty results of `ok` calls that are not what their tool is expected to answer, in order."""
+    empty = [step for step in steps if _is_unexpected(step)]
+    if not empty:
+        return
+    known = tools_usually_empty(steps)
+    next_values = _NextValues(steps, flow)
+    for step in empty:
+        if bare_name(step.call.name or "") in known:
+            continue
+        content = step.result.content.strip() if step.result is not None else ""
+        made_up = next_values.made_up(step)
+        if made_up is not None or not (is_search(step.call.name or "") and _NO_MATCH.search(content)):
+            yield EmptyResult(step, content, made_up)
+
+
+def _is_unexpected(step: Step) -> bool:
+    if step.outcome is not StepOutcome.OK or step.result is None or not is_empty(step.result):
+        return False
+    return not is_terminal(step.call.name) and not may_be_silent(step.call)
+
+
+class _NextValues:
+    """The values of the calls in the turn that follows a result."""
+
+    def __init__(self, steps: Sequence[Step], flow: DataFlow) -> None:
+        self._steps = steps
+        self._turns = [step.location.turn for step in steps]
+        self._flows: defaultdict[int, list[ArgumentFlow]] = defaultdict(list)
+        for one in flow.flows:
+            if not one.origins and not one.is_trivial:
+                self._flows[one.step].append(one)
+
+    def made_up(self, step: Step) -> str | None:
+        """The first value that names something and was not found before the next turn's calls."""
+        known = (step.result_location or step.location).turn
+        first = bisect_right(self._turns, known)
+        for later in self._steps[first : first + _MOST_CALLS]:
+            if later.location.turn != self._turns[first] or is_search(later.call.name or ""):
+                return None
+            for one in self._flows.get(later.number, ()):
+                if _names_something_empty_results(one):
+                    return str(one.value)
+        return None
+
+
+def _names_something_empty_results(flow: ArgumentFlow) -> bool:
+    """Whether a value can be the name of something that must exist, and is not the agent's own wording."""
+    if not isinstance(flow.value, (str, int)):
+        return False
+    key = next((word for word in reversed(flow.pointer.split("/")) if not word.isdigit()), "")
+    text = str(flow.value)
+    return len(text) <= _LONGEST and text.count(" ") < _MOST_WORDS and not _FREE_TEXT.fullmatch(key.lower())
+
+
+def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: DataFlow) -> Iterator[Diagnostic]:
+    """T411 and T412 for the calls that could be read, each at the characters of its value."""
+    may_know_all = _is_whole(trace)
+    by_number = {step.number: step for step in steps}
+    for one in flow.flows:
+        step = by_number[one.step]
+        if one.is_trivial or not isinstance(step.call.arguments, dict) or not isinstance(one.value, (str, int)):
+            continue
+        text = str(one.value)
+        given = any(origin.kind is not OriginKind.ARGUMENT for origin in one.origins)
+        if not given and _is_placeholder(text.strip(), may_be_a_word=may_know_all):
+            message = f"`{_name(one)}` is {quoted(text)}: a placeholder that nothing filled in."
+            yield _at_argument_faults(step, one, Fault(rules.PLACEHOLDER_ARGUMENT, step.location.range, message, _FILL))
+        elif may_know_all and not one.origins and _names_something(step, one, text):
+            message = (
+                f"`{_name(one)}` of {tool_named(step.call.name)} is {quoted(text)}, which neither the user nor a tool "
+                f"nor the system prompt gave before."
+            )
+            yield _at_argument_faults(step, one, Fault(rules.UNSUPPORTED_ARGUMENT, step.location.range, message, _ASK))
+
+
+def _is_placeholder(text: str, *, may_be_a_word: bool) -> bool:
+    if len(text) > _LONGEST_PLACEHOLDER:
+        return False
+    return bool(_PLACEHOLDER.fullmatch(text) or (may_be_a_word and _PLACEHOLDER_WORD.fullmatch(text)))
+
+
+def _is_whole(trace: Trace) -> bool:
+    """Whether all that the agent was told is in the trace: it begins with its user, in words, and continues none."""
+    told = [turn for turn in trace.turns if turn.role is Role.USER]
+    first = next((turn for turn in trace.turns if turn.role is not Role.SYSTEM), None)
+    if trace.parent is not None or first is None or first.role is not Role.USER:
+        return False
+    return all(part.name == "text" for turn in told for part in turn.parts)
+
+
+def _names_something(step: Step, flow: ArgumentFlow, text: str) -> bool:
+    """Whether a value is an id of what must already be there."""
+    name = step.call.name or ""
+    if is_terminal(name) or _CREATES.intersection(bare_name(name).split("_")):
+        return False
+    key = next((word for word in reversed(flow.pointer.split("/")) if not word.isdigit()), "")
+    return bool(_IDENTIFYING.search(bare_name(key)) and _ID.fullmatch(text) and not _DATE.match(text))
+
+
+def _name(flow: ArgumentFlow) -> str:
+    return flow.pointer.removeprefix("/").replace("/", ".")
+
+
+def _at_argument_faults(step: Step, flow: ArgumentFlow, fault: Fault) -> Diagnostic:
+    path = [part.replace("~1", "/").replace("~0", "~") for part in flow.pointer.split("/")[1:]]
+    place = ArgumentPlaces(step.call).of([int(part) if part.isdigit() else part for part in path])
+    told = Fault(fault.rule, place, fault.message, fault.hint, path=flow.pointer)
+    return told.at(step.location.turn, step.location.part)
+
+
+def ending_diagnostics(trace: Trace, chain: Chain, invented_at: Location | None = None) -> Iterator[Diagnostic]:
+    """T413 where the agent passed over the error that broke the chain, T414 where its last word is missing.
+
+    `invented_at` are the characters of the value that the agent made up in place of the failed step's result.
+    """
+    if abort_reason(trace) is not None:  # what the agent would have said is not known
+        return
+    yield from _passed_over(trace, chain, invented_at)
+    if chain.steps and not source_says_success(trace):
+        yield from _without_answer(trace, chain.steps[-1])
+
+
+def _passed_over(trace: Trace, chain: Chain, invented_at: Location | None) -> Iterator[Diagnostic]:
+    broken = chain.broken
+    how = _WENT_ON.get(broken.reaction) if broken is not None and broken.reaction is not None else None
+    if broken is None or how is None or broken.outcome is not StepOutcome.ERROR_RESULT:
+        return
+    tried = [step for step in chain.steps if broken.step in (step.number, step.retry_of)]
+    known = max((step.result_location or step.location).turn for step in tried)
+    for number, turn in enumerate(trace.turns[known:], known + 1):
+        if turn.role is Role.ASSISTANT and _says_something(turn):
+            if not _is_kept(turn):  # cut off: it may have been about to say so
+                return
+            failed = f"{tool_named(broken.tool)} answered with an error in turn {known}, and the agent went on"
+            if invented_at is not None and broken.reaction is Reaction.CONCEALED:
+                yield _at_invented(trace, invented_at, failed)
+            else:
+                yield at_start(turn, number, rules.UNRECOVERED_ERROR, f"{failed} {how}.", _SAY_SO)
+            return
+
+
+def _at_invented(trace: Trace, place: Location, failed: str) -> Diagnostic:
+    part = trace.turns[place.turn - 1].part(place.part)
+    value = place.range.of(part.text) if part is not None else ""
+    message = f"{failed} with {quoted(value)}, which was not found earlier."
+    return Fault(rules.UNRECOVERED_ERROR, place.range, message, _SAY_SO).at(place.turn, place.part)
+
+
+def _without_answer(trace: Trace, last: Step) -> Iterator[Diagnostic]:
+    number, turn = len(trace.turns), trace.turns[-1]
+    if is_terminal(last.call.name):
+        return
+    if turn.role is Role.TOOL:
+        message = f"The recording ends with the result of {tool_named(last.call.name)}; the agent never answered it."
+        yield at_end(turn, number, rules.NO_FINAL_ANSWER, message, _ANSWER)
+    elif turn.role is Role.ASSISTANT and not _says_something(turn) and _is_kept(turn):
+        what = "nothing but reasoning" if any(part.text.strip() for part in turn.parts) else "nothing at all"
+        yield at_end(turn, number, rules.NO_FINAL_ANSWER, f"The last turn holds {what}: no answer, and no call.")
+
+
+def _says_something(turn: Turn) -> bool:
+    """Whether a turn holds a call, or words that are not in a part of reasoning."""
+    said = (part for part in turn.parts if part.name != "reasoning" and not part.name.startswith(WIRE_PREFIX))
+    return bool(turn.calls) or any(part.text.strip() for part in said)
+
+
+def _is_kept(turn: Turn) -> bool:
+    return turn.generation is None or turn.generation.body is BodyState.COMPLETE

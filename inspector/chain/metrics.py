@@ -1,14 +1,325 @@
-"""Measures over a set of traces, each with its value and its interval, and the differences between two sets."""
+"""The measures over a set of traces: definitions, values with confidence intervals, differences of two sets.
+
+Schema compliance, parameter accuracy, tool selection accuracy, multi-step success and error recovery are what reports
+on function calling name. They seldom say what they count among what; each measure here does.
+"""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
+from enum import Enum
+from math import sqrt
 
-from inspector.chain.intervals import Difference, Interval, around, mean_difference, share_difference, wilson
-from inspector.chain.metrics_measures import MEASURES, Measure, MeasureKind
-from inspector.chain.metrics_tallies import Tally, tally_of
+from inspector.chain.intervals import (
+    Difference,
+    Interval,
+    Mean,
+    Share,
+    around,
+    mean_difference,
+    share_difference,
+    wilson,
+)
+
+TASK_CASES = ("unbroken_success", "unbroken_failure", "broken_success", "broken_failure")
+"""The measures that set the chain against the source's own outcome; tables show them apart from the others."""
+
 
 FEWEST = 5
 """Over fewer traces than this nothing is said of how far a number can be trusted."""
+
+
+class MeasureKind(Enum):
+    """What a measure is, which decides how its interval is made."""
+
+    SHARE_OF_TRACES = "share of traces"
+    SHARE_OF_CALLS = "share of calls"
+    MEAN = "mean"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One metric: `hits` per `trials`, both names of counts of a trace; the trial `traces` is 1 for every trace.
+
+    `title` names it in tables, `meaning` says in a clause what is counted among what, `absent` why there is no value
+    where there is no trial.
+    """
+
+    name: str
+    title: str
+    kind: MeasureKind
+    hits: str
+    trials: str
+    meaning: str
+    absent: str
+
+
+MEASURES: tuple[Measure, ...] = (
+    Measure(
+        "ok",
+        "ok",
+        MeasureKind.SHARE_OF_TRACES,
+        "is_ok",
+        "traces",
+        "traces in which nothing failed",
+        "no traces",
+    ),
+    Measure(
+        "recovered",
+        "recovered",
+        MeasureKind.SHARE_OF_TRACES,
+        "is_recovered",
+        "traces",
+        "traces whose failures were made good",
+        "no traces",
+    ),
+    Measure(
+        "broken",
+        "broken",
+        MeasureKind.SHARE_OF_TRACES,
+        "is_broken",
+        "traces",
+        "traces whose chain broke",
+        "no traces",
+    ),
+    Measure(
+        "aborted",
+        "aborted",
+        MeasureKind.SHARE_OF_TRACES,
+        "is_aborted",
+        "traces",
+        "traces that were cut off",
+        "no traces",
+    ),
+    Measure(
+        "unknown",
+        "not kept",
+        MeasureKind.SHARE_OF_TRACES,
+        "is_unknown",
+        "traces",
+        "traces whose last answer the source did not keep",
+        "no traces",
+    ),
+    Measure(
+        "multi_step_success",
+        "multi-step success",
+        MeasureKind.SHARE_OF_TRACES,
+        "is_multi_step_success",
+        "is_multi_step",
+        "traces of two calls or more that are ok or recovered, and that their source does not count as failed",
+        "no trace has two calls",
+    ),
+    Measure(
+        "source_success",
+        "source's success",
+        MeasureKind.SHARE_OF_TRACES,
+        "is_judged_success",
+        "is_judged",
+        "traces that their source counts as a success, among those it judges",
+        "no source says how it ended",
+    ),
+    Measure(
+        "unbroken_success",
+        "chain ok, task passed",
+        MeasureKind.SHARE_OF_TRACES,
+        "is_unbroken_success",
+        "is_judged",
+        "traces whose chain is ok or recovered and that their source counts as a success, among those it judges",
+        "no source says how it ended",
+    ),
+    Measure(
+        "unbroken_failure",
+        "chain ok, task failed",
+        MeasureKind.SHARE_OF_TRACES,
+        "is_unbroken_failure",
+        "is_judged",
+        "traces whose chain is ok or recovered and that their source counts as failed, among those it judges",
+        "no source says how it ended",
+    ),
+    Measure(
+        "broken_success",
+        "chain broken, task passed",
+        MeasureKind.SHARE_OF_TRACES,
+        "is_broken_success",
+        "is_judged",
+        "traces whose chain broke and that their source counts as a success, among those it judges",
+        "no source says how it ended",
+    ),
+    Measure(
+        "broken_failure",
+        "chain broken, task failed",
+        MeasureKind.SHARE_OF_TRACES,
+        "is_broken_failure",
+        "is_judged",
+        "traces whose chain broke and that their source counts as failed, among those it judges",
+        "no source says how it ended",
+    ),
+    Measure(
+        "well_formed",
+        "well-formed calls",
+        MeasureKind.SHARE_OF_CALLS,
+        "well_formed",
+        "calls",
+        "calls that are strict in their own format and name a tool",
+        "no calls",
+    ),
+    Measure(
+        "schema_compliance",
+        "schema compliance",
+        MeasureKind.SHARE_OF_CALLS,
+        "compliant",
+        "checked",
+        "well-formed calls that break nothing of their tool's schema, among calls whose schema is known",
+        "no call of a tool whose schema is known",
+    ),
+    Measure(
+        "tool_selection",
+        "tool selection",
+        MeasureKind.SHARE_OF_CALLS,
+        "right_tools",
+        "expected_tools",
+        "calls of the expected tool, among the expected calls or those made, whichever are more",
+        "no expected calls known",
+    ),
+    Measure(
+        "parameter_accuracy",
+        "parameter accuracy",
+        MeasureKind.SHARE_OF_CALLS,
+        "right_parameters",
+        "expected_parameters",
+        "arguments with the expected value, among those expected or given in calls of the expected tool",
+        "no expected calls known",
+    ),
+    Measure(
+        "error_results",
+        "error results",
+        MeasureKind.SHARE_OF_CALLS,
+        "error_results",
+        "answered",
+        "calls that a tool answered with an error, among those that it answered",
+        "no call was answered",
+    ),
+    Measure(
+        "error_recovery",
+        "error recovery",
+        MeasureKind.SHARE_OF_CALLS,
+        "recovered",
+        "failed",
+        "failed calls that were made good, among all that failed",
+        "no call failed",
+    ),
+    Measure(
+        "parallel",
+        "parallel turns",
+        MeasureKind.SHARE_OF_CALLS,
+        "parallel_turns",
+        "calling_turns",
+        "turns with several calls, among those with any",
+        "no calls",
+    ),
+    Measure(
+        "calls_per_turn",
+        "calls per turn",
+        MeasureKind.MEAN,
+        "calls",
+        "calling_turns",
+        "calls in a turn that has any",
+        "no calls",
+    ),
+    Measure(
+        "calls_per_trace",
+        "calls per trace",
+        MeasureKind.MEAN,
+        "calls",
+        "traces",
+        "calls in a trace",
+        "no traces",
+    ),
+    Measure(
+        "latency_ms",
+        "tool latency (ms)",
+        MeasureKind.MEAN,
+        "latency_ms",
+        "timed",
+        "milliseconds from a call's end to the next request, of calls alone in their turn",
+        "no times were recorded",
+    ),
+)
+"""Every measure, in the order of tables."""
+
+
+BY_NAME: Mapping[str, Measure] = {measure.name: measure for measure in MEASURES}
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Hits and trials over traces, and the sums of squares that say how unlike the traces are.
+
+    `traces` counts those with any trial; `both` is the sum of hits times trials. All are whole numbers, so tallies of
+    parts add up to the tally of the whole, whatever the order and whoever adds, a database too.
+    """
+
+    traces: int = 0
+    hits: int = 0
+    trials: int = 0
+    hits_squared: int = 0
+    both: int = 0
+    trials_squared: int = 0
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def share(self) -> Share:
+        """The hits among trials that know nothing of each other; there must be a trial."""
+        return Share(self.hits, self.trials)
+
+    @property
+    def clustered_share(self) -> Share:
+        """The hits among trials of which those of one trace may be alike, discounted by how alike they are.
+
+        Both numbers are divided by the design effect, the variance of the share between traces over the one that
+        independent trials would have: Rao and Scott (1992), "A simple method for the analysis of clustered binary
+        data". An effect below 1 is taken as 1. A share of 0 or 1 shows no variance at all: each trace then counts as
+        one trial.
+        """
+        if self.traces < 2 or self.hits <= 0 or self.hits >= self.trials:
+            return Share(self.hits / self.trials * self.traces, self.traces)
+        effect = max(self.design_effect, 1.0)
+        return Share(self.hits / effect, self.trials / effect)
+
+    @property
+    def design_effect(self) -> float:
+        """How many calls are worth one independent call; two traces with a trial, some hits and some misses needed."""
+        share = self.hits / self.trials
+        return self.ratio.error**2 / (share * (1 - share) / self.trials)
+
+    @property
+    def ratio(self) -> Mean:
+        """Hits per trial, each trace one observation, by the ratio estimator: Cochran (1977), section 2.11.
+
+        With one trial a trace it is the plain mean and its plain standard error. Two traces with a trial are needed.
+        """
+        x, n = self.hits, self.trials
+        # Whole numbers to the last step: the differences are small and the squares are not.
+        spread = n * n * self.hits_squared - 2 * x * n * self.both + x * x * self.trials_squared
+        variance = spread / n**4 * self.traces / (self.traces - 1)
+        return Mean(x / n, sqrt(variance), self.traces - 1)
+
+
+TALLIED = tuple(field.name for field in fields(Tally))
+"""The names of the sums, in order."""
+
+
+def tally_of(hits: int, trials: int) -> Tally:
+    """The tally of one trace; nothing where it has no trial."""
+    if not trials:
+        return Tally()
+    return Tally(1, hits, trials, hits * hits, hits * trials, trials * trials)
+
+
+def total(tallies: Iterable[Tally]) -> Tally:
+    """The tally of all."""
+    return sum(tallies, Tally())
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from inspector.chain.metrics_figures import ExpectedCounts
-from inspector.importers.rows import parse_json
+from inspector.importers.records import parse_json_bytes
 from inspector.model import Json, ToolCall
 
 IDS = ("id", "task_id", "question_id")
@@ -152,7 +152,7 @@ def _call(value: Json) -> ExpectedCall:
 
 def _decoded(value: Json) -> Json:
     """A value, read where it is JSON in a string."""
-    return parse_json(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value
+    return parse_json_bytes(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value
 
 
 def _list(value: Json, name: str) -> list[Json]:

@@ -1,13 +1,19 @@
-"""Figures put into groups: by model, tool, prompt and the like; and where and by what the chains of a group broke."""
+"""Groups trace figures by model, tool, prompt and the like, and compares the groups."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from inspector.chain.metrics import added, tallies_of
+from inspector.chain.intervals import NOISE, Difference, holm
+from inspector.chain.metrics import BY_NAME, FEWEST, Measure, Tally, added, difference, tallies_of
 from inspector.chain.metrics_figures import TraceFigures
-from inspector.chain.metrics_tallies import Tally
+
+COMPARED = (
+    *("broken", "multi_step_success", "well_formed", "schema_compliance", "tool_selection"),
+    *("parameter_accuracy", "error_results", "error_recovery", "calls_per_turn"),
+)
+"""The measures that are compared, by name; those left out follow from them or say nothing of a model."""
 
 
 class GroupKey(StrEnum):
@@ -94,7 +100,7 @@ def check_keys(by: Sequence[GroupKey]) -> None:
         raise ValueError("a key stands twice among those to group by")
 
 
-class Groups:
+class FigureGroups:
     """Adds up the figures of traces, group by group. Raises ValueError as `check_keys` does."""
 
     def __init__(self, by: Sequence[GroupKey] = ()) -> None:
@@ -122,7 +128,7 @@ class Groups:
             yield key_values(self._by, keys), figures.numbers()
 
 
-class Slices:
+class FigureSlices:
     """Counts one aspect of traces, group by group. Tools and codes do not group breaks: ValueError."""
 
     def __init__(self, aspect: Aspect, by: Sequence[GroupKey] = ()) -> None:
@@ -181,3 +187,41 @@ def key_values(by: Sequence[GroupKey], keys: TraceKeys, *, tool: str = "", code:
     """The values of the keys that are grouped by, in order."""
     told = {GroupKey.TOOL: tool, GroupKey.CODE: code}
     return tuple(told[key] if key in told else getattr(keys, key.value) for key in by)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureComparison:
+    """One measure over one group against the same over the baseline.
+
+    `difference` is the group's value less the baseline's, None where either has too few traces for an interval.
+    `adjusted_p` is its p-value adjusted for all comparisons that were made at once, by Holm's method.
+    """
+
+    measure: Measure
+    group: GroupFigures
+    baseline: GroupFigures
+    difference: Difference | None
+    adjusted_p: float | None
+
+    @property
+    def is_more_than_noise(self) -> bool:
+        """Whether the groups differ in this, with at most one error in twenty such sets of comparisons."""
+        return self.adjusted_p is not None and self.adjusted_p < NOISE
+
+
+def compared_groups(
+    groups: Sequence[GroupFigures], baseline: GroupFigures, fewest: int = FEWEST
+) -> list[MeasureComparison]:
+    """Every group but the baseline compared with it, measure by measure, where both have a value at all."""
+    pairs = [
+        (BY_NAME[name], group, difference(BY_NAME[name], group.tally(name), baseline.tally(name), fewest))
+        for group in groups
+        if group is not baseline
+        for name in COMPARED
+        if group.tally(name).trials and baseline.tally(name).trials
+    ]
+    adjusted = iter(holm([found.p for _, _, found in pairs if found is not None]))
+    return [
+        MeasureComparison(measure, group, baseline, found, None if found is None else next(adjusted))
+        for measure, group, found in pairs
+    ]

@@ -1,18 +1,334 @@
-"""What became of each call: its outcome, the first that holds, and the certainty of an error."""
+"""The outcome of each call, and whether its result is an error.
 
-from collections.abc import Iterator, Sequence
+An error shows by a flag, by the result's structure, by its words only, by the user's own patterns, or by the call's
+diagnostics.
+"""
 
-from inspector.chain.call_faults import CallFaults
-from inspector.chain.error_patterns import ErrorPatterns
-from inspector.chain.error_results import ErrorFound, find_error
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import msgspec
+
+from inspector.chain.failure_words import error_line, exit_code
 from inspector.chain.pairing import Pairing, PlacedCall
-from inspector.chain.quiet_commands import finds_nothing, is_text_read
 from inspector.chain.steps import Certainty, Step, StepOutcome
-from inspector.chain.terminal_tools import is_terminal
+from inspector.chain.tool_kinds import finds_nothing, is_terminal, is_text_read
+from inspector.diagnostics import Diagnostic, Location
+from inspector.errors import InvalidPatternError
 from inspector.model import Role, ToolCall, ToolResult, Trace
+from inspector.rules.rule import Severity
+from inspector.text import Range
+
+_SYNTAX = ("J", "F")
+
+
+_MOST = 64  # how many diagnostics before a call are looked at for one that reaches into it
+
+
+PATTERN_SEARCH_LIMIT = 65_536
+"""How much of a result's beginning and of its end is searched, in code points."""
+
+
+_LONGEST = 400
+
+
+_WRAPS = 4  # results come wrapped: a template's {"name", "content"}, an API's blocks, a server's own envelope
+
+
+_ENVELOPE = ("content", "output", "result", "response", "data", "text")
+
+
+_WORDS = ("error", "errors", "message", "detail", "details", "reason", "stderr", "error_message", "content", "output")
+
+
+_EXIT_CODES = ("exit_code", "exitCode", "exit_status", "returncode", "return_code", "rc")
+
+
+_HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code")
+
+
+_ERROR_KEYS = frozenset((*_EXIT_CODES, *_HTTP_CODES, "isError", "is_error", "error", "errors", "metadata")) | {
+    *("success", "ok", "succeeded"),
+}
+
+
+_FAILED = frozenset({"error", "failed", "failure", "fail", "timeout", "timed_out"})
+
+
+_NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
+
+
+_OPENS = re.compile(r"\s*[\[{]")
+
+
+_UNREADABLE = object()
+
 
 _UNKNOWN_TOOL = "T401"
+
+
 _SCHEMA = "S2"
+
+
+class CallFaults:
+    """Errors by place, looked up in logarithmic time."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        found: defaultdict[tuple[int, str], list[Diagnostic]] = defaultdict(list)
+        syntax: defaultdict[tuple[int, str], list[Diagnostic]] = defaultdict(list)
+        for diagnostic in diagnostics:
+            place = diagnostic.location.turn, diagnostic.location.part
+            if diagnostic.rule.severity is Severity.ERROR:
+                found[place].append(diagnostic)
+            if diagnostic.rule.code.startswith(_SYNTAX):
+                syntax[place].append(diagnostic)
+        self._syntax = {place: sorted(one, key=_order) for place, one in syntax.items()}
+        self._by_place = {place: sorted(one, key=_order) for place, one in found.items()}
+        self._starts = {place: [fault.range.start for fault in one] for place, one in self._by_place.items()}
+        self._reach = {
+            place: list(accumulate((fault.range.end for fault in one), max)) for place, one in self._by_place.items()
+        }
+
+    def on(self, call: Location) -> list[Diagnostic]:
+        """The errors that overlap a call, in the order of the text."""
+        return [fault for fault in self._near(call) if _overlap(fault.range, call.range)]
+
+    def cause(self, call: Location, prefix: str | tuple[str, ...] = "") -> Diagnostic | None:
+        """The first error on a call whose code begins with `prefix`, else the first beside it."""
+        near = [fault for fault in self._near(call) if fault.rule.code.startswith(prefix)]
+        return next((fault for fault in near if _overlap(fault.range, call.range)), near[0] if near else None)
+
+    def cause_of_malformed(self, call: Location) -> Diagnostic | None:
+        """Why a call is malformed: the error on it or beside it, else the fault of its part's syntax nearest to it.
+
+        A fault of several calls, such as single quotes, is reported once for all of them.
+        """
+        cause = self.cause(call, _SYNTAX)
+        faults = self._syntax.get((call.turn, call.part), [])
+        if cause is not None or not faults:
+            return cause
+        at = bisect_right(faults, call.range.start, key=_start)
+        errors = [one for one in faults[max(at - _MOST, 0) : at + _MOST] if one.rule.severity is Severity.ERROR]
+        near = errors or faults[max(at - 1, 0) : at + 1]
+        return min(near, key=lambda one: max(call.range.start - one.range.end, one.range.start - call.range.end))
+
+    def _near(self, call: Location) -> list[Diagnostic]:
+        place = call.turn, call.part
+        if place not in self._by_place:
+            return []
+        faults, reach = self._by_place[place], self._reach[place]
+        last = bisect_right(self._starts[place], call.range.end)
+        first = last
+        while first and reach[first - 1] >= call.range.start and last - first < _MOST:
+            first -= 1
+        return [fault for fault in faults[first:last] if fault.range.end >= call.range.start]
+
+
+def _start(fault: Diagnostic) -> int:
+    return fault.range.start
+
+
+def _order(fault: Diagnostic) -> tuple[Range, str]:
+    """The order of the text; at one place the markers' faults (F) come before those of what is between them (J)."""
+    return fault.range, fault.rule.code
+
+
+def _overlap(fault: Range, call: Range) -> bool:
+    if not len(fault) or not len(call):
+        return fault.start <= call.end and call.start <= fault.end
+    return fault.start < call.end and call.start < fault.end
+
+
+class ErrorPatterns:
+    """Patterns that each mark a result as an error; they are searched in the syntax of Python's `re`."""
+
+    def __init__(self, patterns: Iterable[str] = ()) -> None:
+        self._patterns = tuple(_compiled(pattern) for pattern in dict.fromkeys(patterns))
+
+    def line_in(self, text: str) -> str | None:
+        """The line of `text` in which the first pattern that matches does so, at most 400 code points of it."""
+        ends = (
+            (text,)
+            if len(text) <= 2 * PATTERN_SEARCH_LIMIT
+            else (text[:PATTERN_SEARCH_LIMIT], text[-PATTERN_SEARCH_LIMIT:])
+        )
+        found = (pattern.search(end) for pattern in self._patterns for end in ends)
+        return next((_line(match) for match in found if match is not None), None)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        compiled = re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise InvalidPatternError(f"the error pattern `{pattern}` is no regular expression: {error}") from error
+    if compiled.match(""):
+        raise InvalidPatternError(
+            f"the error pattern `{pattern}` matches an empty text, so every result would be an error"
+        )
+    return compiled
+
+
+def _line(match: re.Match[str]) -> str:
+    text = match.string
+    start = max(text.rfind("\n", 0, match.start()) + 1, match.start() - _LONGEST // 2)
+    end = text.find("\n", match.start())
+    return text[start : min(end if end >= 0 else len(text), start + _LONGEST)].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorFound:
+    """That a result is an error: how sure it is, the words that say so (`""` where it has none), its exit code."""
+
+    certainty: Certainty
+    words: str
+    exit_code: int | None = None
+
+
+def find_error(result: ToolResult) -> ErrorFound | None:
+    """What makes `result` an error; None where nothing does. Linear in its length, and never raises."""
+    layers = list(_layers(result.content))
+    for layer in layers:
+        found = _structured(layer) if isinstance(layer, Mapping) else None
+        if found is not None:
+            return ErrorFound(Certainty.FLAGGED, found.words) if result.is_error else found
+        if isinstance(layer, Mapping) and _succeeded(layer) and not result.is_error:
+            return None
+    text = next((layer for layer in reversed(layers) if isinstance(layer, str)), "")
+    if result.is_error:
+        return ErrorFound(Certainty.FLAGGED, error_line(text) or text.strip())
+    code = exit_code(text)
+    if code is not None:
+        return ErrorFound(Certainty.STRUCTURED, error_line(text) or f"exit code {code}", code) if code else None
+    said = error_line(text)
+    return ErrorFound(Certainty.TEXTUAL, said) if said is not None else None
+
+
+def is_empty(result: ToolResult) -> bool:
+    """Whether a result holds nothing: no text, or null, `""`, `{}` or `[]`, also within a template's wrapper."""
+    if len(result.content) > 10_000:
+        return False
+    layers = list(_layers(result.content))
+    if any(isinstance(layer, Mapping) and _succeeded(layer) for layer in layers):
+        return False
+    last = layers[-1].strip() if isinstance(layers[-1], str) else layers[-1]
+    return last is None or last in ("", [], {})
+
+
+def _layers(content: str) -> Iterator[Any]:
+    """A result's text, and what it holds one within the other: JSON in text, the body in an envelope."""
+    value: Any = content
+    yield value
+    for _ in range(2 * _WRAPS):
+        if isinstance(value, str):
+            inner = _decoded(value)
+            if inner is _UNREADABLE:
+                return
+        else:
+            inner = _body(value)
+            if inner is _UNREADABLE:
+                return
+        value = inner
+        yield value
+
+
+def _decoded(text: str) -> Any:
+    if not _OPENS.match(text) and text.strip() not in ("null", '""'):
+        return _UNREADABLE
+    try:
+        return msgspec.json.decode(text.encode("utf-8", "replace"))
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return _UNREADABLE
+
+
+def _body(value: Any) -> Any:
+    """What an envelope holds: of an object the one field for it, of a list of content blocks the first text."""
+    if isinstance(value, dict):
+        return next((value[key] for key in _ENVELOPE if key in value), _UNREADABLE)
+    if isinstance(value, list) and value and isinstance(value[0], dict) and value[0].get("type") == "text":
+        return value[0].get("text", _UNREADABLE)
+    return _UNREADABLE
+
+
+def _structured(fields: Mapping[str, Any]) -> ErrorFound | None:
+    if _ERROR_KEYS.isdisjoint(fields):
+        return None
+    if any(fields.get(key) is True for key in ("isError", "is_error", "error")):
+        return ErrorFound(Certainty.FLAGGED, _words(fields))
+    if _names_an_error(fields) or _has_bad_code(fields) or _has_bad_status(fields):
+        return ErrorFound(Certainty.STRUCTURED, _words(fields), next(filter(None, _exit_codes(fields)), None))
+    return None
+
+
+def _names_an_error(fields: Mapping[str, Any]) -> bool:
+    error, errors = fields.get("error"), fields.get("errors")
+    if isinstance(error, str) and error.strip().lower() not in _NOTHING:
+        return True
+    if isinstance(errors, str) and errors.strip().lower() not in _NOTHING:
+        return True
+    return any(isinstance(one, dict | list) and bool(one) for one in (error, errors))
+
+
+def _has_bad_code(fields: Mapping[str, Any]) -> bool:
+    if any(_exit_codes(fields)):
+        return True
+    return any(
+        400 <= (_integer(fields.get(key)) or 0) < 600 and (key != "code" or "message" in fields) for key in _HTTP_CODES
+    )
+
+
+def _has_bad_status(fields: Mapping[str, Any]) -> bool:
+    if any(fields.get(key) is False for key in ("success", "ok", "succeeded")):
+        return True
+    status = fields.get("status")
+    if not isinstance(status, str) or status.strip().lower() not in _FAILED:
+        return False
+    # A build that failed is an answer; a call that failed says why, or nothing else.
+    return status.lower() == "error" or len(fields) == 1 or any(key in fields for key in _WORDS)
+
+
+def _succeeded(fields: Mapping[str, Any]) -> bool:
+    if _ERROR_KEYS.isdisjoint(fields):
+        return False
+    return 0 in _exit_codes(fields) or any(fields.get(key) is True for key in ("success", "ok"))
+
+
+def _exit_codes(fields: Mapping[str, Any]) -> list[int | None]:
+    """The exit codes that an object states itself or in its `metadata`."""
+    nested = fields.get("metadata")
+    places = (fields, nested) if isinstance(nested, dict) else (fields,)
+    return [_integer(place.get(key)) for place in places for key in _EXIT_CODES]
+
+
+def _integer(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _words(fields: Mapping[str, Any]) -> str:
+    for key in _WORDS:
+        said = _text_of(fields.get(key))
+        if said:
+            return error_line(said) or said
+    code = next(((key, fields[key]) for key in (*_EXIT_CODES, *_HTTP_CODES) if fields.get(key)), None)
+    return f"{code[0]} {code[1]}" if code else ""
+
+
+def _text_of(value: Any, depth: int = 4) -> str:
+    """The first words that an error's value holds."""
+    if isinstance(value, str):
+        return value.strip()[:2_000]
+    if depth and isinstance(value, list) and value:
+        return _text_of(value[0], depth - 1)
+    if depth and isinstance(value, dict):
+        named = (value[key] for key in ("message", "error", "detail", "reason", "text", "type", "code") if key in value)
+        return next((said for one in named if (said := _text_of(one, depth - 1))), "")
+    return ""
+
+
 _NO_PATTERNS = ErrorPatterns()
 
 
@@ -39,7 +355,7 @@ def steps_of(
         )
 
 
-def last_words(trace: Trace) -> int:
+def last_turn_with_words(trace: Trace) -> int:
     """The number of the last turn that is no result, 0 where there is none: a call before it was passed over."""
     return next((number for number in range(len(trace.turns), 0, -1) if _speaks(trace, number)), 0)
 
@@ -67,13 +383,13 @@ def _outcome(
 def _error(call: ToolCall, result: ToolResult, patterns: ErrorPatterns) -> ErrorFound | None:
     """What makes a result an error, unless it is what the call was made for."""
     found = find_error(result)
-    if found is not None and (found.certainty is Certainty.FLAGGED or not _is_wanted(call, result, found)):
+    if found is not None and (found.certainty is Certainty.FLAGGED or not _is_expected_error(call, result, found)):
         return found
     line = patterns.line_in(result.content)
     return None if line is None else ErrorFound(Certainty.TEXTUAL, line)
 
 
-def _is_wanted(call: ToolCall, result: ToolResult, found: ErrorFound) -> bool:
+def _is_expected_error(call: ToolCall, result: ToolResult, found: ErrorFound) -> bool:
     if finds_nothing(call, found.exit_code):
         return True
     return found.certainty is Certainty.TEXTUAL and is_text_read(call, result, found.words)

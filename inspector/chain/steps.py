@@ -1,4 +1,4 @@
-"""The values of a chain: its steps, what became of each, the break and the status."""
+"""The values of a chain: its steps, their outcomes, the break and the status; and how messages quote them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,6 +6,8 @@ from enum import StrEnum
 from inspector.diagnostics import Location
 from inspector.model import ToolCall, ToolResult
 from inspector.model.columns import Entries
+
+_LONGEST = 80
 
 
 class StepOutcome(StrEnum):
@@ -125,3 +127,15 @@ class Chain:
     broken: Break | None = None
     abort_reason: str | None = None
     caused: tuple[int, ...] = ()
+
+
+def quoted(text: str, longest: int = _LONGEST) -> str:
+    """`text` in backticks: white space drawn together, backticks made apostrophes, cut at `longest` code points."""
+    line = " ".join(text[: 8 * longest].split()).replace("`", "'")
+    short = line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+    return f"`{short}`"
+
+
+def tool_named(name: str | None) -> str:
+    """A tool as a message names it."""
+    return quoted(name) if name else "a tool without a readable name"

@@ -1,28 +1,33 @@
-"""S2xx and T401 checks: a call against the tools that were offered, each fault at the characters that show it."""
+"""Checks a call's arguments against the offered tools (S2xx, T401), with each fault at the characters that show it."""
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
-from inspector.checks.argument_places import ArgumentPlaces
+from inspector.checks.json_schema import DEPTH_OF_VALUES, unsafe_part
 from inspector.checks.prepared_schema import PreparedSchema, UncheckedValue
+from inspector.checks.schema_problems import Violation
 from inspector.checks.tools import OfferedTools, check_structured_definition, unknown_tool
-from inspector.checks.unsafe_values import DEPTH_OF_VALUES, unsafe_part
-from inspector.checks.violation import Violation
-from inspector.checks.violations import told
+from inspector.checks.violations import violation_faults
 from inspector.checks.wording import pointer
 from inspector.diagnostics import Fault
-from inspector.json_scanner import JsonKind, read_json
+from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.model import Json, ToolCall, ToolDefinition
 from inspector.rules import schema as rules
-from inspector.rules.call_shape import TRUNCATED_PARAMETERS
-from inspector.rules.json_syntax import TRUNCATED_JSON
+from inspector.rules.json_syntax import TRUNCATED_JSON, TRUNCATED_PARAMETERS
 from inspector.text import Range
 
 _CUT_SHORT = (TRUNCATED_JSON, TRUNCATED_PARAMETERS)
-_decode = msgspec.json.Decoder().decode
-_format = msgspec.json.format
+
+
 _TOO_DEEP = b"\n" + b" " * DEPTH_OF_VALUES  # in JSON that is indented by one
+
+
+_decode = msgspec.json.Decoder().decode
+
+
+_format = msgspec.json.format
 
 
 def check_arguments(call: ToolCall, offered: OfferedTools, own_tools: Container[str] = ()) -> Iterator[Fault]:
@@ -95,7 +100,7 @@ def _faults(call: ToolCall, tool: ToolDefinition, schema: PreparedSchema) -> Ite
     if schema.schema is None and schema.takes_objects and not isinstance(value, dict):
         found = (Violation("type", (), ["object"]),)
     if found or formats:
-        yield from told((*found, *formats), value, ArgumentPlaces(call))
+        yield from violation_faults((*found, *formats), value, ArgumentPlaces(call))
 
 
 def _checked_value(call: ToolCall, schema: PreparedSchema) -> Json:
@@ -120,3 +125,66 @@ def _is_surely_safe(call: ToolCall) -> bool:
         return raw.count("[") + raw.count("{") <= DEPTH_OF_VALUES or _TOO_DEEP not in _format(raw.encode(), indent=1)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return False
+
+
+@dataclass
+class ArgumentPlaces:
+    """Where the parts of a call's arguments stand in its text; read when first asked."""
+
+    call: ToolCall
+    _root: JsonNode | None = None
+    _is_read: bool = False
+
+    def of(self, path: Sequence[str | int]) -> Range:
+        """The characters of the value at `path`, or the nearest value around it."""
+        return self._node(path, key=False)
+
+    def key(self, path: Sequence[str | int]) -> Range:
+        """The characters of the key at the end of `path`."""
+        return self._node(path, key=True)
+
+    @property
+    def are_exact(self) -> bool:
+        """Whether values have characters of their own, and are JSON, so that an edit of them can be told."""
+        if self.call.parameters:
+            return False
+        return self.call.arguments_range is not None and self.call.decoded is None and self._read() is not None
+
+    def _node(self, path: Sequence[str | int], *, key: bool) -> Range:
+        whole = self.call.arguments_range or self.call.range
+        if self.call.parameters:
+            return self._in_parameter(str(path[0]), path[1:], key=key) if path else whole
+        node = self._read()
+        if node is None or self.call.arguments_range is None:
+            return whole if len(whole) else self.call.range
+        place = node.range
+        for step in path:
+            member = node.member(step) if isinstance(step, str) else None
+            found = member.value if member else node.at(f"/{step}") if isinstance(step, int) else None
+            if found is None:
+                break
+            place = member.key_range if member and key else found.range
+            node = found
+        return self.call.place(place)
+
+    def _in_parameter(self, name: str, path: Sequence[str | int], *, key: bool) -> Range:
+        """The characters of a value that stands in a parameter of its own; those of its name where it is empty."""
+        found = next((one for one in reversed(self.call.parameters) if one.name == name), None)
+        if found is None:
+            return self.call.arguments_range or self.call.range
+        named = found.name_range or self.call.range
+        if not path:
+            return named if key or not len(found.range) else found.range
+        inner = msgspec.structs.replace(
+            self.call, raw_arguments=found.text, arguments_range=found.range, arguments=None, parameters=()
+        )
+        places = ArgumentPlaces(inner)
+        return places.key(path) if key else places.of(path)
+
+    def _read(self) -> JsonNode | None:
+        if not self._is_read:
+            nodes = read_json(self.call.raw_arguments).nodes
+            root = nodes[0] if nodes else None
+            is_same = root is not None and (root.kind is not JsonKind.STRING or isinstance(self.call.arguments, str))
+            self._root, self._is_read = root if is_same else None, True
+        return self._root

@@ -1,16 +1,31 @@
-"""A tool's `parameters` made ready to check arguments, once for each schema, and the checking within bounds."""
+"""Prepares a tool's `parameters` for checking arguments, once per schema, and checks within bounds.
 
-from collections.abc import Iterable, Iterator
+What is not a JSON Schema as it should be is repaired into the one that was meant: keywords that break the meta-
+schema, bare maps of parameters, reference cycles, references that lead nowhere.
+
+Each fault becomes a problem with its place; it is mended where it is plain what it means, and left out where it is
+not.
+"""
+
+import copy
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Any
+from urllib.parse import unquote
 
-from inspector.checks.json_schema import Validator, build_for_formats
-from inspector.checks.schema_problems import Problem
-from inspector.checks.schema_reading import mended, screened
-from inspector.checks.schema_work import SchemaWork, TooMuchWorkError
-from inspector.checks.violation import Violation, violation_of
+from inspector.checks.json_schema import (
+    DEPTH_OF_SCHEMAS,
+    SchemaFaults,
+    Validator,
+    build,
+    build_for_formats,
+    unsafe_part,
+)
+from inspector.checks.schema_complexity import SchemaWork, TooMuchWorkError
+from inspector.checks.schema_problems import Path, Problem, Violation, parent, places, short, violation_of
 from inspector.json_text import write_json
 from inspector.model import Json
 from inspector.rules import schema as rules
@@ -18,14 +33,85 @@ from inspector.rules import schema as rules
 MOST_VIOLATIONS = 50
 """How many violations of one call are told."""
 
+
 _LARGEST_SCHEMA = 100_000  # steps that a schema may take on a single value
+
+
 _LARGEST_EXPLAINED = 10_000  # reasons copy parts of the schema
+
+
 _VERDICT_STEPS = 2_000_000  # about 0.1 us each
+
+
 _RECURSIVE_STEPS = 100_000  # recursive schemas multiply with the depth of the value
+
+
 _REASON_STEPS = 20_000  # a reason costs about 15 us, and the library collects all of them before it gives the first
+
+
 _RECURSIVE_WORK = "the schema refers to itself in a way that multiplies with the depth of the arguments"
+
+
 _TOO_MUCH_WORK = f"checking arguments of this size by a schema of this size takes more than {_VERDICT_STEPS:,} steps"
+
+
 _FORMAT = '"format": "'  # stands in the text of every schema that names a format
+
+
+_KEYWORDS_OF_SCHEMAS = frozenset({"properties", "items", "additionalProperties", "not", "if", "then", "else", "$defs"})
+
+
+_KEYWORDS = _KEYWORDS_OF_SCHEMAS | {
+    *("type", "required", "enum", "const", "description", "title", "default", "examples", "format", "pattern", "anyOf"),
+    *(
+        "allOf",
+        "oneOf",
+        "$ref",
+        "$id",
+        "$schema",
+        "$comment",
+        "$anchor",
+        "$dynamicRef",
+        "$dynamicAnchor",
+        "definitions",
+    ),
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems"),
+    *("maxItems", "uniqueItems", "contains", "minContains", "maxContains", "prefixItems", "minProperties", "strict"),
+    *("maxProperties", "patternProperties", "propertyNames", "dependencies", "dependentRequired", "dependentSchemas"),
+    *("unevaluatedProperties", "unevaluatedItems", "additionalItems", "$recursiveRef", "$recursiveAnchor", "id"),
+    *("$vocabulary", "readOnly", "writeOnly", "deprecated", "contentEncoding", "contentMediaType", "contentSchema"),
+}
+
+
+_COMPOSED = ("$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "if", "not", "const", "enum")
+
+
+_SCHEMA_KEYWORDS = frozenset(
+    {"type", "description", "enum", "anyOf", "oneOf", "$ref", "properties", "items", "default"}
+)
+
+
+_LARGEST = 50_000
+
+
+_ROUNDS = 12
+
+
+_TYPES = {
+    **dict.fromkeys(("str", "string", "text", "char", "date", "datetime"), "string"),
+    **dict.fromkeys(("int", "integer", "long"), "integer"),
+    **dict.fromkeys(("float", "double", "decimal", "number", "numeric"), "number"),
+    **dict.fromkeys(("bool", "boolean"), "boolean"),
+    **dict.fromkeys(("dict", "map", "hashmap", "object", "json"), "object"),
+    **dict.fromkeys(("list", "array", "tuple", "set", "arraylist"), "array"),
+    **dict.fromkeys(("none", "nonetype", "null"), "null"),
+}
+
+
+_IN_PLACE = ("allOf", "anyOf", "oneOf")
+
+
+_QUOTED = re.compile(r"'([^']*)'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +228,10 @@ def _by_content(key: _Content) -> PreparedSchema:
 def _prepare(parameters: Json, text: str) -> PreparedSchema:
     if parameters is None:
         return PreparedSchema((), takes_objects=True, schema=None)
-    refusal = screened(parameters)
+    refusal = screen_schema(parameters)
     if refusal is not None:
         return PreparedSchema((Problem(rules.SCHEMA_NOT_CHECKED, (), refusal),), takes_objects=False, schema=None)
-    reading = mended(parameters)
+    reading = repair_schema(parameters)
     if reading.validator is None:
         return PreparedSchema(reading.problems, reading.takes_objects, schema=None)
     work = _bounded_work(reading.schema)
@@ -163,3 +249,296 @@ def _bounded_work(schema: Json) -> SchemaWork | None:
     except TooMuchWorkError:
         return None
     return work if work.size <= _LARGEST_SCHEMA else None
+
+
+def takes_objects(schema: Json) -> bool:
+    """Whether a schema says that it is one of an object, as the arguments of a tool are."""
+    if not isinstance(schema, dict):
+        return False
+    named = schema.get("type")
+    return named == "object" or (isinstance(named, list) and "object" in named)
+
+
+def as_object_schema(schema: dict[str, Json]) -> tuple[Json, list[Problem]]:
+    """The schema of an object that a definition means, unless it says by `$schema` that it knows what it is.
+
+    `schema` itself is left as it is.
+    """
+    if "$schema" in schema:
+        return schema, []
+    if _is_bare_map(schema):
+        names = ", ".join(f"`{short(name)}`" for name in list(schema)[:4]) + (", …" if len(schema) > 4 else "")
+        message = (
+            f"`parameters` is a bare map of parameters ({names}); expected `type: object` with these as `properties`."
+        )
+        hint = "Put them under `properties`, beside `type: object`."
+        return {"type": "object", "properties": schema}, [Problem(rules.INVALID_TOOL_SCHEMA, (), message, hint)]
+    if "type" not in schema and not any(key in schema for key in _COMPOSED):
+        if schema and "properties" not in schema:
+            message = "`parameters` says neither `type: object` nor which `properties` there are."
+        elif not schema:
+            message = "`parameters` is an empty schema: expected `type: object` with `properties`."
+        else:
+            message = "`parameters` has `properties` but no `type: object`."
+        problem = Problem(
+            rules.INVALID_TOOL_SCHEMA, (), message, "Add `type: object`; servers refuse the tool without."
+        )
+        return {"type": "object", **schema} if "properties" in schema else schema, [problem]
+    if schema.get("type") == "object" and "properties" not in schema:
+        stray = [key for key, inner in schema.items() if key not in _KEYWORDS and _looks_like_schema(inner)]
+        if stray:
+            names = ", ".join(f"`{short(name)}`" for name in stray[:4])
+            message = f"Parameters stand beside `type: object` ({names}); expected them under `properties`."
+            kept = {key: inner for key, inner in schema.items() if key not in stray}
+            problem = Problem(rules.INVALID_TOOL_SCHEMA, (stray[0],), message, "Put them under `properties`.")
+            return {**kept, "properties": {key: schema[key] for key in stray}}, [problem]
+    return schema, []
+
+
+def _is_bare_map(schema: dict[str, Json]) -> bool:
+    """Whether these are parameters and no schema: no key is a keyword with a value that fits it."""
+    return bool(schema) and all(
+        _looks_like_schema(inner) and (key not in _KEYWORDS or key not in _KEYWORDS_OF_SCHEMAS)
+        for key, inner in schema.items()
+    )
+
+
+def _looks_like_schema(inner: Json) -> bool:
+    return isinstance(inner, dict) and (not inner.keys().isdisjoint(_SCHEMA_KEYWORDS))
+
+
+@dataclass(frozen=True, slots=True)
+class RepairedSchema:
+    """A schema with its validator, both None where there is none, and what was wrong with it.
+
+    `takes_objects` says that it is a usual tool schema, whose arguments are an object.
+    """
+
+    problems: tuple[Problem, ...]
+    takes_objects: bool
+    schema: Json = None
+    validator: Validator | None = None
+
+
+def screen_schema(parameters: Json) -> str | None:
+    """Why a schema may not reach a validator at all; None where it may."""
+    found = unsafe_part(parameters, deepest=DEPTH_OF_SCHEMAS, largest=_LARGEST)
+    return f"The schema was not used: {found.why}." if found else None
+
+
+def repair_schema(parameters: Json) -> RepairedSchema:
+    """`parameters`, which are screened, as a schema that a validator takes.
+
+    `parameters` are left as they are, and are themselves the schema where nothing is wrong with them.
+    """
+    if not isinstance(parameters, dict | bool):
+        message = f"`parameters` is {_article(parameters)}, not a schema; arguments cannot be checked against it."
+        problem = Problem(rules.INVALID_TOOL_SCHEMA, (), message, "Write a JSON Schema with `type: object`.")
+        return RepairedSchema((problem,), takes_objects=True)
+    problems: list[Problem] = []
+    schema: Json = parameters
+    if isinstance(parameters, dict):
+        schema, problems = as_object_schema(parameters)
+    problems += reference_cycles(schema)
+    is_usual = takes_objects(schema)
+    for at in range(_ROUNDS):
+        built = build(schema)
+        if not isinstance(built, SchemaFaults):
+            return RepairedSchema(tuple(dict.fromkeys(problems)), is_usual, schema, built)
+        schema = copy.deepcopy(schema) if at == 0 else schema
+        found, is_lost = _taken_out(schema, built)
+        problems += found
+        if is_lost:
+            return RepairedSchema(tuple(problems), is_usual)
+    message = "The schema has too many faults to be used; arguments are not checked against it."
+    return RepairedSchema((*problems, Problem(rules.SCHEMA_NOT_CHECKED, (), message)), is_usual)
+
+
+def _taken_out(schema: Json, faults: SchemaFaults) -> tuple[list[Problem], bool]:
+    """The faults as problems, gone from `schema` now; and whether that leaves no schema."""
+    if faults.refused:
+        message = f"The schema was not used: the schema library refuses it ({faults.refused})."
+        return [Problem(rules.SCHEMA_NOT_CHECKED, (), message)], True
+    if faults.paths:
+        return list(repair_keywords(schema, faults.paths)), faults.paths == ((),)
+    dropped = list(without_reference(schema, faults.unresolved))
+    return dropped or [
+        Problem(rules.UNRESOLVABLE_REFERENCE, (), unresolvable_reference(faults.unresolved))
+    ], not dropped
+
+
+def _article(value: Json) -> str:
+    names = {str: "a string", list: "a list", int: "a number", float: "a number"}
+    return names.get(type(value), "no object")
+
+
+def repair_keywords(schema: Json, paths: Sequence[Path]) -> Iterator[Problem]:
+    """Mends the keywords at these places of `schema`, in it, or takes them out; deepest first."""
+    for path in sorted(paths, key=lambda path: (-len(path), [str(step) for step in path])):
+        if not path:
+            if len(paths) == 1:
+                yield Problem(
+                    rules.INVALID_TOOL_SCHEMA, (), "`parameters` breaks the meta-schema of JSON Schema as a whole."
+                )
+            continue
+        holder, keyword = parent(schema, path)
+        if isinstance(holder, dict) and keyword in holder:
+            yield _repair_keyword(schema, holder, str(keyword), path)
+        elif isinstance(holder, list) and isinstance(keyword, int) and keyword < len(holder):
+            yield Problem(
+                rules.INVALID_TOOL_SCHEMA,
+                path,
+                f"`{short(holder[keyword])}` cannot stand here in a schema; it is not used.",
+            )
+            holder[keyword] = _harmless(path)
+
+
+def _harmless(path: Path) -> Json:
+    return "" if len(path) > 1 and path[-2] in ("required", "dependentRequired") else True
+
+
+def _repair_keyword(schema: Json, holder: dict[str, Json], keyword: str, path: Path) -> Problem:
+    value = holder.pop(keyword)
+    message = f"`{short(keyword)}` cannot be `{short(value)}` in a schema; it is not used."
+    hint = None
+    if keyword == "type" and (meant := _intended_type(value)) is not None:
+        holder["type"] = meant
+        message = f"`{short(value)}` is no JSON type; taken as `{short(meant)}`."
+        hint = f"Write `{short(meant)}`."
+    elif keyword == "required" and isinstance(value, bool):
+        if value and len(path) >= 3 and path[-3] == "properties":
+            _require(schema, path)
+        message = "`required` belongs to the object as a list of names, not to a property."
+        hint = "List the names under the object's `required`."
+    elif keyword in ("exclusiveMinimum", "exclusiveMaximum") and isinstance(value, bool):
+        limit = keyword.removeprefix("exclusive").lower()
+        if value and isinstance(holder.get(limit), int | float):
+            holder[keyword] = holder.pop(limit)
+        message = f"`{keyword}` is a number since draft 6; taken as draft 4 means it."
+        hint = f"Write the limit as `{keyword}`."
+    elif keyword == "items" and isinstance(value, list):
+        holder["prefixItems"] = value
+        message = "`items` is one schema since draft 2020-12; taken as `prefixItems`."
+        hint = "Rename it to `prefixItems`."
+    return Problem(rules.INVALID_TOOL_SCHEMA, path, message, hint)
+
+
+def _require(schema: Json, path: Path) -> None:
+    """Adds the property at `path[-2]` to the required names of the object that holds it."""
+    owner, _ = parent(schema, path[:-2])
+    if isinstance(owner, dict):
+        names = owner.setdefault("required", [])
+        if isinstance(names, list) and path[-2] not in names:
+            names.append(str(path[-2]))
+
+
+def _intended_type(value: Json) -> Json:
+    if isinstance(value, str):
+        if value.lower() in ("any", "*", ""):
+            return None
+        return _TYPES.get(value.lower().partition("[")[0].partition("<")[0].strip())
+    if isinstance(value, list):
+        meant = [_TYPES[one.lower()] for one in value if isinstance(one, str) and one.lower() in _TYPES]
+        return [*dict.fromkeys(meant)] if len(meant) == len(value) and meant else None
+    return None
+
+
+def reference_cycles(schema: Json) -> Iterator[Problem]:
+    """One problem for each circle, at a `$ref` of it; each place of the schema is visited once.
+
+    JSON Schema leaves open what such a schema means (core, section 9.4.1), and a validator takes it as no demand.
+    """
+    if not isinstance(schema, dict):
+        return
+    paths = {id(node): path for path, node in places(schema)}
+    done: set[int] = set()
+    for _, start in places(schema):
+        for node in _closing(schema, start, done):
+            reference = node["$ref"]
+            message = (
+                f"`$ref` is `{short(reference)}`, which leads back to itself without a step into the arguments: it "
+                "demands nothing, and nothing is checked by it."
+            )
+            hint = "Let it refer to a schema with a `type` of its own."
+            yield Problem(rules.UNRESOLVABLE_REFERENCE, (*paths[id(node)], "$ref"), message, hint)
+
+
+def _closing(schema: dict[str, Json], start: dict[str, Json], done: set[int]) -> Iterator[dict[str, Json]]:
+    """A depth-first walk over the schemas that apply to one value; of each circle that it closes, one with `$ref`."""
+    if id(start) in done:
+        return
+    way, branches = [start], [_applied(schema, start)]
+    on_way = {id(start)}
+    while way:
+        node = next(branches[-1], None)
+        if node is None:
+            left = way.pop()
+            branches.pop()
+            on_way.discard(id(left))
+            done.add(id(left))
+        elif id(node) in on_way:
+            yield next(one for one in reversed(way) if isinstance(one.get("$ref"), str))
+        elif id(node) not in done:
+            way.append(node)
+            branches.append(_applied(schema, node))
+            on_way.add(id(node))
+
+
+def _applied(schema: dict[str, Json], node: dict[str, Json]) -> Iterator[dict[str, Json]]:
+    """The schemas that `node` applies to the very value that it is applied to."""
+    reference = node.get("$ref")
+    if isinstance(reference, str) and (reference == "#" or reference.startswith("#/")):
+        target = _at(schema, reference[1:])
+        if isinstance(target, dict):
+            yield target
+    for keyword in _IN_PLACE:
+        branches = node.get(keyword)
+        yield from (one for one in branches if isinstance(one, dict)) if isinstance(branches, list) else ()
+
+
+def _at(schema: Json, pointer: str) -> Json:
+    """What a JSON Pointer leads to, None where it leads nowhere."""
+    for step in _steps(pointer):
+        if isinstance(schema, dict):
+            schema = schema.get(str(step))
+        elif isinstance(schema, list) and str(step).isdecimal() and int(step) < len(schema):
+            schema = schema[int(step)]
+        else:
+            return None
+    return schema
+
+
+def _steps(pointer: str) -> Path:
+    steps = unquote(pointer).split("/")[1:]
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in steps)
+
+
+def without_reference(schema: Json, words: str) -> Iterator[Problem]:
+    """Takes the references (or the dialect) that the library's words name out of `schema`."""
+    named = [name for name in _QUOTED.findall(words) if name]
+    for path, node in list(places(schema)):
+        for keyword in ("$schema", "$ref", "$dynamicRef", "$recursiveRef", "$id", "id"):
+            value = node.get(keyword)
+            if isinstance(value, str) and any(_is_named(value, name) for name in named):
+                del node[keyword]
+                rule = rules.INVALID_TOOL_SCHEMA if keyword == "$schema" else rules.UNRESOLVABLE_REFERENCE
+                yield Problem(rule, (*path, keyword), *_about(keyword, value))
+
+
+def unresolvable_reference(words: str) -> str:
+    """The sentence for a reference that the library's words tell of, but that is not found in the schema."""
+    return f"A reference of the schema leads nowhere, so that arguments are not checked: {short(words, 160)}."
+
+
+def _is_named(reference: str, name: str) -> bool:
+    place, _, fragment = reference.partition("#")
+    return reference == name or (bool(place) and name.endswith(place)) or (not place and fragment == name)
+
+
+def _about(keyword: str, value: str) -> tuple[str, str | None]:
+    if keyword == "$schema":
+        return f"`$schema` names `{short(value)}`, a dialect that is not known; taken as draft 2020-12.", None
+    if value.startswith("#") or keyword in ("$id", "id"):
+        return f"`{keyword}` is `{short(value)}`, which leads nowhere in this schema; it is not checked.", None
+    hint = "Put the schema into `$defs` and refer to it there."
+    return f"`{keyword}` leads to `{short(value)}`, which is never fetched; it is not checked.", hint

@@ -1,19 +1,221 @@
-"""R6xx checks: reasoning that is too long, missing, empty, or lacks its parts."""
+"""R6xx checks: reasoning that is too long, missing, empty or incomplete, and a nearly full context window."""
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Protocol
 
-from inspector.checks.reasoned_turns import ReasonedTurn, ReasoningSpan
-from inspector.checks.reasoning_length import over_budget
-from inspector.checks.reasoning_request import ReasoningSwitch
-from inspector.checks.turn_places import at_start
+import msgspec
+
+from inspector.checks.turn_places import at_end, at_start
 from inspector.diagnostics import Diagnostic, Fault
-from inspector.model import Role, Trace
+from inspector.model import BodyState, Json, Part, Role, Span, SpanKind, Trace, Turn, TurnFlag
+from inspector.model.columns import Entries
 from inspector.rules import reasoning as rules
+from inspector.rules.reasoning import CONTEXT_NEARLY_FULL, REASONING_OVER_BUDGET
 from inspector.text import Range
 
+_LONGEST = 65_536  # settings are short; what is longer holds something else (Ollama's `context`)
+
+
+_NESTED = ("chat_template_kwargs", "extra_body", "options", "generationConfig", "generation_config", "thinkingConfig")
+
+
+_OFF_WORDS = frozenset(("none", "disabled", "off", "false"))
+
+
+_NOT_WRITTEN_HERE = frozenset((TurnFlag.INJECTED, TurnFlag.SYNTHETIC))
+
+
 _FEWEST = 5  # how many turns of its kind a turn is compared with, at least
+
+
 _RARE = 10  # the turns without reasoning among those of their kind that are still an exception: one in so many
+
+
 _PARTS = ("goal", "actions", "observation", "reflection")
+
+
+_HINT = "Read its end for a loop; limit thinking in the request, or give the model a smaller step."
+
+
+_NEARLY = 0.9
+
+
+_HINT_CONTEXT_WINDOW = "Shorten tool results, drop what is answered, or sum up what was said."
+
+
+BYTES_PER_TOKEN = 4
+"""UTF-8 bytes to a token, a rule of thumb for byte-level vocabularies: English comes near it, code takes more."""
+
+
+class ReasoningSwitch(StrEnum):
+    """How a request set reasoning: `on` (the model shall think), `free` (as much as it likes, or hidden), `off`."""
+
+    ON = "on"
+    FREE = "free"
+    OFF = "off"
+
+
+@lru_cache(maxsize=256)
+def requested_reasoning(parameters: str) -> ReasoningSwitch | None:
+    """What a generation's `parameters` (compact JSON) say; None where they are silent or too long to be settings.
+
+    Known words: `enable_thinking` and `thinking` of chat templates (vLLM, SGLang), Ollama's `think`, Anthropic's
+    `thinking`, OpenAI's `reasoning_effort` and `reasoning`, which OpenRouter shares, Gemini's `thinkingBudget`.
+    """
+    if not parameters or len(parameters) > _LONGEST:
+        return None
+    try:
+        settings: Json = msgspec.json.decode(parameters)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    said = list(_requested_switches(settings, 0))
+    order = (ReasoningSwitch.OFF, ReasoningSwitch.ON, ReasoningSwitch.FREE)
+    return next((switch for switch in order if switch in said), None)
+
+
+def _requested_switches(settings: Json, depth: int) -> Iterator[ReasoningSwitch]:
+    if not isinstance(settings, dict):
+        return
+    for key in ("enable_thinking", "thinking", "think"):
+        if settings.get(key) is not None:
+            yield _switch(settings[key])
+    for key in ("reasoning_effort", "reasoning"):
+        if settings.get(key) is not None:
+            yield _effort(settings[key])
+    if isinstance(budget := settings.get("thinkingBudget", settings.get("thinking_budget")), int):
+        yield ReasoningSwitch.FREE if budget else ReasoningSwitch.OFF
+    for key in _NESTED if depth < len(_NESTED) else ():
+        yield from _requested_switches(settings.get(key), depth + 1)
+
+
+def _switch(value: Json) -> ReasoningSwitch:
+    """A switch: a truth value, a word, or Anthropic's object, whose type `adaptive` leaves it to the model."""
+    word = value.get("type") if isinstance(value, dict) else value
+    if word is False or (isinstance(word, str) and word.lower() in _OFF_WORDS):
+        return ReasoningSwitch.OFF
+    is_on = word is True or word == "enabled"
+    return ReasoningSwitch.ON if is_on else ReasoningSwitch.FREE
+
+
+def _effort(value: Json) -> ReasoningSwitch:
+    """An effort: services that take one keep the reasoning to themselves, or spend none on an easy question."""
+    word = value.get("effort", value.get("enabled")) if isinstance(value, dict) else value
+    is_off = word is False or (isinstance(word, str) and word.lower() in _OFF_WORDS)
+    return ReasoningSwitch.OFF if is_off else ReasoningSwitch.FREE
+
+
+class InspectedPart(Protocol):
+    """What is asked of an inspected part: which it is (`turn` counts from 1), and the spans that tile its text."""
+
+    @property
+    def turn(self) -> int:
+        """The number of its turn."""
+        ...
+
+    @property
+    def part(self) -> str:
+        """The name of the part."""
+        ...
+
+    @property
+    def spans(self) -> Entries[Span]:
+        """Its spans, in order."""
+        ...
+
+
+class ReasoningMode(StrEnum):
+    """Whether the model reasoned in a turn."""
+
+    ON = "on"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningSpan:
+    """One span of reasoning, with the part that it stands in."""
+
+    part: Part
+    span: Span
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it closed with nothing but white space in it."""
+        return self.span.closed and not self.span.inner.of(self.part.text).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonedTurn:
+    """One assistant turn, its number (from 1), and its spans of reasoning in order."""
+
+    number: int
+    turn: Turn
+    reasoning: tuple[ReasoningSpan, ...]
+    answers_user: bool
+
+    @property
+    def has_text(self) -> bool:
+        """Whether any reasoning can be read here."""
+        return any(not one.is_empty and len(one.span.inner) for one in self.reasoning)
+
+    @property
+    def reported_tokens(self) -> int | None:
+        """How many tokens of reasoning the server counted, None where it did not say."""
+        return self.turn.generation.usage.reasoning_tokens if self.turn.generation is not None else None
+
+    @property
+    def switch(self) -> ReasoningSwitch | None:
+        """What the request said about reasoning."""
+        return requested_reasoning(self.turn.generation.parameters) if self.turn.generation is not None else None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the model wrote this turn, and all of it was kept: it holds words or a call, and did not fail."""
+        generation = self.turn.generation
+        is_kept = generation is None or (generation.error is None and generation.body is BodyState.COMPLETE)
+        says = bool(self.turn.calls) or any(part.text.strip() for part in self.turn.parts)
+        return is_kept and says and not self.turn.flags & _NOT_WRITTEN_HERE
+
+    @property
+    def mode(self) -> ReasoningMode | None:
+        """Whether the model reasoned: by its text, the server's count, an empty block, the request; else it is off.
+
+        None where nothing tells: the answer failed, was not kept whole or was not written by the model.
+        """
+        if self.has_text or self.reported_tokens:
+            return ReasoningMode.ON
+        if not self.is_whole:
+            return None
+        if self.reasoning or self.reported_tokens == 0 or self.switch is None:
+            return ReasoningMode.OFF
+        return ReasoningMode.OFF if self.switch is ReasoningSwitch.OFF else ReasoningMode.ON
+
+
+def reasoned_turns(trace: Trace, parts: Iterable[InspectedPart]) -> Iterator[ReasonedTurn]:
+    """Every assistant turn of `trace`, whose inspected `parts` come in the order of turns; in linear time."""
+    found: dict[int, list[ReasoningSpan]] = {}
+    for inspected in parts:
+        spans = [span for span in inspected.spans if span.kind is SpanKind.REASONING]
+        source = trace.turns[inspected.turn - 1].part(inspected.part) if spans else None
+        if source is not None:
+            found.setdefault(inspected.turn, []).extend(ReasoningSpan(source, span) for span in spans)
+    before = Role.USER
+    for number, turn in enumerate(trace.turns, 1):
+        if turn.role is Role.ASSISTANT:
+            yield ReasonedTurn(number, turn, tuple(found.get(number, ())), before in (Role.USER, Role.SYSTEM))
+        before = turn.role
+
+
+def reasoning_modes(trace: Trace, parts: Sequence[InspectedPart]) -> tuple[ReasoningMode | None, ...]:
+    """For each turn of `trace` whether the model reasoned there; None for other roles, and where nothing tells.
+
+    `parts` are those of the trace's Inspection.
+    """
+    by_number = {one.number: one.mode for one in reasoned_turns(trace, parts)}
+    return tuple(by_number.get(number) for number in range(1, len(trace.turns) + 1))
 
 
 def check_reasoning(trace: Trace, turns: Sequence[ReasonedTurn], budget: int) -> Iterator[Diagnostic]:
@@ -33,7 +235,7 @@ def _missing(trace: Trace, turns: Sequence[ReasonedTurn]) -> Iterator[Diagnostic
         with_reasoning = sum(turn.has_text for turn in alike)
         is_exception = with_reasoning >= _FEWEST and with_reasoning >= _RARE * len(bare)
         for turn in bare:
-            if _is_told_not_to(trace, turn):
+            if _is_disabled(trace, turn):
                 continue
             if answers_user and turn.switch is ReasoningSwitch.ON:
                 message = "The request asked for reasoning, and this answer has none."
@@ -47,7 +249,7 @@ def _missing(trace: Trace, turns: Sequence[ReasonedTurn]) -> Iterator[Diagnostic
                 yield at_start(turn.turn, turn.number, rules.REASONING_MISSING, message)
 
 
-def _is_told_not_to(trace: Trace, turn: ReasonedTurn) -> bool:
+def _is_disabled(trace: Trace, turn: ReasonedTurn) -> bool:
     """Whether the request or the words before it (Qwen3's soft switch) ask for an answer without reasoning."""
     if turn.switch is ReasoningSwitch.OFF:
         return True
@@ -84,3 +286,153 @@ def _incomplete_scratch_pads(turn: ReasonedTurn) -> Iterator[Diagnostic]:
             hint = "Write all four parts, each at the beginning of a line, with `none` where there is nothing to say."
             opener = Range(one.span.range.start, one.span.inner.start)
             yield Fault(rules.SCRATCH_PAD_INCOMPLETE, opener, message, hint).at(turn.number, one.part.name)
+
+
+def over_budget(turn: ReasonedTurn, budget: int) -> Iterator[Diagnostic]:
+    """The diagnostic of a turn whose reasoning takes more than `budget` tokens, from where the budget ran out."""
+    counted = _counted(turn.reasoning)
+    if counted is not None:
+        yield from _over_budget_diagnostic(
+            turn, sum(counted), budget, "takes {} tokens", _counted_place(turn.reasoning, budget)
+        )
+    elif turn.reported_tokens is not None:
+        yield from _over_budget_diagnostic(
+            turn, turn.reported_tokens, budget, "took {} tokens by the server's count", None
+        )
+    else:
+        estimated = sum(estimated_in(one.part.text, one.span.inner) for one in turn.reasoning)
+        place = _estimated_place(turn.reasoning, budget)
+        yield from _over_budget_diagnostic(
+            turn, estimated, budget, "takes about {} tokens, estimated from its length", place
+        )
+
+
+def _over_budget_diagnostic(
+    turn: ReasonedTurn, tokens: int, budget: int, words: str, place: tuple[ReasoningSpan, int] | None
+) -> Iterator[Diagnostic]:
+    if tokens <= budget:
+        return
+    message = f"The reasoning {words.format(f'{tokens:,}')}; its budget is {budget:,}."
+    longest = max(turn.reasoning, key=lambda one: len(one.span.inner), default=None)
+    if longest is None:
+        yield at_end(turn.turn, turn.number, REASONING_OVER_BUDGET, message, _HINT)
+        return
+    one, start = place or (longest, longest.span.inner.start)
+    end = max(one.span.inner.end, start)
+    yield Fault(REASONING_OVER_BUDGET, Range(start, end), message, _HINT).at(turn.number, one.part.name)
+
+
+def _counted(reasoning: Sequence[ReasoningSpan]) -> list[int] | None:
+    """The tokens of each span, by their ids; None where one of its chunks came without."""
+    counts = [_ids_within(one) for one in reasoning]
+    known = [len(ids) for ids in counts if ids is not None]
+    return known if reasoning and len(known) == len(counts) else None
+
+
+def _ids_within(one: ReasoningSpan) -> list[int] | None:
+    """For every token of a span the code point at which its chunk ends; a chunk belongs where its first point lies."""
+    chunks = one.part.chunks
+    if chunks is None or chunks.token_ids is None:
+        return None
+    ends: list[int] = []
+    index = bisect_left(chunks.ends, one.span.inner.start + 1)
+    while index < len(chunks.ends):
+        start = chunks.ends[index - 1] if index else 0
+        ids = chunks.token_ids[index]
+        if start >= one.span.inner.end:
+            break
+        if ids is None:
+            return None
+        if start >= one.span.inner.start:
+            ends += [chunks.ends[index]] * len(ids)
+        index += 1
+    return ends
+
+
+def _counted_place(reasoning: Sequence[ReasoningSpan], budget: int) -> tuple[ReasoningSpan, int] | None:
+    left = budget
+    for one in reasoning:
+        ends = _ids_within(one) or []
+        if len(ends) > left:
+            return one, min(ends[left - 1] if left else one.span.inner.start, one.span.inner.end)
+        left -= len(ends)
+    return None
+
+
+def _estimated_place(reasoning: Sequence[ReasoningSpan], budget: int) -> tuple[ReasoningSpan, int] | None:
+    left = budget
+    for one in reasoning:
+        taken = estimated_in(one.part.text, one.span.inner)
+        if taken > left:
+            return one, one.span.inner.start + estimated_place(one.span.inner.of(one.part.text), left)
+        left -= taken
+    return None
+
+
+def check_context(trace: Trace, window: int) -> Iterator[Diagnostic]:
+    """R603 at each assistant turn with which the conversation comes to fill nine tenths of `window` tokens.
+
+    Turns after it that are as full are not told again, until the conversation has been made shorter.
+    """
+    is_reported = any(_reported(turn) is not None for turn in trace.turns)
+    was_full = False
+    for number, turn, taken in _reports(trace) if is_reported else _estimates(trace):
+        is_full = 0 < taken >= window * _NEARLY
+        if is_full and not was_full:
+            how = "" if is_reported else "about "
+            source = "by the server's count" if is_reported else "estimated from its length"
+            share = f"{taken / window:.0%} of" if taken <= window else "more than"
+            message = (
+                f"With this turn the conversation takes {how}{taken:,} tokens, {source}: {share} the context window "
+                f"of {window:,}."
+            )
+            yield at_end(turn, number, CONTEXT_NEARLY_FULL, message, _HINT_CONTEXT_WINDOW)
+        was_full = is_full
+
+
+def _reports(trace: Trace) -> Iterator[tuple[int, Turn, int]]:
+    for number, turn in enumerate(trace.turns, 1):
+        taken = _reported(turn)
+        if taken is not None:
+            yield number, turn, taken
+
+
+def _reported(turn: Turn) -> int | None:
+    usage = turn.generation.usage if turn.generation is not None else None
+    if usage is None or usage.input_tokens is None:
+        return None
+    return usage.input_tokens + (usage.output_tokens or 0)
+
+
+def _estimates(trace: Trace) -> Iterator[tuple[int, Turn, int]]:
+    """The texts up to each assistant turn; templates drop the reasoning of earlier turns, so it is not counted."""
+    so_far = 0
+    for number, turn in enumerate(trace.turns, 1):
+        said = {part.name: estimated_tokens(part.text) for part in turn.parts if not part.name.startswith("wire:")}
+        thought = said.pop("reasoning", 0)
+        tools = turn.generation.tools if turn.generation is not None else ()
+        so_far += sum(said.values())
+        if turn.role is Role.ASSISTANT:
+            yield number, turn, so_far + thought + sum(estimated_tokens(tool.raw) for tool in tools)
+
+
+def estimated_tokens(text: str) -> int:
+    """About how many tokens `text` takes: its UTF-8 bytes by BYTES_PER_TOKEN, rounded up; off by a third at times."""
+    return -(-_bytes(text) // BYTES_PER_TOKEN)
+
+
+def estimated_place(text: str, tokens: int) -> int:
+    """The code point at which the first `tokens` tokens of `text` are over, by the same estimate."""
+    if _bytes(text) <= tokens * BYTES_PER_TOKEN:
+        return len(text)
+    encoded = text.encode("utf-8", "surrogatepass")[: tokens * BYTES_PER_TOKEN]
+    return sum(byte & 0xC0 != 0x80 for byte in encoded)
+
+
+def estimated_in(text: str, place: Range) -> int:
+    """About how many tokens a part of a text takes."""
+    return estimated_tokens(place.of(text))
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

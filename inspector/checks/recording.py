@@ -1,15 +1,41 @@
-"""C5xx checks: what the facts of a generation say about its recording."""
+"""C5xx checks: what a generation's facts, chunk numbers and times show about its recording."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, repeat
+from operator import attrgetter
 from typing import TypeGuard
+
+import msgspec
 
 from inspector.checks.turn_places import at_end
 from inspector.diagnostics import Diagnostic, Fault
-from inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Turn
+from inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Part, Turn
 from inspector.rules import recording as rules
+from inspector.rules.recording import SEQUENCE_GAP, STALLED_STREAM
 from inspector.rules.rule import Rule
 from inspector.text import Range
-from inspector.wire.events import REUSED_INDEX_PART, UNREAD_PART
+from inspector.wire.events import REUSED_INDEX_PART, UNREAD_PART, WIRE_PREFIX
+
+_ERROR_RULES: dict[ErrorPhase, Rule] = {
+    ErrorPhase.CONNECT: rules.UPSTREAM_ERROR,
+    ErrorPhase.HTTP: rules.UPSTREAM_ERROR,
+    ErrorPhase.IN_STREAM: rules.ERROR_INSIDE_200,
+    ErrorPhase.TRANSPORT: rules.ABORTED_STREAM,
+    ErrorPhase.CLIENT_ABORT: rules.ABORTED_STREAM,
+}
+
+
+_ERROR_WORDS = {
+    ErrorPhase.CONNECT: "The server could not be reached",
+    ErrorPhase.HTTP: "The server answered with an error",
+    ErrorPhase.IN_STREAM: "The server sent an error inside a stream that began well",
+    ErrorPhase.TRANSPORT: "The connection broke",
+    ErrorPhase.CLIENT_ABORT: "The client left",
+}
+
+
+STALL_S = 10.0
+"""How long nothing may come in the middle of a stream, in seconds."""
 
 
 def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
@@ -43,22 +69,6 @@ def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
         yield at_end(turn, number, rules.ABORTED_STREAM, "The stream ended here without the server's end sign.")
 
 
-_ERROR_RULES: dict[ErrorPhase, Rule] = {
-    ErrorPhase.CONNECT: rules.UPSTREAM_ERROR,
-    ErrorPhase.HTTP: rules.UPSTREAM_ERROR,
-    ErrorPhase.IN_STREAM: rules.ERROR_INSIDE_200,
-    ErrorPhase.TRANSPORT: rules.ABORTED_STREAM,
-    ErrorPhase.CLIENT_ABORT: rules.ABORTED_STREAM,
-}
-_ERROR_WORDS = {
-    ErrorPhase.CONNECT: "The server could not be reached",
-    ErrorPhase.HTTP: "The server answered with an error",
-    ErrorPhase.IN_STREAM: "The server sent an error inside a stream that began well",
-    ErrorPhase.TRANSPORT: "The connection broke",
-    ErrorPhase.CLIENT_ABORT: "The client left",
-}
-
-
 def _is_no_answer(error: GenerationError | None) -> TypeGuard[GenerationError]:
     """Whether the server failed though its status says that it did not."""
     return error is not None and error.phase is ErrorPhase.HTTP and error.status is not None and error.status < 400
@@ -67,3 +77,64 @@ def _is_no_answer(error: GenerationError | None) -> TypeGuard[GenerationError]:
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 120 else line[:119] + "…"
+
+
+class _Arrival(msgspec.Struct, frozen=True, gc=False):
+    sequence: int
+    part: str
+    place: Range
+    offset_s: float | None
+
+
+def check_arrivals(turn: Turn, number: int) -> Iterator[Diagnostic]:
+    """The gaps and stalls in the stream of turn `number` (from 1), each at the chunk that came after it.
+
+    Chunks that came again are told once, at the first: a recording that is joined with itself repeats them all.
+    """
+    arrivals = sorted(_arrivals(turn), key=attrgetter("sequence"))
+    is_counted = all(part.chunks is not None or _may_be_uncounted(part) for part in turn.parts)
+    if is_counted:
+        repeated = [after for before, after in pairwise(arrivals) if after.sequence == before.sequence]
+        if repeated:
+            yield Fault(SEQUENCE_GAP, repeated[0].place, _repetition(repeated)).at(number, repeated[0].part)
+    for before, after in pairwise(arrivals):
+        message = _gap(before.sequence, after.sequence) if is_counted else None
+        if message is not None:
+            yield Fault(SEQUENCE_GAP, after.place, message).at(number, after.part)
+        elif before.offset_s is not None and after.offset_s is not None:
+            waited = after.offset_s - before.offset_s
+            if waited > STALL_S:
+                message = f"Nothing came for {waited:.1f} s before this, from {before.offset_s:.1f} s on."
+                yield Fault(STALLED_STREAM, after.place, message).at(number, after.part)
+
+
+def _may_be_uncounted(part: Part) -> bool:
+    """Whether a part without chunks leaves no gap in the numbers of the others."""
+    return not part.text or part.name.startswith(WIRE_PREFIX)
+
+
+def _repetition(again: Sequence[_Arrival]) -> str:
+    own = "every arrival has a number of its own."
+    numbers = sorted({arrival.sequence for arrival in again})
+    if len(numbers) > 1:
+        return f"Chunk {numbers[0]} came more than once, and so did {len(numbers) - 1:,} more; {own}"
+    return f"Chunk {numbers[0]} came more than once; {own}"
+
+
+def _gap(before: int, after: int) -> str | None:
+    missing = after - before - 1
+    if missing < 1:
+        return None
+    joined = "and" if missing == 2 else "to"
+    named = f"Chunk {before + 1} is" if missing == 1 else f"Chunks {before + 1} {joined} {after - 1} are"
+    return f"{named} missing before this: the recording lost what came there."
+
+
+def _arrivals(turn: Turn) -> Iterator[_Arrival]:
+    for part in turn.parts:
+        if part.chunks is None:
+            continue
+        start, chunks, offsets_s = 0, part.chunks, part.chunks.offsets_s or repeat(None)
+        for end, sequence, offset_s in zip(chunks.ends, chunks.sequences, offsets_s, strict=False):
+            yield _Arrival(sequence, part.name, Range(start, end), offset_s)
+            start = end

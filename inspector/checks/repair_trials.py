@@ -26,7 +26,7 @@ _SYNTAX = ("J", "F", "C")
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class TrialResult:
     """What a reading of a text found: faults, and calls."""
 
     faults: Sequence[Fault]
@@ -34,7 +34,7 @@ class Findings:
 
 
 def with_tried_fixes(
-    text: str, faults: Sequence[Fault], read: Callable[[str], Findings], *, has_calls: bool = True
+    text: str, faults: Sequence[Fault], read: Callable[[str], TrialResult], *, has_calls: bool = True
 ) -> list[Fault]:
     """The faults found in `text`, with every safe fix that fails its trial turned into a suggestion.
 
@@ -53,7 +53,7 @@ def _suggested(fault: Fault) -> Fault:
 @dataclass(slots=True)
 class _Trials:
     text: str
-    read: Callable[[str], Findings]
+    read: Callable[[str], TrialResult]
     has_calls: bool
     left: int = field(init=False)
     _before: tuple[Counter[str], list[ToolCall]] | None = None

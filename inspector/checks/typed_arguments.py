@@ -22,7 +22,7 @@ from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Fault
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.model import Json, Parameter, ToolCall
-from inspector.rules.call_shape import MALFORMED_PARAMETERS
+from inspector.rules.json_syntax import MALFORMED_PARAMETERS
 
 _MOST_STEPS = 32
 _DEEPEST = 64
@@ -111,12 +111,12 @@ def _values(parameter: Parameter, value: Json, schema: Json) -> Iterator[_Value]
     if isinstance(value, dict | list):
         yield _Value(_nested(value, wanted, schema, _DEEPEST))
     elif value == parameter.text:
-        types = _types_wanted(parameter.text, wanted, schema)
+        types = _accepted_types(parameter.text, wanted, schema)
         yield from _read(parameter.text, types)
         yield from _repaired(parameter, types)
 
 
-def _types_wanted(text: str, wanted: Json, root: Json) -> frozenset[str]:
+def _accepted_types(text: str, wanted: Json, root: Json) -> frozenset[str]:
     """The types that a text may be read as; none where it stays a text."""
     types, text = frozenset(_types(wanted, root)), text.strip()
     if not types or types == {"string"} or not text:
@@ -152,7 +152,7 @@ def _repaired(parameter: Parameter, types: frozenset[str]) -> Iterator[_Value]:
 def _nested(value: Json, wanted: Json, root: Json, depth: int) -> Json:
     """A value that holds texts of tags of its own, each read by the schema of its place."""
     if isinstance(value, str):
-        return next((found.value for found in _read(value, _types_wanted(value, wanted, root))), value)
+        return next((found.value for found in _read(value, _accepted_types(value, wanted, root))), value)
     if depth and isinstance(value, dict):
         return {key: _nested(one, _property(wanted, key, root), root, depth - 1) for key, one in value.items()}
     if depth and isinstance(value, list):

@@ -1,15 +1,13 @@
-"""Words a violation of a schema as a fault: what was expected, what came, and the smallest repair."""
+"""Turns a schema violation into a fault: what was expected, what was found, and the smallest repair."""
 
+import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from inspector.checks.alternatives import distinct_branches, meant_instead
-from inspector.checks.limit_words import argument_words, either, limit_words, type_of
-from inspector.checks.schema_problems import Path
+from inspector.checks.schema_problems import Path, Violation
 from inspector.checks.tools import nearest_word
-from inspector.checks.value_repairs import coerced, nearest_value
-from inspector.checks.violation import Violation
 from inspector.checks.wording import listed, pointer, quoted, shown
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_text import write_json
@@ -19,6 +17,38 @@ from inspector.rules.rule import Rule
 from inspector.text import Range
 
 _MOST_EXTRAS = 20
+
+
+_SIZED = (str, list, dict)
+
+
+_LIMITS = {
+    "minimum": "{got}{where} is too small; expected at least {limit}.",
+    "maximum": "{got}{where} is too large; expected at most {limit}.",
+    "exclusiveMinimum": "{got}{where} is too small; expected more than {limit}.",
+    "exclusiveMaximum": "{got}{where} is too large; expected less than {limit}.",
+    "multipleOf": "{got}{where} is not a multiple of {limit}.",
+    "minLength": "{got}{where} is too short: {size} characters, expected at least {limit}.",
+    "maxLength": "{got}{where} is too long: {size} characters, expected at most {limit}.",
+    "pattern": "{got}{where} does not match the pattern {limit}.",
+    "minItems": "{got}{where} has too few items: {size}, expected at least {limit}.",
+    "maxItems": "{got}{where} has too many items: {size}, expected at most {limit}.",
+    "additionalItems": "{got}{where} has too many items: {size}, expected at most {limit}.",
+    "uniqueItems": "{got}{where} holds the same item twice.",
+    "contains": "{got}{where} does not hold the items that the schema asks for (`contains`).",
+    "minProperties": "{got}{where} has too few members: {size}, expected at least {limit}.",
+    "maxProperties": "{got}{where} has too many members: {size}, expected at most {limit}.",
+    "unevaluatedItems": "{got}{where} holds items that the schema does not allow.",
+    "falseSchema": "{got}{where} is not allowed: the schema takes no value here.",
+    "not": "{got}{where} is what the schema excludes (`not`).",
+    "schema": "The value{where} does not fit the schema, which is too large to say where.",
+}
+
+
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,40})?")
+
+
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,40})")
 
 
 class ArgumentLocator(Protocol):
@@ -38,7 +68,7 @@ class ArgumentLocator(Protocol):
         ...
 
 
-def told(violations: Sequence[Violation], value: Json, places: ArgumentLocator) -> Iterator[Fault]:
+def violation_faults(violations: Sequence[Violation], value: Json, places: ArgumentLocator) -> Iterator[Fault]:
     """The faults for these violations of `value`, the same one only once."""
     seen = set()
     for violation in violations:
@@ -72,7 +102,7 @@ class _ViolationWording:
                 yield from self._no_alternative(one)
             case "format":
                 got = self._at(one.path)
-                message = f"{shown(got)}{argument_words(one.path)} is not of the format `{one.limit}`."
+                message = f"{shown(got)}{argument_clause(one.path)} is not of the format `{one.limit}`."
                 yield self._fault(rules.FORMAT_MISMATCH, one.path, message)
             case "backtracking":
                 message = (
@@ -80,7 +110,7 @@ class _ViolationWording:
                 )
                 yield self._fault(rules.SCHEMA_NOT_CHECKED, one.path, message)
             case _:
-                yield self._fault(rules.CONSTRAINT_VIOLATED, one.path, limit_words(one, self._at(one.path)))
+                yield self._fault(rules.CONSTRAINT_VIOLATED, one.path, limit_message(one, self._at(one.path)))
 
     def _fault(self, rule: Rule, path: Path, message: str, hint: str | None = None, repair: str | None = None) -> Fault:
         place = self.places.of(path)
@@ -117,7 +147,7 @@ class _ViolationWording:
         if not one.path and "object" in types and not isinstance(got, dict):
             message = f"The arguments are {type_of(got)}; expected an object with one member a parameter."
             return self._fault(rules.ARGUMENTS_NOT_AN_OBJECT, (), message)
-        message = f"Expected {either(types)}{argument_words(one.path)}, got {type_of(got)}: {shown(got)}."
+        message = f"Expected {either(types)}{argument_clause(one.path)}, got {type_of(got)}: {shown(got)}."
         repair = coerced(got, types)
         hint = f"Write {quoted(repair)}." if repair is not None else None
         if got is None and one.path and repair is None:
@@ -144,21 +174,21 @@ class _ViolationWording:
         allowed = one.limit if one.keyword == "enum" and isinstance(one.limit, list) else [one.limit]
         nearest = nearest_value(got, allowed)
         expected = shown(allowed[0]) if len(allowed) == 1 else f"one of {listed(allowed)}"
-        message = f"{shown(got)} is not allowed{argument_words(one.path) or ' here'}; expected {expected}."
+        message = f"{shown(got)} is not allowed{argument_clause(one.path) or ' here'}; expected {expected}."
         if nearest is None:
             return self._fault(rules.VALUE_NOT_IN_ENUM, one.path, message)
         repair = write_json(nearest[0], ascii_only=False)
         return self._fault(rules.VALUE_NOT_IN_ENUM, one.path, message, f"Did you mean {shown(nearest[0])}?", repair)
 
     def _no_alternative(self, one: Violation) -> Iterator[Fault]:
-        meant = meant_instead(one)
+        meant = intended_violations(one)
         for violation in meant:
             yield from self.faults(violation)
         if meant:
             return
         branches = distinct_branches(one)
         reason = next(iter(self.faults(min(branches, key=len)[0])))
-        value = f"{shown(self._at(one.path))}{argument_words(one.path)}"
+        value = f"{shown(self._at(one.path))}{argument_clause(one.path)}"
         message = f"{value} fits none of the {len(branches)} alternatives; one of them: {reason.message}"
         yield self._fault(rules.CONSTRAINT_VIOLATED, one.path, message)
 
@@ -181,3 +211,147 @@ def _names(limit: Json) -> list[str]:
 def _kind_of(schema: dict[str, Json]) -> str:
     named = schema.get("type")
     return named if isinstance(named, str) else ""
+
+
+def intended_violations(one: Violation) -> Sequence[Violation]:
+    """The violations to tell in the place of `one`, which has alternatives: those of the branch that was meant.
+
+    Branches that all fail by their type, or all by their constant, become one violation with their limits put together.
+    Empty where no branch is likelier than the others.
+    """
+    branches = distinct_branches(one)
+    if len(branches) == 1:
+        return branches[0]
+    if any(_backtracks(branch) for branch in branches):
+        return (Violation("backtracking", one.path, None),)
+    here = [branch for branch in branches if _fails_at(branch, one.path)]
+    deeper = [branch for branch in branches if not _fails_at(branch, one.path)]
+    if not deeper and all(_is_only(branch, ("type",), one.path) for branch in branches):
+        types = [name for branch in branches for name in _listed(branch[0].limit)]
+        return (Violation("type", one.path, list(dict.fromkeys(map(str, types))), one.schema),)
+    if not deeper and all(_is_only(branch, ("const", "enum"), one.path) for branch in branches):
+        return (Violation("enum", one.path, [value for (only,) in branches for value in _allowed(only)], one.schema),)
+    left = deeper or [branch for branch in here if not _is_only(branch, ("type",), one.path)] or here
+    fewest = min(map(len, left), default=0)
+    best = [branch for branch in left if len(branch) == fewest]
+    return best[0] if len(best) == 1 else ()
+
+
+def distinct_branches(one: Violation) -> list[tuple[Violation, ...]]:
+    """The alternatives of a violation, each only once; told apart by their text, as there may be thousands."""
+    return list({repr(branch): branch for branch in one.alternatives}.values())
+
+
+def _allowed(one: Violation) -> list[Json]:
+    return one.limit if one.keyword == "enum" and isinstance(one.limit, list) else [one.limit]
+
+
+def _listed(limit: Json) -> list[Json]:
+    return limit if isinstance(limit, list) else []
+
+
+def _backtracks(branch: Sequence[Violation]) -> bool:
+    return any(one.keyword == "backtracking" or any(map(_backtracks, one.alternatives)) for one in branch)
+
+
+def _is_only(branch: Sequence[Violation], keywords: tuple[str, ...], path: Path) -> bool:
+    return len(branch) == 1 and branch[0].path == path and branch[0].keyword in keywords
+
+
+def _fails_at(branch: Sequence[Violation], path: Path) -> bool:
+    """Whether a branch rules itself out at the value: by its type, or by a constant that tells branches apart."""
+    return any(
+        (one.path == path and one.keyword in ("type", "const", "enum", "falseSchema"))
+        or (len(one.path) == len(path) + 1 and one.keyword in ("const", "enum"))
+        for one in branch
+    )
+
+
+def limit_message(one: Violation, got: Json) -> str:
+    """The sentence for a violation of a limit by the value `got`, which names the argument."""
+    limit, where = one.limit, argument_clause(one.path)
+    words = _LIMITS.get(one.keyword)
+    if words is not None:
+        size = len(got) if isinstance(got, _SIZED) else 0
+        return words.format(got=shown(got), where=where, limit=shown(limit), size=size)
+    if one.keyword == "propertyNames" and one.alternatives:
+        return f"The name {shown(limit)}{where} is not one that a member of this object may have."
+    if one.keyword in ("oneOf", "anyOf"):
+        return f"{shown(got)}{where} fits several of the alternatives of `oneOf`; expected exactly one."
+    return f"{shown(got)}{where} does not fit the schema (`{one.keyword}`)."
+
+
+def argument_clause(path: Path) -> str:
+    """The argument at a path as a clause behind its value; empty where the path leads to the arguments themselves."""
+    return f" for `{pointer(path)}`" if path else ""
+
+
+def type_of(value: Json) -> str:
+    """A value's JSON type with its article."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case str():
+            return "a string"
+        case list():
+            return "an array"
+        case dict():
+            return "an object"
+        case int():
+            return "an integer"
+    return "a number"
+
+
+def either(types: Sequence[str]) -> str:
+    """Types with their articles, joined by "or"."""
+    named = [f"an {name}" if name[:1] in "aio" else name if name == "null" else f"a {name}" for name in types]
+    return " or ".join(named) or "another type"
+
+
+def coerced(got: Json, types: Sequence[str]) -> str | None:
+    """The JSON text that says the same as `got` in one of these types, where there is one."""
+    if isinstance(got, str):
+        text = got.strip()
+        if ("integer" in types and _INTEGER.fullmatch(text)) or ("number" in types and _NUMBER.fullmatch(text)):
+            return text
+        if "boolean" in types and text.lower() in ("true", "false"):
+            return text.lower()
+        if "null" in types and text.lower() in ("null", "none"):
+            return "null"
+        return _unquoted(text, types)
+    if isinstance(got, int | float) and "string" in types:
+        return f'"{write_json(got)}"'
+    if "array" in types and got is not None and not isinstance(got, list | dict) and len(types) == 1:
+        return f"[{write_json(got, ascii_only=False)}]"
+    return None
+
+
+def nearest_value(got: Json, allowed: Sequence[Json]) -> tuple[Json] | None:
+    """The allowed value that `got` is most likely a slip for, in a tuple: it may be null."""
+    as_text = {
+        one if isinstance(one, str) else write_json(one): one
+        for one in allowed[:500]
+        if not isinstance(one, dict | list)
+    }
+    if isinstance(got, dict | list | None):
+        return None
+    word = got if isinstance(got, str) else write_json(got)
+    if word in as_text:
+        return (as_text[word],)
+    nearest = nearest_word(word, list(as_text)) if isinstance(got, str) else None
+    return (as_text[nearest],) if nearest is not None else None
+
+
+def _unquoted(text: str, types: Sequence[str]) -> str | None:
+    wanted = {"object": "{", "array": "["}
+    if len(text) < 100_000 and any(text.startswith(wanted[name]) for name in types if name in wanted):
+        try:
+            json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        return text
+    if "array" in types and len(types) == 1 and len(text) < 1_000:
+        return f"[{write_json(text, ascii_only=False)}]"
+    return None

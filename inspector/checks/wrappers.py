@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from inspector.checks.wording import quoted
 from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.call_shape import NATIVE_KEYS, shape_of
 from inspector.formats.format import Format
+from inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
 from inspector.formats.markers import wrappers_of
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.json_scanner.quoting import shown

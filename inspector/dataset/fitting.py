@@ -1,23 +1,26 @@
-"""Makes calls fit a format: ids that it can hold, inputs that are objects; says what it cannot hold."""
+"""Parses raw model output into format-neutral pieces, and fits calls to what a target format can express."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
-from inspector.dataset.rereading import sole_parameter
-from inspector.formats.completion import Calls, Piece, Words
+from inspector.diagnostics import Diagnostic
+from inspector.formats.chat_turns import ROLE_HOMES
+from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
 from inspector.formats.format import Format
-from inspector.model import ToolCall, ToolDefinition
-from inspector.segmentation import segment
+from inspector.model import Span, SpanKind, ToolCall, ToolDefinition
+from inspector.segmentation import Segmentation, segment
 from inspector.text import Range
 
 _NEW_IDS = {"openai": "call_{}", "claude": "toolu_{}", "mistral": "call{:05}"}
-_NOWHERE = Range(0, 0)
+
+
+_NO_PLACE = Range(0, 0)
 
 
 @dataclass(slots=True)
-class Fitting:
+class CallFitter:
     """Fits the calls of one row, in order, to `target`; `tools` are those on offer.
 
     `ids` has the id that a call bears now, by the one that it bore; `fitted` the calls of the last `fit`, as they were
@@ -30,14 +33,14 @@ class Fitting:
     fitted: list[tuple[ToolCall, str | None]] = field(default_factory=list)
     _made: int = 0
 
-    def fit(self, pieces: Sequence[Piece], text: str, notes: list[str]) -> tuple[Piece, ...]:
+    def fit(self, pieces: Sequence[CompletionPiece], text: str, notes: list[str]) -> tuple[CompletionPiece, ...]:
         """The pieces with calls that the target holds; a call that it cannot hold stays as its raw text."""
         lost: list[str] = []
         self.fitted.clear()
         fitted = tuple(
             one
             for piece in pieces
-            for one in (self._calls(piece, text, notes, lost) if isinstance(piece, Calls) else (piece,))
+            for one in (self._calls(piece, text, notes, lost) if isinstance(piece, CompletionCalls) else (piece,))
         )
         if lost:
             ids = ", ".join(f"`{one}`" for one in lost[:4]) + (f" and {len(lost) - 4} more" if len(lost) > 4 else "")
@@ -45,17 +48,19 @@ class Fitting:
             notes.append(f"{what.capitalize()} {ids}: {self._why_no_id()}.")
         return fitted
 
-    def _calls(self, piece: Calls, text: str, notes: list[str], lost: list[str]) -> tuple[Piece, ...]:
-        fitted: list[Piece] = []
+    def _calls(
+        self, piece: CompletionCalls, text: str, notes: list[str], lost: list[str]
+    ) -> tuple[CompletionPiece, ...]:
+        fitted: list[CompletionPiece] = []
         for call in piece.calls:
             own = self._with_object(call)
             named = self._with_id(own, call, lost)
             why = self._why_not(named, notes)
             if not why:
-                fitted.append(Calls((named,)))
+                fitted.append(CompletionCalls((named,)))
                 continue
             notes.append(f"The call of `{call.name}` at {call.range.start}..{call.range.end} as a call: {why}.")
-            fitted.append(Words(call.range.of(text) or f"{call.name} {call.raw_arguments}"))
+            fitted.append(CompletionText(call.range.of(text) or f"{call.name} {call.raw_arguments}"))
         return tuple(fitted)
 
     def _with_object(self, call: ToolCall) -> ToolCall:
@@ -76,7 +81,7 @@ class Fitting:
         return call if kept == call.id else msgspec.structs.replace(call, id=kept)
 
     def _holds_id(self, call_id: str) -> bool:
-        probe = ToolCall("f", {"a": "b"}, "", valid=True, range=_NOWHERE, id=call_id)
+        probe = ToolCall("f", {"a": "b"}, "", valid=True, range=_NO_PLACE, id=call_id)
         return self.target.ids and self.target.expresses(probe)
 
     def _why_no_id(self) -> str:
@@ -100,3 +105,93 @@ class Fitting:
                 "gives them back changed, as it does not write the types of values."
             )
         return ""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedOutput:
+    """What an output is made of; `notes` say, a sentence each, what was repaired, left as it was, or left out."""
+
+    pieces: tuple[CompletionPiece, ...]
+    notes: tuple[str, ...] = ()
+
+
+def parse_output(found: Segmentation) -> ParsedOutput:
+    """The pieces of one model output.
+
+    A malformed call that a repair could read is written from its repair; one that nothing could read stays as its raw
+    text, among the words. Each is named. Raises ValueError where the text holds turns of others than the model.
+    """
+    notes: list[str] = []
+    pieces = tuple(piece for at in range(len(found.spans)) for piece in _pieces(found, at, notes))
+    return ParsedOutput(pieces, tuple(notes))
+
+
+def _pieces(found: Segmentation, at: int, notes: list[str]) -> Iterator[CompletionPiece]:
+    span = found.spans[at]
+    said = found.decoded.get(at, span.inner.of(found.text))
+    match span.kind:
+        case SpanKind.TEXT:
+            yield CompletionText(said)
+        case SpanKind.REASONING:
+            yield CompletionReasoning(said)
+        case SpanKind.TOOL_CALL:
+            yield from _calls(found, at, notes)
+        case SpanKind.TOOL_RESULT:
+            notes.append(f"The tool result at {_place(span)}: a model does not write results, its tools do.")
+        case SpanKind.TOOL_DEFINITIONS:
+            yield CompletionText(span.range.of(found.text))
+        case SpanKind.MARKUP:
+            _look_at_markup(span, found.text, notes)
+
+
+def _calls(found: Segmentation, at: int, notes: list[str]) -> Iterator[CompletionPiece]:
+    calls = [call for call in found.calls if call.span == at]
+    for call in calls:
+        if call.valid:
+            yield CompletionCalls((call,))
+            continue
+        codes = _codes(call, found.diagnostics)
+        place = f"{call.range.start}..{call.range.end}"
+        if call.recovered and call.name:
+            notes.append(f"The call at {place} was malformed ({codes}) and was written from its repair.")
+            yield CompletionCalls((call,))
+        else:
+            notes.append(f"The call at {place} could not be read ({codes}) and stays as its raw text.")
+            raw = found.spans[at].range if len(calls) == 1 else call.range
+            yield CompletionText(raw.of(found.text))
+
+
+def _codes(call: ToolCall, diagnostics: tuple[Diagnostic, ...]) -> str:
+    inside = {one.rule.code for one in diagnostics if call.range.covers(one.range) and one.rule.code[0] in "JF"}
+    return ", ".join(sorted(inside)) or "no call in it"
+
+
+def _look_at_markup(span: Span, text: str, notes: list[str]) -> None:
+    """Markup is the format's own and goes with it; only what stands there without need is told."""
+    inner = span.inner.of(text)
+    if span.label == "turn_header" and ROLE_HOMES.get(inner.partition("<")[0].strip().lower(), "text") != "text":
+        raise ValueError(
+            f"`text` holds a turn of `{inner.strip()[:40]}` at {span.range.start}: it must be one model output; give a "
+            "conversation as `messages`"
+        )
+    if span.label == "marker":
+        notes.append(f"The stray marker at {_place(span)}.")
+
+
+def _place(span: Span) -> str:
+    return f"{span.range.start}..{span.range.end}"
+
+
+def sole_parameter(call: ToolCall, schemas: Mapping[str, object]) -> ToolCall | None:
+    """The call of a tool with one parameter whose whole input is a text, that text under the parameter's name.
+
+    `schemas` are the schemas of the tools by name. None where the tool has another number of parameters, or is unknown.
+    """
+    schema = schemas.get(call.name or "")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict) or len(properties) != 1 or not isinstance(call.arguments, str):
+        return None
+    ((name, about),) = properties.items()
+    if not isinstance(about, dict) or about.get("type", "string") != "string":
+        return None
+    return ToolCall(call.name, {name: call.arguments}, call.raw_arguments, valid=True, range=call.range, id=call.id)

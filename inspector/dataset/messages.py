@@ -3,17 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from inspector.dataset.rereading import Reread, reread
-from inspector.formats.completion import Calls, Piece, Reasoning, Words
-from inspector.formats.completion.writers import is_api
+from inspector.apis.openai.messages import read_message
+from inspector.dataset.fitting import ParsedOutput, parse_output
+from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText, is_api
 from inspector.formats.format import Format
 from inspector.formats.structured import read_structured_part
-from inspector.importers.rows import parse_json
+from inspector.importers.records import parse_json_bytes
 from inspector.json_text import write_json
 from inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
 from inspector.segmentation import segment
 from inspector.text import Range
-from inspector.wire.openai_messages import read_message
 
 LISTS = ("messages", "conversations")
 """The members of a row that hold a conversation."""
@@ -79,43 +78,43 @@ def with_object(message: dict[str, Json], said: dict[str, Json]) -> dict[str, Js
     return {**said, **kept}
 
 
-def read_answer(message: dict[str, Json], source: Format, tools: tuple[ToolDefinition, ...]) -> Reread:
+def read_answer(message: dict[str, Json], source: Format, tools: tuple[ToolDefinition, ...]) -> ParsedOutput:
     """What an assistant's message says: its text as `source` reads it, and what structured fields hold."""
     content = message.get("content")
     if is_api(source) and source.name != "openai" and ("parts" in message or isinstance(content, list)):
-        return reread(segment(write_json(message), source.name, tools=tools))
+        return parse_output(segment(write_json(message), source.name, tools=tools))
     if not _STRUCTURED & message.keys() and not isinstance(content, list):
-        return reread(segment(text_of(message) or "", source.name, tools=tools))
+        return parse_output(segment(text_of(message) or "", source.name, tools=tools))
     return _structured(message, source, tools)
 
 
-def _structured(message: dict[str, Json], source: Format, tools: tuple[ToolDefinition, ...]) -> Reread:
+def _structured(message: dict[str, Json], source: Format, tools: tuple[ToolDefinition, ...]) -> ParsedOutput:
     turn = read_message(message)
-    pieces: list[Piece] = []
+    pieces: list[CompletionPiece] = []
     notes: list[str] = []
     for part in turn.parts:
         if part.name == "reasoning":
-            pieces.append(Reasoning(part.text))
+            pieces.append(CompletionReasoning(part.text))
         elif part.name == "text":
-            inner = reread(segment(part.text, source.name, tools=tools))
+            inner = parse_output(segment(part.text, source.name, tools=tools))
             pieces += inner.pieces
             notes += inner.notes
         elif part.name.startswith("call:"):
             pieces += _call(read_structured_part(turn, part).calls, part.name, notes)
         elif part.text:
             notes.append(f"The part `{part.name}`: only words, reasoning and calls are converted.")
-    return Reread(tuple(pieces), tuple(notes))
+    return ParsedOutput(tuple(pieces), tuple(notes))
 
 
-def _call(calls: tuple[ToolCall, ...], name: str, notes: list[str]) -> Iterator[Piece]:
+def _call(calls: tuple[ToolCall, ...], name: str, notes: list[str]) -> Iterator[CompletionPiece]:
     for call in calls:
         if call.valid or (call.recovered and call.name):
             if not call.valid:
                 notes.append(f"`{name}` was malformed and was written from its repair.")
-            yield Calls((call,))
+            yield CompletionCalls((call,))
         else:
             notes.append(f"`{name}` could not be read and stays as its raw text.")
-            yield Words(f"{call.name or ''} {call.raw_arguments}".strip())
+            yield CompletionText(f"{call.name or ''} {call.raw_arguments}".strip())
 
 
 def read_results(message: dict[str, Json], source: Format) -> tuple[ToolResult, ...]:
@@ -147,7 +146,7 @@ def _unwrapped(result: ToolResult) -> ToolResult:
     if not result.content.lstrip().startswith("{") or (result.call_id is None and result.name is None):
         return result
     try:
-        value = parse_json(result.content.encode("utf-8", "surrogatepass"))
+        value = parse_json_bytes(result.content.encode("utf-8", "surrogatepass"))
     except ValueError:
         return result
     if not isinstance(value, dict) or "content" not in value:

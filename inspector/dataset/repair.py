@@ -15,12 +15,12 @@ _ROUNDS = 16
 _TRIALS = 64
 _SYNTAX = ("J", "F")
 
-Place = tuple[int, str]
+PartPlace = tuple[int, str]
 """A turn, counted from 1, and the name of one of its parts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class RepairInput:
     """What an inspection says of a trace, as far as a repair needs it: diagnostics, and how many calls are valid."""
 
     diagnostics: Entries[Diagnostic]
@@ -28,7 +28,7 @@ class Examined:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AppliedRepair:
     """One repair that was made: the diagnostic that asked for it, and the text of its part just before.
 
     The diagnostic's place and edits count in that text. Repairs of a part follow one another in `round`s, from 1.
@@ -39,7 +39,7 @@ class Change:
     round: int
 
     @property
-    def place(self) -> Place:
+    def place(self) -> PartPlace:
         """Which part it changes."""
         return self.diagnostic.location.turn, self.diagnostic.location.part
 
@@ -58,12 +58,12 @@ class Repair:
     """
 
     trace: Trace
-    changes: tuple[Change, ...]
+    changes: tuple[AppliedRepair, ...]
     refused: tuple[Diagnostic, ...] = ()
 
 
 def repair_trace(
-    trace: Trace, examine: Callable[[Trace], Examined], *, rules: Container[Rule] = RULES, unsafe: bool = False
+    trace: Trace, examine: Callable[[Trace], RepairInput], *, rules: Container[Rule] = RULES, unsafe: bool = False
 ) -> Repair:
     """Make every safe fix, or with `unsafe` every fix, of what `examine` finds of `rules`, until none is left.
 
@@ -81,12 +81,12 @@ def repair_trace(
 @dataclass(slots=True)
 class _Work:
     trace: Trace
-    examine: Callable[[Trace], Examined]
+    examine: Callable[[Trace], RepairInput]
     rules: Container[Rule]
     unsafe: bool
-    changes: list[Change] = field(default_factory=list)
+    changes: list[AppliedRepair] = field(default_factory=list)
     refused: dict[tuple[object, ...], Diagnostic] = field(default_factory=dict)
-    now: Examined = field(init=False)
+    now: RepairInput = field(init=False)
 
     def __post_init__(self) -> None:
         self.now = self.examine(self.trace)
@@ -114,7 +114,7 @@ class _Work:
         after = self.examine(repaired)
         if _is_worse(self.now, after):
             return False
-        self.changes += (Change(one, _text(self.trace, one), number) for one in wanted)
+        self.changes += (AppliedRepair(one, _text(self.trace, one), number) for one in wanted)
         self.trace, self.now = repaired, after
         return True
 
@@ -133,7 +133,7 @@ def _known_by(one: Diagnostic) -> tuple[object, ...]:
 
 def _together(fixable: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """The fixes that touch no edit of one before them."""
-    taken: dict[Place, list[Edit]] = {}
+    taken: dict[PartPlace, list[Edit]] = {}
     for one in sorted(fixable, key=_first_edit):
         mine = taken.setdefault((one.location.turn, one.location.part), [])
         edits = one.fault.fix.edits if one.fault.fix is not None else ()
@@ -161,7 +161,7 @@ def _first_edit(one: Diagnostic) -> tuple[int, str, int]:
     return one.location.turn, one.location.part, fix.edits[0].range.start if fix is not None else 0
 
 
-def _is_worse(before: Examined, after: Examined) -> bool:
+def _is_worse(before: RepairInput, after: RepairInput) -> bool:
     """Whether fewer calls are valid, or more is wrong with the syntax, or with anything and no more calls are valid.
 
     A call that can be read at last may turn out to break its schema: that is no harm done.
@@ -171,7 +171,7 @@ def _is_worse(before: Examined, after: Examined) -> bool:
     return after.valid_calls == before.valid_calls and _errors(after) > _errors(before)
 
 
-def _errors(examined: Examined, families: tuple[str, ...] = ("",)) -> int:
+def _errors(examined: RepairInput, families: tuple[str, ...] = ("",)) -> int:
     return sum(
         one.rule.severity is Severity.ERROR and one.rule.code.startswith(families) for one in examined.diagnostics
     )
@@ -183,7 +183,7 @@ def _text(trace: Trace, one: Diagnostic) -> str:
 
 
 def _with_fixes(trace: Trace, wanted: Iterable[Diagnostic]) -> Trace:
-    edits: dict[Place, list[Edit]] = {}
+    edits: dict[PartPlace, list[Edit]] = {}
     for one in wanted:
         if one.fault.fix is not None:
             edits.setdefault((one.location.turn, one.location.part), []).extend(one.fault.fix.edits)
@@ -195,7 +195,7 @@ def _with_fixes(trace: Trace, wanted: Iterable[Diagnostic]) -> Trace:
     return replace(trace, turns=tuple(turns))
 
 
-def _edited_turn(turn: Turn, number: int, edits: Mapping[Place, Sequence[Edit]]) -> Turn:
+def _edited_turn(turn: Turn, number: int, edits: Mapping[PartPlace, Sequence[Edit]]) -> Turn:
     """The turn with its parts edited; an edited part keeps no chunks, since it never arrived."""
     parts = (
         replace(part, text=edited(part.text, edits[number, part.name]), chunks=None)

@@ -1,23 +1,314 @@
-"""A trace as an annotation for training data: step-level data flow and decision points, as one JSON object.
+"""A trace as an annotation for training data: its step results, the data flow between them, and its decision points.
 
 The keys `steps`, `step_id`, `tool`, `arguments`, `output_var`, `produces`, `depends_on`, `data_flow`, `critical_path`,
 `annotations`, `decision_points`, `after_step`, `condition`, `action` and `reasoning` are those that multi-step
 function-calling data uses; all others link what they say to the characters of the trace.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from types import MappingProxyType
+from typing import Any
 
-from inspector.chain.call_faults import CallFaults
-from inspector.chain.data_flow import Flow
-from inspector.chain.steps import Break, Step
-from inspector.exporters.annotation_actions import FollowingAction, WhatCameNext
-from inspector.exporters.annotation_conditions import Condition, conditions
-from inspector.exporters.annotation_flow import Edge, by_reference, dependencies, edges_of, place_value
-from inspector.exporters.annotation_names import output_variables
-from inspector.exporters.annotation_results import StepResult
+from inspector.chain.data_flow import ArgumentFlow, Origin, OriginKind
+from inspector.chain.outcomes import CallFaults, is_empty
+from inspector.chain.steps import Break, Step, StepOutcome
+from inspector.chain.tool_kinds import bare_name
+from inspector.checks.arguments import ArgumentPlaces
+from inspector.diagnostics import Location
+from inspector.exporters.annotation_decisions import Condition, FollowingAction, NextActionFinder, conditions
 from inspector.inspection import Inspection, data_flow_of
 from inspector.model import Json, Trace
+from inspector.wire.provider_json import parse_json
+
+_MOST_PATHS = 40
+
+
+_MOST_VISITED = 4_000
+
+
+_DEEPEST = 24
+
+
+_NOT_JSON: Any = object()
+
+
+AGENT = "agent"
+"""The source of a value that stood nowhere before: the agent's own words."""
+
+
+_NAMES = {OriginKind.SYSTEM: "system_prompt", OriginKind.USER: "user", OriginKind.TOOLS: "tool_definitions"}
+
+
+_LONGEST = 400
+
+
+_MOST_SENTENCES = 50
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+
+
+_NO_WORD = re.compile(r"\W+")
+
+
+_LONGEST_ANNOTATION_NAMES = 60
+
+
+ANY = -1
+"""In the place of an index: every element of a list."""
+
+
+class StepResult:
+    """The result of one step. Its JSON is decoded when first asked for, once."""
+
+    def __init__(self, step: Step, variable: str) -> None:
+        self._step, self.variable = step, variable
+
+    @property
+    def kind(self) -> str | None:
+        """`error`, `empty`, `object`, `array`, `text`; None where there is no result."""
+        step = self._step
+        if step.result is None:
+            return None
+        if step.outcome is StepOutcome.ERROR_RESULT:
+            return "error"
+        if is_empty(step.result):
+            return "empty"
+        return "object" if isinstance(self._value, dict) else "array" if isinstance(self._value, list) else "text"
+
+    def produces(self, used: Sequence[str]) -> list[Json]:
+        """Paths into the result, at most forty: `used`, those that later steps take from, then all others in order.
+
+        In these, `[*]` stands for every element of a list. A result that is no JSON is one text.
+        """
+        if self._step.result is None or not self._step.result.content.strip():
+            return []
+        if self._value is _NOT_JSON:
+            return [self.variable]
+        found: dict[str, None] = dict.fromkeys(used[:_MOST_PATHS])
+        for path in _shape(self._value):
+            if len(found) >= _MOST_PATHS:
+                break
+            found.setdefault(path_text(self.variable, path))
+        return list(found)
+
+    def path(self, segments: Sequence[str]) -> list[str | int]:
+        """The keys and indexes of a pointer into the result: digits are an index where a list is."""
+        return typed_path(self._value, segments)
+
+    def key(self, segments: Sequence[str], text: str) -> str | None:
+        """The member of the object at a place whose key is this text, in whatever case; None where none is."""
+        at = self._at(segments)
+        if not isinstance(at, dict):
+            return None
+        wanted = text.casefold()
+        return next((key for key in at if key.casefold() == wanted), None)
+
+    def holds(self, segments: Sequence[str], value: Json) -> bool:
+        """Whether exactly this value stands at a place of the result; of a result that is no JSON, the whole text."""
+        if self._value is _NOT_JSON:
+            return self._step.result is not None and self._step.result.content.strip() == value
+        at = self._at(segments)
+        return at is not _NOT_JSON and type(at) is type(value) and bool(at == value)
+
+    def _at(self, segments: Sequence[str]) -> Any:
+        at = self._value
+        for part in self.path(segments):
+            match at, part:
+                case dict(), str() if part in at:
+                    at = at[part]
+                case list(), int() if part < len(at):
+                    at = at[part]
+                case _:
+                    return _NOT_JSON
+        return at
+
+    @cached_property
+    def _value(self) -> Any:
+        text = self._step.result.content.strip() if self._step.result is not None else ""
+        if text[:1] not in ("{", "["):
+            return _NOT_JSON
+        try:
+            return parse_json(text)
+        except ValueError:
+            return _NOT_JSON
+
+
+def typed_path(value: Json, segments: Sequence[str]) -> list[str | int]:
+    """The keys and indexes that `segments` of a JSON Pointer mean in `value`."""
+    path: list[str | int] = []
+    for part in segments:
+        if isinstance(value, list) and part.isdecimal():
+            index = int(part)
+            path.append(index)
+            value = value[index] if index < len(value) else None
+        else:
+            path.append(part)
+            value = value.get(part) if isinstance(value, dict) else None
+    return path
+
+
+def _shape(value: Json) -> Iterator[list[str | int]]:
+    """The paths of all that holds nothing else, depth first, after at most 4,000 values."""
+    waiting: list[tuple[list[str | int], Json]] = [([], value)]
+    for _ in range(_MOST_VISITED):
+        if not waiting:
+            return
+        path, at = waiting.pop()
+        if isinstance(at, dict) and at and len(path) < _DEEPEST:
+            waiting += reversed([([*path, key], inner) for key, inner in at.items()])
+        elif isinstance(at, list) and at and len(path) < _DEEPEST:
+            waiting += reversed([([*path, ANY], inner) for inner in at[:_MOST_VISITED]])
+        else:
+            yield path
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One value on its way into a step's arguments.
+
+    `source` names where it came from (`$search_1.results[0].url`, `user`, `system_prompt`, `tool_definitions`,
+    `step_2.arguments.city`, `agent`), `is_key` says that it is a member's name there and not its value. `target` is
+    the argument (`arguments.url`), `text` what was taken, as the argument writes it. `whole`: all of the argument's
+    value came from there; `exact`: and that result holds just this value.
+    `origin` is None where the value stood nowhere before.
+    """
+
+    source: str
+    is_key: bool
+    target: str
+    pointer: str
+    text: str
+    whole: bool
+    exact: bool
+    origin: Origin | None
+    argument: Location
+
+    @property
+    def result_step(self) -> int | None:
+        """The step whose result gave the value, None where none did."""
+        origin = self.origin
+        return origin.step or None if origin is not None and origin.kind is OriginKind.RESULT else None
+
+    def value(self) -> dict[str, Json]:
+        """As JSON; every key is always there."""
+        origin = self.origin
+        return {
+            "from": self.source,
+            "to": self.target,
+            "from_key": self.is_key,
+            "kind": origin.kind.value if origin else AGENT,
+            "step": origin.step or None if origin else None,
+            "text": self.text,
+            "whole": self.whole,
+            "exact": self.exact,
+            "from_pointer": origin.pointer if origin else None,
+            "to_pointer": self.pointer,
+            "from_place": place_value(origin.location) if origin and origin.location.turn else None,
+            "to_place": place_value(self.argument),
+        }
+
+
+def edges_of(
+    step: Step, flows: Sequence[ArgumentFlow], steps: Mapping[int, Step], results: Mapping[int, StepResult]
+) -> list[Edge]:
+    """The edges into one step, in the order of its arguments; trivial values (true, null, `ab`) have none."""
+    places = ArgumentPlaces(step.call)
+    found: dict[tuple[str, str, str], Edge] = {}
+    for flow in flows:
+        if flow.is_trivial:
+            continue
+        path = typed_path(step.call.arguments, segments(flow.pointer))
+        target = path_text("arguments", path)
+        argument = Location(step.location.turn, step.location.part, places.of(path))
+        for origin in flow.origins or (None,):
+            source, is_key = (AGENT, False) if origin is None else _source(origin, steps, results)
+            text = str(flow.value) if origin is None else origin.text
+            whole = origin is None or origin.text == str(flow.value)
+            exact = whole and origin is not None and _is_exact(origin, flow.value, results)
+            edge = Edge(source, is_key, target, flow.pointer, text[:_LONGEST], whole, exact, origin, argument)
+            found.setdefault((source, target, text), edge)
+    return list(found.values())
+
+
+def by_reference(step: Step, edges: Sequence[Edge]) -> Json:
+    """A step's arguments with the variable's path in the place of each value that a result holds exactly so.
+
+    None where there is no such value.
+    """
+    given = {edge.pointer: edge.source for edge in edges if edge.exact and edge.result_step is not None}
+    return _replaced(step.call.arguments, given, "", 0) if given else None
+
+
+def dependencies(edges: Mapping[int, Sequence[Edge]], variables: Mapping[int, str]) -> str:
+    """In words, which step's result was passed into which: one sentence for each such pair and argument."""
+    said = dict.fromkeys(_sentences(edges, variables))
+    first = list(said)[:_MOST_SENTENCES]
+    more = [f"{len(said) - len(first)} more."] if len(said) > len(first) else []
+    return " ".join([*first, *more])
+
+
+def place_value(place: Location) -> dict[str, Json]:
+    """A place as JSON: turn from 1, part, and the half-open range in code points."""
+    return {"turn": place.turn, "part": place.part, "start": place.range.start, "end": place.range.end}
+
+
+def _sentences(edges: Mapping[int, Sequence[Edge]], variables: Mapping[int, str]) -> Iterator[str]:
+    for number, found in edges.items():
+        for edge in found:
+            giver = edge.result_step
+            if giver is not None and giver in variables:
+                path = edge.source.removeprefix(variables[giver]).removeprefix(".")
+                what = f"{'key ' if edge.is_key else ''}`{path}`" if path else "text"
+                into = edge.target.removeprefix("arguments").removeprefix(".")
+                part = "" if edge.whole else "a part of "
+                yield f"Step {giver}'s result {what} is passed into step {number} as {part}`{into or 'arguments'}`."
+
+
+def _source(origin: Origin, steps: Mapping[int, Step], results: Mapping[int, StepResult]) -> tuple[str, bool]:
+    """What an edge names its source, and whether that is the key of a member."""
+    pointer = segments(origin.pointer or "")
+    if origin.kind is OriginKind.RESULT:
+        if origin.step not in results:
+            return "unpaired_result", False
+        result = results[origin.step]
+        key = result.key(pointer, origin.text)
+        path = result.path(pointer) if key is None else [*result.path(pointer), key]
+        return path_text(result.variable, path), key is not None
+    if origin.kind is OriginKind.ARGUMENT and origin.step in steps:
+        call = steps[origin.step].call
+        named = (one.name for one in call.parameters if one.range.covers(origin.location.range))
+        path = typed_path(call.arguments, pointer or list(islice(named, 1)))
+        return path_text(f"step_{origin.step}.arguments", path), False
+    return _NAMES.get(origin.kind, AGENT), False
+
+
+def _is_exact(origin: Origin, value: Json, results: Mapping[int, StepResult]) -> bool:
+    if origin.kind is not OriginKind.RESULT or origin.step not in results:
+        return False
+    return results[origin.step].holds(segments(origin.pointer or ""), value)
+
+
+def _replaced(value: Any, given: Mapping[str, str], pointer: str, depth: int) -> Json:
+    """`value` with what `given` says at each pointer; beyond a depth of 64 nothing is replaced."""
+    if pointer in given:
+        return given[pointer]
+    if depth > 64:
+        return value  # type: ignore[no-any-return]  # a JSON value, of which nothing changes
+    if isinstance(value, dict):
+        return {
+            key: _replaced(inner, given, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}", depth + 1)
+            for key, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [_replaced(inner, given, f"{pointer}/{index}", depth + 1) for index, inner in enumerate(value)]
+    return value  # type: ignore[no-any-return]  # a JSON value, of which nothing changes
 
 
 def annotation(trace: Trace, inspection: Inspection, id: int | None = None) -> dict[str, Json]:
@@ -62,8 +353,10 @@ def _break(broken: Break | None) -> Json:
     return None if broken is None else {"step": broken.step, "code": broken.code, "message": broken.message}
 
 
-def _edges(steps: Sequence[Step], flows: Sequence[Flow], results: Mapping[int, StepResult]) -> dict[int, list[Edge]]:
-    by_step: defaultdict[int, list[Flow]] = defaultdict(list)
+def _edges(
+    steps: Sequence[Step], flows: Sequence[ArgumentFlow], results: Mapping[int, StepResult]
+) -> dict[int, list[Edge]]:
+    by_step: defaultdict[int, list[ArgumentFlow]] = defaultdict(list)
     for flow in flows:
         by_step[flow.step].append(flow)
     numbered = {step.number: step for step in steps}
@@ -108,7 +401,7 @@ def _step(
 
 
 def _decision_points(trace: Trace, inspection: Inspection) -> list[Json]:
-    came_next = WhatCameNext(trace, inspection)
+    came_next = NextActionFinder(trace, inspection)
     found = conditions(inspection.chain.steps, CallFaults(inspection.diagnostics))
     return [_decision_point(step, condition, came_next.after(step)) for step, condition in found]
 
@@ -126,3 +419,41 @@ def _decision_point(step: Step, condition: Condition, came: FollowingAction) -> 
         "condition_place": place_value(place),
         "reasoning_place": place_value(came.reasoning.location) if came.reasoning else None,
     }
+
+
+def output_variables(steps: Iterable[Step]) -> Mapping[int, str]:
+    """The variable of each step by the step's number: `$search_flights_2` is the second call of `search_flights`.
+
+    No two steps share one, and the same chain gives the same ones again.
+    """
+    seen: Counter[str] = Counter()
+    names = {}
+    for step in steps:
+        stem = _stem(step.call.name)
+        seen[stem] += 1
+        names[step.number] = f"${stem}_{seen[stem]}"
+    return MappingProxyType(names)
+
+
+def segments(pointer: str) -> list[str]:
+    """The keys and indexes of a JSON Pointer (RFC 6901), unescaped."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def path_text(root: str, path: Sequence[str | int]) -> str:
+    """A path as people write it: `$search_1.results[0].url`; a key that is no identifier stands in brackets."""
+    return root + "".join(map(_segment, path))
+
+
+def _segment(part: str | int) -> str:
+    if isinstance(part, int):
+        return "[*]" if part == ANY else f"[{part}]"
+    return f".{part}" if _IDENTIFIER.fullmatch(part) else f"[{json.dumps(part)}]"
+
+
+def _stem(tool: str | None) -> str:
+    """A tool's name as an identifier, without its namespace."""
+    stem = _NO_WORD.sub("_", bare_name(tool or "")[:_LONGEST_ANNOTATION_NAMES]).strip("_")
+    if not stem:
+        return "call"
+    return stem if not stem[0].isdigit() else f"tool_{stem}"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from inspector.model import CallHeader, Json, Part, Role, ToolDefinition, Trace, Turn
-from inspector.wire.json_text import parse_json
+from inspector.wire.provider_json import parse_json
 
 _ROLES = {
     "system": Role.SYSTEM,

@@ -1,28 +1,149 @@
-"""A trace and what was found in it as an OTLP request, which Phoenix, Langfuse and every collector take.
+"""A trace and its diagnostics as an OTLP request, which Phoenix, Langfuse and every OpenTelemetry collector accept.
 
 One `ExportTraceServiceRequest` (opentelemetry-proto: trace_service.proto) in its JSON form, with the attributes of the
 GenAI semantic conventions: a span `invoke_agent` for the session, `chat` for each answer and `execute_tool` for each
-call. What weaklink found stands beside them under `weaklink.`: the verdict on the session's span, the outcome on the
-call's, and each diagnostic as an event of the span that it lies in. A chat span holds only what was new in its request,
-the session's span all of the conversation: full histories would grow with the square of the turns.
+call. What weaklink found is beside them under `weaklink.`: the verdict on the session's span, the outcome on the
+call's, and each diagnostic as an event of the span that contains it. A chat span holds only what was new in its
+request, the session's span all of the conversation: full histories would grow with the square of the turns.
+
+A message is `{"role", "parts": [{"type": "text", "content"}, ...]}`. A call's arguments are an object where they are
+strict JSON, else their raw text, as instrumentations send what they could not parse.
+
+The OTLP specification (opentelemetry-proto: docs/specification.md, "JSON Protobuf Encoding"): ids are hexadecimal, not
+base64 as in protobuf's own mapping; 64-bit integers and times are decimal strings; enumerations are numbers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from math import isfinite
+from typing import TypeAlias
+
+import msgspec
 
 from inspector.chain.steps import Break, Status, Step
 from inspector.diagnostics import Diagnostic
 from inspector.exporters.openai_messages import definition_object
-from inspector.exporters.otlp_messages import messages_text
-from inspector.exporters.otlp_times import Known, Lasting, Times, times_of
-from inspector.exporters.otlp_values import Value, attributes, nanoseconds, span_id, trace_id, utf_8
 from inspector.inspection import Inspection
 from inspector.json_text import write_json
 from inspector.model import Generation, Json, Role, Trace, Turn
+from inspector.text import lone_surrogates
 from inspector.version import __version__
 
+_INT_64 = 1 << 63
+
+
 _INTERNAL, _CLIENT = 1, 3
+
+
 _UNSET, _ERROR = 0, 2
+
+
 _SESSION = "session"
+
+
+class TimeProvenance(StrEnum):
+    """Whether a span's times are the source's, or put between those of its neighbours because a span must have some."""
+
+    RECORDED = "recorded"
+    DERIVED = "derived"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class SpanTimes:
+    """From when to when, in seconds since 1970-01-01 UTC."""
+
+    start_s: float
+    end_s: float
+    known: TimeProvenance
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The times of a whole trace, and of each of its turns in order; a turn never begins before the one before it."""
+
+    whole: SpanTimes
+    turns: tuple[SpanTimes, ...]
+
+
+def times_of(trace: Trace, *, unknown_at_s: float) -> Times:
+    """The times of a trace; one whose source kept none stands at `unknown_at_s`, all of it."""
+    generations = [turn.generation for turn in trace.turns]
+    moments = [trace.started, *(moment for one in generations if one for moment in (one.started, one.ended))]
+    known = [moment.at_s for moment in moments if moment is not None]
+    at_s = min(known) if known else unknown_at_s
+    whole = SpanTimes(at_s, max(known, default=at_s), TimeProvenance.RECORDED if known else TimeProvenance.UNKNOWN)
+    turns: list[SpanTimes] = []
+    for one in generations:
+        started, ended = (one.started, one.ended) if one else (None, None)
+        start_s = max(at_s, started.at_s) if started else at_s
+        at_s = max(start_s, ended.at_s) if ended else start_s
+        is_recorded = started is not None and ended is not None
+        turns.append(
+            SpanTimes(
+                start_s,
+                at_s,
+                TimeProvenance.RECORDED if is_recorded else TimeProvenance.DERIVED if known else TimeProvenance.UNKNOWN,
+            )
+        )
+    return Times(whole, tuple(turns))
+
+
+OtlpValue: TypeAlias = str | int | float | bool | list[str] | None
+"""What an attribute may be; None is none."""
+
+
+def attributes(values: Mapping[str, OtlpValue]) -> list[Json]:
+    """`KeyValue`s; what is None or an empty text is not there."""
+    return [{"key": key, "value": _value(value)} for key, value in values.items() if value is not None and value != ""]
+
+
+def nanoseconds(at_s: float) -> str:
+    """A moment in seconds since 1970 as nanoseconds; what the protocol cannot hold is its bound."""
+    bounded = min(max(at_s, 0.0), 1.8e10) if isfinite(at_s) else 0.0
+    return str(round(bounded * 1_000_000) * 1_000)
+
+
+def trace_id(trace: Trace) -> str:
+    """32 hexadecimal digits, the same each time: by the source's ids, or by all that was said where it gives none."""
+    ids = sorted((one.name, one.value) for one in trace.external_ids)
+    known = [trace.provenance.source, *(side for pair in ids for side in pair)]
+    if not ids:
+        known += [trace.provenance.record, *(part.text for turn in trace.turns for part in turn.parts)]
+    return _digest(known)[:32]
+
+
+def span_id(trace: str, name: str) -> str:
+    """16 hexadecimal digits for the span that bears this name within a trace."""
+    return _digest([trace, name])[:16]
+
+
+def utf_8(text: str) -> str:
+    """The text with U+FFFD for what protobuf's strings cannot hold: lone surrogates."""
+    if next(iter(lone_surrogates(text)), None) is None:
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _value(value: OtlpValue) -> Json:
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, int):
+        return {"intValue": str(value)} if -_INT_64 <= value < _INT_64 else {"stringValue": str(value)}
+    if isinstance(value, float):
+        return {"doubleValue": value}
+    if isinstance(value, list):
+        return {"arrayValue": {"values": [{"stringValue": utf_8(one)} for one in value]}}
+    return {"stringValue": utf_8(value or "")}
+
+
+def _digest(texts: list[str]) -> str:
+    content = sha256()
+    for text in texts:
+        content.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    return content.hexdigest()
 
 
 def otlp_request(trace: Trace, inspection: Inspection, *, unknown_at_s: float) -> dict[str, Json]:
@@ -64,7 +185,7 @@ class _Spans:
     def _session(self) -> Json:
         trace, chain = self._trace, self._inspection.chain
         last = self._answers[-1] if self._answers else len(trace.turns) + 1
-        values: dict[str, Value] = {
+        values: dict[str, OtlpValue] = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.conversation.id": trace.external_ids[0].value if trace.external_ids else None,
             "gen_ai.request.model": trace.model,
@@ -95,7 +216,7 @@ class _Spans:
         generation = turn.generation or Generation()
         usage, error = generation.usage, generation.error
         model = generation.requested_model or generation.answered_model or self._trace.model
-        values: dict[str, Value] = {
+        values: dict[str, OtlpValue] = {
             "gen_ai.operation.name": "chat",
             "gen_ai.request.model": model,
             "gen_ai.response.model": generation.answered_model,
@@ -128,7 +249,7 @@ class _Spans:
 
     def _call(self, step: Step) -> Json:
         result = step.result
-        values: dict[str, Value] = {
+        values: dict[str, OtlpValue] = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": step.call.name,
             "gen_ai.tool.type": "function",
@@ -146,19 +267,19 @@ class _Spans:
         failed = f"the call's outcome is {step.outcome.value}" if step.outcome.failed else None
         return self._span(f"step {step.number}", self._until_answered(step), values, name=name, failed=failed)
 
-    def _until_answered(self, step: Step) -> Lasting:
+    def _until_answered(self, step: Step) -> SpanTimes:
         """From the end of the turn that called to the result's turn; no source says when a tool itself ran."""
         began_s = self._times.turns[step.location.turn - 1].end_s
         answered = step.result_location.turn if step.result_location else step.location.turn
         ended_s = max(began_s, self._times.turns[answered - 1].start_s)
-        is_unknown = self._times.whole.known is Known.UNKNOWN
-        return Lasting(began_s, ended_s, Known.UNKNOWN if is_unknown else Known.DERIVED)
+        is_unknown = self._times.whole.known is TimeProvenance.UNKNOWN
+        return SpanTimes(began_s, ended_s, TimeProvenance.UNKNOWN if is_unknown else TimeProvenance.DERIVED)
 
     def _span(
         self,
         place: str,
-        lasting: Lasting,
-        values: Mapping[str, Value],
+        lasting: SpanTimes,
+        values: Mapping[str, OtlpValue],
         *,
         name: str,
         kind: int = _INTERNAL,
@@ -187,7 +308,7 @@ def _is_answer(turn: Turn) -> bool:
     return turn.role is Role.ASSISTANT
 
 
-def _break(broken: Break | None) -> dict[str, Value]:
+def _break(broken: Break | None) -> dict[str, OtlpValue]:
     if broken is None:
         return {}
     return {
@@ -201,7 +322,7 @@ def _break(broken: Break | None) -> dict[str, Value]:
     }
 
 
-def _event(diagnostic: Diagnostic, lasting: Lasting) -> Json:
+def _event(diagnostic: Diagnostic, lasting: SpanTimes) -> Json:
     location, fault = diagnostic.location, diagnostic.fault
     return {
         "timeUnixNano": nanoseconds(lasting.end_s),
@@ -221,3 +342,47 @@ def _event(diagnostic: Diagnostic, lasting: Lasting) -> Json:
             }
         ),
     }
+
+
+def messages_text(turns: Iterable[Turn]) -> str:
+    """The turns as the JSON text that an attribute holds."""
+    return write_json([message_object(turn) for turn in turns], ascii_only=False)
+
+
+def message_object(turn: Turn) -> dict[str, Json]:
+    """One turn; an answer says how it ended."""
+    message: dict[str, Json] = {"role": turn.role.value, "parts": list(_parts(turn))}
+    if turn.role is Role.ASSISTANT:
+        message["finish_reason"] = (turn.generation and turn.generation.finish_reason) or ""
+    return message
+
+
+def _parts(turn: Turn) -> Iterator[Json]:
+    headers = {header.part: header for header in turn.calls}
+    for part in turn.parts:
+        text = utf_8(part.text)
+        if part.name.startswith("call:"):
+            header = headers.get(part.name)
+            yield {
+                "type": "tool_call",
+                "id": utf_8(header.id) if header and header.id else None,
+                "name": utf_8(header.name) if header and header.name else "",
+                "arguments": _arguments(text),
+            }
+        elif part.name == "reasoning":
+            yield {"type": "reasoning", "content": text}
+        elif part.name == "text" and turn.role is Role.TOOL:
+            call_id = turn.result.call_id if turn.result else None
+            yield {"type": "tool_call_response", "id": call_id and utf_8(call_id), "response": text}
+        elif part.name == "text":
+            yield {"type": "text", "content": text}
+        else:
+            yield {"type": part.name, "content": text}
+
+
+def _arguments(text: str) -> Json:
+    try:
+        value: Json = msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, dict) else text

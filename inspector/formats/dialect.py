@@ -1,7 +1,10 @@
-"""Builds a dialect's table from what is its own: how its calls, results, reasoning and tool lists are marked.
+"""Builds a dialect's table from its own markers: those of calls, results, reasoning and tool lists.
 
-The rest is common to all chat models: the turns of the roles, lists of tools in a system prompt, results that the model
+The rest is common to all chat models: the turns of the roles, lists of tools in a system prompt, results that the
+model
 may not write itself, closing markers that close nothing.
+
+Sources: the chat templates and reasoning parsers of the families (vllm:vllm/reasoning, llama.cpp:models/templates).
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -18,18 +21,67 @@ from inspector.formats.chat_turns import (
     header_end_in_text,
     out_of_reasoning,
 )
-from inspector.formats.reasoning_tags import OTHER_TAGS, THINK_TAGS, ReasoningTag
 from inspector.model import SpanKind
 from inspector.rules import markers as rules
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.table import HERE, HOME, Cut, State, Table, Transition
+from inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Table, Transition
 
 _LIST_INTROS = ("following tools", "following functions", "available tools", "available functions")
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningTag:
+    """One spelling: the span's label, the opening and the closing marker.
+
+    `instead_of` is the opener that the family's template writes, where this spelling is a slip of its models;
+    `other_closers` close it as well.
+    """
+
+    label: str
+    opener: str
+    closer: str
+    instead_of: str = ""
+    other_closers: tuple[str, ...] = ()
+
+
+HERMES_TAGS = (
+    ReasoningTag("think", "<think>", "</think>"),
+    ReasoningTag("thinking", "<thinking>", "</thinking>"),
+    ReasoningTag("scratch_pad", "<scratch_pad>", "</scratch_pad>"),
+    ReasoningTag("inner_monologue", "[inner_monologue]", "[/inner_monologue]"),
+    ReasoningTag("inner_monologue", "<inner_monologue>", "</inner_monologue>"),
+)
+"""Those that Hermes models and Hermes training data use."""
+
+
+THINK_TAGS = (ReasoningTag("think", "<think>", "</think>"),)
+"""What most families use."""
+
+
+OTHER_TAGS = (
+    ReasoningTag("think", "<think>", "</think>"),
+    ReasoningTag("think", "[THINK]", "[/THINK]"),
+    ReasoningTag("think", "<seed:think>", "</seed:think>"),
+    ReasoningTag("think", "<mm:think>", "</mm:think>"),
+    ReasoningTag("think", "<|START_THINKING|>", "<|END_THINKING|>"),
+    ReasoningTag("think", "<|channel>thought", "<channel|>"),
+    ReasoningTag("think", "<|channel|>analysis<|message|>", "<|end|>"),
+    ReasoningTag("think", "◁think▷", "◁/think▷"),
+)
+"""Those of single families; in the tables of others they matter only when a prompt ends in one."""
+
+
 _LIST_BEGINNINGS = tuple(f"[{space}{{" for space in ("", " ", "\n", "\r\n", "\n ", "\n  ", "\n    ", "\n\t"))
+
+
 _TOOLS_BEGINNINGS = tuple(
     f"<tools>{space}{first}" for space in ("", " ", "\n", "\n\n", "\r\n", "\n ", "\n  ", " \n") for first in "{["
 )
-_OPEN_TOOLS = tuple(Transition(marker, Cut.BEFORE, "tools", width=len("<tools>")) for marker in _TOOLS_BEGINNINGS)
+
+
+_OPEN_TOOLS = tuple(
+    Transition(marker, MarkerSplit.BEFORE, "tools", width=len("<tools>")) for marker in _TOOLS_BEGINNINGS
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +93,7 @@ class Enclosed:
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class Transitions:
     """The ways out of a dialect's states: into calls, reasoning and results, past stray closers, and by turn tokens.
 
     `invented` are those into results where only the model speaks.
@@ -67,13 +119,13 @@ class Ways:
 
 def opening(opener: str, state: str) -> Transition:
     """The way by which a marker opens a span of `state`."""
-    return Transition(opener, Cut.BEFORE, state)
+    return Transition(opener, MarkerSplit.BEFORE, state)
 
 
 def dialect_table(
     *,
     calls: Iterable[Transition],
-    call_states: Callable[[Ways], Iterable[State]],
+    call_states: Callable[[Transitions], Iterable[State]],
     call_closers: Iterable[str] = (),
     results: Iterable[Enclosed] = (),
     reasoning: Iterable[ReasoningTag] = THINK_TAGS,
@@ -104,13 +156,13 @@ def dialect_table(
     closers = (closer for tag in tags for closer in (tag.closer, *tag.other_closers))
     stray = dict.fromkeys((*closers, *call_closers, *(one.closer for one in results)))
     taken = {way.marker for way in (*calls, *into_results, *turns)}
-    ways = Ways(
+    ways = Transitions(
         calls,
         tuple(_into_reasoning(tag) for tag in tags),
         into_results,
-        tuple(Transition(way.marker, Cut.BEFORE, way.target, rules.INVENTED_RESULT) for way in into_results),
+        tuple(Transition(way.marker, MarkerSplit.BEFORE, way.target, rules.INVENTED_RESULT) for way in into_results),
         tuple(
-            Transition(closer, Cut.BEFORE, "marker", rules.STRAY_END_MARKER, closes=closes.get(closer, ""))
+            Transition(closer, MarkerSplit.BEFORE, "marker", rules.STRAY_END_MARKER, closes=closes.get(closer, ""))
             for closer in stray
             if closer and closer not in taken and not _is_prose(closer)
         )
@@ -151,14 +203,14 @@ def _is_prose(closer: str) -> bool:
 def _into_reasoning(tag: ReasoningTag) -> Transition:
     name = f"reasoning {tag.opener}"
     if tag.instead_of:
-        return Transition(tag.opener, Cut.BEFORE, name, rules.MALFORMED_HEADER, expects=f"`{tag.instead_of}`")
+        return Transition(tag.opener, MarkerSplit.BEFORE, name, rules.MALFORMED_HEADER, expects=f"`{tag.instead_of}`")
     return opening(tag.opener, name)
 
 
 def tool_turn(into_results: Iterable[Transition], turns: Iterable[Transition]) -> State:
     """The state `tool turn`: a turn of a tool where no header of a turn stands before its results."""
     ways = (*into_results, *turns)
-    bare = Transition("(anything else)", Cut.BEFORE, "bare_result", width=0)
+    bare = Transition("(anything else)", MarkerSplit.BEFORE, "bare_result", width=0)
     return State("tool turn", SpanKind.TEXT, ways, other=r"\S", other_goes=bare)
 
 
@@ -171,7 +223,7 @@ def other_spelling(marker: str) -> str:
     return f"[{marker[1:-1]}]" if marker[0] == "<" else f"<{marker[1:-1]}>"
 
 
-def _prompt_states(ways: Ways, definitions: tuple[Enclosed, ...]) -> tuple[State, ...]:
+def _prompt_states(ways: Transitions, definitions: tuple[Enclosed, ...]) -> tuple[State, ...]:
     """The states of turns that the model does not write: a call in them is no call."""
     into_definitions = tuple(opening(one.opener, f"definitions {one.opener}") for one in definitions)
     return (
@@ -181,7 +233,7 @@ def _prompt_states(ways: Ways, definitions: tuple[Enclosed, ...]) -> tuple[State
             (
                 *_OPEN_TOOLS,
                 *into_definitions,
-                *(Transition(words, Cut.NOWHERE, "list_intro") for words in _LIST_INTROS),
+                *(Transition(words, MarkerSplit.NOWHERE, "list_intro") for words in _LIST_INTROS),
                 *ways.turns,
             ),
             by_model=False,
@@ -189,9 +241,9 @@ def _prompt_states(ways: Ways, definitions: tuple[Enclosed, ...]) -> tuple[State
         State(
             "list_intro",
             SpanKind.TEXT,
-            tuple(Transition(marker, Cut.BEFORE, "tool_list", width=0) for marker in _LIST_BEGINNINGS),
+            tuple(Transition(marker, MarkerSplit.BEFORE, "tool_list", width=0) for marker in _LIST_BEGINNINGS),
             other=r"[^\s:]",
-            other_goes=Transition("(anything else)", Cut.NOWHERE, "system", width=0),
+            other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, "system", width=0),
             by_model=False,
         ),
         State("user", SpanKind.TEXT, (*ways.results, *_OPEN_TOOLS, *into_definitions, *ways.turns), by_model=False),
@@ -200,14 +252,14 @@ def _prompt_states(ways: Ways, definitions: tuple[Enclosed, ...]) -> tuple[State
             SpanKind.TEXT,
             (*ways.results, *ways.turns),
             other=r"\S",
-            other_goes=Transition("(anything else)", Cut.BEFORE, "bare_result", width=0),
+            other_goes=Transition("(anything else)", MarkerSplit.BEFORE, "bare_result", width=0),
             by_model=False,
         ),
         State("bare_result", SpanKind.TOOL_RESULT, (*ways.results, *ways.turns), label="bare"),
         State(
             "tools",
             SpanKind.TOOL_DEFINITIONS,
-            (Transition("</tools>", Cut.AFTER, HOME), *ways.turns),
+            (Transition("</tools>", MarkerSplit.AFTER, HOME), *ways.turns),
             label="tools",
             opener="<tools>",
             closer="</tools>",
@@ -219,8 +271,8 @@ def _prompt_states(ways: Ways, definitions: tuple[Enclosed, ...]) -> tuple[State
             label="tool_list",
             closer="]",
             payload=JSON,
-            then=Transition("(end of the list)", Cut.AFTER, HOME, width=0),
-            broken_goes=Transition("(anything else)", Cut.BEFORE, HOME, width=0),
+            then=Transition("(end of the list)", MarkerSplit.AFTER, HOME, width=0),
+            broken_goes=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
         ),
         *(_definitions(one, ways.turns) for one in definitions),
     )
@@ -230,7 +282,7 @@ def _definitions(one: Enclosed, turns: tuple[Transition, ...]) -> State:
     return State(
         f"definitions {one.opener}",
         SpanKind.TOOL_DEFINITIONS,
-        (Transition(one.closer, Cut.AFTER, HOME), *(way for way in turns if way.marker != one.closer)),
+        (Transition(one.closer, MarkerSplit.AFTER, HOME), *(way for way in turns if way.marker != one.closer)),
         label="tools",
         opener=one.opener,
         closer=one.closer,
@@ -243,10 +295,10 @@ def _reasoning(tag: ReasoningTag, known: set[str], turns: tuple[Transition, ...]
         f"reasoning {tag.opener}",
         SpanKind.REASONING,
         (
-            Transition(tag.closer, Cut.AFTER, HOME),
-            *(Transition(closer, Cut.AFTER, HOME) for closer in tag.other_closers),
-            *((Transition(variant, Cut.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),) if variant in known else ()),
-            Transition(tag.opener, Cut.NOWHERE, HERE, rules.NESTED_SPAN),
+            Transition(tag.closer, MarkerSplit.AFTER, HOME),
+            *(Transition(closer, MarkerSplit.AFTER, HOME) for closer in tag.other_closers),
+            *((Transition(variant, MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),) if variant in known else ()),
+            Transition(tag.opener, MarkerSplit.NOWHERE, HERE, rules.NESTED_SPAN),
             *(way for way in out_of_reasoning(turns) if not tag.closer.startswith(way.marker)),
         ),
         label=tag.label,
@@ -261,8 +313,8 @@ def _result(one: Enclosed, turns: tuple[Transition, ...]) -> State:
         f"result {one.opener}",
         SpanKind.TOOL_RESULT,
         (
-            Transition(one.closer, Cut.AFTER, HOME),
-            Transition(variant, Cut.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),
+            Transition(one.closer, MarkerSplit.AFTER, HOME),
+            Transition(variant, MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),
             *(way for way in turns if way.marker != one.closer),
         ),
         label="tool_response",

@@ -7,8 +7,7 @@ from functools import cached_property
 from typing import Protocol
 
 from inspector.model import Role, SpanKind, ToolCall
-from inspector.segmenter.events import FormatParser
-from inspector.segmenter.readings import SpanReader
+from inspector.segmenter.events import FormatParser, SpanReader
 
 
 class NewParser(Protocol):
@@ -19,7 +18,7 @@ class NewParser(Protocol):
         ...
 
 
-class Signs:
+class DetectionPatterns:
     """What a format's text looks like: patterns, each with the confidence, from 0 to 1, that it gives where found.
 
     `calls` are those of its call syntax, which hardly stand in a text by chance; `hints` are all others.

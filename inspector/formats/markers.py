@@ -4,8 +4,8 @@ from functools import lru_cache
 
 from inspector.formats.api.parser import ApiOrText
 from inspector.formats.format import Format
-from inspector.segmenter.ahead import Ahead
 from inspector.segmenter.machine import Machine
+from inspector.segmenter.table import Lookahead
 
 
 @lru_cache(maxsize=128)
@@ -23,7 +23,7 @@ def call_openers_of(own: Format) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=128)
-def bare_calls_of(own: Format) -> tuple[tuple[str, Ahead], ...]:
+def bare_calls_of(own: Format) -> tuple[tuple[str, Lookahead], ...]:
     """What begins a call of a format without a marker: a bracket, and what must follow it."""
     machine = _machine(own)
     ways = machine.home_ways if machine is not None else ()

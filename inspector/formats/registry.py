@@ -6,53 +6,36 @@ from importlib.metadata import entry_points
 
 from inspector.errors import UnknownFormatError
 from inspector.formats.dialects.apertus import APERTUS
-from inspector.formats.dialects.apriel import APRIEL
 from inspector.formats.dialects.claude import CLAUDE
 from inspector.formats.dialects.cohere import COHERE
-from inspector.formats.dialects.deepseek_dsml import DEEPSEEK_V4, DEEPSEEK_V32
-from inspector.formats.dialects.deepseek_v3 import DEEPSEEK_V3
-from inspector.formats.dialects.deepseek_v31 import DEEPSEEK_V31
+from inspector.formats.dialects.deepseek import DEEPSEEK_V3, DEEPSEEK_V4, DEEPSEEK_V31, DEEPSEEK_V32
 from inspector.formats.dialects.dots import DOTS
-from inspector.formats.dialects.ernie45 import ERNIE45
-from inspector.formats.dialects.firefunction import FIREFUNCTION
 from inspector.formats.dialects.functionary import FUNCTIONARY
-from inspector.formats.dialects.functiongemma import FUNCTIONGEMMA
 from inspector.formats.dialects.gemini import GEMINI
-from inspector.formats.dialects.gemma4 import GEMMA4
+from inspector.formats.dialects.gemma import FUNCTIONGEMMA, GEMMA4
 from inspector.formats.dialects.generic_json import GENERIC_JSON
 from inspector.formats.dialects.gigachat3 import GIGACHAT3
 from inspector.formats.dialects.glm45 import GLM45
-from inspector.formats.dialects.granite import GRANITE
-from inspector.formats.dialects.granite4 import GRANITE4
-from inspector.formats.dialects.granite_20b_fc import GRANITE_20B_FC
+from inspector.formats.dialects.granite import GRANITE, GRANITE4, GRANITE_20B_FC
 from inspector.formats.dialects.harmony import HARMONY
-from inspector.formats.dialects.hermes import HERMES
-from inspector.formats.dialects.hunyuan import HUNYUAN
-from inspector.formats.dialects.hy_v3 import HY_V3
-from inspector.formats.dialects.internlm2 import INTERNLM2
-from inspector.formats.dialects.jamba import JAMBA
-from inspector.formats.dialects.json_schema import JSON_SCHEMA
+from inspector.formats.dialects.hermes import ERNIE45, HERMES
+from inspector.formats.dialects.hunyuan import HUNYUAN, HY_V3
+from inspector.formats.dialects.json_schema import JSON_SCHEMA, XLAM
 from inspector.formats.dialects.kimi_k2 import KIMI_K2
 from inspector.formats.dialects.kimi_k3 import KIMI_K3
 from inspector.formats.dialects.lfm2 import LFM2
 from inspector.formats.dialects.llama3 import LLAMA3
-from inspector.formats.dialects.longcat import LONGCAT
-from inspector.formats.dialects.minimax_m1 import MINIMAX_M1
-from inspector.formats.dialects.minimax_m2 import MINIMAX_M2
-from inspector.formats.dialects.minimax_m3 import MINIMAX_M3
+from inspector.formats.dialects.marked_json import APRIEL, INTERNLM2, JAMBA, LONGCAT, NEMOTRON_JSON
+from inspector.formats.dialects.minimax import MINIMAX_M1, MINIMAX_M2, MINIMAX_M3
 from inspector.formats.dialects.mistral import MISTRAL
-from inspector.formats.dialects.nemotron_json import NEMOTRON_JSON
 from inspector.formats.dialects.olmo3_pythonic import OLMO3_PYTHONIC
 from inspector.formats.dialects.openai import OPENAI
-from inspector.formats.dialects.phi4 import PHI4
+from inspector.formats.dialects.phi4 import FIREFUNCTION, PHI4
 from inspector.formats.dialects.pythonic import PYTHONIC
-from inspector.formats.dialects.qwen import QWEN
-from inspector.formats.dialects.qwen3_coder import QWEN3_CODER
+from inspector.formats.dialects.qwen import QWEN, QWEN3_CODER
 from inspector.formats.dialects.react import REACT
 from inspector.formats.dialects.seed_oss import SEED_OSS
-from inspector.formats.dialects.step3 import STEP3
-from inspector.formats.dialects.step3p5 import STEP3P5
-from inspector.formats.dialects.xlam import XLAM
+from inspector.formats.dialects.step3 import STEP3, STEP3P5
 from inspector.formats.format import Format
 
 ENTRY_POINT_GROUP = "weaklink.formats"

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from inspector.diagnostics import Fault
-from inspector.formats.strict_call import strict_object
+from inspector.formats.json.calls import strict_object
 from inspector.json_scanner import JsonKind, read_json
 from inspector.model import CallHeader, Json, Part, Span, SpanKind, ToolCall, Turn
-from inspector.rules.call_shape import NOT_A_CALL
+from inspector.rules.json_syntax import NOT_A_CALL
 from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from inspector.formats.chat_turns import ROLE_HOMES
-from inspector.formats.dialects.deepseek_table import DEEPSEEK_TABLE
-from inspector.formats.dialects.functionary_table import FUNCTIONARY_TABLE
-from inspector.formats.dialects.harmony_table import HARMONY_TABLE
-from inspector.formats.dialects.hermes_table import HERMES_TABLE
+from inspector.formats.dialects.deepseek import DEEPSEEK_TABLE
+from inspector.formats.dialects.functionary import FUNCTIONARY_TABLE
+from inspector.formats.dialects.harmony import HARMONY_TABLE
+from inspector.formats.dialects.hermes import HERMES_TABLE
 from inspector.model import Generation, Part, Role, Span, SpanKind, Trace, Turn
 from inspector.segmenter.events import ParseEvent, SpanClosed
 from inspector.segmenter.machine import Machine

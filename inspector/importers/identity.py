@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from inspector.importers.rows import Row
+from inspector.apis.openai.chat_captures import CapturedAnswer
+from inspector.importers.records import Row
 from inspector.importers.source import JsonObject
 from inspector.model import ExternalId, Instant, InstantSource, Json, RecognisedBy
-from inspector.wire.openai_arrival import CapturedAnswer
 
 SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "trace_id")
 """Members that name a session wherever it is written down, under the names they are known by."""

@@ -1,21 +1,42 @@
-"""A file in, its traces out: finds the importer that knows it and adds where the traces come from."""
+"""Reads a file into traces: finds the importer that recognises it, adds the provenance, and limits memory.
 
+Also reads the small files of one gateway log together, and reports records that could not be read as faults.
+"""
+
+import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
+from typing import Protocol, cast
 
+from inspector.diagnostics import Fault
 from inspector.errors import UnreadableFileError
 from inspector.importers.held_content import HeldContent
-from inspector.importers.lines import too_long
-from inspector.importers.recognition import Recognised, named, surest
+from inspector.importers.records import SAMPLE_RECORD_BYTES, first_rows, parse_json_bytes, read_rows, too_long
 from inspector.importers.registry import importers, source_names
-from inspector.importers.rows import SAMPLE_RECORD_BYTES, first_rows, parse_json, read_rows
 from inspector.importers.source import HEAD_BYTES, Importer, Sample, Skipped, SourceFile
-from inspector.importers.trace_memory import bounded
-from inspector.model import Trace
+from inspector.memory import RECORD_MEMORY, too_much
+from inspector.model import Role, Trace, Turn
+from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
+from inspector.text import LineIndex, Range
+
+MAX_FILE_BYTES = 8 << 20
+"""A longer file is read by itself."""
+
+
+MAX_TOGETHER_BYTES = 64 << 20
+"""How much is read as one log, as it lies on the disk: memory grows with it."""
+
+
+UNREAD_RULES = frozenset({UNREADABLE_RECORD, UNREADABLE_FILE})
+"""The rules on what could not be read. They count whichever other rules a user selects."""
+
+
+_CLOSE = 0.25
+
 
 _KNOWN_BINARIES = (
     (b"PAR1", "a Parquet file"),
@@ -27,9 +48,155 @@ _KNOWN_BINARIES = (
     (b"\xff\xfe", "text in UTF-16"),
     (b"\xfe\xff", "text in UTF-16"),
 )
+
+
 _EVENT = re.compile(r"\ufeff?\s*(?::|(?:data|event|id|retry):)")
+
+
 _PICKLE = re.compile(rb"\x80[\x02-\x05]|\(?[dl]p\d+\n|c[\w.]+\n\w+\n|[\])}]q\x00")
 """How pickles of every protocol begin: 2 to 5 with their number, 0 and 1 with a container or a class."""
+
+
+_SMALL = 64 * 1024  # characters of text that cannot reach the bound whatever they are
+
+
+_TURN, _PART, _CALL, _MARK = 2_000, 1_000, 2_000, 3_600
+
+
+_ASCII, _WIDE = 4, 9
+"""Bytes a character. These are measured over inspecting and packing; a `<` may open a call, or break a rule."""
+
+
+_CALLS = re.compile(r"""["']name["']|[\[,]\s*[\w.]+\(""")
+
+
+class ReadsSeveralFiles(Importer, Protocol):
+    """An importer that finds sessions across files."""
+
+    def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
+        """The traces of all files, each saying where it comes from, and the records that gave none."""
+        ...
+
+
+def group_files(paths: Sequence[str], source: str | None = None) -> list[tuple[str, ...]]:
+    """The files in groups, each to be read as one; most are alone in theirs. The order of first files stays.
+
+    Files of one source follow each other in a group until it has `MAX_TOGETHER_BYTES`. `source` is what the user said
+    that every file is. A file that cannot be read is alone.
+    """
+    groups: list[list[str]] = []
+    growing: dict[str, tuple[list[str], int]] = {}
+    for path in paths:
+        size = _size(path)
+        name = _source_of(path, source) if len(paths) > 1 and 0 < size <= MAX_FILE_BYTES else ""
+        group, held = growing.get(name, ([], 0))
+        if not name or not group or held + size > MAX_TOGETHER_BYTES:
+            group, held = [], 0
+            groups.append(group)
+        group.append(path)
+        if name:
+            growing[name] = (group, held + size)
+    return [tuple(group) for group in groups]
+
+
+def read_group(paths: Sequence[str], source: str) -> Iterator[Trace | Skipped]:
+    """The traces of a group, and the records that gave none; `source` is what its first file is.
+
+    UnreadableFileError where a file fails on the way.
+    """
+    try:
+        for found in _by_name(source).read_together([SourceFile(path) for path in paths]):
+            yield found if isinstance(found, Skipped) else bounded_trace(found)
+    except OSError as error:
+        raise UnreadableFileError(f"{paths[0]} and those read with it: {error.strerror or error}") from error
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except (OSError, ValueError):  # ValueError: a path that no file can have
+        return 0
+
+
+def _source_of(path: str, source: str | None) -> str:
+    """The source of a file that is read together with others; `""` for any other."""
+    try:
+        name = read_source(path, source).source
+    except UnreadableFileError:
+        return ""
+    return name if any(one.name == name and hasattr(one, "read_together") for one in importers()) else ""
+
+
+def _by_name(source: str) -> ReadsSeveralFiles:
+    found = next(one for one in importers() if one.name == source and hasattr(one, "read_together"))
+    return cast("ReadsSeveralFiles", found)
+
+
+def unread_record(skipped: Skipped, text: str) -> Fault:
+    """A record that was skipped, as a fault; its range is one character of `text`, the record's own text."""
+    start = min(skipped.offset, max(len(text) - 1, 0))
+    message = f"This record could not be read: {skipped.reason.removesuffix('.')}."
+    return Fault(UNREADABLE_RECORD, Range(start, min(start + 1, len(text))), message)
+
+
+def unread_file(name: str, reason: str) -> Fault:
+    """A file that was refused, or broke off, as a fault at its beginning; `reason` may begin with its name."""
+    said = reason.removeprefix(f"{name}: ").removesuffix(".")
+    return Fault(UNREADABLE_FILE, Range(0, 0), f"This file could not be read: {said}.")
+
+
+def unread_in(text: str) -> Iterator[Fault]:
+    """What of a file with this text could not be read, each place within the text; its records are lines."""
+    with HeldContent(io.BytesIO(text.encode("utf-8", "surrogateescape"))) as content:
+        try:
+            for record in read_source("file", content=content).records:
+                if isinstance(record, Skipped) and not record.is_irrelevant:
+                    yield _line_fault(record, LineIndex(text))
+        except UnreadableFileError as error:
+            yield unread_file("file", str(error))
+
+
+def _line_fault(skipped: Skipped, lines: LineIndex) -> Fault:
+    line = lines.line(int(skipped.record.removeprefix("line ")))
+    return unread_record(skipped, line.of(lines.text)).moved(line.start)
+
+
+@dataclass(frozen=True, slots=True)
+class RecognisedSource:
+    """The importer that reads a file, and one sentence on why it is that one."""
+
+    importer: Importer
+    why: str
+
+
+def most_confident(scores: Sequence[tuple[float, Importer]]) -> RecognisedSource | None:
+    """The importer that is surest of a file, the first of several that are equally sure; None where none knows it.
+
+    The sentence tells the signs and the sureness; the runner-up too, where it was less than a quarter behind.
+    """
+    ranked = sorted(scores, key=lambda scored: -scored[0])
+    if not ranked or ranked[0][0] <= 0:
+        return None
+    sureness, importer = ranked[0]
+    why = f"It has what `{importer.name}` files have: {signs_of(importer)} (sureness {sureness:.2g} of 1)"
+    return RecognisedSource(importer, f"{why}{_runner_up(sureness, ranked[1:])}.")
+
+
+def named_by_user(importer: Importer) -> RecognisedSource:
+    """The importer that the user named; what the file holds was not asked."""
+    return RecognisedSource(importer, f"`--source {importer.name}` names it; what the file holds was not asked.")
+
+
+def signs_of(importer: Importer) -> str:
+    """What the importer knows its files by, in its own words where it has some."""
+    return str(getattr(importer, "signs", "")) or "its importer finds in the first rows what it looks for"
+
+
+def _runner_up(sureness: float, others: Sequence[tuple[float, Importer]]) -> str:
+    if not others or others[0][0] <= 0 or sureness - others[0][0] > _CLOSE:
+        return ""
+    second, importer = others[0]
+    return f"; `{importer.name}` came close with {second:.2g}, for {signs_of(importer)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +231,7 @@ def read_source(
     file = SourceFile(path, name, size_bytes, content)
     try:
         _check(file)
-        found = named(_named(file, source)) if source else _recognised(file)
+        found = named_by_user(_importer_named(file, source)) if source else _recognised(file)
     except (OSError, ValueError) as error:  # ValueError: a path that no file can have
         raise _unreadable(file, getattr(error, "strerror", None) or str(error)) from error
     return SourceReading(found.importer.name, found.why, _records(found.importer, file))
@@ -109,7 +276,7 @@ def _no_plain_file(path: Path) -> str:
     return f"this is a {'socket' if path.is_socket() else 'device'}, and weaklink reads files"
 
 
-def _named(file: SourceFile, source: str) -> Importer:
+def _importer_named(file: SourceFile, source: str) -> Importer:
     for importer in importers():
         if importer.name == source:
             return importer
@@ -118,15 +285,15 @@ def _named(file: SourceFile, source: str) -> Importer:
     raise _unreadable(file, f"no source is called `{source}`{hint}")
 
 
-def _recognised(file: SourceFile) -> Recognised:
+def _recognised(file: SourceFile) -> RecognisedSource:
     sample = Sample(file, first_rows(file))
-    found = surest([(_sureness(importer, sample, file), importer) for importer in importers()])
+    found = most_confident([(_confidence(importer, sample, file), importer) for importer in importers()])
     if found is None:
         raise _unreadable(file, _why_unknown(sample))
     return found
 
 
-def _sureness(importer: Importer, sample: Sample, file: SourceFile) -> float:
+def _confidence(importer: Importer, sample: Sample, file: SourceFile) -> float:
     try:
         return float(importer.recognises(sample))
     except OSError:
@@ -161,7 +328,7 @@ def _is_json_value(text: str) -> bool:
     """Whether the first line is JSON, if only a number or a string."""
     line = text.lstrip("\ufeff \t\r\n").partition("\n")[0]
     try:
-        parse_json(line.encode("utf-8", "surrogateescape"))
+        parse_json_bytes(line.encode("utf-8", "surrogateescape"))
     except ValueError:
         return False
     return True
@@ -180,7 +347,7 @@ def _records(importer: Importer, file: SourceFile) -> Iterator[Trace | Skipped]:
         is_nothing = True
         for record in importer.read(file):
             is_nothing = False
-            yield record if isinstance(record, Skipped) else bounded(_placed(record, importer, file))
+            yield record if isinstance(record, Skipped) else bounded_trace(_placed(record, importer, file))
         if is_nothing:
             yield Skipped("file", "it holds no conversation: there is nothing to inspect in it", is_irrelevant=True)
     except UnreadableFileError:
@@ -202,3 +369,29 @@ def _placed(trace: Trace, importer: Importer, file: SourceFile) -> Trace:
 
 def _unreadable(file: SourceFile, why: str) -> UnreadableFileError:
     return UnreadableFileError(f"{file.name}: {why}")
+
+
+def bounded_trace(trace: Trace) -> Trace | Skipped:
+    """The trace, or where inspecting it would take more than `RECORD_MEMORY`, why it is left out."""
+    needed = trace_memory(trace)
+    return trace if needed <= RECORD_MEMORY else Skipped(trace.provenance.record, too_much(needed))
+
+
+def trace_memory(trace: Trace) -> int:
+    """At most so many bytes does inspecting and packing a trace take."""
+    is_small = sum(len(part.text) for turn in trace.turns for part in turn.parts) < _SMALL
+    return sum(
+        _TURN + len(turn.calls) * _CALL + len(turn.parts) * _PART + _texts(turn, is_small=is_small)
+        for turn in trace.turns
+    )
+
+
+def _texts(turn: Turn, *, is_small: bool) -> int:
+    if is_small:
+        return 0
+    needed = 0
+    for part in turn.parts:
+        needed += len(part.text) * (_ASCII if part.text.isascii() else _WIDE)
+        if turn.role is Role.ASSISTANT and not part.name.startswith("call:"):
+            needed += part.text.count("<") * _MARK + sum(_CALL for _ in _CALLS.finditer(part.text))
+    return needed

@@ -9,8 +9,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, Protocol, TypeAlias
 
+from inspector.importers.compression import open_unpacked, packing_of
 from inspector.importers.held_content import HeldContent
-from inspector.importers.packing import open_unpacked, packing_of
 from inspector.model import Json, Trace
 from inspector.text import decode
 

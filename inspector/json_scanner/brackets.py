@@ -1,14 +1,143 @@
-"""Brackets that are missing, too many or of the wrong kind: matched by kind, mended where they went wrong."""
+"""The stack of open brackets: builds nodes from them, and repairs missing, extra and mismatched ones."""
 
 import re
+from dataclasses import dataclass, replace
 
-from inspector.json_scanner import bracket_wording as say
-from inspector.json_scanner.cursor import Frame, Next
-from inspector.json_scanner.machine import JsonMachine
-from inspector.json_scanner.values import JsonKind, JsonNode
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.json_scanner import messages as say
+from inspector.json_scanner.cursor import ExpectedToken, Frame, JsonCursor
+from inspector.json_scanner.values import JsonKind, JsonMember, JsonNode, read_container
 from inspector.text import Range
 
 _NAME_LATER = re.compile(r"""["']name["']\s*:""")
+
+
+@dataclass(slots=True)
+class JsonMachine:
+    """The brackets open around the cursor; `result` is the value that was read once the last of them has closed.
+
+    `call` says that the value is a tool call, whose root holds a name and arguments and nothing else.
+    """
+
+    cursor: JsonCursor
+    call: bool = False
+    result: JsonNode | None = None
+    strict_until: int = -1
+    """Up to here the quick road was tried and found a fault; it is not tried again for what begins before."""
+
+    @property
+    def frame(self) -> Frame:
+        """The innermost open bracket."""
+        return self.cursor.frames[-1]
+
+    def report(self, fault: Fault) -> None:
+        """One fault more."""
+        self.cursor.found.add(fault)
+
+    def take_strict(self, start: int) -> JsonNode | None:
+        """The object or array at `start`, if it is strict: then the cursor moves behind it.
+
+        Each attempt begins behind the place where the last one failed, so all of them together stay linear.
+        """
+        cursor = self.cursor
+        if start <= self.strict_until:
+            return None
+        doubled: list[JsonNode] = []
+        node, at = read_container(cursor.text, start, cursor.end, doubled, depth=len(cursor.frames))
+        if node is None:
+            self.strict_until = at
+            return None
+        cursor.at = node.range.end
+        for each in doubled:
+            for fault in doubled_keys(cursor.text, each):
+                self.report(fault)
+        return node
+
+    def open(self, opener: str, start: int, *, closer: str = "", fault: Fault | None = None) -> Frame:
+        """A new innermost bracket; `fault` is reported when it closes, its repair completed."""
+        waits_for = ExpectedToken.KEY if opener == "{" else ExpectedToken.VALUE
+        own = "}" if opener == "{" else "]"
+        frame = Frame(opener, closer or own, start, waits_for, self.cursor.at, fault=fault)
+        self.cursor.frames.append(frame)
+        return frame
+
+    def attach(self, node: JsonNode) -> None:
+        """Give a value to the innermost bracket, or make it the result if none is open."""
+        if not self.cursor.frames:
+            self.result = node
+            return
+        frame = self.frame
+        if frame.opener == "{":
+            frame.members.append(JsonMember(frame.key, frame.key_range, node))
+        else:
+            frame.items.append(node)
+        frame.next, frame.comma, frame.last_end = ExpectedToken.COMMA, -1, node.range.end
+
+    def close(self, at: int) -> None:
+        """The bracket at `at` closes the innermost one, whatever kind it is; the cursor moves behind it."""
+        frame, cursor = self.frame, self.cursor
+        got = cursor.text[at]
+        if frame.comma >= 0 and frame.next is not ExpectedToken.COMMA:
+            self.report(say.trailing_comma(frame.comma, got))
+        edits = [Edit(Range(at, at + 1), frame.closes_with)] if got != frame.closes_with else []
+        cursor.at = at + 1
+        if frame.doubled:
+            edits += self._second_closer()
+        self._finish(frame, cursor.at, edits)
+
+    def closing_edit(self, at: int, following: int, closers: str) -> Edit:
+        """The edit that puts missing closers at `at`, though another repair may put something in there too.
+
+        Then they go before the comma or bracket that stands at `following`, which that repair does not touch; if a
+        comma is what it puts in, they go before it.
+        """
+        text, found = self.cursor.text, self.cursor.found
+        if not found.inserts_at(at):
+            return Edit(Range(at, at), closers)
+        if text[following] in ",]})":
+            return Edit(Range(following, following + 1), closers + text[following])
+        return Edit(Range(at - 1, at), text[at - 1] + closers)
+
+    def close_unwritten(self, end: int) -> None:
+        """The innermost bracket closes at `end`, where its closer is missing."""
+        self._finish(self.frame, end, [])
+
+    def _second_closer(self) -> list[Edit]:
+        self.cursor.skip_blank()
+        if self.cursor.peek() != "}":
+            return []
+        self.cursor.at += 1
+        return [Edit(Range(self.cursor.at - 1, self.cursor.at), "")]
+
+    def _finish(self, frame: Frame, end: int, edits: list[Edit]) -> None:
+        self.cursor.frames.pop()
+        if frame.fault:
+            self.report(_with_edits(frame.fault, edits))
+        place = Range(frame.start, end)
+        if frame.opener == "[":
+            self.attach(JsonNode(JsonKind.ARRAY, place, None, (), tuple(frame.items)))
+            return
+        node = JsonNode(JsonKind.OBJECT, place, None, tuple(frame.members))
+        for fault in doubled_keys(self.cursor.text, node):
+            self.report(fault)
+        self.attach(node)
+
+
+def _with_edits(fault: Fault, edits: list[Edit]) -> Fault:
+    if not fault.fix or not edits:
+        return fault
+    return replace(fault, fix=Fix((*fault.fix.edits, *edits), fault.fix.safe))
+
+
+def doubled_keys(text: str, node: JsonNode) -> list[Fault]:
+    """A fault for every key of an object that repeats an earlier one."""
+    first: dict[str, Range] = {}
+    faults = []
+    for member in node.members:
+        if member.key in first and len(member.key_range):
+            faults.append(say.duplicate_key(text, first[member.key], member.key_range))
+        first.setdefault(member.key, member.key_range)
+    return faults
 
 
 def balance(machine: JsonMachine, at: int, openers: str, closers: str) -> int:
@@ -41,7 +170,7 @@ def _waiting_for(machine: JsonMachine, closer: str) -> int:
 
 def _close_as_if_right(machine: JsonMachine, at: int) -> None:
     frame = machine.frame
-    if frame.comma >= 0 and frame.next is not Next.COMMA:
+    if frame.comma >= 0 and frame.next is not ExpectedToken.COMMA:
         machine.report(say.trailing_comma(frame.comma, frame.closes_with))
     machine.cursor.at = at + 1
     machine.close_unwritten(at + 1)
@@ -51,7 +180,7 @@ def _close_down_to(machine: JsonMachine, depth: int, at: int) -> None:
     """Close the brackets above `depth`, whose closers are missing before `at`; the closer itself is read next."""
     frames = machine.cursor.frames
     inner = frames[depth + 1 :]
-    if inner[-1].comma >= 0 and inner[-1].next is not Next.COMMA:
+    if inner[-1].comma >= 0 and inner[-1].next is not ExpectedToken.COMMA:
         machine.report(say.trailing_comma(inner[-1].comma, machine.cursor.text[at]))
     insert_at = inner[-1].last_end
     closers = "".join(frame.closes_with for frame in reversed(inner))
@@ -81,7 +210,7 @@ def colon_after_value(machine: JsonMachine) -> None:
 
 def _becomes_object(frame: Frame, text: str) -> None:
     key = frame.items.pop()
-    frame.key, frame.key_range, frame.next, frame.opener = str(key.scalar), key.range, Next.COLON, "{"
+    frame.key, frame.key_range, frame.next, frame.opener = str(key.scalar), key.range, ExpectedToken.COLON, "{"
     frame.fault = say.object_in_square_brackets(frame.start, key.range.of(text))
 
 
@@ -101,7 +230,7 @@ def _ended_before_key(machine: JsonMachine) -> None:
     for _ in range(count):
         machine.close_unwritten(insert_at)
     outer = machine.frame
-    outer.key, outer.key_range, outer.next = str(key.scalar), key.range, Next.COLON
+    outer.key, outer.key_range, outer.next = str(key.scalar), key.range, ExpectedToken.COLON
 
 
 def _is_call_name(machine: JsonMachine, key: str) -> bool:
@@ -130,7 +259,7 @@ def gather_into_array(machine: JsonMachine) -> Frame:
     """Open the array whose `[` is missing before the innermost object's last value, and give it that value."""
     frame = machine.frame
     member = frame.members.pop()
-    frame.key, frame.key_range, frame.next = member.key, member.key_range, Next.VALUE
+    frame.key, frame.key_range, frame.next = member.key, member.key_range, ExpectedToken.VALUE
     comma, frame.comma = frame.comma, -1
     return open_missing_array(machine, member.value.range.start, comma, member.value)
 
@@ -140,7 +269,7 @@ def open_missing_array(machine: JsonMachine, start: int, comma: int, first: Json
     fault = say.missing_opener(machine.cursor.text, start, "[")
     array = machine.open("[", start, fault=fault)
     machine.attach(first)
-    array.next, array.comma = Next.VALUE, comma
+    array.next, array.comma = ExpectedToken.VALUE, comma
     return array
 
 
@@ -158,7 +287,7 @@ def bracket_for_key(machine: JsonMachine) -> None:
         _root_ended_before(machine)
     else:
         machine.report(say.no_key(cursor.text, Range(at, at + 1)))
-        frame.key, frame.key_range, frame.next = "", Range(at, at), Next.VALUE
+        frame.key, frame.key_range, frame.next = "", Range(at, at), ExpectedToken.VALUE
 
 
 def _root_ended_before(machine: JsonMachine) -> None:

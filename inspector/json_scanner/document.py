@@ -5,16 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from inspector.diagnostics import Edit, Fault
-from inspector.json_scanner import bracket_wording as say
+from inspector.json_scanner import messages as say
 from inspector.json_scanner.arithmetic import result_of
-from inspector.json_scanner.brackets import balance, open_missing_array
-from inspector.json_scanner.cursor import Cursor, Frame, Next
-from inspector.json_scanner.findings import PayloadFindings
-from inspector.json_scanner.gaps import skip_gap
-from inspector.json_scanner.machine import JsonMachine, doubled_keys
-from inspector.json_scanner.reader import read_on, read_value
-from inspector.json_scanner.strict import NUMBER, read_strict
-from inspector.json_scanner.values import JsonKind, JsonNode, JsonReading
+from inspector.json_scanner.brackets import JsonMachine, balance, doubled_keys, open_missing_array
+from inspector.json_scanner.cursor import ExpectedToken, Frame, JsonCursor, PayloadFindings
+from inspector.json_scanner.reader import read_on, read_value, skip_trivia
+from inspector.json_scanner.values import NUMBER, JsonKind, JsonNode, JsonReading, read_strict
 from inspector.rules.rule import Severity
 from inspector.text import Range
 
@@ -57,7 +53,9 @@ def read_json(
 def _read_tolerantly(
     text: str, place: Range, *, call: bool, several_arrays: bool
 ) -> tuple[tuple[JsonNode, ...], tuple[Fault, ...]]:
-    document = _Document(JsonMachine(Cursor(text, place.start, place.end, PayloadFindings(text)), call), several_arrays)
+    document = _Document(
+        JsonMachine(JsonCursor(text, place.start, place.end, PayloadFindings(text)), call), several_arrays
+    )
     document.read()
     return tuple(document.nodes), document.cursor.found.finished()
 
@@ -106,7 +104,7 @@ class _Document:
     fence: Range | None = None
 
     @property
-    def cursor(self) -> Cursor:
+    def cursor(self) -> JsonCursor:
         return self.machine.cursor
 
     def read(self) -> None:
@@ -125,13 +123,13 @@ class _Document:
             cursor.found.add(say.empty(Range(last, cursor.end)))
 
     def _more(self) -> bool:
-        skip_gap(self.cursor, before_value=True)
+        skip_trivia(self.cursor, before_value=True)
         return self.cursor.at < self.cursor.end
 
     def _lead_in(self) -> None:
         """A fence before the value."""
         cursor = self.cursor
-        skip_gap(cursor, before_value=True)
+        skip_trivia(cursor, before_value=True)
         match = _FENCE.match(cursor.text, cursor.at, cursor.end)
         if match:
             if self.fence:
@@ -224,7 +222,7 @@ class _Document:
         text, last, at = cursor.text, self.nodes[-1], cursor.at
         if text[at] == ":" and len(self.nodes) == 1 and last.kind is JsonKind.STRING:
             frame = machine.open("{", last.range.start, fault=say.missing_opener(text, last.range.start, "{"))
-            frame.key, frame.key_range, frame.next = str(last.scalar), last.range, Next.COLON
+            frame.key, frame.key_range, frame.next = str(last.scalar), last.range, ExpectedToken.COLON
         elif text[at] == "," and len(self.nodes) == 1 and balance(machine, at, "[", "]") > 0:
             open_missing_array(machine, last.range.start, at, last)
             cursor.at = at + 1
@@ -243,7 +241,7 @@ class _Document:
         cursor.found.add(say.closed_too_early(cursor.text, last.range.end - 1, Range(*match.span(1))))
         frame: Frame = self.machine.open("{", last.range.start)
         frame.members, frame.last_end = list(last.members), last.range.end
-        frame.next = Next.COMMA
+        frame.next = ExpectedToken.COMMA
         self._read_on()
         return True
 

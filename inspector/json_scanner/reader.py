@@ -1,4 +1,4 @@
-"""Reads one JSON value tolerantly: a machine over a stack of open brackets, which reports every fault and reads on.
+"""Reads one JSON value tolerantly, with the trivia (white space, comments) around it: reports faults and reads on.
 
 Theory of operation. The innermost `Frame` waits for a key, a colon, a value or a comma (`Next`); the character at the
 cursor decides what it gets. What does not fit is a fault with the repair that is most likely meant, and the machine
@@ -9,26 +9,60 @@ by `MAX_DEPTH`.
 
 import re
 
-from inspector.json_scanner import bracket_wording as say
 from inspector.json_scanner import brackets, strings, words
-from inspector.json_scanner.cursor import Next, ValueContext
-from inspector.json_scanner.cut import close_all, report_cut_scalar
-from inspector.json_scanner.gaps import skip_gap
-from inspector.json_scanner.keys import read_bare_key
-from inspector.json_scanner.machine import JsonMachine
-from inspector.json_scanner.runs import run_end
+from inspector.json_scanner import messages as say
+from inspector.json_scanner.brackets import JsonMachine
+from inspector.json_scanner.cursor import ExpectedToken, JsonCursor, ValueContext
+from inspector.json_scanner.messages import comment, escaped_space, unusual_space
+from inspector.json_scanner.strings import read_bare_key
+from inspector.json_scanner.truncation import close_all, report_cut_scalar
 from inspector.json_scanner.values import MAX_DEPTH, JsonKind, JsonNode
+from inspector.json_scanner.words import run_end
+from inspector.scanning import end_of_repeats, repeated
 from inspector.text import Range
 
 _CLOSERS = ("}", "]", ")")
+
+
 _COLON = re.compile(r":=|=>|=")
+
+
 _STRAY_QUOTE = re.compile(r"[\"'](?=\s{0,64}(?:[,}\]]|\Z))")  # behind a closing bracket
+
+
 _KEY_FOLLOWS = re.compile(r"""["'“‘][^"'”’\n]{0,100}["'”’]\s*+:|\\"|[\w$][\w$.-]{0,63}["']?\s*+[:=]""")
+
+
 _SEMICOLON_AT_END = re.compile(r";\s*+(?:[}\])]|\Z)")
+
+
 _NUMBER_FOLLOWS = re.compile(r"-?\d")
+
+
 # `(1, 2)` and `("a", x)` are tuples; `(3+4)*2` and `(a + b) / 2` are not.
 _NO_TUPLE = re.compile(r"\((?:[-+*/.\d\s()]{1,200}\)|[^(),]{0,200}\)\s*+[-+*/%])")
+
+
 _DEEP = re.compile(r'"|[\[{]++|[\]}]++')
+
+
+_COMMENT = re.compile(r"//[^\n]*+|#[^\n]*+|/\*")
+
+
+_CLOSERS_AT_END = re.compile(r"[\s}\])]*\Z")
+
+
+# Everything that Unicode calls a space, the byte order mark and spaces of no width.
+_ODD_SPACE = re.compile("[\x0b\x0c\x1c-\x1f\x85\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]++")
+
+
+_ESCAPED_SPACE = repeated(r"\\[nrt]")
+
+
+_PLAIN = frozenset("{}[]\",:'")
+
+
+_LOOK_BACK = 64
 
 
 def read_value(machine: JsonMachine) -> JsonNode | None:
@@ -51,19 +85,19 @@ def read_on(machine: JsonMachine) -> JsonNode | None:
 
 def _step(machine: JsonMachine) -> None:
     cursor, frame = machine.cursor, machine.frame
-    skip_gap(cursor, before_value=frame.next is Next.VALUE)
+    skip_trivia(cursor, before_value=frame.next is ExpectedToken.VALUE)
     character = cursor.peek()
     if not character:
         close_all(machine)
         return
     match frame.next:
-        case Next.KEY:
+        case ExpectedToken.KEY:
             _key(machine, character)
-        case Next.COLON:
+        case ExpectedToken.COLON:
             _colon(machine, character)
-        case Next.VALUE:
+        case ExpectedToken.VALUE:
             _value_or_sign(machine, character)
-        case Next.COMMA:
+        case ExpectedToken.COMMA:
             _comma(machine, character)
 
 
@@ -84,14 +118,14 @@ def _key(machine: JsonMachine, character: str) -> None:
         cursor.at += 1
     elif character == ":":
         machine.report(say.no_key(cursor.text, Range(at, at + 1)))
-        frame.key, frame.key_range, frame.next = "", Range(at, at), Next.COLON
+        frame.key, frame.key_range, frame.next = "", Range(at, at), ExpectedToken.COLON
     elif character in "{[(":
         brackets.bracket_for_key(machine)
     elif strings.opens_string(cursor):
         token = strings.read_string(cursor, ValueContext.KEY)
         if token:
             frame.key, frame.key_range = token.value, token.range
-            frame.next = Next.KEY if cursor.cut else Next.COLON
+            frame.next = ExpectedToken.KEY if cursor.cut else ExpectedToken.COLON
     else:
         _bare_key(machine)
 
@@ -100,7 +134,7 @@ def _bare_key(machine: JsonMachine) -> None:
     cursor, frame = machine.cursor, machine.frame
     token = read_bare_key(cursor)
     if token:
-        frame.key, frame.key_range, frame.next = token.value, token.range, Next.COLON
+        frame.key, frame.key_range, frame.next = token.value, token.range, ExpectedToken.COLON
         return
     if _NUMBER_FOLLOWS.match(cursor.text, cursor.at, cursor.end) and brackets.lacks_opening_bracket(machine):
         brackets.gather_into_array(machine)
@@ -112,7 +146,7 @@ def _bare_key(machine: JsonMachine) -> None:
         machine.report(say.unexpected(cursor.text, Range(start, end), "a quoted key"))
         return
     machine.report(say.unexpected(cursor.text, Range(start, end), "a quoted key and a colon"))
-    frame.next = Next.COMMA
+    frame.next = ExpectedToken.COMMA
 
 
 def _colon(machine: JsonMachine, character: str) -> None:
@@ -121,16 +155,16 @@ def _colon(machine: JsonMachine, character: str) -> None:
     sign = _COLON.match(cursor.text, at, cursor.end)
     if character == ":" and not sign:
         cursor.at += 1
-        frame.next = Next.VALUE
+        frame.next = ExpectedToken.VALUE
     elif sign:
         machine.report(say.wrong_sign(cursor.text, Range(*sign.span()), ":"))
         cursor.at = sign.end()
-        frame.next = Next.VALUE
+        frame.next = ExpectedToken.VALUE
     elif character in ",;" or character in _CLOSERS or _key_stands_here(machine):
         _without_value(machine)
     else:
         machine.report(say.missing_colon(cursor.text, frame.key_range, at))
-        frame.next = Next.VALUE
+        frame.next = ExpectedToken.VALUE
 
 
 def _key_stands_here(machine: JsonMachine) -> bool:
@@ -140,12 +174,12 @@ def _key_stands_here(machine: JsonMachine) -> bool:
 def _without_value(machine: JsonMachine) -> None:
     """A key without its value; unless it is an element of an array whose `[` is missing."""
     cursor, frame = machine.cursor, machine.frame
-    if frame.next is Next.COLON and cursor.peek() in ",]" and brackets.lacks_opening_bracket(machine):
+    if frame.next is ExpectedToken.COLON and cursor.peek() in ",]" and brackets.lacks_opening_bracket(machine):
         key, place = frame.key, frame.key_range
         brackets.gather_into_array(machine)
         machine.attach(JsonNode(JsonKind.STRING, place, key))
         return
-    machine.report(say.no_value(cursor.text, frame.key_range, cursor.at))
+    machine.report(say.missing_value(cursor.text, frame.key_range, cursor.at))
     machine.attach(JsonNode(JsonKind.OTHER, Range(cursor.at, cursor.at)))
 
 
@@ -168,7 +202,7 @@ def _value_or_sign(machine: JsonMachine, character: str) -> None:
         cursor.at += 1
     else:
         _value(machine)
-        _nothing_read(machine, frame.next is Next.VALUE and frame is machine.frame)
+        _nothing_read(machine, frame.next is ExpectedToken.VALUE and frame is machine.frame)
 
 
 def _nothing_read(machine: JsonMachine, stuck: bool) -> None:  # noqa: FBT001  # the outcome, not an option
@@ -189,7 +223,7 @@ def _comma(machine: JsonMachine, character: str) -> None:
         if character == ";":
             machine.report(say.wrong_sign(cursor.text, Range(at, at + 1), ","))
         frame.comma, cursor.at = at, at + 1
-        frame.next = Next.KEY if frame.opener == "{" else Next.VALUE
+        frame.next = ExpectedToken.KEY if frame.opener == "{" else ExpectedToken.VALUE
     elif character in _CLOSERS:
         _closer(machine, character)
     elif character == ":":
@@ -200,7 +234,7 @@ def _comma(machine: JsonMachine, character: str) -> None:
     elif _begins_next(machine, character):
         insert_at = at if cursor.found.inserts_at(frame.last_end) else frame.last_end
         machine.report(say.missing_comma(cursor.text, frame.last, at, insert_at))
-        frame.next = Next.KEY if frame.opener == "{" else Next.VALUE
+        frame.next = ExpectedToken.KEY if frame.opener == "{" else ExpectedToken.VALUE
     else:
         _unexpected_after_value(machine)
 
@@ -287,3 +321,50 @@ def _deep_end(machine: JsonMachine, start: int) -> int:
         else:
             at = max(at, cursor.quotes.find(cursor.text, first, at, cursor.end) + 1)
     return cursor.end
+
+
+def skip_trivia(cursor: JsonCursor, *, before_value: bool) -> None:
+    """Move over white space and comments; what JSON does not allow there is a fault.
+
+    Before a value, `#` begins a comment only if white space follows: `#fff` is a word there.
+    """
+    cursor.skip_blank()
+    while cursor.peek() and cursor.peek() not in _PLAIN and _skip_other(cursor, before_value=before_value):
+        cursor.skip_blank()
+
+
+def _skip_other(cursor: JsonCursor, *, before_value: bool) -> bool:
+    character = cursor.peek()
+    if character in "/#":
+        return _skip_comment(cursor, before_value=before_value)
+    start, repeats, say = cursor.at, _ODD_SPACE, unusual_space
+    if character == "\\":
+        repeats, say = _ESCAPED_SPACE, escaped_space
+    end = end_of_repeats(repeats, cursor.text, start, cursor.end)
+    if end == start or (character == "\\" and end < cursor.end and cursor.text[end] == '"'):
+        return False
+    cursor.at = end
+    cursor.found.add(say(cursor.text, Range(start, end)))
+    return True
+
+
+def _skip_comment(cursor: JsonCursor, *, before_value: bool) -> bool:
+    text, start = cursor.text, cursor.at
+    match = _COMMENT.match(text, start, cursor.end)
+    if not match or (before_value and text[start] == "#" and not text[start + 1 : start + 2].isspace()):
+        return False
+    end = match.end()
+    if match[0] == "/*":
+        closed = text.find("*/", end, cursor.end)
+        end = cursor.end if closed < 0 else closed + 2
+    elif end == cursor.end:
+        end = _without_closers(text, start, end)
+    cursor.at = end
+    cursor.found.add(comment(text, Range(start, end)))
+    return True
+
+
+def _without_closers(text: str, start: int, end: int) -> int:
+    """A comment that ends the payload does not swallow the brackets that close it."""
+    match = _CLOSERS_AT_END.search(text, max(start + 1, end - _LOOK_BACK), end)
+    return match.start() if match else end

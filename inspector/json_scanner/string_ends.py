@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from inspector.json_scanner.cursor import Cursor, ValueContext
+from inspector.json_scanner.cursor import JsonCursor, ValueContext
 from inspector.scanning import closing_quote
 from inspector.text import Range
 
@@ -65,7 +65,7 @@ _CURLY_DOUBLE = re.compile(rf'\\.|[{_DOUBLES}"]', re.DOTALL), re.compile(_CURLY_
 _CURLY_SINGLE = re.compile(rf"\\.|[{_SINGLES}']", re.DOTALL), re.compile(_CURLY_END)
 
 
-class Mend(Enum):
+class QuoteRepair(Enum):
     """What is wrong with a string's quotes."""
 
     NONE = auto()
@@ -88,7 +88,7 @@ class StringExtent:
     start: int
     content: Range
     end: int
-    mend: Mend = Mend.NONE
+    mend: QuoteRepair = QuoteRepair.NONE
 
     @property
     def closed(self) -> bool:
@@ -96,7 +96,7 @@ class StringExtent:
         return self.end > self.content.end
 
 
-def find_end(cursor: Cursor, start: int, place: ValueContext) -> StringExtent:
+def find_end(cursor: JsonCursor, start: int, place: ValueContext) -> StringExtent:
     """The extent of the string that begins with the quote at `start`."""
     quote = cursor.text[start]
     last = _last_quote(cursor, start, place)
@@ -112,7 +112,7 @@ def find_end(cursor: Cursor, start: int, place: ValueContext) -> StringExtent:
     return plain
 
 
-def _last_quote(cursor: Cursor, start: int, place: ValueContext) -> int:
+def _last_quote(cursor: JsonCursor, start: int, place: ValueContext) -> int:
     """Where the quote stands that closes the string from `start`; -1 where none does."""
     quote = cursor.text[start]
     if quote == '"':
@@ -129,10 +129,10 @@ def _last_quote(cursor: Cursor, start: int, place: ValueContext) -> int:
     return -1
 
 
-def _double(cursor: Cursor, plain: StringExtent, place: ValueContext) -> StringExtent:
+def _double(cursor: JsonCursor, plain: StringExtent, place: ValueContext) -> StringExtent:
     text, end = cursor.text, plain.end
     if text[end : end + 1] == '"' and _closing(place).match(text, end + 1, cursor.end):
-        return StringExtent(plain.start, plain.content, end + 1, Mend.EXTRA_LAST)
+        return StringExtent(plain.start, plain.content, end + 1, QuoteRepair.EXTRA_LAST)
     if _FOLLOWS[place].match(text, end, cursor.end) or _OPERATOR.match(text, end, cursor.end):
         return plain
     if place is ValueContext.KEY:
@@ -144,15 +144,15 @@ def _closing(place: ValueContext) -> re.Pattern[str]:
     return _CLOSES[place]
 
 
-def _missing_in_key(cursor: Cursor, start: int) -> StringExtent | None:
+def _missing_in_key(cursor: JsonCursor, start: int) -> StringExtent | None:
     """The key in `"a: 1, "b": 2`: its closing quote belongs before the first colon."""
     match = _KEY_AND_COLON.match(cursor.text, start, cursor.end)
     if not match:
         return None
-    return StringExtent(start, Range(*match.span(1)), match.end(1), Mend.CLOSE)
+    return StringExtent(start, Range(*match.span(1)), match.end(1), QuoteRepair.CLOSE)
 
 
-def _missing(cursor: Cursor, plain: StringExtent, place: ValueContext) -> StringExtent | None:
+def _missing(cursor: JsonCursor, plain: StringExtent, place: ValueContext) -> StringExtent | None:
     """The value in `"one, "b": 2`: what seemed its closing quote opens the next string."""
     opener = plain.end - 1
     pattern = _AS_OPENER.get(place)
@@ -164,31 +164,31 @@ def _missing(cursor: Cursor, plain: StringExtent, place: ValueContext) -> String
     return extent
 
 
-def _ended_before(cursor: Cursor, start: int, stop: int, pattern: re.Pattern[str]) -> StringExtent | None:
+def _ended_before(cursor: JsonCursor, start: int, stop: int, pattern: re.Pattern[str]) -> StringExtent | None:
     """The string from `start` that lacks its closing quote, where `pattern` tells content from what follows it."""
     text = cursor.text
     match = pattern.search(text, max(start + 1, stop - _LOOK_BACK), stop)
     if not match:
         return None
     if match[1]:
-        return StringExtent(start, Range(start + 1, match.end(1) - 1), match.end(1), Mend.NONE)
+        return StringExtent(start, Range(start + 1, match.end(1) - 1), match.end(1), QuoteRepair.NONE)
     end = match.start(2)
     closers = "".join(character for character in match[2] if character in "}]")
     if closers and not cursor.awaited().startswith(closers):
         end = match.start(2) + max(match[2].rfind("}"), match[2].rfind("]")) + 1
-    return StringExtent(start, Range(start + 1, end), end, Mend.CLOSE)
+    return StringExtent(start, Range(start + 1, end), end, QuoteRepair.CLOSE)
 
 
-def _doubled(cursor: Cursor, plain: StringExtent, place: ValueContext) -> StringExtent | None:
+def _doubled(cursor: JsonCursor, plain: StringExtent, place: ValueContext) -> StringExtent | None:
     if len(plain.content):
         return None
     last = cursor.quotes.find(cursor.text, '"', plain.end, cursor.end)
     if last < 0 or not _FOLLOWS[place].match(cursor.text, last + 1, cursor.end):
         return None
-    return StringExtent(plain.start, Range(plain.end, last), last + 1, Mend.EXTRA_FIRST)
+    return StringExtent(plain.start, Range(plain.end, last), last + 1, QuoteRepair.EXTRA_FIRST)
 
 
-def _inner(cursor: Cursor, plain: StringExtent, place: ValueContext) -> StringExtent:
+def _inner(cursor: JsonCursor, plain: StringExtent, place: ValueContext) -> StringExtent:
     """The string whose quotes within are not escaped; the string as it seemed if no end is plausible."""
     text, at = cursor.text, plain.end
     stop = min(cursor.end, at + _FARTHEST)
@@ -198,11 +198,11 @@ def _inner(cursor: Cursor, plain: StringExtent, place: ValueContext) -> StringEx
             return plain
         at = last + 1
         if _closing(place).match(text, at, cursor.end):
-            return StringExtent(plain.start, Range(plain.content.start, at - 1), at, Mend.ESCAPE)
+            return StringExtent(plain.start, Range(plain.content.start, at - 1), at, QuoteRepair.ESCAPE)
     return plain
 
 
-def _single(cursor: Cursor, plain: StringExtent) -> StringExtent:
+def _single(cursor: JsonCursor, plain: StringExtent) -> StringExtent:
     """In `'one, 'b': 2` the quote before the colon ends the next key, and the one before it began that key."""
     text = cursor.text
     after = text[plain.end : plain.end + 1]
@@ -212,13 +212,13 @@ def _single(cursor: Cursor, plain: StringExtent) -> StringExtent:
     match = _SINGLE_TAIL.search(text, max(plain.content.start, opener - _LOOK_BACK), opener)
     if not match:
         return plain
-    return StringExtent(plain.start, Range(plain.content.start, match.start()), match.start(), Mend.CLOSE)
+    return StringExtent(plain.start, Range(plain.content.start, match.start()), match.start(), QuoteRepair.CLOSE)
 
 
-def _unterminated(cursor: Cursor, start: int, place: ValueContext) -> StringExtent:
+def _unterminated(cursor: JsonCursor, start: int, place: ValueContext) -> StringExtent:
     """No closing quote up to the end: either only the quote is missing, or the text was cut."""
     text, end = cursor.text, cursor.end
-    cut = StringExtent(start, Range(start + 1, end), end, Mend.CUT)
+    cut = StringExtent(start, Range(start + 1, end), end, QuoteRepair.CUT)
     last = _LAST_TAIL.search(text, max(start + 1, end - 2 * _LOOK_BACK), end)
     if not last:
         return cut
@@ -228,6 +228,6 @@ def _unterminated(cursor: Cursor, start: int, place: ValueContext) -> StringExte
     if not closers.endswith(cursor.awaited()) or not cursor.frames:
         return cut
     extent = _ended_before(cursor, start, end, _LAST_TAIL)
-    if extent and extent.mend is Mend.CLOSE and len(closers) > len(cursor.frames):
+    if extent and extent.mend is QuoteRepair.CLOSE and len(closers) > len(cursor.frames):
         return cut
     return extent or cut

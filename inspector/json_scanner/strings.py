@@ -1,25 +1,71 @@
-"""Reads a string in whatever quotes it stands, and finds where it was meant to end."""
+"""Reads strings and keys in any quotes or none: their content, and what strict JSON would have to escape."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from json import dumps
 
-from inspector.diagnostics import Edit
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.json_scanner import messages as wording
 from inspector.json_scanner import string_ends as ends
-from inspector.json_scanner import wording
-from inspector.json_scanner.cursor import Cursor, Truncation, ValueContext
-from inspector.json_scanner.escapes import read_content
-from inspector.json_scanner.strict import is_strict_content
-from inspector.json_scanner.string_ends import Mend, StringExtent
+from inspector.json_scanner.cursor import JsonCursor, Truncation, ValueContext
+from inspector.json_scanner.quoting import shown
+from inspector.json_scanner.string_ends import QuoteRepair, StringExtent
+from inspector.json_scanner.values import decoded, is_strict_content
+from inspector.rules.json_syntax import INVALID_ESCAPE, UNESCAPED_CONTROL_CHARACTER
 from inspector.scanning import end_of_repeats, repeated
 from inspector.text import Range
 
 SMART = "“”„‟″＂‘’‚‛′＇«»"
+
+
 _OPENING = re.compile(rf'["\'{SMART}]|\\"')
+
+
 _TRAILING_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+
+
 _ESCAPED_CONTENT = repeated(r'[^"\\]++|\\[^"\\]|\\\\(?:\\?"|[^"])')
+
+
 _ONE_LEVEL = re.compile(r'\\(["\\])')
+
+
 # `"a" + "b"`, `"%s" % x`, `"-" * 20`, `"{}".format(x)`: a string that goes on as a program.
 _OPERATOR = re.compile(r"""\s*+(?:\+\s*+["'\w(]|%\s*+[\w(]|\*\s*+\d|\.[a-z]{1,20}\()""")
+
+
+_BARE = re.compile(r"([^\s,:=(){}\[\]\"'`/#][^\s,:={}\[\]\"']*+)(?=\s*+[:=])")
+
+
+_LACKS_OPENING = re.compile(r"([^\s,:(){}\[\]\"'][^,:{}\[\]\"'\n]{0,100})(?:\"|')(?=\s*+:)")
+
+
+_SPECIAL = re.compile(r'"|[\x00-\x1f]++|\\(?:u[0-9a-fA-F]{4}|[^\x00-\x1f])?')
+
+
+_NEEDS_LOOK = re.compile(r'["\\\x00-\x1f]')
+
+
+_SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+_JSON_ESCAPES = frozenset('"\\/bfnrt')
+
+
+# A drive or a share: `C:\dir`, `\\\\host\share`. At a string's beginning the path may hold spaces.
+_PATH = re.compile(r"(?<![A-Za-z\\])[A-Za-z]:(?=\\)|(?<![^\s=,;(\x22\x27])\\\\(?=[\w.$-]+\\)")
+
+
+_PATH_AT_START = re.compile(r'[^"<>|*?:\x00-\x1f]*+')
+
+
+_PATH_IN_WORDS = re.compile(r'[^"<>|*?:\s\x00-\x1f]*+')
+
+
+_READ_OTHERWISE = frozenset("bfnrtu")
+
+
+_NAMES = {"\n": "line feed", "\r": "carriage return", "\t": "tab"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +76,12 @@ class StringToken:
     range: Range
 
 
-def opens_string(cursor: Cursor) -> bool:
+def opens_string(cursor: JsonCursor) -> bool:
     """Whether a quote of any kind stands at the cursor."""
     return bool(_OPENING.match(cursor.text, cursor.at, cursor.end))
 
 
-def read_string(cursor: Cursor, place: ValueContext) -> StringToken | None:
+def read_string(cursor: JsonCursor, place: ValueContext) -> StringToken | None:
     """The string at the cursor, which moves behind it; None, without moving, if the string begins an expression."""
     text, start = cursor.text, cursor.at
     if text[start] == "\\":
@@ -44,19 +90,19 @@ def read_string(cursor: Cursor, place: ValueContext) -> StringToken | None:
     if place is not ValueContext.KEY and _OPERATOR.match(text, extent.end, cursor.end):
         return None
     cursor.at = extent.end
-    if extent.mend is Mend.CUT:
+    if extent.mend is QuoteRepair.CUT:
         return _read_cut(cursor, extent, place)
     return _read_whole(cursor, extent)
 
 
-def _read_whole(cursor: Cursor, extent: StringExtent) -> StringToken:
+def _read_whole(cursor: JsonCursor, extent: StringExtent) -> StringToken:
     text, token = cursor.text, Range(extent.start, extent.end)
     opening = text[extent.content.start - 1]
     content = read_content(text, extent.content.start, extent.content.end, apostrophes=opening == "'")
     closing = Range(extent.content.end, extent.end) if extent.closed else None
     edits = _requoted(text, extent, content.edits)
     quotes = content.edits if opening == '"' else []
-    if extent.mend is not Mend.NONE and (quotes or extent.mend is not Mend.ESCAPE):
+    if extent.mend is not QuoteRepair.NONE and (quotes or extent.mend is not QuoteRepair.ESCAPE):
         cursor.found.add(wording.quote_fault(text, extent, quotes))
     if opening == "'":
         cursor.found.add_single_quoted(token, edits)
@@ -78,7 +124,7 @@ def _requoted(text: str, extent: StringExtent, inner: list[Edit]) -> list[Edit]:
     return edits
 
 
-def _read_cut(cursor: Cursor, extent: StringExtent, place: ValueContext) -> StringToken:
+def _read_cut(cursor: JsonCursor, extent: StringExtent, place: ValueContext) -> StringToken:
     text = cursor.text
     if place is ValueContext.KEY:
         token = Range(extent.start, extent.end)
@@ -90,9 +136,9 @@ def _read_cut(cursor: Cursor, extent: StringExtent, place: ValueContext) -> Stri
         edits = [Edit(Range(tail.start(), cursor.end), "")]
         extent = replace(extent, content=Range(extent.content.start, tail.start()), end=tail.start())
     cursor.cut = Truncation("string", Range(extent.start, cursor.end), edits, '"')
-    inner = replace(extent, mend=Mend.NONE)
+    inner = replace(extent, mend=QuoteRepair.NONE)
     if text[extent.start] == '"' and '"' in extent.content.of(text):
-        inner = replace(extent, mend=Mend.ESCAPE)
+        inner = replace(extent, mend=QuoteRepair.ESCAPE)
     return _read_whole(cursor, inner)
 
 
@@ -103,7 +149,7 @@ def _backslashes_before(text: str, at: int, start: int) -> int:
     return at - first
 
 
-def _read_escaped(cursor: Cursor) -> StringToken:
+def _read_escaped(cursor: JsonCursor) -> StringToken:
     r"""A string between `\"` and `\"`: the whole JSON was escaped once too often."""
     text, start = cursor.text, cursor.at
     inner = Range(start + 2, end_of_repeats(_ESCAPED_CONTENT, text, start + 2, cursor.end))
@@ -123,3 +169,177 @@ def _read_escaped(cursor: Cursor) -> StringToken:
     if not is_strict_content(plain):
         cursor.found.add(wording.unclear_escapes(text, token))
     return StringToken(value, token)
+
+
+def read_bare_key(cursor: JsonCursor) -> StringToken | None:
+    """The key without an opening quote at the cursor, which moves behind it; None if no colon follows."""
+    match = _BARE.match(cursor.text, cursor.at, cursor.end)
+    if match:
+        place = Range(*match.span(1))
+        cursor.at = place.end
+        key = match[1]
+        cursor.found.add(wording.unquoted_key(cursor.text, place, dumps(key, ensure_ascii=False)))
+        return StringToken(key, place)
+    match = _LACKS_OPENING.match(cursor.text, cursor.at, cursor.end)
+    if not match or "\\" in match[1] or not match[1].isprintable():
+        return None
+    place = Range(*match.span())
+    cursor.at = place.end
+    closing = Range(place.end - 1, place.end)
+    edits = [Edit(closing, '"')] if closing.of(cursor.text) != '"' else []
+    cursor.found.add(wording.missing_opening_quote(cursor.text, place, edits))
+    return StringToken(match[1], place)
+
+
+@dataclass(slots=True)
+class StringContent:
+    """The content of one string: its value, the faults in it, and the edits that its quotes' kind asks for."""
+
+    value: str
+    faults: list[Fault] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
+
+
+def decode_string(raw: str) -> str:
+    """The value of a string's raw content (without quotes), read as tolerantly as the scanner reads it."""
+    return read_content(raw, 0, len(raw)).value
+
+
+def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) -> StringContent:
+    r"""The content from `start` to `end`. Its value is what it would be once all faults and edits are mended.
+
+    `edits` escape raw double quotes; with `apostrophes` (a single-quoted string) they also free `\'` of its backslash,
+    which in any other string is a fault.
+    """
+    if not _NEEDS_LOOK.search(text, start, end):
+        return StringContent(text[start:end])
+    found = StringContent("")
+    fixed: list[str] = []
+    controls: list[Edit] = []
+    in_paths = _doubled_in_paths(text, start, end, found)
+    at = start
+    for match in _SPECIAL.finditer(text, start, end):
+        piece = match[0]
+        fixed.append(text[at : match.start()])
+        at = match.end()
+        if match.start() in in_paths:
+            fixed.append(in_paths[match.start()] + piece)
+        elif piece == '"':
+            fixed.append('\\"')
+            found.edits.append(Edit(Range(match.start(), match.start()), "\\"))
+        elif piece[0] != "\\":
+            fixed.append(_escaped(piece))
+            controls.append(Edit(match_range(match), fixed[-1]))
+        elif len(piece) == 6 or piece[1:] in _JSON_ESCAPES:
+            fixed.append(piece)
+        else:
+            fixed.append(_mended(text, match, found, end, apostrophes=apostrophes))
+    fixed.append(text[at:end])
+    if controls:
+        found.faults.append(_control_characters(text, controls))
+    found.value = decoded("".join(fixed))
+    return found
+
+
+def _doubled_in_paths(text: str, start: int, end: int, found: StringContent) -> dict[int, str]:
+    r"""What to write before the escapes of Windows paths whose backslashes nobody escaped, by the escapes' places.
+
+    `D:\temp\data` is such a path: JSON has no `\d`, so that `\t` is no tab either. The fault of each path goes to
+    `found`; its repair is a guess.
+    """
+    doubled: dict[int, str] = {}
+    at = start
+    while (path := _PATH.search(text, at, end)) is not None:
+        extent = _PATH_AT_START if path.start() == start else _PATH_IN_WORDS
+        run = extent.match(text, path.end(), end)
+        at = run.end() if run is not None else path.end()
+        escapes = [one for one in _SPECIAL.finditer(text, path.start(), at) if one[0][0] == "\\" and len(one[0]) > 1]
+        wrong = [one for one in escapes if one[0][1] not in "\\/'" and not _is_json_escape(one[0])]
+        if at == end and escapes and escapes[-1].end() == end and escapes[-1][0] == "\\n":
+            escapes.pop()  # a line feed at the end of the whole string
+        guessed = [one for one in escapes if _is_json_escape(one[0]) and one[0][1] in _READ_OTHERWISE]
+        is_share = path[0] == "\\\\"
+        if not wrong or not (guessed or is_share):
+            continue
+        before = {one.start(): "\\" for one in (*wrong, *guessed)}
+        if is_share:
+            before[path.start()] = "\\\\"
+        doubled |= before
+        found.faults.append(_path_fault(text, wrong[0], guessed, before))
+    return doubled
+
+
+def _is_json_escape(escape: str) -> bool:
+    return len(escape) == 6 or escape[1:] in _JSON_ESCAPES
+
+
+def _path_fault(text: str, wrong: re.Match[str], guessed: list[re.Match[str]], before: dict[int, str]) -> Fault:
+    also = f", {shown(text, *guessed[0].span())} too, which JSON reads otherwise" if guessed else ""
+    message = (
+        f"{shown(text, *wrong.span())} is no JSON escape; this looks like a Windows path, in which every backslash is "
+        f"meant as such{also}."
+    )
+    edits = tuple(Edit(Range(at, at), before[at]) for at in sorted(before))
+    return Fault(
+        INVALID_ESCAPE, match_range(wrong), message, "Double each backslash of the path.", Fix(edits, safe=False)
+    )
+
+
+def _escaped(characters: str) -> str:
+    return "".join(_SHORT.get(character) or f"\\u{ord(character):04x}" for character in characters)
+
+
+def _mended(text: str, match: re.Match[str], found: StringContent, stop: int, *, apostrophes: bool) -> str:
+    """What stands for a backslash that begins no JSON escape; the repair goes to `found`."""
+    start, end = match.span()
+    backslash = Range(start, start + 1)
+    if match[0] == "\\'" and apostrophes:
+        found.edits.append(Edit(backslash, ""))
+        return "'"
+    what = f"{shown(text, start, end)} is no JSON escape"
+    if match[0] == "\\'":
+        message = f"{what}; an apostrophe needs no backslash in a double-quoted string."
+        found.faults.append(
+            Fault(INVALID_ESCAPE, match_range(match), message, "Drop the backslash.", _edit(backslash, ""))
+        )
+        return "'"
+    if match[0] == "\\" and end == stop:
+        message = "The backslash before the closing quote escapes it, so the string seems to go on."
+        fix = _edit(Range(start, start), "\\")
+        found.faults.append(Fault(INVALID_ESCAPE, backslash, message, "Double the backslash.", fix))
+        return "\\\\"
+    if match[0] == "\\":
+        message = f"A backslash stands before {shown(text, end, end + 1)}, where it escapes nothing in JSON."
+        found.faults.append(Fault(INVALID_ESCAPE, backslash, message, "Drop the backslash.", _edit(backslash, "")))
+        return ""
+    if match[0] == "\\u":
+        message = f"{shown(text, start, min(end + 4, stop))} is no JSON escape; `\\u` expects four hexadecimal digits."
+    else:
+        message = f"{what}; a backslash that is meant as such must be doubled."
+    fix = _edit(Range(start, start), "\\")
+    found.faults.append(Fault(INVALID_ESCAPE, match_range(match), message, "Double the backslash.", fix))
+    return "\\" + match[0]
+
+
+def match_range(match: re.Match[str]) -> Range:
+    """Where a regular expression matched."""
+    return Range(*match.span())
+
+
+def _edit(place: Range, text: str) -> Fix:
+    return Fix((Edit(place, text),), safe=True)
+
+
+def _control_characters(text: str, edits: list[Edit]) -> Fault:
+    first = Range(edits[0].range.start, edits[0].range.start + 1)
+    name = _NAMES.get(first.of(text), "control character")
+    count = sum(len(edit.range) for edit in edits)
+    more = f", the first of {count} control characters in this string," if count > 1 else ""
+    escape = _escaped(first.of(text))
+    return Fault(
+        UNESCAPED_CONTROL_CHARACTER,
+        first,
+        f"A raw {name} stands in a string{more} where JSON expects the escape `{escape}`.",
+        f"Write `{escape}`." if count == 1 else "Escape them.",
+        Fix(tuple(edits), safe=True),
+    )

@@ -1,19 +1,69 @@
-"""What a reading of JSON text gives: values that know their place, and the faults found on the way."""
+"""JSON values with their positions in the text, and the fast path that reads strict JSON.
+
+One regular expression takes a whole member or element at a step, so that ordinary payloads cost little. It knows no
+faults; whatever it refuses is read again, tolerantly, by `reader`.
+"""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
+from json import decoder
 
 import msgspec
 
 from inspector.diagnostics import Fault
-from inspector.model.json import Json
+from inspector.json_text import Json
+from inspector.scanning import end_of_repeats, repeated
 from inspector.text import Range
 
 MAX_DEPTH = 512
 """How many brackets may stand open at once; what lies deeper is kept as text (rule J117)."""
 
+
 _INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
+
+
+NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?"
+
+
+_PLAIN = r'"[^"\\\x00-\x1f]*+'
+
+
+# The groups of a value; `lastindex` is the one that matched: string (up to its first escape), number, literal, bracket.
+_VALUE = rf"""(?:({_PLAIN}["\\])|({NUMBER})|(true|false|null)|([\[{{]))[ \t\n\r]*+"""
+
+
+_ELEMENT = re.compile(rf"[ \t\n\r]*+{_VALUE}")
+
+
+_MEMBER = re.compile(rf'[ \t\n\r]*+({_PLAIN}")[ \t\n\r]*+:[ \t\n\r]*+{_VALUE}')
+
+
+_ESCAPED_KEY = re.compile(rf"[ \t\n\r]*+({_PLAIN}\\)")
+
+
+_AFTER_KEY = re.compile(rf"()[ \t\n\r]*+:[ \t\n\r]*+{_VALUE}")  # with the groups of a member
+
+
+_ESCAPES = repeated(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+')
+
+
+_STRING_BEGINS = re.compile(_PLAIN)
+
+
+_SPACE = re.compile(r"[ \t\n\r]*+")
+
+
+_STRING, _NUMBER, _LITERAL, _BRACKET = 1, 2, 3, 4
+
+
+# Python refuses to convert longer ones to int, since that takes quadratic time; Decimal does not.
+_LONGEST_INT = 4300
+
+
+_SCAN: Callable[[str, int], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]  # missing in typeshed
 
 
 class JsonKind(StrEnum):
@@ -40,7 +90,7 @@ class JsonNode(msgspec.Struct, frozen=True, gc=False):
     kind: JsonKind
     range: Range
     scalar: Json = None
-    members: tuple["Member", ...] = ()
+    members: tuple["JsonMember", ...] = ()
     items: tuple["JsonNode", ...] = ()
 
     def value(self) -> Json:
@@ -49,7 +99,7 @@ class JsonNode(msgspec.Struct, frozen=True, gc=False):
             return _container_value(self)
         return self.scalar
 
-    def member(self, key: str) -> "Member | None":
+    def member(self, key: str) -> "JsonMember | None":
         """The member that readers see under `key`: the last one, if there are several."""
         for member in reversed(self.members):
             if member.key == key:
@@ -66,7 +116,7 @@ class JsonNode(msgspec.Struct, frozen=True, gc=False):
         return node
 
 
-class Member(msgspec.Struct, frozen=True, gc=False):
+class JsonMember(msgspec.Struct, frozen=True, gc=False):
     """One member of an object; `key_range` holds the key with its quotes."""
 
     key: str
@@ -131,3 +181,178 @@ def _value_or_later(node: JsonNode, todo: _Todo) -> Json:
         return node.scalar
     todo.append((node, target))
     return target
+
+
+LITERALS: dict[str, tuple[JsonKind, Json]] = {
+    "true": (JsonKind.TRUE, True),
+    "false": (JsonKind.FALSE, False),
+    "null": (JsonKind.NULL, None),
+}
+
+
+def number_value(text: str) -> int | float | Decimal:
+    """The value of a number in JSON's spelling: exact for integers of any length, infinite where a float overflows."""
+    if "." in text or "e" in text or "E" in text:
+        return float(text)
+    return int(text) if len(text) <= _LONGEST_INT else Decimal(text)
+
+
+def decoded(content: str) -> str:
+    """The value of a strict JSON string's content, given without its quotes."""
+    return _SCAN(f'{content}"', 0)[0] if "\\" in content else content
+
+
+def is_strict_content(content: str) -> bool:
+    """Whether JSON allows `content` between the quotes of a string."""
+    return string_end(f'"{content}"', 0, len(content) + 2) == len(content) + 2
+
+
+def string_end(text: str, start: int, end: int) -> int:
+    """Where the strict JSON string ends that begins with the quote at `start`, quotes included; -1 if none does."""
+    plain = _STRING_BEGINS.match(text, start, end)
+    if plain is None:
+        return -1
+    at = end_of_repeats(_ESCAPES, text, plain.end(), end)
+    return at + 1 if at < end and text[at] == '"' else -1
+
+
+def string_value(text: str, start: int, end: int) -> str:
+    """The value of the strict JSON string that lies from `start` to `end` of a text, quotes included."""
+    if text.find("\\", start, end) < 0:
+        return text[start + 1 : end - 1]
+    return _SCAN(text, start + 1)[0]
+
+
+def read_strict(text: str, start: int, end: int) -> tuple[JsonNode | None, list[JsonNode]]:
+    """The one value that `text` holds from `start` to `end`, or None; and the objects that hold a key twice."""
+    match = _ELEMENT.match(text, start, end)
+    doubled: list[JsonNode] = []
+    if not match:
+        return None, doubled
+    group: int = match.lastindex  # type: ignore[assignment]  # one of four always matches
+    if group != _BRACKET:
+        first, last = match.span(group)
+        at = match.end()
+        if text[last - 1] == "\\":
+            last, at = _whole_string(text, first, end)
+        return (_scalar(text, group, first, last) if at == end else None), doubled
+    node, at = read_container(text, match.start(_BRACKET), end, doubled)
+    return (node if at == end else None), doubled
+
+
+def is_strict(text: str, place: Range) -> bool:
+    """Whether what lies at `place` is one strict JSON value by itself, with nothing around it."""
+    node, _ = read_strict(text, place.start, place.end)
+    return node is not None and node.range == place
+
+
+def _whole_string(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where a string with escapes ends, and the white space behind it; -1 for both where it is not strict."""
+    last = string_end(text, start, end)
+    return last, _SPACE.match(text, last, end).end() if last >= 0 else -1  # type: ignore[union-attr]  # matches ""
+
+
+def _escaped_key(text: str, at: int, end: int) -> tuple[Range, re.Match[str]] | None:
+    """A key with escapes at `at`, and the match of what follows it; None where there is none."""
+    begins = _ESCAPED_KEY.match(text, at, end)
+    if begins is None:
+        return None
+    last = string_end(text, begins.start(1), end)
+    match = _AFTER_KEY.match(text, last, end) if last >= 0 else None
+    return None if match is None else (Range(begins.start(1), last), match)
+
+
+def _scalar(text: str, group: int, start: int, end: int) -> JsonNode:
+    if group == _STRING:
+        return JsonNode(JsonKind.STRING, Range(start, end), string_value(text, start, end))
+    if group == _NUMBER:
+        return JsonNode(JsonKind.NUMBER, Range(start, end), number_value(text[start:end]))
+    kind, scalar = LITERALS[text[start:end]]
+    return JsonNode(kind, Range(start, end), scalar)
+
+
+def read_container(  # noqa: C901, PLR0915  # the one hot loop: a call for each value would halve its speed
+    text: str, start: int, end: int, doubled: list[JsonNode], *, depth: int = 0
+) -> tuple[JsonNode | None, int]:
+    """The object or array at `start`, with `depth` brackets open around it, and the place behind it and its space.
+
+    None where it is not strict; then the place is one up to which nothing was wrong.
+    """
+    outer: list[tuple[int, list[JsonMember], list[JsonNode], bool, str, Range]] = []
+    members: list[JsonMember] = []
+    items: list[JsonNode] = []
+    in_object = text[start] == "{"
+    key, key_range = "", Range(0, 0)
+    at = start + 1
+    opened = True
+    while True:
+        closed = False
+        match = (_MEMBER if in_object else _ELEMENT).match(text, at, end)
+        if match:
+            if in_object:
+                first, last = match.span(1)
+                key_range = Range(first, last)
+                key = text[first + 1 : last - 1]
+        elif in_object and (escaped := _escaped_key(text, at, end)) is not None:
+            key_range, match = escaped
+            key = _SCAN(text, key_range.start + 1)[0]
+        if match:
+            at = match.end()
+            group: int = match.lastindex  # type: ignore[assignment]  # one of four always matches
+            first, last = match.span(group)
+            group -= in_object
+            if group == _BRACKET:
+                if len(outer) + depth + 1 >= MAX_DEPTH:
+                    return None, at
+                outer.append((start, members, items, in_object, key, key_range))
+                start, members, items = first, [], []
+                in_object = text[first] == "{"
+                at = first + 1
+                opened = True
+                continue
+            if group == _STRING:
+                if text[last - 1] == "\\":
+                    last, at = _whole_string(text, first, end)
+                    if last < 0:
+                        return None, first
+                    scalar = _SCAN(text, first + 1)[0]
+                else:
+                    scalar = text[first + 1 : last - 1]
+                node = JsonNode(JsonKind.STRING, Range(first, last), scalar)
+            else:
+                node = _scalar(text, group, first, last)
+            if in_object:
+                members.append(JsonMember(key, key_range, node))
+            else:
+                items.append(node)
+        elif opened:
+            at = _SPACE.match(text, at, end).end()  # type: ignore[union-attr]  # matches ""
+            closed = True
+        else:
+            return None, at
+        opened = False
+        while at < end:
+            following = text[at]
+            if following == "," and not closed:
+                at += 1
+                break
+            if following != ("}" if in_object else "]"):
+                return None, at
+            at += 1
+            if in_object:
+                node = JsonNode(JsonKind.OBJECT, Range(start, at), None, tuple(members))
+                if len(members) > 1 and len({member.key for member in members}) < len(members):
+                    doubled.append(node)
+            else:
+                node = JsonNode(JsonKind.ARRAY, Range(start, at), None, (), tuple(items))
+            at = _SPACE.match(text, at, end).end()  # type: ignore[union-attr]  # matches ""
+            closed = False
+            if not outer:
+                return node, at
+            start, members, items, in_object, key, key_range = outer.pop()
+            if in_object:
+                members.append(JsonMember(key, key_range, node))
+            else:
+                items.append(node)
+        else:
+            return None, at

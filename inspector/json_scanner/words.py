@@ -1,20 +1,20 @@
-"""Reads what is neither bracket nor string: numbers, literals, their foreign spellings, words and expressions."""
+"""Reads what is neither bracket nor string: numbers, literals, their foreign spellings, bare words and expressions."""
 
 import re
 from json import dumps
 
 from inspector.diagnostics import Edit
-from inspector.json_scanner import wording
+from inspector.json_scanner import messages as wording
 from inspector.json_scanner.arithmetic import is_date_or_phone, result_of
-from inspector.json_scanner.cursor import Cursor, Truncation, ValueContext
-from inspector.json_scanner.escapes import read_content
-from inspector.json_scanner.runs import run_end
-from inspector.json_scanner.strict import LITERALS, NUMBER, number_value
-from inspector.json_scanner.values import JsonKind, JsonNode
-from inspector.model.json import Json
+from inspector.json_scanner.cursor import JsonCursor, Truncation, ValueContext
+from inspector.json_scanner.strings import read_content
+from inspector.json_scanner.values import LITERALS, NUMBER, JsonKind, JsonNode, number_value
+from inspector.json_text import Json
 from inspector.text import Range
 
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
+
+
 _OTHER_SPELLINGS = {
     "true": "true",
     "false": "false",
@@ -23,34 +23,103 @@ _OTHER_SPELLINGS = {
     "undefined": "null",
     "none": "null",
 }
+
+
 _NON_FINITE = re.compile(r"[-+]?(?:NaN|nan|Infinity|inf)")
+
+
 _NUMBER = re.compile(NUMBER)
+
+
 _SCALAR = re.compile(rf"(?:{NUMBER}|true|false|null|True|False|None)(?![\w.])")
+
+
 # What may follow a scalar directly, or after white space where the comma was forgotten.
 _ENDS = re.compile(
     r"""\s*+(?:[,}\])]|\\[nrt]|\Z|//|/\*|\#)|\s*\n|\s++(?:["'“{\[]|[\w$]{1,64}\s*+:)|["']\S{0,64}["']\s*+:"""
 )
+
+
 _ENDS_ITEM = re.compile(r"""\s++(?:\d|true\b|false\b|null\b)""")
+
+
 _PLUS = re.compile(r"\+[0-9]")
+
+
 _SEPARATED = re.compile(r"-?[0-9]{1,30}(?:_[0-9]{1,30}){1,30}")
+
+
 _GROUPED = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,10}")
+
+
 _LEADING_ZEROS = re.compile(r"-?0+[0-9]++(?:\.[0-9]+)?")
+
+
 _BARE_DOT = re.compile(r"-?(?:\.[0-9]+|[0-9]+\.)(?:[eE][-+]?[0-9]+)?")
+
+
 _BASED = re.compile(r"-?0[xX][0-9a-fA-F]{1,64}|-?0[bB][01]{1,64}|-?0[oO][0-7]{1,64}")
+
+
 _CUT_NUMBER = re.compile(rf"({NUMBER})?(?:-|\.|(?:\.[0-9]+)?[eE][-+]?)")
+
+
 _THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,10}(?=\s*+(?:\}|,\s*+[\"']))")
+
+
 _ADDRESS = re.compile(r"[A-Za-z][\w+.-]{0,20}://[^\s\"'`(){}\[\]<>]+")
+
+
 _TRIPLE = re.compile(r'"""|\'\'\'')
+
+
 _BRACES = re.compile(r"\{\{?\s*[A-Za-z_][\w. ]{0,63}\}?\}")
+
+
 _LITERAL_STRING = re.compile(r"[fFrRbBuU]{0,2}(?:\"([^\"\\]*(?:\\.[^\"\\]*)*)\"|'([^'\\]*(?:\\.[^'\\]*)*)')", re.DOTALL)
+
+
 _WORD_CHARACTERS = re.compile(r"[^()\[\]{}<>\"'`=*|\\+]+(?:'[^()\[\]{}<>\"'`=*|\\+]+)*")
+
+
 _PROGRAM = re.compile(
     r"\b(?:True|False|None) (?:and|or|in|is|if)\b|\b(?:and|or|in|is|if) (?:True|False|None)\b"
     r"|^not |\blambda\b|\s[-/%^]\s|^\.\.\.|^…|^-|&&|\|\|"
 )
 
 
-def opens_triple(cursor: Cursor) -> bool:
+_PLAIN = re.compile(r"""[^,{}\[\]()"'`\n/#;<>]+""")
+
+
+_PLACEHOLDER = re.compile(r"<[^<>\n\"]{1,80}>")
+
+
+_PREFIX = re.compile(r"[fFrRbBuU]{1,2}")
+
+
+_CLOSER = {"(": ")", "[": "]", "{": "}"}
+
+
+_OPERATORS = frozenset("+-*/%=<>!&|?,")
+
+
+# A comma in `New York, NY` belongs to the words unless the next member begins behind it.
+_MEMBER_BEGINS = re.compile(r"""\s*+(?:["'“‘{}\[\]/#,]|\Z|\\"|[\w$.-]{1,64}["']?\s*+[:=])""")
+
+
+_PROSE = re.compile(r"[A-Za-z][\w .'-]*")
+
+
+_LINE_COMMENT = re.compile(r"//|/\*|#\s")
+
+
+_AFTER_QUOTE = re.compile(r"\s*+(?:[,}\]:]|\Z)")
+
+
+_LONGEST_PROSE = 200
+
+
+def opens_triple(cursor: JsonCursor) -> bool:
     """Whether a triple-quoted string stands at the cursor, and ends."""
     match = _TRIPLE.match(cursor.text, cursor.at, cursor.end)
     if not match or match[0] in cursor.no_triple:
@@ -61,7 +130,7 @@ def opens_triple(cursor: Cursor) -> bool:
     return found
 
 
-def read_triple(cursor: Cursor) -> JsonNode:
+def read_triple(cursor: JsonCursor) -> JsonNode:
     """The triple-quoted string at the cursor, as the content that a plain string would have."""
     text, start = cursor.text, cursor.at
     close = text.find(text[start : start + 3], start + 3, cursor.end)
@@ -72,12 +141,12 @@ def read_triple(cursor: Cursor) -> JsonNode:
     return JsonNode(JsonKind.OTHER, place, value)
 
 
-def opens_placeholder(cursor: Cursor) -> bool:
+def opens_placeholder(cursor: JsonCursor) -> bool:
     """Whether `{name}` or `{{name}}`, a hole in a template, stands at the cursor."""
     return bool(_BRACES.match(cursor.text, cursor.at, cursor.end))
 
 
-def read_placeholder(cursor: Cursor) -> JsonNode:
+def read_placeholder(cursor: JsonCursor) -> JsonNode:
     """The placeholder in braces at the cursor."""
     match = _BRACES.match(cursor.text, cursor.at, cursor.end)
     end = match.end() if match else cursor.at + 1
@@ -85,7 +154,7 @@ def read_placeholder(cursor: Cursor) -> JsonNode:
     return _expression(cursor, Range(start, end))
 
 
-def read_word(cursor: Cursor, place: ValueContext) -> JsonNode | None:
+def read_word(cursor: JsonCursor, place: ValueContext) -> JsonNode | None:
     """The number, literal, word or expression at the cursor, which moves behind it; None if there is none."""
     thousands = _THOUSANDS.match(cursor.text, cursor.at, cursor.end) if place is ValueContext.MEMBER else None
     if thousands:
@@ -98,7 +167,7 @@ def read_word(cursor: Cursor, place: ValueContext) -> JsonNode | None:
     return read_run(cursor, cursor.at, place)
 
 
-def read_run(cursor: Cursor, start: int, place: ValueContext) -> JsonNode | None:
+def read_run(cursor: JsonCursor, start: int, place: ValueContext) -> JsonNode | None:
     """All of the word or expression that begins at `start`."""
     end = run_end(cursor, start, place)
     if end == start:
@@ -107,13 +176,13 @@ def read_run(cursor: Cursor, start: int, place: ValueContext) -> JsonNode | None
     return _missing_opening_quote(cursor, start, place) or _understood(cursor, Range(start, end))
 
 
-def _stands_alone(cursor: Cursor, end: int, place: ValueContext) -> bool:
+def _stands_alone(cursor: JsonCursor, end: int, place: ValueContext) -> bool:
     if _ENDS.match(cursor.text, end, cursor.end):
         return True
     return place in (ValueContext.ITEM, ValueContext.TUPLE) and bool(_ENDS_ITEM.match(cursor.text, end, cursor.end))
 
 
-def _missing_opening_quote(cursor: Cursor, start: int, place: ValueContext) -> JsonNode | None:
+def _missing_opening_quote(cursor: JsonCursor, start: int, place: ValueContext) -> JsonNode | None:
     r"""The string in `"city": Oslo", "days": 3`, which lacks the quote before it."""
     text, end = cursor.text, cursor.at
     if place is ValueContext.ROOT or end >= cursor.end or text[end] not in "\"'" or text[end - 1] in "\"'":
@@ -129,7 +198,7 @@ def _missing_opening_quote(cursor: Cursor, start: int, place: ValueContext) -> J
     return JsonNode(JsonKind.STRING, token, content.value)
 
 
-def _understood(cursor: Cursor, place: Range) -> JsonNode:
+def _understood(cursor: JsonCursor, place: Range) -> JsonNode:
     """What a bare run of characters means, and the fault that it is."""
     raw = place.of(cursor.text)
     if raw in LITERALS:
@@ -153,7 +222,7 @@ def _with_place(literal: tuple[JsonKind, Json], place: Range) -> tuple[JsonKind,
     return literal[0], place, literal[1]
 
 
-def _cut(cursor: Cursor, raw: str, place: Range) -> JsonNode | None:
+def _cut(cursor: JsonCursor, raw: str, place: Range) -> JsonNode | None:
     """A number or literal that the end of the text cuts, completed as far as that is certain."""
     for literal, (kind, scalar) in LITERALS.items():
         if literal.startswith(raw):
@@ -173,7 +242,7 @@ def _cut(cursor: Cursor, raw: str, place: Range) -> JsonNode | None:
     return JsonNode(JsonKind.NUMBER, place, number_value(match[1]))
 
 
-def _foreign_number(cursor: Cursor, raw: str, place: Range) -> JsonNode | None:
+def _foreign_number(cursor: JsonCursor, raw: str, place: Range) -> JsonNode | None:
     """A number in another language's spelling."""
     spelling = _json_spelling(raw)
     if not spelling:
@@ -209,7 +278,7 @@ def _with_digits(digits: str) -> str:
     return f"{whole.lstrip('0') or '0'}.0{rest}"
 
 
-def _word_or_expression(cursor: Cursor, raw: str, place: Range) -> JsonNode:
+def _word_or_expression(cursor: JsonCursor, raw: str, place: Range) -> JsonNode:
     result = result_of(raw)
     if result is not None:
         cursor.found.add(wording.arithmetic(cursor.text, place, dumps(result)))
@@ -229,7 +298,7 @@ def _word_or_expression(cursor: Cursor, raw: str, place: Range) -> JsonNode:
     return JsonNode(JsonKind.OTHER, place, value)
 
 
-def _expression(cursor: Cursor, place: Range) -> JsonNode:
+def _expression(cursor: JsonCursor, place: Range) -> JsonNode:
     raw = place.of(cursor.text)
     joined = _joined_strings(raw)
     value = raw if joined is None else joined
@@ -260,3 +329,99 @@ def _joined_strings(raw: str) -> str | None:
             at += 1
         if at == len(raw):
             return None
+
+
+def run_end(cursor: JsonCursor, start: int, place: ValueContext) -> int:
+    """The end of the run of characters that begins at `start` and is no JSON value.
+
+    Brackets within it are matched by kind and strings skipped; outside of them it ends at a comma, a closing bracket,
+    a line end or a comment. White space at its end does not belong to it. It may be empty.
+    """
+    text, end, at = cursor.text, cursor.end, start
+    awaited: list[str] = []
+    while at < end:
+        plain = _PLAIN.match(text, at, end)
+        if plain:
+            at = plain.end()
+            continue
+        step = _step(cursor, start, at, place, awaited)
+        if not step:
+            break
+        at += step
+    while at > start and text[at - 1].isspace():
+        at -= 1
+    return at
+
+
+def _step(cursor: JsonCursor, start: int, at: int, place: ValueContext, awaited: list[str]) -> int:
+    """How many characters belong to the run from `at`; none where it ends."""
+    text, character = cursor.text, cursor.text[at]
+    if character in "\"'`":
+        return _quote(cursor, start, at, nested=bool(awaited))
+    if character in "([{":
+        adjacent = at == start or not text[at - 1].isspace() or character == "("
+        if not awaited and not adjacent:
+            return 0
+        awaited.append(_CLOSER[character])
+        return 1
+    if character in ")]}":
+        return _closer(character, place, awaited)
+    if awaited:
+        return 1
+    return _outside(cursor, start, at, place)
+
+
+def _closer(character: str, place: ValueContext, awaited: list[str]) -> int:
+    if awaited:
+        return 1 if awaited.pop() == character else 0
+    return int(character == ")" and place is not ValueContext.TUPLE)
+
+
+def _outside(cursor: JsonCursor, start: int, at: int, place: ValueContext) -> int:
+    """A comma, line end, slash, hash, semicolon or angle outside all brackets."""
+    text, character = cursor.text, cursor.text[at]
+    if character == "<":
+        match = _PLACEHOLDER.match(text, at, cursor.end)
+        return match.end() - at if match else 1
+    if character == ">":
+        return 1
+    if character == ",":
+        prose = place is ValueContext.MEMBER and at - start < _LONGEST_PROSE and _PROSE.fullmatch(text, start, at)
+        return int(bool(prose) and not _MEMBER_BEGINS.match(text, at + 1, cursor.end))
+    if character == "\n":
+        return int(_last_character(text, start, at) in _OPERATORS)
+    if character == ";":
+        return int(at + 1 < cursor.end and not text[at + 1].isspace())
+    spaced = at == start or text[at - 1].isspace()
+    return int(not (spaced and _LINE_COMMENT.match(text, at, cursor.end)))
+
+
+def _last_character(text: str, start: int, at: int) -> str:
+    while at > start and text[at - 1].isspace():
+        at -= 1
+    return text[at - 1] if at > start else ""
+
+
+def _quote(cursor: JsonCursor, start: int, at: int, *, nested: bool) -> int:
+    """A quote within the run: it opens a string of the expression, is an apostrophe, or ends the run."""
+    text = cursor.text
+    length = _string_length(cursor, at)
+    if nested:
+        return length or 1
+    last = _last_character(text, start, at)
+    if length and (at == start or last in _OPERATORS or _PREFIX.fullmatch(text, start, at)):
+        return length
+    adjacent = at > start and text[at - 1] == last
+    if text[at] == "'" and adjacent and not _AFTER_QUOTE.match(text, at + 1, cursor.end):
+        return 1
+    return 0
+
+
+def _string_length(cursor: JsonCursor, at: int) -> int:
+    """The length of the string that begins with the quote at `at`; 0 where its line does not end it."""
+    text, quote = cursor.text, cursor.text[at]
+    if quote == "`":
+        last = text.find(quote, at + 1, cursor.end)
+        return last + 1 - at if last >= 0 else 0
+    last = cursor.quotes.find(text, quote, at + 1, cursor.end)
+    return last + 1 - at if last >= 0 and text.find("\n", at, last) < 0 else 0

@@ -1,32 +1,38 @@
 """The values that everything else speaks of: traces, turns, parts, chunks, spans, calls and results."""
 
-from inspector.model.calls import Parameter, ToolCall, ToolDefinition, ToolResult, arguments_key
-from inspector.model.decoded import Decoded, Literal
-from inspector.model.generation import (
+from inspector.json_text import Json
+from inspector.model.calls import Decoded, Literal, Parameter, ToolCall, ToolDefinition, ToolResult, arguments_key
+from inspector.model.trace import (
     BodyState,
+    CallHeader,
+    Chunk,
+    Chunks,
     ErrorPhase,
+    ExternalId,
     FinishReason,
     Generation,
     GenerationError,
+    Grade,
     Instant,
     InstantSource,
-    ToolsOrigin,
-    Usage,
-)
-from inspector.model.json import Json
-from inspector.model.spans import Span, SpanKind
-from inspector.model.trace import (
-    ExternalId,
     Liveness,
     Outcome,
     ParentTrace,
     ParentWhy,
+    Part,
     Provenance,
     RecognisedBy,
+    ResultHeader,
+    Role,
+    Span,
+    SpanKind,
     TaskOutcome,
+    ToolsOrigin,
     Trace,
+    Turn,
+    TurnFlag,
+    Usage,
 )
-from inspector.model.turn import CallHeader, Chunk, Chunks, Grade, Part, ResultHeader, Role, Turn, TurnFlag
 
 __all__ = [
     "BodyState",

@@ -1,13 +1,145 @@
-"""Tool definitions, calls and results, each with the place it was read from."""
+"""Tool definitions, calls and results, each with its position in the raw text, also within JSON strings."""
 
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
-from inspector.json_text import write_json
-from inspector.model.decoded import Decoded
-from inspector.model.json import Json
+from inspector.json_text import Json, write_json
 from inspector.text import Range
+
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
+
+
+class Literal(msgspec.Struct, frozen=True):
+    """The content of one JSON string, without its quotes: its raw characters, where they begin, and its value."""
+
+    start: int
+    raw: str
+    text: str
+
+    @property
+    def range(self) -> Range:
+        """Where the raw characters stand."""
+        return Range(self.start, self.start + len(self.raw))
+
+
+class _OffsetRun(NamedTuple):
+    """Characters from `at` on in the decoded text, from `raw` on in the raw one.
+
+    A `solid` stretch, an escape, stands for its characters only as a whole.
+    """
+
+    at: int
+    raw: int
+    raw_end: int
+    solid: bool
+
+
+class Decoded:
+    """A text that one JSON string holds, or several one behind the other (the fragments of a stream).
+
+    Offsets into `text` lead to raw characters: to the whole escape where one stands for the character. Equal where the
+    literals are. A string that was read tolerantly, so that its escapes do not add up to its value, is one piece.
+    """
+
+    __slots__ = ("_stretches", "_texts_at", "literals", "text")
+
+    def __init__(self, literals: Sequence[Literal]) -> None:
+        self.literals = tuple(literals)
+        self.text = "".join([one.text for one in literals])
+        self._stretches: list[_OffsetRun] | None = None
+        self._texts_at: list[int] = []
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Decoded) and self.literals == other.literals
+
+    def __hash__(self) -> int:
+        return hash(self.literals)
+
+    def __repr__(self) -> str:
+        return f"Decoded({self.literals!r})"
+
+    @property
+    def range(self) -> Range:
+        """The raw characters from the first string's first to the last string's last."""
+        return Range(self.literals[0].start, self.literals[-1].range.end)
+
+    def place(self, within: Range) -> Range:
+        """The raw characters for a range of the text; an empty range leads to a place between two of them."""
+        if not within.start < within.end:
+            at = self._end(within.start) if within.start else self.literals[0].start
+            return Range(at, at)
+        return Range(self._start(within.start), self._end(within.end))
+
+    def places(self, within: Range) -> Iterator[Range]:
+        """The same, string by string: what lies between two strings belongs to neither."""
+        self._index()
+        if not within.start < within.end:
+            yield self.place(within)
+            return
+        index = max(bisect_right(self._texts_at, within.start) - 1, 0)
+        while index < len(self.literals) and self._texts_at[index] < within.end:
+            at, length = self._texts_at[index], len(self.literals[index].text)
+            part = Range(max(within.start, at), min(within.end, at + length))
+            if part.start < part.end:
+                yield self.place(part)
+            index += 1
+
+    def written(self, text: str) -> str:
+        """Text as it must stand between the quotes of a JSON string."""
+        return json.dumps(text, ensure_ascii=False)[1:-1]
+
+    def _start(self, offset: int) -> int:
+        stretch = self._stretch(offset)
+        return stretch.raw if stretch.solid else min(stretch.raw + offset - stretch.at, stretch.raw_end)
+
+    def _end(self, offset: int) -> int:
+        stretch = self._stretch(offset - 1)
+        return stretch.raw_end if stretch.solid else min(stretch.raw + offset - stretch.at, stretch.raw_end)
+
+    def _stretch(self, offset: int) -> _OffsetRun:
+        stretches = self._index()
+        index = max(bisect_right(stretches, offset, key=_at) - 1, 0)
+        return stretches[index] if stretches else _OffsetRun(0, self.literals[0].start, self.range.end, solid=True)
+
+    def _index(self) -> list[_OffsetRun]:
+        if self._stretches is None:
+            self._stretches, at = [], 0
+            for literal in self.literals:
+                self._texts_at.append(at)
+                self._stretches += _stretches(literal, at)
+                at += len(literal.text)
+        return self._stretches
+
+
+def _at(stretch: _OffsetRun) -> int:
+    return stretch.at
+
+
+def _stretches(literal: Literal, at: int) -> list[_OffsetRun]:
+    raw, begin = literal.raw, literal.start
+    whole = literal.range.end
+    if "\\" not in raw and len(raw) == len(literal.text):
+        return [_OffsetRun(at, begin, whole, solid=False)] if raw else []
+    found: list[_OffsetRun] = []
+    first, place = at, 0
+    for match in _ESCAPE.finditer(raw):
+        if match.start() > place:
+            found.append(_OffsetRun(at, begin + place, begin + match.start(), solid=False))
+            at += match.start() - place
+        found.append(_OffsetRun(at, begin + match.start(), begin + match.end(), solid=True))
+        at, place = at + 1, match.end()
+    if place < len(raw):
+        found.append(_OffsetRun(at, begin + place, whole, solid=False))
+        at += len(raw) - place
+    if at - first != len(literal.text):
+        return [_OffsetRun(first, begin, whole, solid=True)] if literal.text else []
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ class Numbers(Column[_Number]):
         return self._values[index]
 
 
-class Sums(Column[int]):
+class RunningSums(Column[int]):
     """Integers as what each adds to the one before it, the first to `start`."""
 
     __slots__ = ("_before", "added")
@@ -105,7 +105,7 @@ class Seconds(Column[float]):
     __slots__ = ("_microseconds",)
 
     def __init__(self, added: Sequence[int], start: int = 0) -> None:
-        self._microseconds = Sums(added, start)
+        self._microseconds = RunningSums(added, start)
 
     def __len__(self) -> int:
         return len(self._microseconds)
@@ -141,7 +141,7 @@ class Ragged(Column[tuple[_Number, ...]]):
     __slots__ = ("_ends", "_numbers")
 
     def __init__(self, lengths: Sequence[int], numbers: Sequence[_Number]) -> None:
-        self._ends, self._numbers = Sums(lengths), numbers
+        self._ends, self._numbers = RunningSums(lengths), numbers
         if (self._ends[-1] if lengths else 0) != len(numbers):
             raise ValueError(f"{len(numbers)} numbers do not fill a column of {len(lengths)} tuples as long as it says")
 
@@ -167,7 +167,7 @@ class Sparse(Column[_Entry | None]):
     def __init__(self, there: bytes, entries: Sequence[_Entry]) -> None:
         if there.count(1) != len(entries):
             raise ValueError(f"{len(entries)} entries for {there.count(1)} places in a column of {len(there)}")
-        self._there, self._entries, self._numbers = there, entries, Sums(there)
+        self._there, self._entries, self._numbers = there, entries, RunningSums(there)
 
     def __len__(self) -> int:
         return len(self._there)
@@ -271,7 +271,7 @@ class ColumnSlice(Column[_Entry]):
         return self._column[self._start + index]
 
 
-class Made(Column[_Entry]):
+class LazyColumn(Column[_Entry]):
     """What `make` makes of each of these packed things, whenever one is looked at."""
 
     __slots__ = ("_make", "_packed")

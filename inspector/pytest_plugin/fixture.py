@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.inspection import Inspection
-    from inspector.pytest_plugin.given import Given, Messages
+    from inspector.pytest_plugin.inputs import MessageList, TraceInput
 
 
 class Weaklink:
@@ -24,13 +24,13 @@ class Weaklink:
 
     def assert_unbroken(
         self,
-        trace: Given,
+        trace: TraceInput,
         *,
         select: Sequence[str] = (),
         ignore: Sequence[str] = (),
         fail_on: str = "error",
         format: str = "",
-        tools: Messages = (),
+        tools: MessageList = (),
     ) -> None:
         """Fail where a step of the chain failed and the agent did not recover from it.
 
@@ -40,7 +40,7 @@ class Weaklink:
         UnknownFormatError, UnknownRuleError, and TypeError where `trace` is none.
         """
         __tracebackhide__ = True
-        from inspector.pytest_plugin.judging import unbroken  # noqa: PLC0415  # the inspector loads when it is asked
+        from inspector.pytest_plugin.assertions import unbroken  # noqa: PLC0415  # the inspector loads when it is asked
 
         try:
             said = unbroken(trace, select=select, ignore=ignore, fail_on=fail_on, format=format, tools=tools)
@@ -51,20 +51,20 @@ class Weaklink:
 
     def assert_clean(
         self,
-        trace: Given,
+        trace: TraceInput,
         *,
         select: Sequence[str] = (),
         ignore: Sequence[str] = (),
         fail_on: str = "error",
         format: str = "",
-        tools: Messages = (),
+        tools: MessageList = (),
     ) -> None:
         """Fail where anything is wrong: a diagnostic of severity `fail_on` ("error", "warning", "info") or above.
 
         The rest is as with `assert_unbroken`; here it does not matter whether the agent recovered.
         """
         __tracebackhide__ = True
-        from inspector.pytest_plugin.judging import clean  # noqa: PLC0415  # the inspector loads when it is asked
+        from inspector.pytest_plugin.assertions import clean  # noqa: PLC0415  # the inspector loads when it is asked
 
         try:
             said = clean(trace, select=select, ignore=ignore, fail_on=fail_on, format=format, tools=tools)
@@ -73,8 +73,8 @@ class Weaklink:
         if said:
             raise AssertionError(said)
 
-    def inspect(self, trace: Given, *, format: str = "", tools: Messages = ()) -> tuple[Inspection, ...]:
+    def inspect(self, trace: TraceInput, *, format: str = "", tools: MessageList = ()) -> tuple[Inspection, ...]:
         """What weaklink says of each trace, for assertions of one's own. Raises as `assert_unbroken` does."""
-        from inspector.pytest_plugin.given import inspected  # noqa: PLC0415  # the inspector loads when it is asked
+        from inspector.pytest_plugin.inputs import inspected  # noqa: PLC0415  # the inspector loads when it is asked
 
         return tuple(one.inspection for one in inspected(trace, format, tools))

@@ -1,4 +1,4 @@
-"""Finds the secrets of a text from left to right, and says how far that is certain where the text may go on.
+"""Finds the secrets of a text, and replaces them by fillers of the same length.
 
 Theory of operation. Every detector names places at which a secret may begin (a prefix of a key, the name of a
 password); the scan takes the leftmost place of all, lets its detector judge it, and goes on behind the secret that was
@@ -17,26 +17,90 @@ scan is linear.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from inspector.redaction.endings import AHEAD, Ending
 from inspector.redaction.introductions import DETECTORS, LONGEST_INTRODUCTION, Detector, FoundIntroduction
 from inspector.redaction.keys import KeyPlaces, has_long_run, has_prefix, runs_of
-from inspector.redaction.verdicts import Secret, Undecided, Verdict
+from inspector.redaction.secret_values import LOOKAHEAD, Ending, Secret, SecretVerdict, Undecided
+
+FILLER = "*"
+"""What stands for each character of a secret; no shape takes it for a part of one."""
+
+
+_SECRET_CHARACTER = re.compile(r"\\+[nrt]|\S")
+
 
 CONTEXT = LONGEST_INTRODUCTION + 128
 """Code points of the past that decide on what follows."""
 
+
 _MOST_KEPT = 4 * CONTEXT
+
+
 _NOTHING: list[Secret] = []
+
+
 _SIGN_AHEAD = 24  # no sign and no prefix is longer
+
+
 _LONGEST_OPEN_KEY = 256  # a longer word either holds a key already or is none
+
+
 _MARKED = 64  # so far before a value there is a mark that prose has not: a colon, a dash, a quote
+
+
 _PROSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz ,.;!?'()\n"
+
+
+def all_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
+    """The secrets by shape, and what a user's patterns find: their first group, or all where they have none."""
+    return [*find_secrets(text), *pattern_secrets(text, patterns)]
+
+
+def pattern_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
+    """What a user's patterns find: their first group, or all where they have none."""
+    groups = ((pattern, 1 if pattern.groups else 0) for pattern in patterns)
+    return [Secret(*found.span(group)) for pattern, group in groups for found in pattern.finditer(text) if found[group]]
+
+
+def replaced(text: str, secrets: Iterable[Secret]) -> str:
+    """The text with a filler for each character of a secret; blank space stays, and escapes of line ends."""
+    ranges = list(_joined(secrets))
+    if not ranges:
+        return text
+    pieces: list[str] = []
+    at = 0
+    for start, end in ranges:
+        pieces += (text[at:start], _filler(text[start:end]))
+        at = end
+    return "".join((*pieces, text[at:]))
+
+
+def _filler(secret: str) -> str:
+    """The filler for a secret, legible as such and no longer than it."""
+    return _SECRET_CHARACTER.sub(lambda found: FILLER if len(found[0]) == 1 else found[0], secret)
+
+
+def _joined(secrets: Iterable[Secret]) -> Iterator[tuple[int, int]]:
+    ends = sorted((one.start, one.end) for one in secrets)
+    if not ends:
+        return
+    start, end = ends[0]
+    for next_start, next_end in ends[1:]:
+        if next_start > end:
+            yield start, end
+            start, end = next_start, next_end
+        else:
+            end = max(end, next_end)
+    yield start, end
+
+
 _BY_SIGN = {
     sign.encode(): [one for one in DETECTORS if sign in one.signs] for detector in DETECTORS for sign in detector.signs
 }
+
+
 _ANY_SIGN = re.compile(b"|".join(map(re.escape, _BY_SIGN)))
 
 
@@ -201,7 +265,7 @@ class _Places:
         self.at = self._found.start()
         return True
 
-    def judge(self, free_at: int, *, is_final: bool) -> Verdict:
+    def judge(self, free_at: int, *, is_final: bool) -> SecretVerdict:
         """What begins at the place."""
         assert self._found is not None
         return self._detector.judge(FoundIntroduction(self._text, self._found, free_at, is_final))
@@ -248,7 +312,7 @@ def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | Ke
 
 def _safe_end(text: str) -> int:
     """Up to where a secret that goes on is certain: not into what its ending looks at, nor into an escape."""
-    end = max(len(text) - AHEAD, 0)
-    while end and text[end - 1] == "\\" and end > len(text) - 4 * AHEAD:
+    end = max(len(text) - LOOKAHEAD, 0)
+    while end and text[end - 1] == "\\" and end > len(text) - 4 * LOOKAHEAD:
         end -= 1
     return end

@@ -10,16 +10,26 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from inspector.redaction.endings import AHEAD, BARE, ELEMENT, LINE, PEM, Ending, PatternRun, Quoted, until
 from inspector.redaction.keys import begins_word
-from inspector.redaction.verdicts import Secret, Undecided, Verdict
-from inspector.redaction.words import (
-    Sureness,
+from inspector.redaction.secret_values import (
+    BARE,
+    ELEMENT,
+    LINE,
+    LOOKAHEAD,
+    PEM,
+    Ending,
+    PatternRun,
+    Quoted,
+    Secret,
+    SecretConfidence,
+    SecretVerdict,
+    Undecided,
     can_be_bare_secret,
     can_be_quoted_secret,
     is_placeholder,
     looks_random,
-    sureness_of,
+    secret_confidence,
+    until,
 )
 
 LONGEST_INTRODUCTION = 512
@@ -52,7 +62,7 @@ class Detector:
     name: str
     signs: tuple[str, ...]
     pattern: re.Pattern[str]
-    judge: Callable[["FoundIntroduction"], Verdict]
+    judge: Callable[["FoundIntroduction"], SecretVerdict]
 
 
 _BACKSLASHES = r"\\{1,64}"
@@ -99,10 +109,10 @@ _ESCAPED_LETTER = re.compile(r"u[0-9a-fA-F]{4}|[nrtbf]")
 _ESCAPED_CODE = re.compile(r"(?:25)*[0-9A-Fa-f]{2}")
 
 
-def _judge_named(place: FoundIntroduction) -> Verdict:
+def _judge_named(place: FoundIntroduction) -> SecretVerdict:
     text, found, is_final = place.text, place.found, place.is_final
     name_at = _name_start(place)
-    sureness = _sureness(place, name_at)
+    sureness = _name_confidence(place, name_at)
     if sureness is None or _ends_line(found):
         return None
     sign, start = found["sign"], found.end()
@@ -111,16 +121,16 @@ def _judge_named(place: FoundIntroduction) -> Verdict:
     return _judge_value(place, name_at, sureness)
 
 
-def _judge_tagged(place: FoundIntroduction) -> Verdict:
+def _judge_tagged(place: FoundIntroduction) -> SecretVerdict:
     text, found = place.text, place.found
     name_at = _name_start(place)
-    sureness = _sureness(place, name_at)
+    sureness = _name_confidence(place, name_at)
     if sureness is None or not _is_tag(text, found, name_at):
         return None
     return _judge_element(text, found.end(), sureness, is_final=place.is_final)
 
 
-def _sureness(place: FoundIntroduction, name_at: int) -> Sureness | None:
+def _name_confidence(place: FoundIntroduction, name_at: int) -> SecretConfidence | None:
     """What the name that begins at `name_at` says of its value."""
     text, found = place.text, place.found
     sign, at = found["sign"], found.start()
@@ -128,7 +138,7 @@ def _sureness(place: FoundIntroduction, name_at: int) -> Sureness | None:
         return None
     is_query = _IN_QUERY.search(text, max(at - 48, 0), at) is not None
     is_shouted = text[at : at + len(sign)].isupper()
-    return sureness_of(sign, text[name_at:at], is_query=is_query, is_shouted=is_shouted)
+    return secret_confidence(sign, text[name_at:at], is_query=is_query, is_shouted=is_shouted)
 
 
 def _ends_line(found: re.Match[str]) -> bool:
@@ -136,7 +146,7 @@ def _ends_line(found: re.Match[str]) -> bool:
     return found["gap"] is not None and "\n" in found["gap"] and found["quote"] is None
 
 
-def _judge_value(place: FoundIntroduction, name_at: int, sureness: Sureness) -> Verdict:
+def _judge_value(place: FoundIntroduction, name_at: int, sureness: SecretConfidence) -> SecretVerdict:
     """What follows a name that is no tag and no header: the value of a member, a variable or an option."""
     text, found, is_final = place.text, place.found, place.is_final
     sign, start, gap = found["sign"], found.end(), found["gap"] or "="
@@ -207,11 +217,11 @@ _ARGUMENT_BEGIN = re.compile(r"\bargument\s{1,4}key\s?=\s?[^\s<>]{1,40}\Z", re.I
 _CLOSING = re.compile(r"\]?(?:<|&lt;|\\{1,64}u003c)(?:\\{0,64}/|\|close\||\]minimax\[)", re.IGNORECASE)
 
 
-def _judge_element(text: str, start: int, sureness: Sureness, *, is_final: bool) -> Verdict:
-    limit = min(start + _PEEK + AHEAD, len(text))
+def _judge_element(text: str, start: int, sureness: SecretConfidence, *, is_final: bool) -> SecretVerdict:
+    limit = min(start + _PEEK + LOOKAHEAD, len(text))
     end = ELEMENT.end(text, start, limit, is_final=is_final)
     is_closed = end is not None and _CLOSING.match(text, end) is not None
-    if not (is_closed or is_final) and len(text) - (end or start) < _PEEK + AHEAD:
+    if not (is_closed or is_final) and len(text) - (end or start) < _PEEK + LOOKAHEAD:
         return Undecided(start)
     value = text[start : start + _PEEK if end is None else end]
     if not is_closed and (any(sign.isspace() for sign in value.strip()) or (end is not None and end + 1 < len(text))):
@@ -232,7 +242,7 @@ def _ending_of(opened: str) -> Ending:
     return until(opened)
 
 
-def _judge_quoted(text: str, start: int, opened: str, sureness: Sureness, *, is_final: bool) -> Verdict:
+def _judge_quoted(text: str, start: int, opened: str, sureness: SecretConfidence, *, is_final: bool) -> SecretVerdict:
     ending = _ending_of(opened)
     end = ending.end(text, start, min(start + _PEEK, len(text)), is_final=is_final)
     if end is None and start + _PEEK >= len(text) and not is_final:
@@ -243,8 +253,10 @@ def _judge_quoted(text: str, start: int, opened: str, sureness: Sureness, *, is_
     return Secret.of(text, start, ending, is_final=is_final)
 
 
-def _judge_bare(text: str, start: int, sureness: Sureness, *, name: str, gap: str, is_final: bool) -> Verdict:
-    limit = start + _PEEK + AHEAD
+def _judge_bare(
+    text: str, start: int, sureness: SecretConfidence, *, name: str, gap: str, is_final: bool
+) -> SecretVerdict:
+    limit = start + _PEEK + LOOKAHEAD
     end = BARE.end(text, start, min(limit, len(text)), is_final=is_final)
     if not is_final and len(text) < limit and (end is None or len(text) - end < 4):
         return Undecided(start)
@@ -256,13 +268,13 @@ def _judge_bare(text: str, start: int, sureness: Sureness, *, name: str, gap: st
 
 
 def _judge_header(
-    text: str, start: int, sign: str, opened: str | None, sureness: Sureness, *, is_final: bool
-) -> Verdict:
+    text: str, start: int, sign: str, opened: str | None, sureness: SecretConfidence, *, is_final: bool
+) -> SecretVerdict:
     """A header's value: the scheme stays, cookies and signatures go to the end of the line."""
     scheme = _SCHEME.match(text, start)
     ending: Ending = _ending_of(opened) if opened else LINE
     value_at = scheme.end() if scheme else start
-    limit = min(value_at + _PEEK + AHEAD, len(text))
+    limit = min(value_at + _PEEK + LOOKAHEAD, len(text))
     end = ending.end(text, value_at, limit, is_final=is_final)
     if end is None and limit == len(text) and not is_final:
         return Undecided(start)
@@ -272,9 +284,9 @@ def _judge_header(
         is_secret = bool(is_pair) and len(value) >= 8 and not any(one.isspace() for one in name)
     elif scheme is not None:
         is_one = " " not in value or bool(opened) or "=" in value
-        is_secret = is_one and can_be_quoted_secret(value, Sureness.PASSWORD)
+        is_secret = is_one and can_be_quoted_secret(value, SecretConfidence.PASSWORD)
         if " " in value and not opened and not scheme[0].lower().startswith(_LINE_SCHEMES):
-            return _judge_bare(text, value_at, Sureness.LIKELY, name=sign, gap="=", is_final=is_final)
+            return _judge_bare(text, value_at, SecretConfidence.LIKELY, name=sign, gap="=", is_final=is_final)
     elif opened:
         is_secret = can_be_quoted_secret(value, sureness)
     else:
@@ -285,7 +297,7 @@ def _judge_header(
 _AUTHORITY = re.compile(r"""[^\s/"'`<>?#\\]{0,400}""")
 
 
-def _judge_address(place: FoundIntroduction) -> Verdict:
+def _judge_address(place: FoundIntroduction) -> SecretVerdict:
     """A password before the host, or a token that stands alone there."""
     text, found, is_final = place.text, place.found, place.is_final
     start = found.end()
@@ -305,9 +317,9 @@ _BASE64_RUN = PatternRun(re.compile(r"[A-Za-z0-9+/=_.~%-]*"))
 _HOOK_RUN = PatternRun(re.compile(r"(?:[A-Za-z0-9+_@=-]|\\{0,64}/)*"), "\\")
 
 
-def _judge_run(text: str, start: int, run: PatternRun, at_least: int, *, is_final: bool) -> Verdict:
+def _judge_run(text: str, start: int, run: PatternRun, at_least: int, *, is_final: bool) -> SecretVerdict:
     """A run of at least so many characters that looks random."""
-    limit = min(start + _PEEK + AHEAD, len(text))
+    limit = min(start + _PEEK + LOOKAHEAD, len(text))
     end = run.end(text, start, limit, is_final=is_final)
     if end is None and limit == len(text) and not is_final:
         return Undecided(start)
@@ -316,12 +328,12 @@ def _judge_run(text: str, start: int, run: PatternRun, at_least: int, *, is_fina
     return Secret.of(text, start, run, is_final=is_final) if is_secret else None
 
 
-def _judge_bearer(place: FoundIntroduction) -> Verdict:
+def _judge_bearer(place: FoundIntroduction) -> SecretVerdict:
     text, found, is_final = place.text, place.found, place.is_final
     return _judge_run(text, found.end(), _BASE64_RUN, 12, is_final=is_final) if place.begins else None
 
 
-def _judge_basic(place: FoundIntroduction) -> Verdict:
+def _judge_basic(place: FoundIntroduction) -> SecretVerdict:
     text, found, is_final = place.text, place.found, place.is_final
     before = text[max(found.start() - 2, 0) : found.start()].rstrip()
     if not before.endswith((":", "=", '"', "'")):
@@ -329,27 +341,27 @@ def _judge_basic(place: FoundIntroduction) -> Verdict:
     return _judge_run(text, found.end(), _BASE64_RUN, 8, is_final=is_final)
 
 
-def _judge_hook(place: FoundIntroduction) -> Verdict:
+def _judge_hook(place: FoundIntroduction) -> SecretVerdict:
     text, found, is_final = place.text, place.found, place.is_final
     return _judge_run(text, found.end(), _HOOK_RUN, 20, is_final=is_final)
 
 
-def _judge_telegram(place: FoundIntroduction) -> Verdict:
+def _judge_telegram(place: FoundIntroduction) -> SecretVerdict:
     text, found, is_final = place.text, place.found, place.is_final
     if not (place.begins or text[max(found.start() - 3, 0) : found.start()].lower() == "bot"):
         return None
     return _judge_run(text, found.end(), PatternRun(re.compile(r"[A-Za-z0-9_-]*")), 30, is_final=is_final)
 
 
-def _judge_azure(place: FoundIntroduction) -> Verdict:
+def _judge_azure(place: FoundIntroduction) -> SecretVerdict:
     text, found, is_final = place.text, place.found, place.is_final
     return _judge_run(text, found.end(), PatternRun(re.compile(r"[A-Za-z0-9_.~-]*")), 28, is_final=is_final)
 
 
-def _judge_pem(place: FoundIntroduction) -> Verdict:
+def _judge_pem(place: FoundIntroduction) -> SecretVerdict:
     text, found, is_final = place.text, place.found, place.is_final
     start = found.end()
-    limit = min(start + _PEEK + AHEAD, len(text))
+    limit = min(start + _PEEK + LOOKAHEAD, len(text))
     end = PEM.end(text, start, limit, is_final=is_final)
     if end is None and limit == len(text) and not is_final:
         return Undecided(start)
@@ -358,13 +370,13 @@ def _judge_pem(place: FoundIntroduction) -> Verdict:
     return Secret.of(text, start, PEM, is_final=is_final) if is_secret else None
 
 
-def _judge_option(place: FoundIntroduction) -> Verdict:
+def _judge_option(place: FoundIntroduction) -> SecretVerdict:
     """A password as an option of a command that is known."""
     text, found, is_final = place.text, place.found, place.is_final
     start, opened = found.end(), found["open"]
     if opened:
-        return _judge_quoted(text, start, opened, Sureness.PASSWORD, is_final=is_final)
-    verdict = _judge_bare(text, start, Sureness.PASSWORD, name="pass", gap="=", is_final=is_final)
+        return _judge_quoted(text, start, opened, SecretConfidence.PASSWORD, is_final=is_final)
+    verdict = _judge_bare(text, start, SecretConfidence.PASSWORD, name="pass", gap="=", is_final=is_final)
     return None if isinstance(verdict, Secret) and text[verdict.start : verdict.end].isdigit() else verdict
 
 

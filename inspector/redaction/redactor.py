@@ -1,7 +1,7 @@
-"""Takes secrets, or all content, out of what is about to be written to a disk; every text keeps its length."""
+"""Removes secrets, or all content, from what is about to be written to disk; every text keeps its length."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import pairwise
@@ -24,16 +24,21 @@ from inspector.model import (
     Trace,
     Turn,
 )
-from inspector.redaction.everything import texts_of
+from inspector.redaction.finding import FILLER, all_secrets, replaced
+from inspector.redaction.keys import SECRET_HEADERS
 from inspector.redaction.masking import KeptWords, kept_words, mask_content
-from inspector.redaction.replacing import FILLER, all_secrets, replaced
-from inspector.redaction.shapes import SECRET_HEADERS
 from inspector.redaction.streams import ContentStream, SecretStream, TextStream
 
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
+
+
 _SHORT, _MOST_CLEAN = 128, 4_096
-_Value = TypeVar("_Value")
+
+
 _SIGN = re.compile(r"\S")
+
+
+_Value = TypeVar("_Value")
 
 
 class Redactor:
@@ -152,7 +157,9 @@ class Redactor:
         is_live = kept is None or turn.role is Role.ASSISTANT  # what a model says must come out the same live
         text = self._text(part.text, kept if is_live or kept is None else kept.with_members(part.text))
         chunks = (
-            part.chunks if part.chunks is None or text == part.text else _told_nothing(part.chunks, part.text, text)
+            part.chunks
+            if part.chunks is None or text == part.text
+            else _without_changed_details(part.chunks, part.text, text)
         )
         return Part(self._secrets(part.name), text, chunks)
 
@@ -312,7 +319,7 @@ class _RedactedPart:
         self.taken = 0
 
 
-def _told_nothing(chunks: Chunks, before: str, after: str) -> Chunks:
+def _without_changed_details(chunks: Chunks, before: str, after: str) -> Chunks:
     """The chunks of a text that was redacted: token ids and logprobs of those that changed would tell the old text."""
     if chunks.token_ids is None and chunks.logprobs is None:
         return chunks
@@ -344,3 +351,64 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     if compiled.match(""):
         raise ValueError(f"`{pattern}` matches nothing at all, and so would redact nothing or everything")
     return compiled
+
+
+def texts_of(trace: Trace) -> Iterator[str]:
+    """Every text of a trace that `Redactor.trace` would redact; tools that several turns offer come once."""
+    yield from (trace.name, trace.model, trace.format)
+    for one in trace.external_ids:
+        yield from (one.name, one.value)
+    if trace.parent is not None:
+        yield from (trace.parent.external_id.name, trace.parent.external_id.value)
+    if trace.outcome is not None:
+        yield trace.outcome.exit_status or ""
+    yield from (trace.provenance.file, trace.provenance.source_version, trace.provenance.record)
+    yield from trace.provenance.warnings
+    seen: set[int] = set()
+    for turn in trace.turns:
+        yield from _of_turn(turn)
+        if turn.generation is not None:
+            yield from _of_generation(turn.generation, seen)
+
+
+def _of_turn(turn: Turn) -> Iterator[str]:
+    yield turn.source_role
+    for part in turn.parts:
+        yield from (part.name, part.text)
+    for header in turn.calls:
+        yield from (header.part, header.name or "")
+        yield header.id or ""
+    if turn.result is not None:
+        yield turn.result.call_id or ""
+        yield turn.result.name or ""
+
+
+def _of_generation(generation: Generation, seen: set[int]) -> Iterator[str]:
+    yield from (generation.api, generation.requested_model, generation.answered_model, generation.parameters)
+    yield from (generation.retry_of or "", generation.finish_reason or "")
+    if generation.error is not None:
+        yield from (generation.error.message, generation.error.code or "")
+    for tool in generation.tools:
+        if id(tool) not in seen:
+            seen.add(id(tool))
+            yield from _of_tool(tool)
+
+
+def _of_tool(tool: ToolDefinition) -> Iterator[str]:
+    yield tool.name
+    yield tool.description
+    yield tool.raw
+    yield from _of_json(tool.parameters)
+
+
+def _of_json(value: Json) -> Iterator[str]:
+    open_ = [value]
+    while open_:
+        one = open_.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, list):
+            open_ += one
+        elif isinstance(one, dict):
+            yield from one
+            open_ += one.values()

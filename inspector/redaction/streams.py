@@ -4,9 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-from inspector.redaction.finding import Finder
+from inspector.redaction.finding import Finder, pattern_secrets, replaced
 from inspector.redaction.masking import KeptWords, certain_content, mask_content
-from inspector.redaction.replacing import pattern_secrets, replaced
 
 PATTERN_TAIL = 256
 """Code points that are held back for a user's patterns, of which nothing is known: so long a match is found live."""

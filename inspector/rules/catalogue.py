@@ -4,7 +4,8 @@ from difflib import get_close_matches
 from types import MappingProxyType
 
 from inspector.errors import UnknownRuleError
-from inspector.rules import call_shape, conversation, json_syntax, markers, reasoning, recording, schema
+from inspector.rules import conversation, json_syntax, markers, reasoning, recording, schema
+from inspector.rules import json_syntax as call_shape
 from inspector.rules.rule import Rule
 
 
@@ -13,7 +14,7 @@ def _by_code(*rules: Rule) -> tuple[Rule, ...]:
 
 
 FAMILIES: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
-    ("J1", "JSON syntax of payloads", _by_code(*json_syntax.RULES, *call_shape.RULES)),
+    ("J1", "JSON syntax of payloads", _by_code(*json_syntax.RULES, *call_shape.CALL_SHAPE_RULES)),
     ("S2", "arguments against the tool's JSON Schema", schema.RULES),
     ("F3", "markers and spans", markers.RULES),
     ("T4", "calls and results across turns", conversation.RULES),

@@ -1,4 +1,4 @@
-"""J1xx, of the JSON itself: what no strict reader takes."""
+"""J1xx: the JSON syntax of payloads, and whether a payload is a call."""
 
 from inspector.rules.rule import Rule, Severity
 
@@ -17,6 +17,8 @@ MALFORMED_JSON = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"a": @}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": "@"}}\n</tool_call>',
 )
+
+
 TRUNCATED_JSON = Rule(
     "J102",
     "truncated-json",
@@ -31,6 +33,8 @@ TRUNCATED_JSON = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"city": "Os',
     good='<tool_call>\n{"name": "f", "arguments": {"city": "Oslo"}}\n</tool_call>',
 )
+
+
 SINGLE_QUOTED_JSON = Rule(
     "J103",
     "single-quoted-json",
@@ -44,6 +48,8 @@ SINGLE_QUOTED_JSON = Rule(
     bad="<tool_call>\n{'name': 'f', 'arguments': {}}\n</tool_call>",
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
+
+
 TRAILING_COMMA = Rule(
     "J104",
     "trailing-comma",
@@ -55,6 +61,8 @@ TRAILING_COMMA = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
 )
+
+
 PYTHON_LITERAL = Rule(
     "J105",
     "python-literal",
@@ -65,6 +73,8 @@ PYTHON_LITERAL = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"deep": True}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"deep": true}}\n</tool_call>',
 )
+
+
 UNESCAPED_CONTROL_CHARACTER = Rule(
     "J106",
     "unescaped-control-character",
@@ -77,6 +87,8 @@ UNESCAPED_CONTROL_CHARACTER = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"text": "one\ntwo"}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"text": "one\\ntwo"}}\n</tool_call>',
 )
+
+
 INVALID_ESCAPE = Rule(
     "J107",
     "invalid-escape",
@@ -90,6 +102,8 @@ INVALID_ESCAPE = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"pattern": "\\d+"}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"pattern": "\\\\d+"}}\n</tool_call>',
 )
+
+
 DUPLICATE_KEY = Rule(
     "J108",
     "duplicate-key",
@@ -101,6 +115,8 @@ DUPLICATE_KEY = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"a": 1, "a": 2}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 2}}\n</tool_call>',
 )
+
+
 TRAILING_DATA = Rule(
     "J109",
     "trailing-data",
@@ -113,6 +129,8 @@ TRAILING_DATA = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {}}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
+
+
 NON_FINITE_NUMBER = Rule(
     "J111",
     "non-finite-number",
@@ -124,6 +142,8 @@ NON_FINITE_NUMBER = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"limit": NaN}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"limit": null}}\n</tool_call>',
 )
+
+
 FENCED_PAYLOAD = Rule(
     "J114",
     "fenced-payload",
@@ -135,6 +155,8 @@ FENCED_PAYLOAD = Rule(
     bad='<tool_call>\n```json\n{"name": "f", "arguments": {}}\n```\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
+
+
 EXPRESSION_AS_VALUE = Rule(
     "J115",
     "expression-as-value",
@@ -147,6 +169,8 @@ EXPRESSION_AS_VALUE = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"n": 6*12}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"n": 72}}\n</tool_call>',
 )
+
+
 TOO_DEEP = Rule(
     "J117",
     "too-deep",
@@ -158,6 +182,8 @@ TOO_DEEP = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"a": ' + "[" * 513 + "]" * 513 + "}}\n</tool_call>",
     good='<tool_call>\n{"name": "f", "arguments": {"a": [[1]]}}\n</tool_call>',
 )
+
+
 MISSING_COMMA = Rule(
     "J118",
     "missing-comma",
@@ -169,6 +195,8 @@ MISSING_COMMA = Rule(
     bad='<tool_call>\n{"name": "f" "arguments": {}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
+
+
 UNQUOTED_WORD = Rule(
     "J119",
     "unquoted-word",
@@ -181,6 +209,8 @@ UNQUOTED_WORD = Rule(
     bad='<tool_call>\n{name: "f", "arguments": {}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
+
+
 UNBALANCED_BRACKET = Rule(
     "J120",
     "unbalanced-bracket",
@@ -194,6 +224,8 @@ UNBALANCED_BRACKET = Rule(
     bad='<tool_call>\n{"arguments": {"a": 1, "name": "f"}\n</tool_call>',
     good='<tool_call>\n{"arguments": {"a": 1}, "name": "f"}\n</tool_call>',
 )
+
+
 MISSING_QUOTE = Rule(
     "J121",
     "missing-quote",
@@ -207,6 +239,8 @@ MISSING_QUOTE = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"a": "one, "b": 2}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": "one", "b": 2}}\n</tool_call>',
 )
+
+
 COMMENT_IN_JSON = Rule(
     "J122",
     "comment-in-json",
@@ -217,6 +251,8 @@ COMMENT_IN_JSON = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"a": 1 // one\n}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1 \n}}\n</tool_call>',
 )
+
+
 SMART_QUOTE = Rule(
     "J123",
     "smart-quote",
@@ -229,6 +265,8 @@ SMART_QUOTE = Rule(
     bad="<tool_call>\n{“name”: “f”, “arguments”: {}}\n</tool_call>",
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
+
+
 INVALID_NUMBER = Rule(
     "J124",
     "invalid-number",
@@ -241,6 +279,8 @@ INVALID_NUMBER = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"n": .5}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"n": 0.5}}\n</tool_call>',
 )
+
+
 MISSING_VALUE = Rule(
     "J126",
     "missing-value",
@@ -253,6 +293,7 @@ MISSING_VALUE = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"a": }}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
 )
+
 
 RULES = (
     MALFORMED_JSON,
@@ -276,4 +317,169 @@ RULES = (
     SMART_QUOTE,
     INVALID_NUMBER,
     MISSING_VALUE,
+)
+
+
+SEVERAL_OBJECTS_IN_ONE_CALL = Rule(
+    "J110",
+    "several-objects-in-one-call",
+    Severity.ERROR,
+    "One call tag holds several calls, one behind the other or as an array.",
+    "The format has one object to a tag. Servers read the first, the last or none, so an agent that wanted three "
+    "things done gets one, and does not learn which. weaklink reads every one.",
+    "Give each call a tag of its own, as the repair does; show parallel calls so in the prompt. If your tools must "
+    "run one by one, say so there as well.",
+    bad='<tool_call>\n{"name": "f", "arguments": {}}\n{"name": "g", "arguments": {}}\n</tool_call>',
+    good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\n'
+    '<tool_call>\n{"name": "g", "arguments": {}}\n</tool_call>',
+)
+
+
+ARGUMENTS_AS_STRING = Rule(
+    "J112",
+    "arguments-as-string",
+    Severity.ERROR,
+    "`arguments` is a string that holds JSON, not an object.",
+    "The OpenAI API sends arguments as a JSON string, and models copy that into formats where an object belongs. "
+    "Servers then hand the tool a string, or refuse. weaklink reads the object inside.",
+    "Look for a history that was put into the prompt in the API's shape: the template should decode `arguments` "
+    "before it writes them.",
+    bad='<tool_call>\n{"name": "f", "arguments": "{\\"a\\": 1}"}\n</tool_call>',
+    good='<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
+)
+
+
+WRONG_ARGUMENTS_KEY = Rule(
+    "J113",
+    "wrong-arguments-key",
+    Severity.WARNING,
+    "The arguments stand under another key than the format's.",
+    "Llama 3 says `parameters`, Hermes says `arguments`, and models mix them up. weaklink reads either; a strict "
+    "server calls the tool with no arguments at all, and the agent blames the tool.",
+    "Renaming the key is safe. Look which key the prompt's own examples and the tools' definitions show.",
+    bad='<tool_call>\n{"name": "f", "parameters": {"a": 1}}\n</tool_call>',
+    good='<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
+)
+
+
+NOT_A_CALL = Rule(
+    "J116",
+    "not-a-call",
+    Severity.ERROR,
+    "The payload is readable, but it is no call.",
+    "Valid JSON is not yet a call: models echo a tool's schema, write the bare arguments, or an error object. Without "
+    "a tool's name nothing can be executed, and inventing one would be a lie.",
+    "Look what it is: an echo of a schema comes from a prompt that lists tools without showing a call; bare arguments "
+    "from training on one single tool; an error object from results shown in call tags.",
+    bad='<tool_call>\n{"city": "Oslo"}\n</tool_call>',
+    good='<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>',
+)
+
+
+STRAY_KEY = Rule(
+    "J125",
+    "stray-key",
+    Severity.WARNING,
+    "A key stands beside the call's name and arguments.",
+    "Servers ignore such a key, so an argument that slipped out of `arguments` is lost without a word: the tool runs, "
+    "with a default in its place.",
+    "Moving it in is a suggestion. If the tool has no parameter of that name, the model made it up: compare with the "
+    "tool's schema.",
+    bad='<tool_call>\n{"name": "f", "arguments": {"a": 1}, "b": 2}\n</tool_call>',
+    good='<tool_call>\n{"name": "f", "arguments": {"a": 1, "b": 2}}\n</tool_call>',
+)
+
+
+POSITIONAL_ARGUMENT = Rule(
+    "J127",
+    "positional-argument",
+    Severity.ERROR,
+    "An argument of a call in Python's syntax has no name.",
+    "Tools take their arguments by name. Readers differ: some drop an argument without one, some map it by the order "
+    "of the tool's parameters, most refuse the call.",
+    "Only the tool's author knows that order for certain, so there is no repair. Show calls with named arguments in "
+    "the prompt.",
+    bad="[get_weather('Oslo')]",
+    good="[get_weather(city='Oslo')]",
+    format="pythonic",
+)
+
+
+MALFORMED_PARAMETERS = Rule(
+    "J128",
+    "malformed-parameters",
+    Severity.ERROR,
+    "The tags around a call's parameters are not well formed.",
+    "Dialects that write parameters in tags (`<parameter=city>`, `<invoke name=...>`, `<arg_key>`) have no quotes and "
+    "no escapes: the tags alone say where a value begins and ends. A tag that is missing, cut or misspelt makes "
+    "servers lose the parameter, eat the next one, or drop the call.",
+    "weaklink reads what is certain and marks the tag; take its repair where it offers one. Arguments that hold such "
+    "tags themselves (XML, templates) are the usual content.",
+    bad="<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n<parameter=days>\n2\n</parameter>\n"
+    "</function>\n</tool_call>",
+    good="<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n<parameter=days>\n2\n"
+    "</parameter>\n</function>\n</tool_call>",
+    format="qwen3_coder",
+)
+
+
+TRUNCATED_PARAMETERS = Rule(
+    "J129",
+    "truncated-parameters",
+    Severity.ERROR,
+    "The stream ends in the middle of a call's parameters.",
+    "The stream was cut (length limit, aborted request, stop word) before the tags of the call were closed. What was "
+    "written so far is read; the last value may be half of what was meant.",
+    "Look at the finish reason: with `length`, raise the limit or let the tool take smaller pieces. Closing the tags "
+    "is only a suggestion.",
+    bad="<tool_call>\n<function=get_weather>\n<parameter=city>\nOs",
+    good="<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>",
+    format="qwen3_coder",
+)
+
+
+EMPTY_ARGUMENTS = Rule(
+    "J130",
+    "empty-arguments",
+    Severity.WARNING,
+    "The arguments of a call are an empty string.",
+    "An empty string is no JSON. Servers send it for a call without arguments, and clients that decode it strictly "
+    "fail there; weaklink reads it as an empty object.",
+    "Let the client take an empty string for `{}`, as the official ones do, and write `{}` where you make such "
+    "messages yourself.",
+    bad='{"role": "assistant", "content": null, "tool_calls": [{"id": "call_1", "type": "function", "function": '
+    '{"name": "get_time", "arguments": ""}}]}',
+    good='{"role": "assistant", "content": null, "tool_calls": [{"id": "call_1", "type": "function", "function": '
+    '{"name": "get_time", "arguments": "{}"}}]}',
+    format="openai",
+)
+
+
+ARGUMENTS_AS_OBJECT = Rule(
+    "J131",
+    "arguments-as-object",
+    Severity.ERROR,
+    "`arguments` is an object where the OpenAI API has a string.",
+    "The OpenAI API holds the arguments as a string of JSON, Ollama's own API as an object. A client made for the one "
+    "fails on the other: it decodes what is decoded already. weaklink reads the object.",
+    "Encode the arguments where this message is made, or read it with a client for the API that sent it.",
+    bad='{"role": "assistant", "content": null, "tool_calls": [{"id": "call_1", "type": "function", "function": '
+    '{"name": "get_time", "arguments": {"zone": "CET"}}}]}',
+    good='{"role": "assistant", "content": null, "tool_calls": [{"id": "call_1", "type": "function", "function": '
+    '{"name": "get_time", "arguments": "{\\"zone\\": \\"CET\\"}"}}]}',
+    format="openai",
+)
+
+
+CALL_SHAPE_RULES = (
+    SEVERAL_OBJECTS_IN_ONE_CALL,
+    ARGUMENTS_AS_STRING,
+    WRONG_ARGUMENTS_KEY,
+    NOT_A_CALL,
+    STRAY_KEY,
+    POSITIONAL_ARGUMENT,
+    MALFORMED_PARAMETERS,
+    TRUNCATED_PARAMETERS,
+    EMPTY_ARGUMENTS,
+    ARGUMENTS_AS_OBJECT,
 )

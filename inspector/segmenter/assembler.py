@@ -9,20 +9,18 @@ import msgspec
 
 from inspector.diagnostics import Fault
 from inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
-from inspector.rules.call_shape import MALFORMED_PARAMETERS, TRUNCATED_PARAMETERS
-from inspector.rules.json_syntax import TRAILING_DATA, TRUNCATED_JSON
+from inspector.rules.json_syntax import MALFORMED_PARAMETERS, TRAILING_DATA, TRUNCATED_JSON, TRUNCATED_PARAMETERS
 from inspector.rules.markers import TEXT_AFTER_CALL, TEXT_AROUND_CALLS
 from inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
-from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanOpened
-from inspector.segmenter.readings import Reading, SpanReader
-from inspector.segmenter.table import SECTION
-from inspector.segmenter.wording import (
+from inspector.segmenter.events import Flagged, ParseEvent, ParseResult, SpanClosed, SpanOpened, SpanReader
+from inspector.segmenter.messages import (
     call_in_open_reasoning,
     closed_before,
     open_reasoning,
     opener_for_closer,
     unterminated,
 )
+from inspector.segmenter.table import SECTION
 from inspector.text import Range, lone_surrogates
 
 
@@ -30,7 +28,7 @@ class _CallInReasoning(NamedTuple):
     """A call that stands whole in reasoning which never closed: its opening marker, and what it says."""
 
     opener: Range
-    reading: Reading
+    reading: ParseResult
 
 
 class Assembler:
@@ -145,7 +143,7 @@ class Assembler:
         self.faults[at] = opener_for_closer(fault, event)
         return True
 
-    def _read(self, reader: SpanReader, event: SpanClosed) -> Reading:
+    def _read(self, reader: SpanReader, event: SpanClosed) -> ParseResult:
         """What a closed span holds; reasoning that never closed also gives the whole calls in it.
 
         The model meant such a call, and only forgot to close its reasoning: DESIGN.md, section 3, decides so.
@@ -189,7 +187,7 @@ class Assembler:
         elif self._after_call is None:
             self._after_call = event
 
-    def _keep(self, reading: Reading, event: SpanClosed) -> tuple[Span, bool]:
+    def _keep(self, reading: ParseResult, event: SpanClosed) -> tuple[Span, bool]:
         """Keep what a closed span holds; the span with its children, and whether its content is complete."""
         index = len(self.spans)
         reading = _without_inventions(event, reading)
@@ -238,7 +236,7 @@ class Assembler:
             self._beside_calls.append(_text_around_calls(event))
 
 
-def _without_inventions(event: SpanClosed, reading: Reading) -> Reading:
+def _without_inventions(event: SpanClosed, reading: ParseResult) -> ParseResult:
     """The reading, in which a call that was cut off before its first argument has none, and no repair makes them up."""
     cut = [fault for fault in reading.faults if _is_cut(event, fault)]
     if not cut:
@@ -278,7 +276,7 @@ def _is_closed(event: SpanClosed) -> bool:
     return event.span.range.end > event.span.inner.end or event.span.kind is not SpanKind.TOOL_CALL
 
 
-def _outside_payload(event: SpanClosed, reading: Reading) -> Iterable[Fault]:
+def _outside_payload(event: SpanClosed, reading: ParseResult) -> Iterable[Fault]:
     """The faults of a call that no marker closes: words behind its payload were written to the reader, and stay.
 
     The repair of words at the call's end is to close the call before them, where it is complete and has a closer.

@@ -1,16 +1,31 @@
-"""What a parser tells while it reads: spans that open, grow and close, and faults of the marker layer.
+"""What a parser reports while it reads, and what the text of a closed span turned out to contain.
 
 The events are msgspec structures and no dataclasses: several are made for every span of every stream.
 """
 
+from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 import msgspec
 
 from inspector.diagnostics import Fault
-from inspector.model import Decoded, Span, SpanKind, ToolCall
-from inspector.segmenter.reading import Reading
+from inspector.model import Decoded, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.text import Range
+
+
+class ParseResult(msgspec.Struct, frozen=True):
+    """The content of a span. `complete` says that it is whole, whatever became of its closing marker.
+
+    `decoded` is the text that the span's inner text stands for, where it is not that text itself (a JSON string's).
+    """
+
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    definitions: tuple[ToolDefinition, ...] = ()
+    children: tuple[Span, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    complete: bool = False
+    decoded: str | None = None
 
 
 class SpanOpened(msgspec.Struct, frozen=True):
@@ -49,7 +64,7 @@ class SpanClosed(msgspec.Struct, frozen=True):
     ended_at: Range | None = None
     call: ToolCall | None = None
     by_model: bool = True
-    reading: Reading | None = None
+    reading: ParseResult | None = None
     decoded: Decoded | None = None
 
 
@@ -77,3 +92,7 @@ class FormatParser(Protocol):
     def close(self) -> list[ParseEvent]:
         """What the end of the text makes known. Feeding a closed parser is not allowed."""
         ...
+
+
+SpanReader: TypeAlias = Callable[[SpanClosed], ParseResult]
+"""Reads a closed span; ranges in what it gives are offsets in the whole text. It never raises."""

@@ -1,4 +1,6 @@
-"""The machine that drives a format's table over a text, fed in any pieces.
+"""The state machine that runs a format's table over a text, fed in any chunks.
+
+It follows payloads to their ends and decides which markers inside them are data.
 
 Theory of operation. The machine is in one state of the table. While a piece holds none of the characters that a marker
 of the state begins with, it is only appended to a list. Otherwise, if the piece holds a marker or a part of one, the
@@ -7,27 +9,162 @@ character; what cannot be part of a marker is settled, and at most the longest m
 for the next look. So each character is joined a bounded number of times, and the work is linear.
 
 A marker in a payload may be data: inside a JSON string. Quotes are counted up to it; if their number is odd, a strict
-tracker reads the payload. If it agrees that a string is open, the marker is *doubtful*, and nothing is told until the
-doubt is resolved: the payload's value completes (the marker was data), or a character comes that no JSON can hold, or
-64 Ki code points have passed, or the stream ends (the marker counts, and the text behind it is read again). Text read
-in a doubt that was resolved so is not doubted again (`_certain_to`), hence every character is read at most twice.
+tracker reads the payload. If it agrees that a string is open, the marker is *ambiguous*, and nothing is reported until
+the ambiguity is resolved: the payload's value completes (the marker was data), or a character comes that no JSON can
+hold, or 64 Ki code points have passed, or the stream ends (the marker counts, and the text behind it is read again).
+Text read in an ambiguity resolved this way is not ambiguous again (`_certain_to`), hence every character is read at
+most twice.
 
 A state may say what becomes of its payload's end (`then`): such a payload is followed from its beginning, and markers
-within its strings are doubtful in the same way. Once it breaks, the next marker counts, wherever it stands.
+within its strings are ambiguous in the same way. Once it breaks, the next marker counts, wherever it is.
 
 Offsets named `..._at` and `..._to` are in the whole text; `_pos` and a plain `at` are in the window.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from inspector.model import Span, SpanKind
-from inspector.rules.markers import SPECIAL_TOKEN_LEAK, WRONG_OPENER
-from inspector.segmenter.events import Flagged, ParseEvent, SpanExtended
-from inspector.segmenter.payload_reading import PayloadReading
-from inspector.segmenter.table import HERE, HOME, ROLE, Cut, State, Table, Transition
-from inspector.segmenter.window import Window
-from inspector.segmenter.wording import marker_fault, opened_by_prompt, token_outside
+from inspector.rules.markers import MARKER_INSIDE_ARGUMENT, SPECIAL_TOKEN_LEAK, WRONG_OPENER
+from inspector.segmenter.events import Flagged, FormatParser, ParseEvent, SpanExtended
+from inspector.segmenter.messages import marker_fault, opened_by_prompt, token_outside
+from inspector.segmenter.payload import Ambiguity, Follower, read_on
+from inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, State, Table, Transition
+from inspector.segmenter.window import OpenSpan, SearchWindow
 from inspector.text import Range
+
+
+def feeder(parser: FormatParser, take: Callable[[list[ParseEvent]], list[Span]]) -> Callable[[str], list[Span]]:
+    """A parser's `feed` followed by `take`; in one call where it can be, since a live stream makes one a delta."""
+    if isinstance(parser, Machine):
+        return parser.feeding(take)
+
+    def feed(text: str) -> list[Span]:
+        return take(parser.feed(text))
+
+    return feed
+
+
+class PayloadReading(OpenSpan, ABC):
+    """Reads the payload of the state that the machine is in.
+
+    `_pieces` are what was fed since the window was opened, with the `_held` code points that were held back; while
+    there is a doubt they begin at its marker. The follower is that of the payload, None where nothing follows it.
+    """
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(SearchWindow("", 0, table))
+        self._table = table
+        self._pieces: list[str] = []
+        self._held = 0
+        self._follower: Follower | None = None
+        self._certain_to = 0
+        self._doubt: Ambiguity | None = None
+
+    @abstractmethod
+    def _take(self, transition: Transition, at: int) -> None:
+        """Go through `transition`, whose marker stands at `at`."""
+
+    @property
+    def _at(self) -> int:
+        """The place in the whole text up to which everything is settled."""
+        return self._window.base + self._pos
+
+    def _follow(self, follower: Follower, then: Transition, *, final: bool) -> bool:
+        """Follow a payload to its end, to what breaks it, or to a marker outside its strings."""
+        assert self._state.payload is not None
+        text = self._window.text
+        at, transition = self._window.next_transition(self._state, self._pos, final=final)
+        if self._is_at_payload() and self._state.payload.whole_end is not None:
+            end = self._state.payload.whole_end(text, self._pos)
+            if 0 <= end <= at:
+                self._settle(end)
+                return self._end_payload(then)
+        self._settle(follower.feed(text, self._pos, at))
+        if follower.completed:
+            return self._end_payload(then)
+        if follower.broken:
+            if self._state.broken_goes is not None:
+                self._take(self._state.broken_goes, self._pos)
+            return True
+        if transition is None:
+            return False
+        if follower.in_string and self._window.base + at >= self._certain_to:
+            return self._begin_doubt(at, final=final)
+        self._take(transition, at)
+        return True
+
+    def _end_payload(self, then: Transition) -> bool:
+        self._take(then, self._pos)
+        return True
+
+    def _is_doubtful(self, at: int) -> bool:
+        if self._window.base + at < self._certain_to:
+            return False
+        payload = self._state.payload
+        assert payload is not None
+        if self._follower is None:
+            text = self._payload_text(at)
+            read_whole = payload.read_whole
+            self._call = read_whole(text, self._inner_at) if read_whole is not None else None
+            return self._call is None and payload.ends_within(text)
+        self._follow_to(self._follower, at)
+        return self._follower.in_string
+
+    def _follow_to(self, follower: Follower, to: int) -> None:
+        """Let `follower` read the window up to `to`, over the ends of complete values."""
+        while self._pos < to and not follower.broken:
+            self._settle(follower.feed(self._window.text, self._pos, to))
+        self._settle(to)
+
+    def _keep_following(self) -> None:
+        """A marker within the payload was no end: from here on its text is read once, not again for each marker."""
+        if self._follower is None and self._state.payload is not None:
+            self._follower = self._state.payload.follower()
+            read_on(self._follower, self._payload_text(self._pos))
+
+    def _begin_doubt(self, at: int, *, final: bool) -> bool:
+        """The marker at `at` may be data; True where that was resolved within the window."""
+        assert self._state.payload is not None
+        self._settle(at)
+        if self._follower is None:
+            self._follower = self._state.payload.follower()
+            read_on(self._follower, self._payload_text(at))
+        self._doubt = Ambiguity(self._at, self._follower)
+        is_data = self._doubt.read(self._window.text, at, final=final)
+        if is_data is None:
+            self._pieces = [self._window.text[at:]]
+            self._held = len(self._pieces[0])
+            return False
+        self._resolve(self._doubt, is_data=is_data)
+        return True
+
+    def _go_on_in_doubt(self, doubt: Ambiguity, text: str, *, final: bool) -> None:
+        """`text` is the last of the pieces, which begin at the doubtful marker."""
+        is_data = doubt.read(text, 0, final=final)
+        if is_data is None:
+            self._held += len(text)
+            return
+        self._window = SearchWindow("".join(self._pieces), doubt.at, self._table)
+        self._pos = 0
+        self._resolve(doubt, is_data=is_data)
+
+    def _resolve(self, doubt: Ambiguity, *, is_data: bool) -> None:
+        """The doubtful marker stands at `_pos`."""
+        self._doubt = None
+        if not is_data:
+            self._certain_to = doubt.read_to
+            assert self._follower is not None
+            self._follower.broken, self._follower.in_string = True, False
+            return
+        to = doubt.read_to - self._window.base
+        for match in self._window.markers(self._state, self._pos, to):
+            place = Range(*match.span()).moved(self._window.base)
+            self._events.append(Flagged(marker_fault(MARKER_INSIDE_ARGUMENT, match[0], place, self._state.closer)))
+        self._kept.append(self._window.text[self._pos : to])
+        self._pos = to
+        if self._state.then is not None:
+            self._end_payload(self._state.then)
 
 
 class Machine(PayloadReading):
@@ -139,7 +276,7 @@ class Machine(PayloadReading):
         return events
 
     def _open_window(self) -> None:
-        self._window = Window(
+        self._window = SearchWindow(
             self._pieces[0] if len(self._pieces) == 1 else "".join(self._pieces), self._at, self._table
         )
         self._pos = 0
@@ -168,7 +305,7 @@ class Machine(PayloadReading):
         at, transition = self._window.next_transition(self._state, self._pos, final=final)
         if transition is None:
             if final and (cut := self._cut_opener()):
-                self._take(Transition(cut, Cut.BEFORE, "marker"), len(self._window.text) - len(cut))
+                self._take(Transition(cut, MarkerSplit.BEFORE, "marker"), len(self._window.text) - len(cut))
                 return True
             if self._follower is not None:
                 self._follow_to(self._follower, at)
@@ -200,14 +337,14 @@ class Machine(PayloadReading):
             return
         if transition.rule is not None:
             self._flag(transition, at)
-        if cut is Cut.NOWHERE:
+        if cut is MarkerSplit.NOWHERE:
             self._settle(at + taken)
             if transition.target == HERE:
                 self._keep_following()
             else:
                 self._enter(self._target(transition, ""))
             return
-        if cut is Cut.AFTER:
+        if cut is MarkerSplit.AFTER:
             if not self._is_open:
                 self._open(self._pos, 0)
             inner = self._close(at, taken)
@@ -232,7 +369,7 @@ class Machine(PayloadReading):
         wanted = transition.expects or self._state.closer
         if transition.rule is WRONG_OPENER:
             wanted = transition.expects or self._target(transition, "").opener
-        if transition.rule is SPECIAL_TOKEN_LEAK and transition.cut is Cut.NOWHERE:
+        if transition.rule is SPECIAL_TOKEN_LEAK and transition.cut is MarkerSplit.NOWHERE:
             wanted = ""
         elif transition.rule is SPECIAL_TOKEN_LEAK and transition.expects:
             self._events.append(Flagged(token_outside(marker, place, transition.expects)))

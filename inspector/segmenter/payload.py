@@ -1,4 +1,4 @@
-"""Kinds of payload: text with a syntax of its own, in whose strings markers are data and whose end can be known."""
+"""Payload kinds: text with a syntax of its own, in whose strings a marker is data, and its ambiguity until then."""
 
 import json
 import re
@@ -8,6 +8,16 @@ from typing import NoReturn, Protocol
 
 from inspector.json_scanner.tracker import JsonTracker, ends_within_string
 from inspector.model import ToolCall
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+_USUAL_SIZE = 65_536
+"""Most values are smaller, in code points."""
+
+
+DOUBT_LIMIT = 65_536
+"""How many code points a doubtful marker may keep the machine waiting."""
 
 
 class Follower(Protocol):
@@ -45,11 +55,6 @@ class Payload:
     read_whole: Callable[[str, int], ToolCall | None] | None = None
     whole_end: Callable[[str, int], int] | None = None
     ends: str = ""
-
-
-_SPACE = re.compile(r"[ \t\n\r]*")
-_USUAL_SIZE = 65_536
-"""Most values are smaller, in code points."""
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -91,3 +96,29 @@ def read_on(follower: Follower, text: str) -> None:
     at = 0
     while at < len(text) and not follower.broken:
         at = follower.feed(text, at)
+
+
+class Ambiguity:
+    """The marker stands at `at` in the whole text, within a string of a payload that `follower` has read up to there.
+
+    The text from `at` on was read up to `read_to`.
+    """
+
+    __slots__ = ("_follower", "at", "read_to")
+
+    def __init__(self, at: int, follower: Follower) -> None:
+        self.at = self.read_to = at
+        self._follower = follower
+
+    def read(self, text: str, start: int, *, final: bool) -> bool | None:
+        """Read on in `text` from `start`; whether the marker is data, or None while that is not known.
+
+        It is data if the payload's value completes, and counts if a character comes that no JSON can hold, if
+        DOUBT_LIMIT code points have passed, or if the text is `final`, so that nothing follows.
+        """
+        limit = start + self.at + DOUBT_LIMIT - self.read_to
+        read = self._follower.feed(text, start, min(len(text), limit))
+        self.read_to += read - start
+        if self._follower.completed:
+            return True
+        return False if self._follower.broken or read == limit or final else None

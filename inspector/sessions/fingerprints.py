@@ -1,7 +1,8 @@
-"""What is compared of messages: short digests of what they say, so that no text needs to be remembered.
+"""Short digests of messages, compared to match requests to traces without keeping any text.
 
 A client sends an answer back as it understood it: without its reasoning, without outer white space, its arguments
-written anew, its cache marks moved. None of that makes it another message.
+rewritten, its cache marks moved. None of this changes a digest. Prompts of raw completions are split by their
+template.
 """
 
 import json
@@ -10,26 +11,50 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
+from inspector.apis import ollama
+from inspector.apis.openai import completions as openai_completions
+from inspector.formats.transcript import split_turns
+from inspector.memory import RECORD_MEMORY, transcript_memory
 from inspector.model import Json, Part, Role, Turn
-from inspector.sessions.raw_prompts import said_in
 from inspector.wire.events import WIRE_PREFIX
-from inspector.wire.json_text import parse_json
+from inspector.wire.provider_json import parse_json
+from inspector.wire.request import DecodedRequest
 
 _SIZE = 16
+
+
 _REASONING = re.compile(
     r"\s*(?:<(think|thinking|reasoning|thought)>.*?</\1>|\[THINK\].*?\[/THINK\]|◁think▷.*?◁/think▷"
     r"|<\|channel\|>analysis<\|message\|>.*?<\|end\|>)",
     re.DOTALL,
 )
+
+
 _REMINDER_END = "</system-reminder>"
+
+
 _REMINDER = re.compile(f"<system-reminder>.*?{_REMINDER_END}", re.DOTALL)  # Claude Code's, in one request or some
+
+
 _CLOSER = "</think>"
+
+
 _CLOCK = re.compile(
     r"\d+|\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b"
     r"|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|[ap]m)\b",
     re.IGNORECASE,
 )
+
+
+PROMPT_TAIL_PART = "wire:prompt_tail"
+"""The part that keeps what a prompt had already opened for the answer: its header, `<think>`, its first words."""
+
+
+_RAW_APIS = frozenset({openai_completions.API, ollama.GENERATE})
+
+
+_TOKEN = re.compile(r"<\|[^|<>\n]{1,60}\|>|<｜[^｜<>\n]{1,60}｜>|<(?:start|end)_of_turn>|</?s>|<bos>|<eos>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +105,11 @@ def chain_of(messages: Iterable[bytes], begins: bytes = b"") -> tuple[bytes, ...
     """For each number of messages, from none on, the digest of that many."""
     chain = [begins]
     for message in messages:
-        chain.append(linked(chain[-1], message))
+        chain.append(extended_chain(chain[-1], message))
     return tuple(chain)
 
 
-def linked(chain: bytes, message: bytes) -> bytes:
+def extended_chain(chain: bytes, message: bytes) -> bytes:
     """The chain with one message more."""
     return blake2b(chain + message, digest_size=_SIZE).digest()
 
@@ -95,7 +120,7 @@ def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
     Left out are reasoning, what only the wire knows, further choices, outer white space, and reminders that a client
     puts into the user's words for some requests. Arguments count by value.
     """
-    said = [said_in(turn, one) if raw else one for one in _said(turn)]
+    said = [text_without_template(turn, one) if raw else one for one in _said(turn)]
     if turn.role is Role.ASSISTANT and said:
         said[0] = _without_reasoning(said[0])
     elif said and _REMINDER_END in said[0]:
@@ -198,3 +223,42 @@ def _written(value: Json) -> str:
 
 def _digest(value: object) -> bytes:
     return blake2b(json.dumps(value).encode("ascii"), digest_size=_SIZE).digest()
+
+
+def is_raw(request: DecodedRequest) -> bool:
+    """Whether a request's words are one raw text that the model continues."""
+    return request.api in _RAW_APIS
+
+
+def raw_prompt(request: DecodedRequest) -> str | None:
+    """The text that the model continues; None where the prompt is several, or token ids, or there is none."""
+    prompts = [turn for turn in request.turns if turn.role is Role.USER]
+    part = prompts[0].part("text") if len(prompts) == 1 else None
+    return None if part is None else part.text
+
+
+def split_prompt(request: DecodedRequest) -> tuple[Turn, ...]:
+    """The turns of a raw prompt, as its chat template tells them; the request's own turn where there is no template.
+
+    The texts of the turns' parts, joined, are the prompt. What stands behind the last header of the assistant belongs
+    to the answer that comes; it is kept in the part `wire:prompt_tail` of the last turn. A prompt whose turns would
+    take more than `RECORD_MEMORY` is one turn.
+    """
+    prompt = raw_prompt(request)
+    found = split_turns(prompt) if prompt and transcript_memory(prompt) <= RECORD_MEMORY else ()
+    if prompt is None or not any(turn.source_role for turn in found):
+        return request.turns
+    own = next(turn for turn in request.turns if turn.role is Role.USER)
+    turns = [Turn(one.role, (Part("text", one.range.of(prompt)),), one.source_role) for one in found]
+    if turns[-1].role is Role.ASSISTANT and len(turns) > 1:
+        tail = Part(PROMPT_TAIL_PART, turns.pop().parts[0].text)
+        turns[-1] = replace(turns[-1], parts=(*turns[-1].parts, tail))
+    others = tuple(part for part in own.parts if part.name != "text")
+    turns[-1] = replace(turns[-1], parts=(*turns[-1].parts, *others))
+    return (*(turn for turn in request.turns if turn is not own), *turns)
+
+
+def text_without_template(turn: Turn, text: str) -> str:
+    """What a turn of a raw prompt says: its text without the template's tokens and the name of its role."""
+    bare = _TOKEN.sub("", text).strip()
+    return bare.removeprefix(turn.source_role).strip() if turn.source_role else bare

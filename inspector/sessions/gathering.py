@@ -1,24 +1,36 @@
-"""Exchanges of a log gathered into traces: what a recorder does live, done afterwards."""
+"""Gathers the exchanges of a log into traces: what a recorder does live, done afterwards.
 
+Exchanges wait for their turn in a spool, in memory up to a bound and beyond it in a temporary file.
+"""
+
+import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import NamedTuple
+from types import TracebackType
+from typing import NamedTuple, Self
 
+from inspector.apis.providers import decoder_for, parse_request
 from inspector.model import ExternalId, Json, Trace, Turn
-from inspector.sessions.book import Placement, SessionBook
+from inspector.sealed_spool import SealedSpool
 from inspector.sessions.exchange import Exchange, Headers, header_of
-from inspector.sessions.requests import request_of
-from inspector.sessions.shelf import ExchangeShelf
-from inspector.sessions.turns import answer_turn
-from inspector.wire.assembly import DecodedTurn, TurnAssembly
+from inspector.sessions.resolver import Placement, SessionResolver
+from inspector.sessions.turns import answer_turn, request_of
 from inspector.wire.content_encoding import ContentDecoder
-from inspector.wire.providers import decoder_for, parse_request
+from inspector.wire.events import DecodedTurn, TurnAssembly
 from inspector.wire.request import DecodedRequest
 
 _NO_BODY = "the request's body was not kept, so nobody knows what it asked"
+
+
 _NO_OBJECT = "the request's path is a model's, but its body is not a JSON object"
+
+
 _NO_MODEL = "this is no request to a model"
+
+
+SPOOL_BYTES = 32 << 20
+"""How much is kept in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +54,8 @@ def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> I
     trace has the id `first_request`, a digest of the request that began it and its time, so that the same log, or a
     longer version of it, gives the same ids. Never raises.
     """
-    with ExchangeShelf() as shelf:
-        waiting: list[_Waiting] = []
+    with ExchangeSpool() as shelf:
+        waiting: list[_SpooledExchange] = []
         ends_s: dict[bytes, float | None] = {}
         for number, exchange in enumerate(exchanges, 1):
             record = exchange.record or f"exchange {number}"
@@ -54,8 +66,8 @@ def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> I
             if (same := _digest(exchange)) in ends_s:
                 at_s = ended_s = ends_s[same]  # a log that was written twice has no exchange at the same time as itself
             ends_s[same] = ended_s
-            waiting.append(_Waiting(shelf.put(exchange), record, at_s, ended_s))
-        gathering = _Gathering(max_sessions)
+            waiting.append(_SpooledExchange(shelf.put(exchange), record, at_s, ended_s))
+        gathering = _TraceCollector(max_sessions)
         answering: dict[int, _PlacedRequest] = {}
         for at, has_ended in _in_order(waiting):
             if has_ended:
@@ -68,7 +80,7 @@ def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> I
     yield from gathering.traces()
 
 
-class _Waiting(NamedTuple):
+class _SpooledExchange(NamedTuple):
     """An exchange on the shelf: its place there, where it stands in its source, and its two times."""
 
     place: tuple[int, int]
@@ -110,11 +122,11 @@ class _GrowingTrace:
         )
 
 
-class _Gathering:
+class _TraceCollector:
     """Places requests and collects the turns of each trace."""
 
     def __init__(self, max_sessions: int) -> None:
-        self._book = SessionBook(name_trace=self._name, max_sessions=max_sessions)
+        self._book = SessionResolver(name_trace=self._name, max_sessions=max_sessions)
         self._growing: dict[str, _GrowingTrace] = {}
         self._asked: dict[str, _PlacedRequest] = {}
         self._named: dict[str, int] = {}
@@ -192,7 +204,7 @@ def decode_exchange(exchange: Exchange, json: Json) -> tuple[DecodedTurn, str]:
     return assembly.decoded(), unpacking.fault
 
 
-def unpacked(body: bytes, headers: Headers) -> bytes:
+def decompressed(body: bytes, headers: Headers) -> bytes:
     """A body without its content encoding, as far as it can be unpacked."""
     unpacking = ContentDecoder(header_of(headers, "content-encoding"))
     return unpacking.feed(body) + unpacking.close()
@@ -201,7 +213,7 @@ def unpacked(body: bytes, headers: Headers) -> bytes:
 def _read(exchange: Exchange, record: str) -> _PlacedRequest | SkippedExchange:
     if exchange.body is None:
         return SkippedExchange(record, _NO_BODY)
-    body = unpacked(exchange.body, exchange.head.headers)
+    body = decompressed(exchange.body, exchange.head.headers)
     json = parse_request(body)
     request = request_of(exchange.head, json)
     if request is not None:
@@ -222,7 +234,7 @@ def _digest(exchange: Exchange) -> bytes:
     return digest.digest()
 
 
-def _in_order(waiting: Sequence[_Waiting]) -> Iterator[tuple[int, bool]]:
+def _in_order(waiting: Sequence[_SpooledExchange]) -> Iterator[tuple[int, bool]]:
     """Requests, by number, and the ends of their answers (True) as they happened.
 
     What has no time comes with what was before. What ends at the moment in which another begins has ended by then.
@@ -236,3 +248,30 @@ def _in_order(waiting: Sequence[_Waiting]) -> Iterator[tuple[int, bool]]:
         moments.append((end_s, end_s == now_s, at, True))
     moments.sort()
     return ((at, has_ended) for _, _, at, has_ended in moments)
+
+
+class ExchangeSpool:
+    """Takes exchanges, and gives each back by its place. A context: behind it nothing is left.
+
+    In memory are some bytes an exchange, and `spool_bytes` of their bodies.
+    """
+
+    def __init__(self, *, spool_bytes: int = SPOOL_BYTES) -> None:
+        self._spool = SealedSpool(spool_bytes)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._spool.close()
+
+    def put(self, exchange: Exchange) -> tuple[int, int]:
+        """Put one aside; its place comes back."""
+        return self._spool.put(pickle.dumps(exchange, pickle.HIGHEST_PROTOCOL))  # msgspec refuses half a surrogate pair
+
+    def take(self, place: tuple[int, int]) -> Exchange:
+        """The exchange at a place."""
+        exchange: Exchange = pickle.loads(self._spool.take(place))  # what `put` has written, and nobody else can reach
+        return exchange

@@ -1,19 +1,25 @@
-"""The assistant's turn that an exchange gave: what was decoded of the answer, and how the exchange went."""
+"""The two sides of an HTTP exchange: the model request that it makes, and the assistant turn that answers it."""
 
 import re
 from dataclasses import replace
 
-from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, GenerationError, Instant, Turn, Usage
-from inspector.sessions.book import Placement
-from inspector.sessions.exchange import ExchangeEnd
-from inspector.wire.assembly import DecodedTurn
-from inspector.wire.events import UNREAD_PART, WIRE_PREFIX
-from inspector.wire.json_text import parse_json
+from inspector.apis.providers import read_request
+from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, GenerationError, Instant, Json, Turn, Usage
+from inspector.sessions.exchange import ExchangeEnd, RequestHead
+from inspector.sessions.resolver import Placement
+from inspector.wire.events import UNREAD_PART, WIRE_PREFIX, DecodedTurn
+from inspector.wire.provider_json import parse_json
 from inspector.wire.request import DecodedRequest
 
 _NO_ANSWER = "The body is no answer of a model."
+
+
 _NOTHING = "The body ended without anything of an answer in it."
+
+
 _EVENT = re.compile(r"(?:data|event|id|retry)?:")
+
+
 _ENDS = {
     ExchangeEnd.UPSTREAM_DROPPED: (
         ErrorPhase.TRANSPORT,
@@ -23,6 +29,17 @@ _ENDS = {
     ExchangeEnd.NOT_CONNECTED: (ErrorPhase.CONNECT, "The server could not be reached."),
     ExchangeEnd.TIMED_OUT: (ErrorPhase.TRANSPORT, "The server was silent for too long."),
 }
+
+
+_WORDS = re.compile(r"[A-Za-z_-]+")
+
+
+_OTHER_ENDPOINTS = re.compile(
+    r"count_?tokens|input_tokens|(?:de)?tokenize|apply[-_]template|(?:batch)?embed(?:dings|content|contents)?|rerank"
+    r"|score|classify|pooling|moderations|batches|files|jobs|threads|runs|assistants|show|pull|create|compact",
+    re.IGNORECASE,
+)
+"""The last words of paths that take messages, prompts or inputs and generate nothing (the APIs' own references)."""
 
 
 def answer_turn(
@@ -52,7 +69,7 @@ def answer_turn(
         why = _why_no_answer(decoded.turn, learned)
         learned = _failed(learned, GenerationError(ErrorPhase.HTTP, why, status)) if why else learned
     generation = replace(
-        begun_generation(request, placement, started_s=started_s),
+        started_generation(request, placement, started_s=started_s),
         api=learned.api or request.api,
         answered_model=learned.answered_model,
         started=learned.started if started_s is None else Instant(started_s),
@@ -70,7 +87,7 @@ def answer_turn(
     return replace(decoded.turn, generation=generation)
 
 
-def begun_generation(request: DecodedRequest, placement: Placement, *, started_s: float | None = None) -> Generation:
+def started_generation(request: DecodedRequest, placement: Placement, *, started_s: float | None = None) -> Generation:
     """What is known of a generation when its request was sent: model, parameters, tools, the attempt and its start."""
     return replace(
         request.generation(),
@@ -144,3 +161,13 @@ def _ended(generation: Generation, end: ExchangeEnd, status: int | None, message
 def _failed(generation: Generation, error: GenerationError) -> Generation:
     finish = generation.finish if error.phase is ErrorPhase.CLIENT_ABORT else FinishReason.ERROR
     return replace(generation, error=error, finish=finish)
+
+
+def request_of(head: RequestHead, json: Json) -> DecodedRequest | None:
+    """What an exchange asks a model; None where it asks none, as most of what passes a proxy. Never raises.
+
+    Counting tokens, embedding and the like have bodies like a generation's and answers that are none.
+    """
+    path = head.target.partition("?")[0].partition("#")[0]
+    words = _WORDS.findall(path.rsplit("/", 1)[-1] or path)
+    return None if words and _OTHER_ENDPOINTS.fullmatch(words[-1]) else read_request(head.target, json)

@@ -1,13 +1,14 @@
-"""The lines of a trace file, version 2, as shapes: what stands here is the format.
+"""The lines of a trace file, version 2, as typed structures: these definitions are the format.
 
-A file is RFC 8259 JSON, one value a line, ASCII only; lone surrogates and NUL stand as escapes. The first line is
-`{"weaklink_trace_file": 2}`. Each trace is one line `{"trace": {...}}`, which says how many turns follow, and then
-its turns, a line `{"turn": {...}}` each. Members that have their default may be missing. Numbers that are not finite
-are the strings `NaN`, `Infinity` and `-Infinity`.
-
-A change of these shapes is a new version, with a step in `upgrades`; a new optional member is none.
+A file is RFC 8259 JSON, one value a line, ASCII only; lone surrogates and NUL are escapes. The first line is
+`{"weaklink_trace_file": 2}`. Numbers that JSON cannot hold, and surrogate halves that JSON would join, are made
+portable and back.
 """
 
+import json
+import math
+import re
+from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -18,6 +19,7 @@ from inspector.model import (
     ExternalId,
     FinishReason,
     InstantSource,
+    Json,
     ParentTrace,
     Provenance,
     RecognisedBy,
@@ -31,7 +33,21 @@ from inspector.model import (
 VERSION = 2
 """The version that is written; lower ones are read too."""
 
+
 HEADER_KEY = "weaklink_trace_file"
+
+
+_KEY = "weaklink_number"
+
+
+_TOGETHER = re.compile("([\ud800-\udbff]\ufdd0*)(?=[\udc00-\udfff])")
+
+
+_APART = re.compile("([\ud800-\udbff]\ufdd0*)\ufdd0(?=[\udc00-\udfff])")
+
+
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+
 
 Number: TypeAlias = float | Literal["NaN", "Infinity", "-Infinity"]
 
@@ -145,3 +161,67 @@ class TurnLine(msgspec.Struct, omit_defaults=True):
     result: ResultHeader | None = None
     generation: GenerationLine | None = None
     flags: tuple[TurnFlag, ...] = ()
+
+
+def float_value(value: float) -> Number:
+    """A float as the file holds it."""
+    if math.isfinite(value):
+        return value
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"
+
+
+def portable_json(value: Json) -> Json:
+    """A JSON value without numbers that readers refuse: such a one becomes `{"weaklink_number": "1E+5000"}`.
+
+    An object that looks like that already is wrapped once more, so that `original` gives back every value.
+    """
+    match value:
+        case Decimal():
+            return {_KEY: str(value)}
+        case float() if not math.isfinite(value):
+            return {_KEY: str(float_value(value))}
+        case list():
+            return [portable_json(item) for item in value]
+        case dict() if value.keys() == {_KEY}:
+            return {_KEY: {_KEY: portable_json(value[_KEY])}}
+        case dict():
+            return {key: portable_json(item) for key, item in value.items()}
+    return value
+
+
+def original_json(value: Json) -> Json:
+    """The value that `portable` was given; decimal.InvalidOperation for a `weaklink_number` that is none."""
+    match value:
+        case list():
+            return [original_json(item) for item in value]
+        case {"weaklink_number": str(digits), **rest} if not rest:
+            return float(digits) if digits in {"NaN", "Infinity", "-Infinity"} else Decimal(digits)
+        case {"weaklink_number": {"weaklink_number": inner, **more}, **rest} if not rest and not more:
+            return {_KEY: original_json(inner)}
+        case dict():
+            return {key: original_json(item) for key, item in value.items()}
+    return value
+
+
+def ascii_line(record: object) -> str:
+    """`record` as ASCII JSON on one line, halves kept apart."""
+    line = json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    if "\\ud" not in line:
+        return line
+    raw = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _BEYOND_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], _TOGETHER.sub("\\1\ufdd0", raw))
+
+
+def with_split_surrogates(value: Json) -> Json:
+    """What `ascii_line` was given, of what a JSON reader made of its line."""
+    match value:
+        case str():
+            return _APART.sub("\\1", value)
+        case list():
+            return [with_split_surrogates(item) for item in value]
+        case dict():
+            return {_APART.sub("\\1", key): with_split_surrogates(member) for key, member in value.items()}
+        case _:
+            return value

@@ -1,11 +1,11 @@
-"""The lines of a trace file back to traces."""
+"""Reads the lines of a trace file into traces; lines of an older version are upgraded one version at a time."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import InvalidOperation
 from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
 
@@ -23,7 +23,6 @@ from inspector.model import (
     Turn,
 )
 from inspector.text import Range
-from inspector.trace_file.halves import with_halves
 from inspector.trace_file.lines import (
     HEADER_KEY,
     VERSION,
@@ -36,12 +35,47 @@ from inspector.trace_file.lines import (
     ToolLine,
     TraceLine,
     TurnLine,
+    original_json,
+    with_split_surrogates,
 )
-from inspector.trace_file.numbers import original
-from inspector.trace_file.upgrades import Record, upgraded
 
-NOT_AS_IT_SHOULD_BE = (ValueError, TypeError, AttributeError, RecursionError, InvalidOperation, OverflowError)
+INVALID_LINE = (ValueError, TypeError, AttributeError, RecursionError, InvalidOperation, OverflowError)
 """What a line that is JSON, but not as it should be, raises on its way to a value."""
+
+
+Record: TypeAlias = dict[str, Any]
+
+
+def upgraded(record: Record, version: int) -> Record:
+    """A line's record of an older version as the current version would have written it.
+
+    A record that is not as its version wants may raise TypeError, AttributeError or ValueError.
+    """
+    for step in range(version, VERSION):
+        record = STEPS[step](record)
+    return record
+
+
+def _from_1(record: Record) -> Record:
+    """Version 1 called a turn's role `from`, and gave the times of chunks as `ms`, in milliseconds."""
+    turn = record.get("turn")
+    if turn is None:
+        return record
+    parts = [_part_from_1(part) for part in turn.get("parts", ())]
+    kept = {key: value for key, value in turn.items() if key != "from"}
+    return {"turn": {**kept, "role": turn.get("from"), "parts": parts}}
+
+
+def _part_from_1(part: Record) -> Record:
+    chunks = part.get("chunks")
+    if chunks is None or "ms" not in chunks:
+        return part
+    kept = {key: value for key, value in chunks.items() if key != "ms"}
+    return {**part, "chunks": {**kept, "offsets_s": [None if ms is None else ms / 1000 for ms in chunks["ms"]]}}
+
+
+STEPS: dict[int, Callable[[Record], Record]] = {1: _from_1}
+"""The step from each older version to the next."""
 
 
 def read_trace_file(path: str | Path) -> Iterator[Trace]:
@@ -100,7 +134,7 @@ class _FileReader:
         try:
             record = json.loads(line.decode("utf-8-sig"))
             if b"\\ufdd0" in line:
-                record = with_halves(record)
+                record = with_split_surrogates(record)
         except (ValueError, RecursionError) as error:
             why = "the line is cut off" if not line.endswith(b"\n") else f"the line is no JSON: {error}"
             raise self._fault(why) from error
@@ -114,7 +148,7 @@ class _FileReader:
             return None
         try:
             return upgraded(record, version)
-        except NOT_AS_IT_SHOULD_BE as error:
+        except INVALID_LINE as error:
             raise self._fault(f"the line is not as version {version} wants it: {error}") from error
 
     def _trace_line(self, record: Record) -> TraceLine:
@@ -122,7 +156,7 @@ class _FileReader:
             raise self._fault("a trace was to begin here")
         try:
             return msgspec.convert(record["trace"], TraceLine)
-        except NOT_AS_IT_SHOULD_BE as error:
+        except INVALID_LINE as error:
             raise self._fault(str(error)) from error
 
     def _turn(self, version: int, missing: int) -> Turn:
@@ -131,7 +165,7 @@ class _FileReader:
             raise self._fault(f"{missing} more turns of the trace were to come")
         try:
             return turn_of(msgspec.convert(record["turn"], TurnLine))
-        except NOT_AS_IT_SHOULD_BE as error:
+        except INVALID_LINE as error:
             raise self._fault(str(error)) from error
 
     def _fault(self, why: str) -> UnreadableFileError:
@@ -222,7 +256,7 @@ def generation_of(line: GenerationLine) -> Generation:
 
 def _tool(line: ToolLine) -> ToolDefinition:
     where = None if line.range is None else Range(*line.range)
-    return ToolDefinition(line.name, line.description, original(line.parameters), line.raw, where)
+    return ToolDefinition(line.name, line.description, original_json(line.parameters), line.raw, where)
 
 
 def _instant(line: InstantLine | None) -> Instant | None:

@@ -9,7 +9,6 @@ from typing import TextIO
 import msgspec
 
 from inspector.model import Chunks, Generation, Instant, Outcome, Part, ToolDefinition, Trace, Turn
-from inspector.trace_file.halves import ascii_line
 from inspector.trace_file.lines import (
     HEADER_KEY,
     VERSION,
@@ -24,8 +23,10 @@ from inspector.trace_file.lines import (
     ToolLine,
     TraceLine,
     TurnLine,
+    ascii_line,
+    float_value,
+    portable_json,
 )
-from inspector.trace_file.numbers import number, portable
 
 
 def write_trace_file(target: str | Path | TextIO, traces: Iterable[Trace]) -> None:
@@ -97,7 +98,7 @@ def outcome_line(outcome: Outcome | None) -> OutcomeLine | None:
     """What a trace's line holds of its outcome."""
     if outcome is None:
         return None
-    reward = None if outcome.reward is None else number(outcome.reward)
+    reward = None if outcome.reward is None else float_value(outcome.reward)
     return OutcomeLine(outcome.completed, outcome.exit_status, reward)
 
 
@@ -123,14 +124,14 @@ def _chunks(chunks: Chunks) -> ChunksLine:
     return ChunksLine(
         tuple(chunks.ends),
         tuple(chunks.sequences),
-        None if offsets is None else tuple(None if at is None else number(at) for at in offsets),
+        None if offsets is None else tuple(None if at is None else float_value(at) for at in offsets),
         None if chunks.token_ids is None else tuple(chunks.token_ids),
         None if logprobs is None else tuple(None if some is None else _numbers(some) for some in logprobs),
     )
 
 
 def _numbers(values: Iterable[float]) -> tuple[Number, ...]:
-    return tuple(number(value) for value in values)
+    return tuple(float_value(value) for value in values)
 
 
 def generation_line(generation: Generation) -> GenerationLine:
@@ -158,8 +159,8 @@ def generation_line(generation: Generation) -> GenerationLine:
 
 def _tool(tool: ToolDefinition) -> ToolLine:
     where = None if tool.range is None else (tool.range.start, tool.range.end)
-    return ToolLine(tool.name, tool.description, portable(tool.parameters), tool.raw, where)
+    return ToolLine(tool.name, tool.description, portable_json(tool.parameters), tool.raw, where)
 
 
 def _instant(instant: Instant | None) -> InstantLine | None:
-    return None if instant is None else InstantLine(number(instant.at_s), instant.source)
+    return None if instant is None else InstantLine(float_value(instant.at_s), instant.source)

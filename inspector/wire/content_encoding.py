@@ -70,7 +70,7 @@ class ContentDecoder:
         return raw
 
 
-class _Unpacker(Protocol):
+class _Decompressor(Protocol):
     """One stream of one compression."""
 
     def unpack(self, raw: bytes, at_most: int) -> bytes:
@@ -94,7 +94,7 @@ class _EncodingLayer:
     def __init__(self, name: str, max_bytes: int) -> None:
         self._name = name
         self._spellings = list(_LAYERS[name])
-        self._unpacker: _Unpacker | None = self._spellings.pop(0)()
+        self._unpacker: _Decompressor | None = self._spellings.pop(0)()
         self._again = _LAYERS[name][0]
         self._held = b""
         self._stream = bytearray()
@@ -267,9 +267,9 @@ class _Zstd:
         return self._stream.unused_data
 
 
-_GZIP: tuple[Callable[[], _Unpacker], ...] = (lambda: _Zlib(16 + zlib.MAX_WBITS),)
-_DEFLATE: tuple[Callable[[], _Unpacker], ...] = (lambda: _Zlib(zlib.MAX_WBITS), lambda: _Zlib(-zlib.MAX_WBITS))
-_LAYERS: dict[str, tuple[Callable[[], _Unpacker], ...]] = {
+_GZIP: tuple[Callable[[], _Decompressor], ...] = (lambda: _Zlib(16 + zlib.MAX_WBITS),)
+_DEFLATE: tuple[Callable[[], _Decompressor], ...] = (lambda: _Zlib(zlib.MAX_WBITS), lambda: _Zlib(-zlib.MAX_WBITS))
+_LAYERS: dict[str, tuple[Callable[[], _Decompressor], ...]] = {
     "gzip": _GZIP,
     "x-gzip": _GZIP,
     "deflate": _DEFLATE,

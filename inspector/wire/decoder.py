@@ -1,17 +1,28 @@
-"""What every decoder of answers offers, and the decoders by the framing of the body."""
+"""Decoders of answers by the framing of the body: event stream, JSON lines, JSON array, or one whole body.
 
-from collections.abc import Iterable
+Where the framing or the API is not known yet, a decoder holds what came until the first bytes, or the first object,
+decide; then all of it goes to the decoder that fits, each piece with its own time.
+"""
+
+from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Protocol
 
-from inspector.wire.assembly import DecodedTurn, TurnAssembly
-from inspector.wire.event_stream import EventStreamDecoder
-from inspector.wire.events import WireEvent
-from inspector.wire.json_array import JsonArrayDecoder
-from inspector.wire.json_stream import JsonStreamDecoder
-from inspector.wire.ndjson import NdjsonDecoder
-from inspector.wire.reader import NewReader
-from inspector.wire.whole_body import WholeBodyDecoder
+from inspector.text import decode
+from inspector.wire.answer_reader import AnswerReader, NewReader
+from inspector.wire.events import COMMENTS_PART, UNREAD_PART, DecodedTurn, PartGrew, TurnAssembly, WireEvent
+from inspector.wire.json_stream import JsonArrayDecoder, JsonStreamDecoder, NdjsonDecoder
+from inspector.wire.provider_json import parse_json
+from inspector.wire.sse import ServerSentEvent, SseDecoder
+
+_MAX_START = 64
+
+
+DONE = "[DONE]"
+"""What the last event of a stream holds, where the API has such an event."""
+
+
+_UNTYPED = frozenset({"", "message", "error"})
 
 
 class Decoder(Protocol):
@@ -71,3 +82,249 @@ def decode_answer(
     assembly = TurnAssembly(decoder.api, started_s=started_s, streamed=decoder.streamed)
     assembly.extend(found)
     return assembly.decoded()
+
+
+class UndecidedDecoder:
+    """Chooses a decoder and becomes it; never raises. Holds all of a body that came whole, else one object of it.
+
+    `find_framing` takes the first bytes and gives the framing, None where it needs more; `find_reader` takes that and
+    the first object, and says how the body is framed after all and who reads it. `new_reader` is given where the API is
+    known.
+    """
+
+    def __init__(
+        self,
+        find_framing: Callable[[bytes], Framing | None],
+        find_reader: Callable[[Framing, str], tuple[Framing, NewReader]],
+        *,
+        new_reader: NewReader | None = None,
+        status: int | None = None,
+    ) -> None:
+        self._find_framing = find_framing
+        self._find_reader = find_reader
+        self._new_reader = new_reader
+        self._status = status
+        self._held: list[tuple[bytes, float | None]] = []
+        self._start = b""
+        self._framing: Framing | None = None
+        self._probe: SseDecoder | NdjsonDecoder | JsonArrayDecoder | None = None
+        self._decoder: Decoder | None = None
+
+    @property
+    def api(self) -> str:
+        """The kind of endpoint, `""` until it is known."""
+        return self._decoder.api if self._decoder else ""
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the body comes in pieces that mean something."""
+        return self._decoder is None or self._decoder.streamed
+
+    def feed(self, raw: bytes, at_s: float | None = None) -> list[WireEvent]:
+        """What these bytes complete; nothing as long as it is not decided who reads them."""
+        if self._decoder is not None:
+            return self._decoder.feed(raw, at_s)
+        self._held.append((raw, at_s))
+        return self._hand_on() if self._is_decided(raw) else []
+
+    def close(self) -> list[WireEvent]:
+        """The end of the body, and what is wrong with it."""
+        found: list[WireEvent] = []
+        if self._decoder is None:
+            framing = self._framing or self._find_framing(self._start + b" " * _MAX_START) or Framing.WHOLE
+            if framing is Framing.LINES:
+                framing = Framing.WHOLE  # no line ended: it is the only one
+            self._decide(framing, self._last_text(framing))
+            found = self._hand_on()
+        assert self._decoder is not None
+        return found + self._decoder.close()
+
+    def _is_decided(self, raw: bytes) -> bool:
+        """Whether these bytes settle who reads the answer."""
+        if self._framing is None:
+            self._start = (self._start + raw.lstrip(b" \t\r\n") if not self._start else self._start + raw)[:_MAX_START]
+            self._framing = self._find_framing(self._start)
+            if self._framing is None:
+                return False
+            self._probe = _probe(self._framing)
+            raw = b"".join(piece for piece, _ in self._held)
+        if self._new_reader is not None:
+            self._decide(self._framing, "")
+            return True
+        texts = _texts(self._probe, raw) if self._probe is not None else []
+        if texts:
+            self._decide(self._framing, texts[0])
+        return bool(texts)
+
+    def _last_text(self, framing: Framing) -> str:
+        """What the body says of its API now that it has ended."""
+        if framing is Framing.WHOLE:
+            return decode(b"".join(piece for piece, _ in self._held)).removeprefix("\ufeff")
+        return ""
+
+    def _decide(self, framing: Framing, text: str) -> None:
+        new_reader = self._new_reader
+        if new_reader is None:
+            framing, new_reader = self._find_reader(framing, text)
+        self._decoder = new_decoder(framing, new_reader, status=self._status)
+
+    def _hand_on(self) -> list[WireEvent]:
+        assert self._decoder is not None
+        held, self._held = self._held, []
+        return [event for raw, at_s in held for event in self._decoder.feed(raw, at_s)]
+
+
+def _probe(framing: Framing) -> SseDecoder | NdjsonDecoder | JsonArrayDecoder | None:
+    match framing:
+        case Framing.EVENTS:
+            return SseDecoder()
+        case Framing.LINES:
+            return NdjsonDecoder()
+        case Framing.ARRAY:
+            return JsonArrayDecoder()
+        case Framing.WHOLE:
+            return None
+
+
+def _texts(probe: SseDecoder | NdjsonDecoder | JsonArrayDecoder, raw: bytes) -> list[str]:
+    """The objects that end in these bytes."""
+    if isinstance(probe, SseDecoder):
+        return [event.data for event in probe.feed(raw) if event.data and event.data != DONE]
+    return [text.text for text in probe.feed(raw) if text.text]
+
+
+class EventStreamDecoder:
+    """Decodes a streamed answer as `reader` reads its events; never raises, whatever the bytes.
+
+    `feed` and `close` give wire events, to be shown at once or collected in a `TurnAssembly`. Where the bytes are cut
+    does not matter, but for `at_s`, the time of their arrival on any clock, which goes to the text that ends with them.
+    What it cannot read is kept word for word in the part `wire:unread`, comment lines in `wire:comments`. It holds back
+    no more than one event of the stream.
+    """
+
+    __slots__ = ("_at_s", "_is_cut", "_is_done", "_reader", "_sse")
+
+    streamed = True
+
+    def __init__(self, reader: AnswerReader) -> None:
+        self._sse = SseDecoder()
+        self._reader = reader
+        self._is_done = False
+        self._is_cut = False
+        self._at_s: float | None = None
+
+    @property
+    def api(self) -> str:
+        """The kind of endpoint that the answer comes from."""
+        return self._reader.api
+
+    def feed(self, raw: bytes, at_s: float | None = None) -> list[WireEvent]:
+        """What these bytes complete."""
+        self._at_s = at_s
+        found: list[WireEvent] = []
+        for event in self._sse.feed(raw):
+            self._read_event(event, found)
+        return found
+
+    def close(self) -> list[WireEvent]:
+        """The end of the stream, and what is wrong with it."""
+        found: list[WireEvent] = []
+        for event in self._sse.close():
+            self._read_event(event, found)
+        self._reader.faults.end(self._reader.finish, found, aborted=self._aborted())
+        return found
+
+    def _read_event(self, event: ServerSentEvent, found: list[WireEvent]) -> None:
+        if event.comments:
+            found.append(PartGrew(COMMENTS_PART, "".join(f":{line}\n" for line in event.comments), self._at_s))
+        text = "\n".join(event.strays) if event.data is None else event.data
+        if text == DONE:
+            self._is_done = True
+        elif text:
+            self._read_text(text, event, found)
+        elif event.event not in _UNTYPED:
+            self._keep_unread(event.event, event, found)
+        if event.data is not None and event.strays:
+            self._reader.faults.keep(event.raw, {"stray line": event.strays[0]}, self._at_s, found)
+
+    def _read_text(self, text: str, event: ServerSentEvent, found: list[WireEvent]) -> None:
+        if event.event == "error":
+            self._reader.faults.read_error(text, event.raw, self._at_s, found, certain=True)
+        elif not self._reader.read(text, event.raw, self._at_s, found):
+            self._keep_unread(text, event, found)
+
+    def _keep_unread(self, text: str, event: ServerSentEvent, found: list[WireEvent]) -> None:
+        if event.complete:
+            self._reader.faults.keep(event.raw, {f"event {event.event}": text}, self._at_s, found)
+        else:
+            self._is_cut = True
+            found.append(PartGrew(UNREAD_PART, event.raw, self._at_s))
+
+    def _aborted(self) -> str:
+        if self._is_cut:
+            return "The stream ended in the middle of an event."
+        if self._is_done or self._reader.has_ended:
+            return ""
+        return self._reader.unended
+
+
+class WholeBodyDecoder:
+    """Decodes an answer, or an HTTP error, whose body is one JSON text; never raises.
+
+    It holds the body until `close`. A body that is cut off, or no answer at all, is kept word for word in the part
+    `wire:unread`; with `status` from 400 on it is an error, whatever it holds.
+    """
+
+    __slots__ = ("_pieces", "_reader", "_status")
+
+    streamed = False
+
+    def __init__(self, reader: AnswerReader, *, status: int | None = None) -> None:
+        self._reader = reader
+        self._status = status
+        self._pieces: list[bytes] = []
+
+    @property
+    def api(self) -> str:
+        """The kind of endpoint that the answer comes from."""
+        return self._reader.api
+
+    def feed(self, raw: bytes, at_s: float | None = None) -> list[WireEvent]:
+        """Nothing yet."""
+        self._pieces.append(raw)
+        return []
+
+    def close(self) -> list[WireEvent]:
+        """The whole answer, and what is wrong with it."""
+        found: list[WireEvent] = []
+        raw, self._pieces = b"".join(self._pieces), []
+        read_whole(self._reader, decode(raw), found, status=self._status)
+        return found
+
+
+def read_whole(reader: AnswerReader, text: str, found: list[WireEvent], *, status: int | None = None) -> None:
+    """Append the events of a body that came whole."""
+    aborted = ""
+    faults = reader.faults
+    if not reader.read(text.removeprefix("\ufeff"), text, None, found):
+        if status is not None and status >= 400:
+            faults.fail(text, text, None, found)
+        elif aborted := _why_cut(text):
+            found += [PartGrew(UNREAD_PART, text)] if text else []
+        else:
+            faults.keep(text, {"body": text.strip()}, None, found)
+    faults.end(reader.finish, found, aborted=aborted)
+
+
+def _why_cut(text: str) -> str:
+    """A sentence where a body looks cut off, `""` where it is something else altogether."""
+    start = text.strip("\ufeff \t\r\n")[:1]
+    if not start:
+        return "The body is empty."
+    if start not in "{[":
+        return ""
+    try:
+        parse_json(text.removeprefix("\ufeff"))
+    except ValueError:
+        return "The body ended before its JSON did."
+    return ""

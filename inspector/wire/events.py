@@ -1,29 +1,51 @@
-"""What every provider's decoder says about an answer while its bytes arrive."""
+"""Wire events: what every provider's decoder reports while an answer arrives, and the assistant turn they make."""
 
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, TypeVar, assert_never
 
 import msgspec
 
-from inspector.model import BodyState, FinishReason, GenerationError, Instant, Usage
+from inspector.diagnostics import Fault
+from inspector.model import (
+    BodyState,
+    CallHeader,
+    Chunks,
+    FinishReason,
+    Generation,
+    GenerationError,
+    Instant,
+    Part,
+    Role,
+    Turn,
+    Usage,
+)
 from inspector.rules.rule import Rule
+from inspector.text import Range
 
 WIRE_PREFIX = "wire:"
 """What the names of parts begin with that only the wire knows and that are no part of the answer."""
 
+
 UNREAD_PART = f"{WIRE_PREFIX}unread"
 """The part that keeps, word for word, what the decoder did not understand and what was cut off."""
+
 
 ERROR_PART = f"{WIRE_PREFIX}error"
 """The part that keeps, word for word, what the server sent as its error."""
 
+
 COMMENTS_PART = f"{WIRE_PREFIX}comments"
 """The part that keeps the comment lines of an event stream (keep-alives such as `: OPENROUTER PROCESSING`)."""
+
 
 PROMPT_TOKENS_PART = f"{WIRE_PREFIX}prompt_token_ids"
 """The part that keeps, as JSON text, the token ids of the prompt, where the server sent them (vLLM)."""
 
+
 PROMPT_PART = f"{WIRE_PREFIX}prompt"
 """The part that keeps the end of the raw prompt, where it was recorded: what it left open belongs to the answer."""
+
 
 REUSED_INDEX_PART = f"{WIRE_PREFIX}reused_index"
 """The part that keeps, word for word, each event that opened a call under the index of an earlier one."""
@@ -91,3 +113,144 @@ class FaultSeen(msgspec.Struct, frozen=True):
 
 
 WireEvent: TypeAlias = PartGrew | CallNamed | FactsLearned | GenerationFailed | FaultSeen
+
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedTurn:
+    """An answer, decoded: the assistant's turn, and each fault of the recording with the part it lies in.
+
+    `response_id` is the answer's own id (`chatcmpl-...`), `""` where it has none. The turn alone holds what the faults
+    were made from: a finish by length, a body cut off, an error and its phase, the part of unread events.
+    """
+
+    turn: Turn
+    faults: tuple[tuple[str, Fault], ...] = ()
+    response_id: str = ""
+
+
+class TurnAssembly:
+    """Collects the wire events of one answer; `decoded` may be asked at any time and any number of times.
+
+    `api` is the kind of endpoint. Times of chunks are given relative to `started_s`, on the decoder's clock,
+    or to the start that the server tells on its own.
+    Where `streamed` is False the body came whole: parts have no chunks, unless token ids or logprobs came with them.
+    Time and memory are linear in the events.
+    """
+
+    def __init__(self, api: str, *, started_s: float = 0.0, streamed: bool = True) -> None:
+        self._started_s = started_s
+        self._streamed = streamed
+        self._sequence = 0
+        self._parts: dict[str, _GrowingPart] = {}
+        self._calls: dict[str, CallHeader] = {}
+        self._faults: list[tuple[str, Fault]] = []
+        self._generation = Generation(api=api)
+        self._response_id = ""
+
+    def extend(self, events: Iterable[WireEvent]) -> None:
+        """Take what a decoder's `feed` or `close` gave."""
+        for event in events:
+            if type(event) is PartGrew:  # nearly all of them
+                part = self._parts.get(event.part) or self._part(event.part)
+                part.grow(event, self._sequence)
+                self._sequence += 1
+            else:
+                self._learn(event)
+
+    def decoded(self) -> DecodedTurn:
+        """The turn as far as it is known; it has at least one part, if only an empty `text`."""
+        parts = tuple(part.part(name, self._started_s, self._streamed) for name, part in self._parts.items())
+        turn = Turn(
+            Role.ASSISTANT,
+            parts or (Part("text", ""),),
+            calls=tuple(self._calls.values()),
+            generation=self._generation,
+        )
+        return DecodedTurn(turn, tuple(self._faults), self._response_id)
+
+    def _part(self, name: str) -> "_GrowingPart":
+        return self._parts.setdefault(name, _GrowingPart())
+
+    def _learn(self, event: WireEvent) -> None:
+        match event:
+            case CallNamed(part, name, id_, custom):
+                self._part(part)
+                known = self._calls.get(part, CallHeader(part, None))
+                self._calls[part] = CallHeader(part, name or known.name, id_ or known.id, custom or known.custom)
+            case FactsLearned():
+                self._take_facts(event)
+            case GenerationFailed(error):
+                if not self._generation.error:  # what comes after the first error follows from it
+                    self._generation = replace(self._generation, error=error, finish=FinishReason.ERROR)
+            case FaultSeen(part, rule, message, hint, covers):
+                end = self._part(part).length
+                self._faults.append((part, Fault(rule, Range(max(end - covers, 0), end), message, hint)))
+            case PartGrew():
+                self._part(event.part).grow(event, self._sequence)
+                self._sequence += 1
+            case _:
+                assert_never(event)
+
+    def _take_facts(self, facts: FactsLearned) -> None:
+        known = self._generation
+        self._response_id = facts.response_id or self._response_id
+        if facts.clock_start_s is not None:
+            self._started_s = facts.clock_start_s
+        self._generation = replace(
+            known,
+            answered_model=facts.model or known.answered_model,
+            usage=facts.usage or known.usage,
+            finish_reason=facts.finish_reason or known.finish_reason,
+            finish=known.finish if known.error else facts.finish or known.finish,
+            body=facts.body or known.body,
+            started=facts.started or known.started,
+            ended=facts.ended or known.ended,
+        )
+
+
+@dataclass(slots=True)
+class _GrowingPart:
+    """The columns of one part; the optional ones begin with the first value that comes, and are filled up then."""
+
+    length: int = 0
+    pieces: list[str] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    sequences: list[int] = field(default_factory=list)
+    times: list[float | None] = field(default_factory=list)
+    token_ids: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    logprobs: dict[int, tuple[float, ...]] = field(default_factory=dict)
+
+    def grow(self, event: PartGrew, sequence: int) -> None:
+        if event.token_ids is not None:
+            self.token_ids[len(self.ends)] = event.token_ids
+        if event.logprobs is not None:
+            self.logprobs[len(self.ends)] = event.logprobs
+        self.pieces.append(event.text)
+        self.length += len(event.text)
+        self.ends.append(self.length)
+        self.sequences.append(sequence)
+        self.times.append(event.at_s)
+
+    def part(self, name: str, started_s: float, streamed: bool) -> Part:  # noqa: FBT001 - private, two callers' fact
+        text = "".join(self.pieces)
+        if not self.ends or not (streamed or self.token_ids or self.logprobs):
+            return Part(name, text)
+        offsets = tuple(None if at is None else at - started_s for at in self.times)
+        return Part(
+            name,
+            text,
+            Chunks(
+                tuple(self.ends),
+                tuple(self.sequences),
+                None if all(offset is None for offset in offsets) else offsets,
+                _column(self.token_ids, len(self.ends)),
+                _column(self.logprobs, len(self.ends)),
+            ),
+        )
+
+
+def _column(values: Mapping[int, _Value], length: int) -> tuple[_Value | None, ...] | None:
+    return tuple(values.get(index) for index in range(length)) if values else None

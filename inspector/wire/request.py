@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from inspector.model import Generation, Json, ToolDefinition, ToolsOrigin, Turn
-from inspector.wire.json_text import compact_json
+from inspector.wire.provider_json import compact_json
 
 
 @dataclass(frozen=True, slots=True)

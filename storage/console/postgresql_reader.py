@@ -20,9 +20,8 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from inspector.errors import StoreError
-from storage.console.sqlite_reader import MOST_COLUMNS, Reply, SqlRequest, collect
-from storage.failures import sentences
-from storage.location import DatabaseLocation
+from storage.console.sqlite_reader import MOST_COLUMNS, QueryReply, SqlRequest, collect
+from storage.engine import DatabaseLocation, database_errors
 
 _NAME = "weaklink_statement"
 _COMMAND_OK = 1  # libpq: PGRES_COMMAND_OK
@@ -49,7 +48,7 @@ _FUNCTION = re.compile(r":(?:funcid|opfuncid|aggfnoid|winfnoid|tsmhandler) (\d+)
 _TYPE = re.compile(r":\w*(?:type|typeid|typeId|types|Types) (?:(\d+)|\(o ([\d ]+)\))")
 
 
-def read_postgresql(place: DatabaseLocation, request: SqlRequest) -> Reply:
+def read_postgresql(place: DatabaseLocation, request: SqlRequest) -> QueryReply:
     """Run the statement; StoreError for what is refused, `took longer` where the time was over."""
     try:
         with _transaction(place) as connection:
@@ -66,14 +65,14 @@ def _transaction(place: DatabaseLocation) -> Iterator[sa.Connection]:
     """A transaction that is always rolled back, so that its views go with it."""
     engine = sa.create_engine(place.url, hide_parameters=True, poolclass=sa.NullPool)
     try:
-        with sentences(place), engine.connect() as connection:
+        with database_errors(place), engine.connect() as connection:
             yield connection
             connection.rollback()
     finally:
         engine.dispose()
 
 
-def _reply(connection: sa.Connection, request: SqlRequest) -> Reply:
+def _reply(connection: sa.Connection, request: SqlRequest) -> QueryReply:
     until = time.monotonic() + request["seconds"]
     connection.exec_driver_sql("SET LOCAL client_encoding = 'UTF8'")
     connection.exec_driver_sql(f"SET LOCAL statement_timeout = {max(round(request['seconds'] * 1000), 1)}")

@@ -55,7 +55,7 @@ class SqlRequest(TypedDict):
     seconds: float
 
 
-class Reply(TypedDict):
+class QueryReply(TypedDict):
     """The result. `left_out` is `rows` or `bytes` where that bound was reached, else empty."""
 
     columns: list[str]
@@ -70,7 +70,7 @@ class SqlRefusal(TypedDict):
     refused: str
 
 
-def reply_to(request: SqlRequest) -> Reply | SqlRefusal:
+def reply_to(request: SqlRequest) -> QueryReply | SqlRefusal:
     """Run the statement; what SQLite refuses is a sentence."""
     until = time.monotonic() + request["seconds"]
     try:
@@ -92,7 +92,7 @@ def reply_to(request: SqlRequest) -> Reply | SqlRefusal:
         return {"refused": f"the statement needs more than {_MEMORY >> 20} MB of memory and was stopped"}
 
 
-def collect(columns: Sequence[str], rows: Iterator[Any], request: SqlRequest) -> Reply:
+def collect(columns: Sequence[str], rows: Iterator[Any], request: SqlRequest) -> QueryReply:
     """The first rows, as many as the bounds of the request let through."""
     kept: list[list[str | int | float | None]] = []
     total = cut = 0

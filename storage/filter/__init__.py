@@ -1,9 +1,7 @@
 """The filter language: words and `key:value` under `and`, `or` and `not`, read, understood and turned into SQL."""
 
-from storage.filter.completing import FilterCompletion, complete_filter
-from storage.filter.failing import FilterError
-from storage.filter.parsing import check_filter, parse_filter
-from storage.filter.terms import KEYS, Field, Filter, FilterKey, PhraseTerm
+from storage.filter.parsing import FilterCompletion, check_filter, complete_filter, parse_filter
+from storage.filter.terms import KEYS, Field, Filter, FilterError, FilterKey, PhraseTerm
 
 __all__ = [
     "KEYS",

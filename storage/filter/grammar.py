@@ -5,9 +5,8 @@ from functools import cache
 
 import lark
 
-from storage.filter.failing import FilterError
 from storage.filter.reading import read_field, read_phrase, read_word
-from storage.filter.terms import All, Any, Filter, Not, Term
+from storage.filter.terms import AllTerms, AnyTerm, Filter, FilterError, NotTerm, Term
 
 MOST_TERMS, DEEPEST = 200, 50
 """Terms of a filter, and parentheses within parentheses."""
@@ -83,7 +82,7 @@ def _is_open(text: str, at: int) -> bool:
     return text.count("(", 0, at) > text.count(")", 0, at)
 
 
-class _Bounds:
+class _TokenLimits:
     """Looks at the tokens on their way from the lexer: their number, their depth, and that terms stand apart."""
 
     always_accept = ()
@@ -114,17 +113,17 @@ class _TermBuilder(lark.Transformer[lark.Token, Filter]):
         if not children:
             return ()
         (term,) = children
-        return term.terms if isinstance(term, All) else (term,)
+        return term.terms if isinstance(term, AllTerms) else (term,)
 
     def any_of(self, children: list[Term]) -> Term:
-        return Any(_flat(children, Any))
+        return AnyTerm(_flat(children, AnyTerm))
 
     def all_of(self, children: list[Term]) -> Term:
-        return All(_flat(children, All))
+        return AllTerms(_flat(children, AllTerms))
 
     def negated(self, children: list[Term]) -> Term:
         (term,) = children
-        return term.term if isinstance(term, Not) else Not(term)
+        return term.term if isinstance(term, NotTerm) else NotTerm(term)
 
     def field(self, children: list[lark.Token]) -> Term:
         return read_field(str(children[0]), children[0].start_pos or 0)
@@ -136,12 +135,17 @@ class _TermBuilder(lark.Transformer[lark.Token, Filter]):
         return read_word(str(children[0]))
 
 
-def _flat(terms: list[Term], kind: type[All] | type[Any]) -> tuple[Term, ...]:
+def _flat(terms: list[Term], kind: type[AllTerms] | type[AnyTerm]) -> tuple[Term, ...]:
     return tuple(inner for term in terms for inner in (term.terms if isinstance(term, kind) else (term,)))
 
 
 @cache
 def _parser() -> lark.Lark:
     return lark.Lark(
-        GRAMMAR, parser="lalr", lexer="basic", postlex=_Bounds(), transformer=_TermBuilder(), propagate_positions=False
+        GRAMMAR,
+        parser="lalr",
+        lexer="basic",
+        postlex=_TokenLimits(),
+        transformer=_TermBuilder(),
+        propagate_positions=False,
     )

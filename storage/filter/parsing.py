@@ -1,10 +1,75 @@
-"""Reads a filter: words, "quoted phrases" and `key:value`, under `and`, `or`, `not` and parentheses."""
+"""Parses a filter, and completes one at a position: keys, operators, and values that are in the database."""
 
-from storage.filter.failing import FilterError
-from storage.filter.terms import Filter
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from storage import tables
+from storage.filter.planner import COLUMNS, TABLES, stored_values
+from storage.filter.reading import UNITS, WORDS_OF
+from storage.filter.terms import ALIASES, KEYS, Filter, FilterError, FilterKey
+from storage.packing.blobs import unescaped
 
 LONGEST = 10_000
 """Characters of a filter."""
+
+
+MOST = 50
+"""So many completions are given."""
+
+
+_NEWEST = 300  # traces whose values are counted
+
+
+_MOST_STORED = 500  # values of an indexed column that are looked through
+
+
+_TERM = re.compile(r'(?:[^\s"()]|"(?:[^"\\]|\\.)*(?:"|\Z)|(?<=[^\s"(])\()*\Z', re.DOTALL)
+
+
+_PLAIN = re.compile(r'[^\s"(),]+')
+
+
+_SIGN = re.compile(r"!=|[<>]=?|[=~]")
+
+
+WHAT = {
+    FilterKey.STATUS: "how the trace ended",
+    FilterKey.MODEL: "the model that answered",
+    FilterKey.SOURCE: "where the trace came from",
+    FilterKey.FORMAT: "the format it was read in",
+    FilterKey.TOOL: "a tool that was called",
+    FilterKey.CODE: "a rule that was broken, its code, its beginning or its name",
+    FilterKey.ARG: "an argument of a call: `$.city=Oslo`",
+    FilterKey.KIND: "a kind of span it holds",
+    FilterKey.SEVERITY: "a severity of its diagnostics",
+    FilterKey.STEP: "the step at which it broke",
+    FilterKey.ERRORS: "how many errors it has",
+    FilterKey.WARNINGS: "how many warnings it has",
+    FilterKey.DURATION: "how long it took",
+    FilterKey.FIRST_TOKEN: "the longest wait for a first token",
+    FilterKey.GAP: "the longest gap between two chunks",
+    FilterKey.TOKENS: "its tokens, in and out",
+    FilterKey.TURNS: "how many turns it has",
+    FilterKey.CALLS: "how many calls it has",
+    FilterKey.REASONING: "whether the assistant's turns reason",
+    FilterKey.PROMPT: "the hash of its system prompt and tools",
+    FilterKey.OUTCOME: "whether its task was done, as its source says",
+    FilterKey.REWARD: "the reward or score that its source gives it",
+    FilterKey.SESSION: "an id that its source gives it",
+    FilterKey.NAME: "its name",
+    FilterKey.ID: "its number",
+    FilterKey.MARKED: "whether it is marked",
+    FilterKey.NOTE: "words of the note on a mark",
+    FilterKey.SINCE: "from a moment on: `2h`, `2026-11-01`",
+    FilterKey.BEFORE: "before a moment",
+}
+"""What each key asks, for those who see it offered."""
+
+
+_JOINS = {"and": "both must hold", "or": "one must hold", "not": "what follows must not hold"}
 
 
 def parse_filter(text: str) -> Filter:
@@ -26,3 +91,115 @@ def check_filter(text: str) -> FilterError | None:
     except FilterError as error:
         return error
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class FilterCompletion:
+    """What could stand in a filter in the place of the characters from `start` to `end`; `what` says what it is."""
+
+    start: int
+    end: int
+    text: str
+    what: str
+
+
+def complete_filter(connection: sa.Connection, text: str, cursor: int) -> list[FilterCompletion]:
+    """What could stand at the cursor, of what is frequent in the newest traces first; `MOST` at most."""
+    found = _TERM.search(text, 0, cursor)
+    start = found.start() if found else cursor
+    start += text[start:cursor].startswith("-")
+    term = text[start:cursor]
+    key, colon, value = term.partition(":")
+    if not colon:
+        offered = [*((f"{one}:", WHAT[_key(one)]) for one in (*KEYS, *ALIASES)), *_JOINS.items()]
+        return _starting(term, offered, start, cursor)
+    try:
+        chosen = _key(key.lower())
+    except ValueError:
+        return []
+    if chosen is FilterKey.ARG:
+        return _arguments(connection, value, cursor)
+    piece = value.rpartition(",")[2]
+    return _starting(piece, _offered(connection, chosen), cursor - len(piece), cursor, is_value=True)
+
+
+def _key(name: str) -> FilterKey:
+    return ALIASES[name] if name in ALIASES else FilterKey(name)
+
+
+def _starting(
+    begun: str, offered: Iterable[tuple[str, str]], start: int, end: int, *, is_value: bool = False
+) -> list[FilterCompletion]:
+    """Those that begin so, once each."""
+    wanted = begun.removeprefix('"').casefold()
+    found: dict[str, FilterCompletion] = {}
+    for text, what in offered:
+        if text.casefold().startswith(wanted) and len(found) < MOST:
+            written = _quoted(text) if is_value else text
+            found.setdefault(written, FilterCompletion(start, end, written, what))
+    return list(found.values())
+
+
+def _quoted(value: str) -> str:
+    """A value as a filter must write it."""
+    if _PLAIN.fullmatch(value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _offered(connection: sa.Connection, key: FilterKey) -> Iterator[tuple[str, str]]:
+    """The values of a key, the known ones or those of the newest traces, then others that are stored."""
+    what = WHAT[key]
+    if key in WORDS_OF:
+        yield from ((word, what) for word in WORDS_OF[key])
+    elif key in COLUMNS:
+        column = COLUMNS[key]
+        yield from _counted(connection, tables.trace, column, tables.trace.c.id, what)
+        yield from ((unescaped(one), what) for one in stored_values(connection, column, _MOST_STORED) if one)
+    elif key in TABLES:
+        table, column = TABLES[key]
+        yield from _counted(connection, table, column, table.c.trace_id, what)
+        yield from ((unescaped(one), what) for one in stored_values(connection, column, _MOST_STORED) if one)
+    elif key is FilterKey.SESSION:
+        external = tables.external_id
+        names = _counted(connection, external, external.c.name, external.c.trace_id, "")
+        yield from ((f"{name}=", "ids of this name") for name, _ in names)
+        yield from _counted(connection, external, external.c.value, external.c.trace_id, what)
+    elif key is FilterKey.NAME:
+        yield from _counted(connection, tables.trace, tables.trace.c.name, tables.trace.c.id, what)
+    elif key in (FilterKey.SINCE, FilterKey.BEFORE):
+        yield from ((word, what) for word in ("today", "yesterday", "1h", "24h", "7d"))
+    elif key in UNITS:
+        unit = next(iter(UNITS[key]), "")
+        yield from ((f"{sign}1{unit}", what) for sign in (">", "<", ">=", "<=") if unit or sign in "><")
+
+
+def _counted(
+    connection: sa.Connection,
+    table: sa.Table,
+    column: sa.ColumnElement[str],
+    trace_id: sa.ColumnElement[int],
+    what: str,
+    *conditions: sa.ColumnElement[bool],
+) -> Iterator[tuple[str, str]]:
+    """The values that most of the newest traces have."""
+    trace = tables.trace.c
+    newest = sa.select(trace.id).order_by(trace.sort_at_s.desc(), trace.id.desc()).limit(_NEWEST)
+    ids = list(connection.scalars(newest))
+    wanted = sa.select(column).select_from(table).where(trace_id.in_(ids), column != "", *conditions)
+    frequent = wanted.group_by(column).order_by(sa.func.count().desc(), column).limit(4 * MOST)
+    yield from ((unescaped(one), what) for one in connection.scalars(frequent))
+
+
+def _arguments(connection: sa.Connection, value: str, cursor: int) -> list[FilterCompletion]:
+    argument = tables.argument
+    sign = _SIGN.search(value)
+    if sign is None:
+        column = argument.c.path if value.startswith("$") or not value else argument.c.name
+        offered = _counted(connection, argument, column, argument.c.trace_id, "an argument")
+        return _starting(value, offered, cursor - len(value), cursor)
+    path = value[: sign.start()]
+    at = (argument.c.path if path.startswith("$") else argument.c.name) == path
+    offered = _counted(connection, argument, argument.c.value, argument.c.trace_id, f"a value of {path}", at)
+    piece = value[sign.end() :].rpartition(",")[2]
+    return _starting(piece, offered, cursor - len(piece), cursor, is_value=True)

@@ -1,29 +1,53 @@
-"""Reads one term of a filter: a word, a phrase, or a key with its value."""
+"""Reads one term of a filter: a word, a phrase, or a key with its value, number, time span or date."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from inspector.chain.steps import Status
 from inspector.model import Liveness, SpanKind, TaskOutcome
 from inspector.rules.catalogue import RULES
 from inspector.rules.rule import Severity
-from storage.arguments import path_of
-from storage.filter.failing import FilterError, nearest, one_of
-from storage.filter.quantities import COUNTS, SECONDS, comparison_in, moment_in, number_in
+from storage.derived_rows import path_of
 from storage.filter.terms import (
     ALIASES,
     KEYS,
-    Any,
-    Argument,
+    AnyTerm,
+    ArgumentTerm,
     ComparisonOperator,
     Field,
-    Figure,
+    FilterError,
     FilterKey,
+    NumberTerm,
     PhraseTerm,
     Term,
+    TimeTerm,
+    nearest,
+    one_of,
 )
+
+SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+
+
+COUNTS = {"k": 1e3, "m": 1e6}
+
+
+_COMPARISON = re.compile(r"[<>]=?|!?=|")
+
+
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
+
+
+_LONGEST_NUMBER = 18
+
+
+_AGO = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)(?P<unit>[a-z]+)(?:[ -]ago)?", re.IGNORECASE)
+
+
+_DAYS_AGO = {"today": 0, "yesterday": 1}
+
 
 UNITS: Mapping[FilterKey, dict[str, float]] = {
     **dict.fromkeys((FilterKey.DURATION, FilterKey.FIRST_TOKEN, FilterKey.GAP), SECONDS),
@@ -33,6 +57,72 @@ UNITS: Mapping[FilterKey, dict[str, float]] = {
     FilterKey.ID: {},
 }
 """The keys of numbers, each with the units that may stand behind one."""
+
+
+_KEY = re.compile(r"(?P<key>[A-Za-z_][\w.]*):")
+
+
+_PIECE = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"(?=,|$)|(?P<bare>[^",]*(?:"[^"]*")?[^",]*)', re.DOTALL)
+
+
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+
+
+_CODE = re.compile(r"[A-Za-z][0-9]*")
+
+
+_PATH = re.compile(r'(?:\["(?:[^"\\]|\\.)*"\]|[^"=!~<>,])+', re.DOTALL)
+
+
+_IN_BRACKETS = re.compile(r'\[("(?:[^"\\]|\\.)*")\]', re.DOTALL)
+
+
+_SIGN = re.compile(r"!=|[<>]=?|[=~]")
+
+
+def comparison_in(text: str) -> tuple[ComparisonOperator, str]:
+    """What a value begins with, `=` where it begins with none, and the rest."""
+    found = _COMPARISON.match(text)
+    sign = found[0] if found else ""
+    return ComparisonOperator(sign or "="), text[len(sign) :]
+
+
+def number_in(text: str, position: int, units: dict[str, float]) -> float:
+    """The number that a text says, in the base unit; FilterError where it says none."""
+    found = _NUMBER.match(text)
+    if found is None or len(found[0]) > _LONGEST_NUMBER:
+        example = "2s" if units is SECONDS else "4k" if units is COUNTS else "3"
+        other = f", not `{text[:40]}`" if text else ", and there is none"
+        raise FilterError(f"here stands a number, like `{example}` or `>{example}`{other}", position)
+    unit = text[found.end() :].strip()
+    if unit and unit.lower() not in units:
+        known = f"one of {', '.join(units)}" if units else "none"
+        raise FilterError(f"there is no unit `{unit[:40]}`; here it is {known}", position + found.end())
+    return float(found[0]) * (units[unit.lower()] if unit else 1.0)
+
+
+def moment_in(key: FilterKey, text: str, position: int) -> TimeTerm:
+    """The moment that a text says, in UTC where it names no zone; FilterError where it says none."""
+    word = text.strip().lower()
+    if word in _DAYS_AGO:
+        midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        return TimeTerm(key, (midnight - timedelta(days=_DAYS_AGO[word])).timestamp())
+    ago = _AGO.fullmatch(word)
+    if ago is not None:
+        if ago["unit"] not in SECONDS:
+            raise FilterError(
+                f"there is no unit `{ago['unit'][:40]}`; here it is one of {', '.join(SECONDS)}",
+                position + ago.start("unit"),
+            )
+        return TimeTerm(key, float(ago["number"]) * SECONDS[ago["unit"]], is_ago=True)
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        return TimeTerm(key, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
+        told = "`2026-11-01`, `2026-11-01T09:30` (UTC), `2h`, `3d`, `today` or `yesterday`"
+        raise FilterError(f"here stands a moment, like {told}, not `{text[:40]}`", position) from None
+
+
 WORDS_OF: Mapping[FilterKey, tuple[str, ...]] = {
     FilterKey.STATUS: tuple(one.value for one in (*Status, *Liveness)),
     FilterKey.KIND: tuple(one.value for one in SpanKind),
@@ -42,13 +132,8 @@ WORDS_OF: Mapping[FilterKey, tuple[str, ...]] = {
     FilterKey.MARKED: ("yes", "no"),
 }
 """The keys whose values are known, each with those."""
-_KEY = re.compile(r"(?P<key>[A-Za-z_][\w.]*):")
-_PIECE = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"(?=,|$)|(?P<bare>[^",]*(?:"[^"]*")?[^",]*)', re.DOTALL)
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_CODE = re.compile(r"[A-Za-z][0-9]*")
-_PATH = re.compile(r'(?:\["(?:[^"\\]|\\.)*"\]|[^"=!~<>,])+', re.DOTALL)
-_IN_BRACKETS = re.compile(r'\[("(?:[^"\\]|\\.)*")\]', re.DOTALL)
-_SIGN = re.compile(r"!=|[<>]=?|[=~]")
+
+
 _NAMES = {rule.name: rule.code for rule in RULES}
 
 
@@ -130,8 +215,8 @@ def _value(key: FilterKey, piece: FilterValue) -> Term:
         comparison, rest = comparison_in(piece.text)
         at = piece.position + len(piece.text) - len(rest) + piece.is_quoted
         if key is FilterKey.REWARD:
-            return Figure(key, comparison, _signed(rest, at))
-        return Figure(key, comparison, number_in(rest, at, UNITS[key]))
+            return NumberTerm(key, comparison, _signed(rest, at))
+        return NumberTerm(key, comparison, number_in(rest, at, UNITS[key]))
     return Field(key, (_known(key, piece),))
 
 
@@ -173,15 +258,15 @@ def _argument(text: str, position: int) -> Term:
         raise FilterError("`arg:` wants a path or a name, like `$.city=Oslo` or `city=Oslo`", position)
     path, at = _plain(found[0], position), found.end()
     if at == len(text):
-        return Argument(path)
+        return ArgumentTerm(path)
     sign = _SIGN.match(text, at)
     if sign is None:
         raise FilterError("behind a path stands one of =, !=, ~, >, >=, < and <=", position + at)
     comparison, at = ComparisonOperator(sign[0]), sign.end()
     pieces = list(_pieces(FilterKey.ARG, text[at:], position + at))
     if comparison in (ComparisonOperator.EQUAL, ComparisonOperator.OTHER, ComparisonOperator.HOLDS):
-        return Argument(path, comparison, tuple(piece.text for piece in pieces))
-    return _either([Argument(path, comparison, number=_signed(piece.text, piece.position)) for piece in pieces])
+        return ArgumentTerm(path, comparison, tuple(piece.text for piece in pieces))
+    return _either([ArgumentTerm(path, comparison, number=_signed(piece.text, piece.position)) for piece in pieces])
 
 
 def _plain(path: str, position: int) -> str:
@@ -204,4 +289,4 @@ def _either(terms: list[Term]) -> Term:
     fields = [term for term in terms if isinstance(term, Field)]
     if len(fields) == len(terms):
         return Field(fields[0].key, tuple(value for field in fields for value in field.values))
-    return Any(tuple(terms))
+    return AnyTerm(tuple(terms))

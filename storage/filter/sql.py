@@ -7,7 +7,7 @@ be several values (`code:J1`): then each gets a select of its own. All the words
 text index knows together; where they are common they neither drive nor stand in the selects, but are left to the
 caller, who asks the text index for many traces at once.
 
-So it is for terms that must all hold. A choice at the top is several such filters (`storage.filter.trees`), whose
+So it is for terms that must all hold. A choice at the top is several such filters (`storage.filter.terms`), whose
 pages the caller puts together; any other choice is looked up for each trace met, words in it too. `since` and
 `before` bound the walks. A term without an index (`tokens`, `name`, an argument by comparison) drives nothing: where
 it is rare and stands alone, the list is walked to its end.
@@ -20,12 +20,22 @@ from typing import TypeAlias, assert_never
 import sqlalchemy as sa
 
 from storage import tables
-from storage.filter.asked import ENOUGH, IndexScan, PlannedTerm, rarest
-from storage.filter.asking import asked, when
-from storage.filter.terms import All, Any, Argument, Field, Figure, Filter, Not, PhraseTerm, Term, When
-from storage.filter.trees import inwards
-from storage.groups import in_groups
-from storage.search import Phrase, count_up_to, holding, holds_phrase
+from storage.filter.planner import ENOUGH, IndexScan, PlannedTerm, most_selective, planned_term, time_condition
+from storage.filter.terms import (
+    AllTerms,
+    AnyTerm,
+    ArgumentTerm,
+    Field,
+    Filter,
+    NotTerm,
+    NumberTerm,
+    PhraseTerm,
+    Term,
+    TimeTerm,
+    negations_inward,
+)
+from storage.rows import in_groups
+from storage.search import Phrase, count_up_to, holds_phrase, ids_holding
 from storage.summaries import ListCursor
 
 Page: TypeAlias = sa.Select[int, float]
@@ -35,7 +45,7 @@ _trace = tables.trace.c
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class QueryPlan:
     """How a page is found: what drives, what is asked of each trace met, and the common words to ask of all those.
 
     They shall hold all `words` and none of `without`. `times` bound when the traces were. `ids` are the traces to look
@@ -47,7 +57,7 @@ class Plan:
     words: tuple[Phrase, ...] = ()
     without: tuple[Phrase, ...] = ()
     ids: tuple[int, ...] | sa.Select[int] | None = None
-    times: tuple[When, ...] = ()
+    times: tuple[TimeTerm, ...] = ()
     now_s: float = 0.0
 
     def selects(self, *, after: ListCursor | None, limit: int) -> list[Page]:
@@ -65,53 +75,53 @@ class Plan:
 
     def within(self, sort_at_s: sa.ColumnElement[float]) -> list[sa.ColumnElement[bool]]:
         """That a time lies within the bounds."""
-        return [when(one, sort_at_s, self.now_s) for one in self.times]
+        return [time_condition(one, sort_at_s, self.now_s) for one in self.times]
 
-    def driven_by(self, words: sa.Select[int]) -> "Plan":
+    def driven_by(self, words: sa.Select[int]) -> "QueryPlan":
         """The same, found from the ids of all traces that hold `words`."""
         return replace(self, drives=None, rest=self.conditions, words=(), ids=words, times=())
 
 
-def plan_of(connection: sa.Connection, wanted: Filter, after: ListCursor | None, now_s: float) -> Plan | None:
+def plan_of(connection: sa.Connection, wanted: Filter, after: ListCursor | None, now_s: float) -> QueryPlan | None:
     """How to find what lets through a filter without a choice at its top, behind `after`; None where nothing is.
 
     `now_s` is the time that `since:2h` counts from.
     """
-    terms = [_asked(connection, term, now_s) for term in wanted if not _is_apart(term)]
-    times = tuple(term for term in wanted if isinstance(term, When))
+    terms = [_planned_terms(connection, term, now_s) for term in wanted if not _is_apart(term)]
+    times = tuple(term for term in wanted if isinstance(term, TimeTerm))
     words = tuple(Phrase(term.phrase, term.prefix) for term in wanted if isinstance(term, PhraseTerm))
     without = tuple(Phrase(words.phrase, words.prefix) for words in _unwanted(wanted))
     if not all(term.found for term in terms):
         return None
-    drives = rarest(connection, terms, after)
+    drives = most_selective(connection, terms, after)
     held = count_up_to(connection, words, ENOUGH) if words else ENOUGH
     if not held:
         return None
     if held < min(ENOUGH, drives.found if drives else ENOUGH):
-        ids = tuple(connection.scalars(holding(connection, words).limit(ENOUGH)))
-        return Plan(None, tuple(term.condition for term in terms), (), without, ids, times, now_s)
+        ids = tuple(connection.scalars(ids_holding(connection, words).limit(ENOUGH)))
+        return QueryPlan(None, tuple(term.condition for term in terms), (), without, ids, times, now_s)
     rest = tuple(term.condition for term in terms if term is not drives)
     if drives is not None and not drives.walks and drives.ids is not None:
-        return Plan(None, rest, words, without, tuple(set(connection.scalars(drives.ids))), times, now_s)
+        return QueryPlan(None, rest, words, without, tuple(set(connection.scalars(drives.ids))), times, now_s)
     if drives is not None and drives.is_wider:
         rest = (*rest, drives.condition)
-    return Plan(drives, rest, words, without, None, times, now_s)
+    return QueryPlan(drives, rest, words, without, None, times, now_s)
 
 
 def _is_apart(term: Term) -> bool:
     """Whether a term is no condition on a trace's row: words that it holds or lacks, and when it was."""
-    return isinstance(term.term if isinstance(term, Not) else term, PhraseTerm) or isinstance(term, When)
+    return isinstance(term.term if isinstance(term, NotTerm) else term, PhraseTerm) or isinstance(term, TimeTerm)
 
 
 def _unwanted(wanted: Filter) -> Iterator[PhraseTerm]:
     for term in wanted:
-        if isinstance(term, Not) and isinstance(term.term, PhraseTerm):
+        if isinstance(term, NotTerm) and isinstance(term.term, PhraseTerm):
             yield term.term
 
 
 def matching(connection: sa.Connection, wanted: Filter, ids: Sequence[int], now_s: float) -> set[int]:
     """Which of these traces a filter lets through; its words are asked of the text index."""
-    conditions = [condition_of(connection, inwards(term), now_s) for term in wanted]
+    conditions = [condition_of(connection, negations_inward(term), now_s) for term in wanted]
     found: set[int] = set()
     for group in in_groups(ids):
         found |= set(connection.scalars(sa.select(_trace.id).where(_trace.id.in_(group), *conditions)))
@@ -123,33 +133,33 @@ def condition_of(connection: sa.Connection, term: Term, now_s: float) -> sa.Colu
     match term:
         case PhraseTerm(phrase, prefix):
             return holds_phrase(connection, Phrase(phrase, prefix))
-        case All(terms):
+        case AllTerms(terms):
             return sa.and_(sa.true(), *(condition_of(connection, one, now_s) for one in terms))
-        case Any(terms):
+        case AnyTerm(terms):
             return sa.or_(sa.false(), *(condition_of(connection, one, now_s) for one in terms))
-        case Not(PhraseTerm() as words):
+        case NotTerm(PhraseTerm() as words):
             return sa.not_(condition_of(connection, words, now_s))
-        case Not():
-            return _asked(connection, term, now_s).condition
-        case Field() | Figure() | Argument() | When():
-            return asked(connection, term, now_s).condition
+        case NotTerm():
+            return _planned_terms(connection, term, now_s).condition
+        case Field() | NumberTerm() | ArgumentTerm() | TimeTerm():
+            return planned_term(connection, term, now_s).condition
         case _:
             assert_never(term)
 
 
-def _asked(connection: sa.Connection, term: Term, now_s: float) -> PlannedTerm:
+def _planned_terms(connection: sa.Connection, term: Term, now_s: float) -> PlannedTerm:
     match term:
-        case Field() | Figure() | Argument() | When():
-            return asked(connection, term, now_s)
-        case Not(Field() | Figure() | Argument() | When() as leaf):
-            return asked(connection, leaf, now_s, negated=True)
-        case Not(inner):
+        case Field() | NumberTerm() | ArgumentTerm() | TimeTerm():
+            return planned_term(connection, term, now_s)
+        case NotTerm(Field() | NumberTerm() | ArgumentTerm() | TimeTerm() as leaf):
+            return planned_term(connection, leaf, now_s, negated=True)
+        case NotTerm(inner):
             return PlannedTerm(sa.not_(condition_of(connection, inner, now_s)))
         case _:
             return PlannedTerm(condition_of(connection, term, now_s))
 
 
-def _walked(plan: Plan, walk: IndexScan, after: ListCursor | None) -> Page:
+def _walked(plan: QueryPlan, walk: IndexScan, after: ListCursor | None) -> Page:
     """The traces of a stretch of an index, from the newest on."""
     source: sa.FromClause = walk.table
     if plan.rest and walk.table is not tables.trace:
@@ -162,7 +172,7 @@ def _walked(plan: Plan, walk: IndexScan, after: ListCursor | None) -> Page:
     return select.where(*conditions).order_by(sort_at_s.desc(), id_.desc())
 
 
-def _sorted(plan: Plan, ids: tuple[int, ...] | sa.Select[int], after: ListCursor | None) -> Page:
+def _sorted(plan: QueryPlan, ids: tuple[int, ...] | sa.Select[int], after: ListCursor | None) -> Page:
     """These traces from the newest on; said so that no index tempts the database to begin with the time."""
     conditions = (*plan.rest, *plan.within(_trace.sort_at_s))
     named = sa.select(_trace.id, _trace.sort_at_s).where(_trace.id.in_(ids), *conditions)

@@ -1,30 +1,60 @@
-"""Bytes as they are in a column: compressed where that pays, with a checksum; text as UTF-8 that may hold surrogates.
+"""Bytes and text as database columns hold them: compressed blobs with a checksum, and reversible escapes.
 
-A blob is a mark of one byte, the CRC-32 of all that follows it, and the bytes. CRC-32 finds every damage of up to 32
-bits in a row and misses one of four billion others, which is what failing disks and memory need, and reading it takes
-a few hundredths of the time that unpacking takes. Blobs of tables before v0007 have no checksum and other marks; no
-three flipped bits make one of the marks of a blob with a checksum.
+A blob is a mark of one byte, the CRC-32 of all that follows it, and the bytes.
 """
 
+import re
 import sys
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from importlib import import_module
 from itertools import chain
 from struct import Struct
 from zlib import crc32
+
+_PLAIN, _ZSTD = b"\x3c", b"\xc3"
+
+
+_BARE_PLAIN, _BARE_ZSTD = b"\0", b"\1"  # without a checksum
+
+
+_HEAD = Struct("<cI")  # a shelf begins so too
+
+
+_SMALL = 64  # below it a frame costs more than it saves
+
+
+_AT_ONCE = 1 << 18  # bytes that are unpacked at a time
+
+
+_GROWS, _SHARE = 1 << 20, 16  # a long text grows by so many bytes, and by a sixteenth, at a time
+
+
+_NOT_AS_WRITTEN = "a packed column is not as it was written: its checksum does not match"
+
+
+HEAD_BYTES = _HEAD.size
+"""So many bytes at the beginning of a blob hold its checksum."""
+
+
+_MARK = "\x1a"
+
+
+_REFUSED = re.compile("[\0\x1a\ud800-\udfff]")
+
+
+_ESCAPED = re.compile(r"\x1a([0-9a-f]{4})")
+
+
+_LONGEST_KEY = 400
+
 
 if sys.version_info >= (3, 14):
     zstd = import_module("compression.zstd")
 else:
     from backports import zstd
 
-_PLAIN, _ZSTD = b"\x3c", b"\xc3"
-_BARE_PLAIN, _BARE_ZSTD = b"\0", b"\1"  # without a checksum
-_HEAD = Struct("<cI")  # a shelf begins so too
-_SMALL = 64  # below it a frame costs more than it saves
-_AT_ONCE = 1 << 18  # bytes that are unpacked at a time
-_GROWS, _SHARE = 1 << 20, 16  # a long text grows by so many bytes, and by a sixteenth, at a time
-_NOT_AS_WRITTEN = "a packed column is not as it was written: its checksum does not match"
+
 _compressor = zstd.ZstdCompressor()  # shared: making one costs four times as much as a small frame; it locks itself
 
 
@@ -39,10 +69,6 @@ def to_blob(raw: bytes) -> bytes:
         if len(packed) < len(raw):
             return _HEAD.pack(_ZSTD, crc32(packed)) + packed
     return _HEAD.pack(_PLAIN, crc32(raw)) + raw
-
-
-HEAD_BYTES = _HEAD.size
-"""So many bytes at the beginning of a blob hold its checksum."""
 
 
 def checksum_of(head: bytes) -> int:
@@ -157,3 +183,28 @@ def _whole(raw: bytes) -> int:
         if raw[-back] >> 6 != 0b10:  # how UTF-8 begins a character
             return len(raw) - (back if raw[-back] >= 0xC0 else 0)
     return len(raw)
+
+
+def escaped(text: str) -> str:
+    """`text` without NUL and lone surrogates: U+001A and four hexadecimal digits stand for them, and for U+001A.
+
+    Any other text is returned as it is.
+    """
+    return _REFUSED.sub(lambda found: f"{_MARK}{ord(found[0]):04x}", text) if _REFUSED.search(text) else text
+
+
+def unescaped(text: str) -> str:
+    """The text that `escaped` was given."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if _MARK in text else text
+
+
+def key(text: str, *, longest: int = _LONGEST_KEY) -> str:
+    """`text` escaped, for an indexed column: databases bound the length of what they index.
+
+    A text beyond `longest` characters keeps its beginning and gets a hash of the whole, so that equal texts and no
+    others have equal keys.
+    """
+    kept = escaped(text)
+    if len(kept) <= longest:
+        return kept
+    return f"{kept[: longest - 40].rstrip(_MARK)}… {sha256(kept.encode()).hexdigest()[:32]}"

@@ -1,16 +1,19 @@
-"""The chunks of a part as one packed value: columns of numbers beside the text, never a row per chunk."""
+"""The chunks of a part as packed columns of numbers beside the text; those of a long part in pages."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, TypeVar
 
 import msgspec
 
 from inspector.model import Chunks
-from inspector.model.columns import Column, Ragged, Singles, Sparse
-from storage.packing.numbers import (
+from inspector.model.columns import Ascending, Column, Ragged, Singles, Sparse, Windowed
+from storage.packing.blobs import from_blob, to_blob
+from storage.packing.paged_blobs import PagedBlob, Read, is_paged, page_reader, paged_blob
+from storage.packing.values import (
     BYTES,
+    pack,
     pack_floats,
     pack_integers,
     pack_steps,
@@ -18,12 +21,73 @@ from storage.packing.numbers import (
     unpack_integers,
     unpack_steps,
 )
-from storage.packing.values import pack
+
+WINDOW = 4096
+"""How many chunks a window holds: 100 KB or so of numbers."""
+
+
+_KEPT = 16  # windows that are kept unpacked: those that a screen shows, and a few that a search came by
+
+
+_COLUMNS = ("offsets_s", "token_ids", "logprobs")
+
+
+_NONE, _NO_LENGTH = -1, b"\xff"
+
+
+def chunks_blob(chunks: Chunks, packed: bytes) -> bytes:
+    """Chunks as they lie in a column of the database; `packed` are the same by `pack_chunks`, which few are kept as."""
+    return to_blob(packed) if len(chunks) <= WINDOW else _in_windows(chunks)
+
+
+def chunks_from_blob(blob: bytes) -> Chunks:
+    """The chunks that `chunks_blob` was given; DamagedBlobError for a blob that it never made."""
+    return read_windows(page_reader(blob)) if is_paged(blob) else unpack_chunks(from_blob(blob))
+
+
+def read_windows(read: Read) -> Chunks:
+    """The chunks of a shelf that was `checked`; a window is unpacked where somebody looks, out of `read`."""
+    shelf = PagedBlob(read)
+    length, size, columns, lasts = shelf.told
+
+    @lru_cache(_KEPT)
+    def window(number: int) -> Chunks:
+        return unpack_chunks(shelf.piece(number))
+
+    def column(name: str) -> Windowed[Any]:
+        return Windowed(length, size, lambda number: getattr(window(number), name))
+
+    return Chunks(
+        Ascending(tuple(unpack_steps(lasts)), length, size, lambda number: window(number).ends),
+        column("sequences"),
+        **{name: column(name) for name in columns},
+    )
+
+
+def _in_windows(chunks: Chunks) -> bytes:
+    kept = [name for name in _COLUMNS if getattr(chunks, name) is not None]
+    windows = [
+        to_blob(pack_chunks(_cut(chunks, kept, slice(at, at + WINDOW)), apart=True))
+        for at in range(0, len(chunks), WINDOW)
+    ]
+    lasts = [chunks.ends[min(at + WINDOW, len(chunks)) - 1] for at in range(0, len(chunks), WINDOW)]
+    return paged_blob([len(chunks), WINDOW, kept, pack_steps(lasts)], windows)
+
+
+def _cut(chunks: Chunks, kept: Sequence[str], where: slice) -> Chunks:
+    columns = {name: getattr(chunks, name)[where] for name in kept}
+    return Chunks(chunks.ends[where], chunks.sequences[where], **columns)
+
 
 _Entry = TypeVar("_Entry")
+
+
 _Number = TypeVar("_Number", int, float)
-_NONE, _NO_LENGTH = -1, b"\xff"
+
+
 _Packed = tuple[str, memoryview]
+
+
 _columns = msgspec.msgpack.Decoder(
     tuple[
         _Packed,
@@ -33,6 +97,8 @@ _columns = msgspec.msgpack.Decoder(
         tuple[_Packed, _Packed] | None,
     ]
 ).decode
+
+
 _IS_THERE = bytes(length != _NO_LENGTH[0] for length in range(256))
 
 

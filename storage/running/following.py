@@ -16,13 +16,13 @@ import sqlalchemy as sa
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.model import Chunk, Turn
 from storage import tables
-from storage.excerpts import held_words
 from storage.filter import Filter
 from storage.filter.sql import matching
-from storage.filter.trees import with_known_words, words_in
-from storage.groups import in_groups
+from storage.filter.terms import with_known_words, words_in
 from storage.reading import read_facts, read_turns
-from storage.running.pieces import chunks_in, opened_turn
+from storage.rows import in_groups
+from storage.running.steps import chunks_in, opened_turn
+from storage.search_queries import held_words
 
 _AT_ONCE = 50  # traces that are new in one look; an import beside it may bring a hundred thousand
 _live, _piece, _trace = tables.live.c, tables.live_piece.c, tables.trace.c

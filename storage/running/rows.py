@@ -1,34 +1,44 @@
-"""Running traces into the database, step by step, and out of the running ones when they end.
+"""Writes running traces to the database, settles them when they end, and ends those whose recorder is gone."""
 
-A running trace has a row of its own from its first step on, under an identity that no other has; when it ends, it is
-settled as any trace that is saved: it takes its true identity, or gives way to the trace that bears it already.
-"""
-
+import os
 import secrets
-from collections.abc import Sequence
+import socket
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from uuid import uuid4
 
 import sqlalchemy as sa
 
+from inspector.inspection import Inspection
+from inspector.model import Trace, Turn
+from inspector.model.columns import Entries
 from storage import tables
-from storage.drafts import Draft
-from storage.groups import in_groups
-from storage.inserting import (
+from storage.liveness import IDLE_AFTER_S, SILENT_S
+from storage.marks import move_marks
+from storage.reading import NOT_INSPECTED, read_trace
+from storage.record_rows import RecordRows
+from storage.rows import in_groups
+from storage.running.steps import SessionWrite, read_so_far
+from storage.search import remove_from_index
+from storage.writing import (
+    TraceRows,
     delete_rows,
     delete_traces,
     insert_derived,
     insert_records,
     insert_traces,
     rewrite_derived,
+    trace_rows,
     update_traces,
+    write,
 )
-from storage.liveness import IDLE_AFTER_S
-from storage.marks import move_marks
-from storage.reading import NOT_INSPECTED
-from storage.record_rows import RecordRows
-from storage.running.step import SessionWrite
-from storage.search import forget
-from storage.writing import write
+
+# Running traces into the database, step by step, and out of the running ones when they end.
+#
+# A running trace has a row of its own from its first step on, under an identity that no other has; when it ends, it is
+# settled as any trace that is saved: it takes its true identity, or gives way to the trace that bears it already.
+
 
 _live, _piece = tables.live.c, tables.live_piece.c
 
@@ -51,7 +61,7 @@ def write_steps(
     ]
 
 
-def settle(connection: sa.Connection, id_: int, made: Draft, kept: int, now_s: float) -> int:
+def finish_trace(connection: sa.Connection, id_: int, made: TraceRows, kept: int, now_s: float) -> int:
     """End a running trace, whose first `kept` turns stand already; the id under which it is kept from now on."""
     trace = tables.trace.c
     identity = made.record.identity
@@ -74,7 +84,7 @@ def _write(connection: sa.Connection, owner: str, step: SessionWrite, now_s: flo
             return write(connection, [step.draft], now_s)[0].id
         id_ = _begin(connection, owner, step.draft, now_s)
     elif step.draft is not None and step.ended:
-        return settle(connection, id_, step.draft, step.kept, now_s)
+        return finish_trace(connection, id_, step.draft, step.kept, now_s)
     elif step.draft is not None:
         _replace(connection, id_, step.draft, step.kept)
     elif step.grown is not None:
@@ -90,7 +100,7 @@ def _write(connection: sa.Connection, owner: str, step: SessionWrite, now_s: flo
     return id_
 
 
-def _begin(connection: sa.Connection, owner: str, made: Draft, now_s: float) -> int:
+def _begin(connection: sa.Connection, owner: str, made: TraceRows, now_s: float) -> int:
     (id_,) = insert_traces(connection, {secrets.token_bytes(32): made}, now_s).values()
     insert_records(connection, [(id_, made.record)])
     insert_derived(connection, [(id_, made.sort_at_s, made.derived)])
@@ -98,7 +108,7 @@ def _begin(connection: sa.Connection, owner: str, made: Draft, now_s: float) -> 
     return id_
 
 
-def _replace(connection: sa.Connection, id_: int, made: Draft, kept: int) -> None:
+def _replace(connection: sa.Connection, id_: int, made: TraceRows, kept: int) -> None:
     """Put a trace in the place of its beginning, of which the first `kept` turns stay as they lie."""
     _put_turns(connection, id_, _behind(made.record, kept), kept)
     update_traces(connection, [{"trace_id": id_, "sort_at_s": made.sort_at_s}])
@@ -107,7 +117,7 @@ def _replace(connection: sa.Connection, id_: int, made: Draft, kept: int) -> Non
 
 def _put_turns(connection: sa.Connection, id_: int, new: RecordRows, kept: int) -> None:
     """Put these turns behind the first `kept` of a trace, in the place of those that stand there."""
-    forget(connection, [id_])
+    remove_from_index(connection, [id_])
     delete_rows(connection, [tables.search_pending, tables.external_id], [id_])
     for table, number in ((tables.turn, tables.turn.c.number), (tables.part, tables.part.c.turn)):
         connection.execute(sa.delete(table).where(table.c.trace_id == id_, number > kept))
@@ -125,3 +135,56 @@ def _behind(record: RecordRows, kept: int) -> RecordRows:
         parts=[row for row in record.parts if row["turn"] > kept],
         toolsets={digest: toolset for digest, toolset in record.toolsets.items() if digest in used},
     )
+
+
+def new_owner() -> str:
+    """A name for one recorder, by which others see whether its process lives."""
+    return f"{socket.gethostname()} {os.getpid()} {uuid4().hex}"
+
+
+def orphaned_traces(connection: sa.Connection, now_s: float) -> list[int]:
+    """The running traces whose recorder has ended without ending them."""
+    rows = connection.execute(sa.select(_live.trace_id, _live.owner, _live.beat_at_s).order_by(_live.trace_id)).all()
+    return [id_ for id_, owner, beat_at_s in rows if now_s - beat_at_s > SILENT_S or not _lives(owner)]
+
+
+def end_orphaned_trace(
+    connection: sa.Connection, inspect: Callable[[Trace], Inspection], id_: int, now_s: float
+) -> int:
+    """End a running trace with what is kept of its open turns, cut; the id under which it is kept from now on."""
+    begun = read_trace(connection, id_)
+    still_open = read_open_turns(connection, id_)
+    whole = replace(begun, turns=_in_order(begun.turns, still_open))
+    kept = min([len(begun.turns), *(number - 1 for number in still_open)])
+    return finish_trace(connection, id_, trace_rows(whole, inspect(whole)), kept, now_s)
+
+
+def read_open_turns(connection: sa.Connection, id_: int) -> dict[int, Turn]:
+    """The turns of a running trace that have begun and not ended, by number, cut where the last piece ends."""
+    found: defaultdict[int, list[bytes]] = defaultdict(list)
+    wanted = sa.select(_piece.turn, _piece.body).where(_piece.trace_id == id_).order_by(_piece.turn, _piece.number)
+    for turn, body in connection.execute(wanted):
+        found[turn].append(body)
+    return {number: read_so_far(pieces[0], pieces[1:]) for number, pieces in found.items()}
+
+
+def _in_order(ended: Entries[Turn], still_open: dict[int, Turn]) -> tuple[Turn, ...]:
+    """All turns, each open one at its number among those that have ended."""
+    turns = list(ended)
+    for number, turn in sorted(still_open.items()):
+        turns.insert(number - 1, turn)
+    return tuple(turns)
+
+
+def _lives(owner: str) -> bool:
+    """Whether the recorder's process may live: only a process of this machine can be seen to be gone."""
+    host, pid, _ = owner.rsplit(" ", 2)
+    if host != socket.gethostname():
+        return True
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

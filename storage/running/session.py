@@ -1,22 +1,168 @@
-"""A session while it is recorded: what came, what of it the database holds, and what is to be written next."""
+"""A session while it is recorded: what came, what the database holds of it, and what is written next.
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import assert_never
+What waits for the database is kept in a bounded buffer; beyond the bound, texts are dropped and the loss is recorded.
+"""
 
-from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.capture.waiting import weight
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from threading import RLock
+from typing import TypeAlias, assert_never
+
+from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
+from inspector.capture.send_queue import event_weight
 from inspector.inspection import Inspection
-from inspector.model import Generation, Role, Trace, Turn
-from inspector.model.arrivals import parts_of
-from storage.drafts import Draft, draft
-from storage.record_rows import RecordRows, record_rows
-from storage.running.room import DroppedChunks, Shortened, Waiting, with_warning
-from storage.running.step import RunningTurn, SessionWrite
-from storage.totals import NOTHING
+from inspector.model import BodyState, Generation, Role, Trace, Turn
+from inspector.model.trace import parts_of
+from storage.record_rows import NOTHING, RecordRows, record_rows
+from storage.running.steps import RunningTurn, SessionWrite
+from storage.writing import TraceRows, trace_rows
+
+_FOR_CHUNKS = 0.75  # of the room: the rest is for the ends of turns, which hold their chunks once more
 
 
-class Session:
+_FOR_SHORTENED = 1.25
+
+
+_SMALL = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ShortenedEvent:
+    """An event whose texts there was no room for, in the place of the event.
+
+    Its turns stand without parts: what came of an open one before is all that is kept of it.
+    """
+
+    event: TraceStarted | TurnEnded
+
+    @property
+    def key(self) -> str:
+        """The key of the event's trace."""
+        return self.event.key
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedChunks:
+    """From here on, chunks of a turn are dropped: what was kept of it is its beginning."""
+
+    key: str
+    turn: int
+
+
+BufferedEvent: TypeAlias = RecordEvent | ShortenedEvent | DroppedChunks
+
+
+class EventBuffer:
+    """Events in line for the writer. Thread-safe; `put` never waits for more than the lock.
+
+    An event takes its room from `put` until `written` says that all that was taken stands in the database; sizes are
+    those of `inspector.capture.send_queue.event_weight`. Chunks find three quarters of the room, the other events all.
+    Where a turn's end, or a trace's beginning, finds no room, it is shortened to its facts, which find a quarter more;
+    beyond that only the ends of traces are taken. Where nothing waits, one is taken whatever its size. `dropped`
+    counts what was shortened or not taken.
+    """
+
+    def __init__(self, room_bytes: int) -> None:
+        self._room = room_bytes
+        self._line: deque[tuple[BufferedEvent, int]] = deque()
+        self._lock = RLock()  # a signal's handler may record too
+        self._held = self._taken = 0
+        self._gaps: set[DroppedChunks] = set()
+        self.dropped = 0
+
+    def __len__(self) -> int:
+        return len(self._line)
+
+    @property
+    def held_bytes(self) -> int:
+        """How much of the room is taken."""
+        return self._held
+
+    def put(self, event: RecordEvent) -> None:
+        """Put an event in line, or what there is room for of it."""
+        size = event_weight(event)
+        with self._lock:
+            match event:
+                case ChunksArrived(key, turn):
+                    self._put_chunks(event, size, DroppedChunks(key, turn))
+                case TraceEnded(key):
+                    self._gaps = {gap for gap in self._gaps if gap.key != key} if self._gaps else self._gaps
+                    self._add(event, size)
+                case TraceStarted() | TurnEnded():
+                    self._put_texts(event, size)
+                case _ if not self._add_within(self._room, event, size):
+                    self.dropped += 1
+
+    def _put_chunks(self, event: ChunksArrived, size: int, gap: DroppedChunks) -> None:
+        if gap not in self._gaps and self._add_within(self._room * _FOR_CHUNKS, event, size):
+            return
+        self.dropped += 1
+        if gap not in self._gaps and self._add_within(self._room * _FOR_SHORTENED, gap, _SMALL):
+            self._gaps.add(gap)
+
+    def _put_texts(self, event: TraceStarted | TurnEnded, size: int) -> None:
+        if isinstance(event, TurnEnded):
+            self._gaps.discard(DroppedChunks(event.key, event.turn))
+        room = self._room if self._held else size
+        if not self._add_within(room, event, size):
+            self.dropped += 1
+            short = _shortened(event)
+            self._add_within(self._room * _FOR_SHORTENED, short, event_weight(short.event))
+
+    def take(self) -> Iterator[BufferedEvent]:
+        """The events in line, in their order, until none is left; they still take their room."""
+        while self._line:
+            with self._lock:
+                event, size = self._line.popleft()
+                self._taken += size
+            yield event
+
+    def written(self) -> None:
+        """All that was taken stands in the database, or is kept by whoever took it."""
+        with self._lock:
+            self._held -= self._taken
+            self._taken = 0
+
+    def _add_within(self, room: float, event: BufferedEvent, size: int) -> bool:
+        if self._held + size > room:
+            return False
+        self._add(event, size)
+        return True
+
+    def _add(self, event: BufferedEvent, size: int) -> None:
+        self._line.append((event, size))
+        self._held += size
+
+
+def _shortened(event: TraceStarted | TurnEnded) -> ShortenedEvent:
+    if isinstance(event, TurnEnded):
+        return ShortenedEvent(replace(event, value=without_texts(event.value)))
+    return ShortenedEvent(
+        replace(event, trace=replace(event.trace, turns=tuple(map(without_texts, event.trace.turns))))
+    )
+
+
+def without_texts(turn: Turn) -> Turn:
+    """The turn's facts; of a model's turn they say that it is truncated, and without the tools it was offered."""
+    generation = turn.generation
+    if turn.role is Role.ASSISTANT:
+        generation = replace(generation or Generation(), body=BodyState.TRUNCATED, tools=())
+    return replace(turn, parts=(), generation=generation)
+
+
+def with_warning(trace: Trace, numbers: Iterable[int]) -> Trace:
+    """The trace, whose provenance says of which turns not all is kept."""
+    turns = sorted(numbers)
+    if not turns:
+        return trace
+    named = f"turn {turns[0]}" if len(turns) == 1 else f"turns {', '.join(map(str, turns[:20]))}"
+    more = f" and {len(turns) - 20} others" if len(turns) > 20 else ""
+    said = f"Not all of {named}{more} is kept: the database could not be written for too long."
+    return replace(trace, provenance=replace(trace.provenance, warnings=(*trace.provenance.warnings, said)))
+
+
+class RecordedSession:
     """One session: each turn is written when it has ended, and inspected with all that came before, maybe later.
 
     What came before is held until `let_go`. `step` says what is to be written and changes nothing, so that it can be
@@ -28,7 +174,7 @@ class Session:
         self._turns: dict[int, Turn | None] = {}  # None: it lies in the database alone
         self._written: list[int] = []
         self.weight = 0
-        """About how much memory the turns take that have ended; see `inspector.capture.waiting.weight`."""
+        """About how much memory the turns take that have ended; see `inspector.capture.send_queue.event_weight`."""
         self._open: dict[int, RunningTurn] = {}
         self._closed: list[int] = []
         self._lossy: set[int] = set()
@@ -40,7 +186,7 @@ class Session:
         self.ended = False
         self._start(trace)
 
-    def take(self, event: Waiting) -> None:
+    def take(self, event: BufferedEvent) -> None:
         """One more event of this session; what comes for a turn that has ended already is left out, but its new end."""
         match event:
             case TraceStarted(_, trace):
@@ -53,7 +199,7 @@ class Session:
             case TurnEnded(_, number, turn):
                 self._lossy.discard(number)
                 self._end_turn(number, turn)
-            case Shortened(short):
+            case ShortenedEvent(short):
                 self._take_short(short)
             case DroppedChunks(_, number):
                 self._lossy |= {number} - self._turns.keys()
@@ -87,11 +233,11 @@ class Session:
         of those turns alone. `recall` gives the turns that the database holds of a trace, None where it is no longer
         there.
         """
-        made: Draft | None = None
+        made: TraceRows | None = None
         grown: RecordRows | None = None
         if self._changed or (self.is_behind and not may_lag):
             trace = self._trace(recall)
-            made = draft(trace, inspect(trace))
+            made = trace_rows(trace, inspect(trace))
         elif self._grew:
             new = tuple(turn for number in sorted(self._turns)[self._kept :] if (turn := self._turns[number]))
             grown = record_rows(with_warning(replace(self._facts, turns=new), self._lossy), behind=self._totals)
@@ -168,7 +314,7 @@ class Session:
             self._kept = min(self._kept, sum(one < number for one in self._turns))
             self._changed = True
         self._turns[number] = turn
-        self.weight += weight(TurnEnded("", number, turn))
+        self.weight += event_weight(TurnEnded("", number, turn))
         self._grew = True
 
     def _trace(self, recall: Callable[[int], Sequence[Turn] | None]) -> Trace:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from threading import Lock
 
 from inspector.capture.events import RecordEvent
-from inspector.capture.gathering import GatheredTrace
+from inspector.capture.trace_file_sink import TraceAssembler
 from inspector.model import Trace
 
 
@@ -32,9 +32,9 @@ class Remembering:
 
 def traces_of(events: Iterable[RecordEvent]) -> dict[str, Trace]:
     """The traces that events tell, by their key."""
-    gathered: dict[str, GatheredTrace] = {}
+    gathered: dict[str, TraceAssembler] = {}
     for event in events:
-        gathered.setdefault(event.key, GatheredTrace()).take(event)
+        gathered.setdefault(event.key, TraceAssembler()).take(event)
     return {key: one.trace() for key, one in gathered.items()}
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from inspector.capture.events import (
     ChunksArrived,
+    ExchangeFacts,
     RecordEvent,
     TraceEnded,
     TraceStarted,
@@ -18,7 +19,6 @@ from inspector.capture.events import (
     TurnStarted,
 )
 from inspector.capture.recorder import Recorder
-from inspector.capture.watch import ExchangeFacts
 from inspector.diagnostics import Diagnostic
 from inspector.model import Chunk, Span, ToolCall, Trace, Turn
 from inspector.sessions.exchange import Exchange, ExchangeEnd, ExchangeObserver, Headers, RequestHead

@@ -5,9 +5,9 @@ from threading import Thread
 
 from aiohttp import web
 
+from inspector.capture.event_lines import EVENTS_PATH
 from inspector.capture.events import Sink
 from inspector.capture.events_route import Handler, events_route
-from inspector.capture.events_wire import EVENTS_PATH
 
 
 class EventsServer:

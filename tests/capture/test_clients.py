@@ -13,11 +13,11 @@ import ollama
 import openai
 import pytest
 
-from inspector.capture.clients.observing import is_observed, observe, unobserve
-from inspector.capture.mistakes import Mistakes
+from inspector.apis.providers import decoder_for
+from inspector.capture.client_recording import is_observed, observe, unobserve
+from inspector.capture.safeguards import ErrorCounters
 from inspector.sessions.exchange import ExchangeEnd, Headers, RequestHead
 from inspector.wire.decoder import decode_answer
-from inspector.wire.providers import decoder_for
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Drop, Pause, Upstream, running_upstream
 
@@ -77,7 +77,7 @@ class Watching:
 MESSAGES: Any = [{"role": "user", "content": "Hello"}]
 
 
-def openai_sync(url: str, watching: Watching, mistakes: Mistakes, *, stream: bool, **options: Any) -> str:
+def openai_sync(url: str, watching: Watching, mistakes: ErrorCounters, *, stream: bool, **options: Any) -> str:
     with openai.OpenAI(base_url=url + "/v1", api_key="sk-none", max_retries=0, **options) as client:
         assert observe(client, watching, mistakes) is client
         made: Any = client.chat.completions.create(model="h", messages=MESSAGES, stream=stream)
@@ -86,7 +86,7 @@ def openai_sync(url: str, watching: Watching, mistakes: Mistakes, *, stream: boo
         return "".join(chunk.choices[0].delta.content or "" for chunk in made if chunk.choices)
 
 
-def openai_async(url: str, watching: Watching, mistakes: Mistakes, *, stream: bool, **options: Any) -> str:
+def openai_async(url: str, watching: Watching, mistakes: ErrorCounters, *, stream: bool, **options: Any) -> str:
     async def run() -> str:
         async with openai.AsyncOpenAI(base_url=url + "/v1", api_key="sk-none", max_retries=0, **options) as client:
             observe(client, watching, mistakes)
@@ -98,7 +98,7 @@ def openai_async(url: str, watching: Watching, mistakes: Mistakes, *, stream: bo
     return asyncio.run(run())
 
 
-def anthropic_sync(url: str, watching: Watching, mistakes: Mistakes, *, stream: bool) -> str:
+def anthropic_sync(url: str, watching: Watching, mistakes: ErrorCounters, *, stream: bool) -> str:
     with anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client:
         observe(client, watching, mistakes)
         if not stream:
@@ -108,7 +108,7 @@ def anthropic_sync(url: str, watching: Watching, mistakes: Mistakes, *, stream: 
             return "".join(events.text_stream)
 
 
-def anthropic_async(url: str, watching: Watching, mistakes: Mistakes, *, stream: bool) -> str:
+def anthropic_async(url: str, watching: Watching, mistakes: ErrorCounters, *, stream: bool) -> str:
     async def run() -> str:
         async with anthropic.AsyncAnthropic(base_url=url, api_key="none", max_retries=0) as client:
             observe(client, watching, mistakes)
@@ -121,7 +121,7 @@ def anthropic_async(url: str, watching: Watching, mistakes: Mistakes, *, stream:
     return asyncio.run(run())
 
 
-def ollama_sync(url: str, watching: Watching, mistakes: Mistakes, *, stream: bool) -> str:
+def ollama_sync(url: str, watching: Watching, mistakes: ErrorCounters, *, stream: bool) -> str:
     client = observe(ollama.Client(host=url), watching, mistakes)
     made: Any = client.chat(model="h", messages=MESSAGES, stream=True)
     said = "".join(part.message.content or "" for part in made)
@@ -129,7 +129,7 @@ def ollama_sync(url: str, watching: Watching, mistakes: Mistakes, *, stream: boo
     return said
 
 
-def ollama_async(url: str, watching: Watching, mistakes: Mistakes, *, stream: bool) -> str:
+def ollama_async(url: str, watching: Watching, mistakes: ErrorCounters, *, stream: bool) -> str:
     async def run() -> str:
         client = observe(ollama.AsyncClient(host=url), watching, mistakes)
         made: Any = await client.chat(model="h", messages=MESSAGES, stream=True)
@@ -163,7 +163,7 @@ CASES: list[tuple[Callable[..., str], Answer, bool, str]] = [
 def test_a_client_gets_what_it_got_and_the_exchange_is_told_as_it_was_sent(
     use: Callable[..., str], answer: Answer, stream: bool, target: str
 ) -> None:
-    watching, mistakes = Watching(), Mistakes()
+    watching, mistakes = Watching(), ErrorCounters()
     with running_upstream(answer) as upstream:
         said = use(upstream.url, watching, mistakes, stream=stream)
         received = upstream.requests[0]
@@ -192,7 +192,7 @@ def test_a_client_gets_what_it_got_and_the_exchange_is_told_as_it_was_sent(
 
 @pytest.mark.parametrize("use", OPENAI)
 def test_a_dropped_upstream_is_told_with_what_came(use: Callable[..., str]) -> None:
-    watching, mistakes = Watching(), Mistakes()
+    watching, mistakes = Watching(), ErrorCounters()
     answer = scripted.chat_stream("Hel", Drop(reset=False), "lo")
     with running_upstream(answer) as upstream, pytest.raises((openai.APIConnectionError, httpx2.TransportError)):
         use(upstream.url, watching, mistakes, stream=True)
@@ -203,7 +203,7 @@ def test_a_dropped_upstream_is_told_with_what_came(use: Callable[..., str]) -> N
 
 @pytest.mark.parametrize("use", OPENAI)
 def test_a_stall_is_told_as_timed_out(use: Callable[..., str]) -> None:
-    watching, mistakes = Watching(), Mistakes()
+    watching, mistakes = Watching(), ErrorCounters()
     with running_upstream(scripted.chat_stream("Hel", Pause())) as upstream, pytest.raises(openai.APITimeoutError):
         use(upstream.url, watching, mistakes, stream=True, timeout=0.3)
     assert watching.only.end is ExchangeEnd.TIMED_OUT
@@ -212,7 +212,7 @@ def test_a_stall_is_told_as_timed_out(use: Callable[..., str]) -> None:
 
 @pytest.mark.parametrize("use", OPENAI)
 def test_nobody_there_is_told_as_not_connected(use: Callable[..., str]) -> None:
-    watching, mistakes = Watching(), Mistakes()
+    watching, mistakes = Watching(), ErrorCounters()
     with running_upstream(scripted.chat_answer("Hello")) as upstream:
         url = upstream.url
     with pytest.raises(openai.APIConnectionError):
@@ -223,7 +223,7 @@ def test_nobody_there_is_told_as_not_connected(use: Callable[..., str]) -> None:
 
 
 def test_retries_are_exchanges_of_their_own() -> None:
-    watching, mistakes = Watching(), Mistakes()
+    watching, mistakes = Watching(), ErrorCounters()
     busy = scripted.error(429, "Too Many Requests")
     with running_upstream(busy, busy, scripted.chat_answer("Hello")) as upstream:
         client = openai.OpenAI(base_url=upstream.url + "/v1", api_key="none", max_retries=2)
@@ -236,7 +236,7 @@ def test_retries_are_exchanges_of_their_own() -> None:
 
 @pytest.mark.parametrize("module", [httpx, httpx2])
 def test_a_client_that_leaves_is_told_so(module: Any) -> None:
-    watching, mistakes = Watching(), Mistakes()
+    watching, mistakes = Watching(), ErrorCounters()
     with (
         running_upstream(scripted.chat_stream("Hel", Pause("more"), "lo")) as upstream,
         observe(module.Client(), watching, mistakes) as client,
@@ -249,7 +249,7 @@ def test_a_client_that_leaves_is_told_so(module: Any) -> None:
 
 @pytest.mark.parametrize("module", [httpx, httpx2])
 def test_a_cancelled_task_is_a_client_that_left(module: Any) -> None:
-    watching, mistakes = Watching(), Mistakes()
+    watching, mistakes = Watching(), ErrorCounters()
 
     async def run(upstream: Upstream) -> None:
         async with observe(module.AsyncClient(), watching, mistakes) as client:
@@ -267,7 +267,7 @@ def test_a_cancelled_task_is_a_client_that_left(module: Any) -> None:
 
 @pytest.mark.parametrize("module", [httpx, httpx2])
 def test_a_request_that_is_streamed_is_told_while_it_goes_out(module: Any) -> None:
-    watching, mistakes = Watching(), Mistakes()
+    watching, mistakes = Watching(), ErrorCounters()
 
     def pieces() -> Iterator[bytes]:
         yield b"a" * 10
@@ -292,7 +292,7 @@ def test_a_request_that_is_streamed_is_told_while_it_goes_out(module: Any) -> No
 
 @pytest.mark.parametrize("module", [httpx, httpx2])
 def test_mounts_are_recorded_and_everything_can_be_undone(module: Any) -> None:
-    watching, mistakes = Watching(), Mistakes()
+    watching, mistakes = Watching(), ErrorCounters()
     fake = module.MockTransport(lambda request: module.Response(200, json={"made": "up"}))
     other = module.HTTPTransport()
     with module.Client(mounts={"http://fake": fake, "http://none": None}, transport=other) as client:
@@ -322,7 +322,7 @@ class Raising:
 
 @pytest.mark.parametrize("use", OPENAI)
 def test_an_observer_that_raises_does_no_harm(use: Callable[..., str]) -> None:
-    mistakes = Mistakes()
+    mistakes = ErrorCounters()
     with running_upstream(scripted.chat_stream("Hel", "lo")) as upstream:
         assert use(upstream.url, Raising(), mistakes, stream=True) == "Hello"
     assert mistakes.count >= 4
@@ -331,4 +331,4 @@ def test_an_observer_that_raises_does_no_harm(use: Callable[..., str]) -> None:
 @pytest.mark.parametrize("client", [object(), "client", None, openai])
 def test_what_is_no_client_is_refused_in_words(client: object) -> None:
     with pytest.raises(TypeError, match="cannot be recorded: it is no client of httpx or httpx2"):
-        observe(client, Watching(), Mistakes())
+        observe(client, Watching(), ErrorCounters())

@@ -12,8 +12,7 @@ import openai
 import pytest
 
 import inspector
-from inspector.capture.clients.observing import is_observed
-from inspector.capture.clients.record import record, recorded, unrecord
+from inspector.capture.client_recording import is_observed, record, recorded, unrecord
 from inspector.errors import SinkError
 from inspector.model import BodyState, CallHeader, ErrorPhase, FinishReason, Role, Trace
 from inspector.trace_file import read_trace_file

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from inspector.apis.providers import decoder_for, parse_request
 from inspector.capture.recorder import Recorder
 from inspector.model import Trace
 from inspector.sessions.exchange import Exchange, RequestHead
 from inspector.sessions.gathering import traces_of
 from inspector.wire.decoder import decode_answer
-from inspector.wire.providers import decoder_for, parse_request
 from tests.capture.recordings import Cut, ToldSink, ToldWatch, play, whole
 from tests.sessions.transcripts import EPOCH_S, plain, read_case
 

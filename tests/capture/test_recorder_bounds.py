@@ -6,9 +6,8 @@ from threading import Event
 import pytest
 
 from inspector.capture import live_reading
-from inspector.capture.arrivals import MAX_REQUEST_BYTES
-from inspector.capture.events import RecordEvent, TurnEnded
-from inspector.capture.losses import RECORDING_PART
+from inspector.capture.event_buffer import MAX_REQUEST_BYTES
+from inspector.capture.events import RECORDING_PART, RecordEvent, TurnEnded
 from inspector.capture.recorder import Recorder
 from inspector.model import BodyState, Chunk, Span, ToolCall, ToolDefinition, Trace, Turn
 from inspector.sessions.exchange import ExchangeEnd, RequestHead

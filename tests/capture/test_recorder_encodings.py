@@ -7,7 +7,7 @@ import zlib
 import brotli  # type: ignore[import-untyped]  # it has no types
 import pytest
 
-from inspector.capture.losses import RECORDING_PART
+from inspector.capture.events import RECORDING_PART
 from inspector.capture.recorder import Recorder
 from inspector.model import BodyState
 from inspector.sessions.exchange import ExchangeEnd, RequestHead

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspector.capture.losses import RECORDING_PART
+from inspector.capture.events import RECORDING_PART
 from inspector.capture.recorder import Recorder
 from inspector.inspection import inspect_trace
 from inspector.model import BodyState, ErrorPhase, Generation, Trace, Turn

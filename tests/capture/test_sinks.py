@@ -10,15 +10,14 @@ import pytest
 
 from inspector.capture import sinks
 from inspector.capture.events import ChunksArrived
-from inspector.capture.journal import Journal
 from inspector.capture.logger import TraceLogger
-from inspector.capture.remote_sink import RemoteSink
+from inspector.capture.remote_sink import RemoteSink, ReplayJournal
+from inspector.capture.send_queue import SendQueue, event_weight
 from inspector.capture.sinks import is_database, open_sink
 from inspector.capture.trace_file_sink import TraceFileSink
-from inspector.capture.waiting import Waiting, weight
 from inspector.errors import SinkError, StoreError
 from inspector.model import Chunk, Role
-from inspector.model.arrivals import parts_of
+from inspector.model.trace import parts_of
 from storage import StoreSink, open_store
 from tests.capture.conftest import ROOT, Offer
 from tests.capture.events import wait_until
@@ -118,11 +117,11 @@ def test_the_logger_loads_no_heavy_library() -> None:
 
 
 def test_what_waits_is_weighed_and_comes_back_in_order() -> None:
-    waiting = Waiting(10_000)
+    waiting = SendQueue(10_000)
     events = session("a") * 3
     for event in events:
         waiting.put(event)
-    assert waiting.held_bytes == sum(map(weight, events))
+    assert waiting.held_bytes == sum(map(event_weight, events))
     first = waiting.take(1)
     assert first == events[:1]
     waiting.put_back(first)
@@ -132,7 +131,7 @@ def test_what_waits_is_weighed_and_comes_back_in_order() -> None:
 
 
 def test_the_journal_lets_the_oldest_trace_go() -> None:
-    journal = Journal(6_500)
+    journal = ReplayJournal(6_500)
     journal.note(session("old"))
     for at in range(3):
         journal.note([ChunksArrived("new", 1, (Chunk(at, "text", "x" * 1_000),))])

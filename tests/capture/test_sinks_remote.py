@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from inspector.capture.event_lines import event_line, header_line
+from inspector.capture.event_lines import BATCH, EVENTS_PATH, INSTANCE, SENDER, event_line, header_line
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.capture.events_route import events_route
-from inspector.capture.events_wire import BATCH, EVENTS_PATH, INSTANCE, SENDER
 from inspector.capture.logger import TraceLogger
 from inspector.capture.proxy.config import ProxyConfig, Upstream
 from inspector.capture.proxy.server import running_proxy

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.chain import alignment_lcs
-from inspector.chain.alignment import Alignment, Sameness, align
-from inspector.chain.alignment_asked import asked_differently
-from inspector.chain.alignment_lcs import anchored_pairs, common_pairs
-from inspector.chain.alignment_text import PieceKind, text_pieces
+from inspector.chain import sequence_diff as alignment_lcs
+from inspector.chain.alignment import Alignment, Sameness, align, run_input_differences
+from inspector.chain.sequence_diff import DiffPieceKind, anchored_pairs, common_pairs, diff_texts
 from inspector.chain.steps import Step
 from inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
 from inspector.model.columns import Entries
@@ -153,9 +151,9 @@ def _longest(one: list[int], other: list[int]) -> int:
 @given(texts(), texts(), texts())
 def test_the_pieces_make_up_both_texts(one: str, other: str, common: str) -> None:
     one, other = common + one, common + other
-    pieces = text_pieces(one, other)
-    assert "".join(piece.text for piece in pieces if piece.kind is not PieceKind.ADDED) == one
-    assert "".join(piece.text for piece in pieces if piece.kind is not PieceKind.REMOVED) == other
+    pieces = diff_texts(one, other)
+    assert "".join(piece.text for piece in pieces if piece.kind is not DiffPieceKind.ADDED) == one
+    assert "".join(piece.text for piece in pieces if piece.kind is not DiffPieceKind.REMOVED) == other
     assert all(piece.text for piece in pieces)
 
 
@@ -169,7 +167,7 @@ def test_the_pieces_make_up_both_texts(one: str, other: str, common: str) -> Non
     ],
 )
 def test_whole_words_change_and_neighbours_together(one: str, other: str, changed: list[tuple[str, str]]) -> None:
-    found = [(piece.kind.value, piece.text) for piece in text_pieces(one, other)]
+    found = [(piece.kind.value, piece.text) for piece in diff_texts(one, other)]
     assert [piece for piece in found if piece[0] != "same"] == changed
 
 
@@ -205,12 +203,12 @@ def asked(**facts: object) -> Trace:
 )
 def test_what_runs_were_asked_differently_is_one_sentence(other: Trace, message: str) -> None:
     one = asked(answered_model="m1", parameters='{"t": 0}')
-    assert message in [found.message for found in asked_differently([one, other], align([(), ()]))]
+    assert message in [found.message for found in run_input_differences([one, other], align([(), ()]))]
 
 
 def test_runs_that_were_asked_alike_are_told_together() -> None:
     runs = [asked(answered_model=model) for model in ("m1", "m2", "m3", "m2")]
-    found = asked_differently(runs, align([()] * 4))
+    found = run_input_differences(runs, align([()] * 4))
     assert [(one.runs, one.message) for one in found] == [
         ((0, 1, 3), "A ran on `m1`, B and D on `m2`."),
         ((0, 2), "A ran on `m1`, C on `m3`."),
@@ -219,14 +217,14 @@ def test_runs_that_were_asked_alike_are_told_together() -> None:
 
 def test_what_a_source_does_not_keep_is_no_difference() -> None:
     bare = Trace((Turn(Role.USER, (Part("text", "Hello."),)), Turn(Role.ASSISTANT, (Part("text", "Hi."),))))
-    assert asked_differently([asked(answered_model="m", parameters='{"t": 0}'), bare], align([(), ()])) == []
+    assert run_input_differences([asked(answered_model="m", parameters='{"t": 0}'), bare], align([(), ()])) == []
 
 
 def test_the_users_later_words_count_up_to_where_the_runs_part() -> None:
     lines = ("user: Go.", 'call: a {"q": "1"}', "result: fine", "say: And?", "user: On.", 'call: b {"q": "1"}')
     changed = (*lines[:4], "user: Back.", 'call: c {"q": "1"}')
     steps = [chain_of(*lines).steps, chain_of(*changed).steps]
-    found = asked_differently([trace_of(*lines), trace_of(*changed)], align(steps))
+    found = run_input_differences([trace_of(*lines), trace_of(*changed)], align(steps))
     assert [(one.what.value, one.runs) for one in found] == [("later_user", (0, 1))]
     early = [chain_of('call: a {"q": "1"}').steps, chain_of('call: a {"q": "2"}').steps]
-    assert asked_differently([trace_of(*lines), trace_of(*changed)], align(early)) == []
+    assert run_input_differences([trace_of(*lines), trace_of(*changed)], align(early)) == []

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.chain.data_flow import DataFlow, step_values, trace_values
-from inspector.chain.origins import OriginKind
+from inspector.chain.data_flow import DataFlow, OriginKind, step_values, trace_values
 from inspector.inspection import data_flow_of, inspect_trace, step_flow_of
 from inspector.model import Trace
 from tests.chain.building import trace_of

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.chain.error_results import find_error, is_empty
+from inspector.chain.outcomes import find_error, is_empty
 from inspector.json_text import write_json
 from inspector.model import ToolResult
 from inspector.text import Range

@@ -13,9 +13,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.chain.intervals import Mean, Share, around, exact_p, holm, mean_difference, share_difference, wilson
-from inspector.chain.metrics_tallies import Tally, tally_of, total
-from inspector.chain.student_t import quantile_975, regularised_beta, two_sided_p
+from inspector.chain.intervals import (
+    Mean,
+    Share,
+    around,
+    exact_p,
+    holm,
+    mean_difference,
+    quantile_975,
+    regularised_beta,
+    share_difference,
+    two_sided_p,
+    wilson,
+)
+from inspector.chain.metrics import Tally, tally_of, total
 
 _RECORDED = Path(__file__).parents[1] / "cases" / "statistics" / "scipy.jsonl"
 CASES = [json.loads(line) for line in _RECORDED.read_text("utf-8").splitlines()]

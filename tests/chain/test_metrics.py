@@ -5,11 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from inspector.chain.metrics import Estimate, added, difference, estimate, tallies_of
-from inspector.chain.metrics_counting import figures_of
-from inspector.chain.metrics_figures import SchemaViolationCount, TraceFigures
-from inspector.chain.metrics_measures import BY_NAME, MEASURES
-from inspector.chain.metrics_tallies import Tally
+from inspector.chain.metrics import BY_NAME, MEASURES, Estimate, Tally, added, difference, estimate, tallies_of
+from inspector.chain.metrics_figures import SchemaViolationCount, TraceFigures, figures_of
 from inspector.chain.steps import Status
 from inspector.inspection import inspect_trace
 from inspector.model import Generation, Instant, InstantSource, Json, Outcome, Part, Role, ToolDefinition, Trace, Turn

@@ -3,10 +3,17 @@
 import pytest
 
 from inspector.chain.metrics import added, tallies_of
-from inspector.chain.metrics_comparing import compared
-from inspector.chain.metrics_counting import figures_of
-from inspector.chain.metrics_figures import TraceFigures
-from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Groups, Slice, Slices, TraceKeys
+from inspector.chain.metrics_figures import TraceFigures, figures_of
+from inspector.chain.metrics_groups import (
+    Aspect,
+    FigureGroups,
+    FigureSlices,
+    GroupFigures,
+    GroupKey,
+    Slice,
+    TraceKeys,
+    compared_groups,
+)
 from tests.chain.building import inspection_of, trace_of
 
 GOOD = ("user: Go.", "call a: one {}", "result a: 1", "call b: two {}", "result b: 2", "say: Done.")
@@ -20,7 +27,7 @@ def figures(*lines: str) -> TraceFigures:
 
 
 def grouped(*by: GroupKey) -> list[GroupFigures]:
-    groups = Groups(by)
+    groups = FigureGroups(by)
     for keys, lines in ((HERE, GOOD), (HERE, BROKEN), (THERE, GOOD)):
         groups.add(keys, figures(*lines))
     return groups.all()
@@ -37,7 +44,7 @@ def test_a_trace_stands_in_the_group_of_each_of_its_keys() -> None:
 def test_without_keys_all_traces_are_one_group() -> None:
     (whole,) = grouped()
     assert (whole.keys, whole.traces, whole.tally("broken").hits) == ((), 3, 1)
-    assert Groups().all() == []
+    assert FigureGroups().all() == []
 
 
 def test_a_tools_group_counts_its_own_calls_and_breaks_alone() -> None:
@@ -59,25 +66,25 @@ def test_breaks_are_told_by_step_code_and_tool() -> None:
         (Aspect.TOOL, "two"),
         (Aspect.OUTCOME, "malformed"),
     ):
-        slices = Slices(aspect, [GroupKey.MODEL])
+        slices = FigureSlices(aspect, [GroupKey.MODEL])
         slices.add(HERE, figures(*BROKEN))
         slices.add(THERE, figures(*GOOD))
         assert slices.all() == [Slice(("a",), value, 1)], aspect
 
 
 def test_a_break_without_a_result_is_counted_by_its_rule() -> None:
-    slices = Slices(Aspect.CODE)
+    slices = FigureSlices(Aspect.CODE)
     slices.add(HERE, figures("user: Go.", "call a: one {}", "user: And?", "say: No."))
     assert [one.value for one in slices.all()] == ["T404"]
 
 
 def test_what_cannot_be_grouped_at_once_is_refused() -> None:
     with pytest.raises(ValueError, match="by tool or by code"):
-        Groups([GroupKey.TOOL, GroupKey.CODE])
+        FigureGroups([GroupKey.TOOL, GroupKey.CODE])
     with pytest.raises(ValueError, match="twice"):
-        Groups([GroupKey.DAY, GroupKey.DAY])
+        FigureGroups([GroupKey.DAY, GroupKey.DAY])
     with pytest.raises(ValueError, match="aspect"):
-        Slices(Aspect.STEP, [GroupKey.CODE])
+        FigureSlices(Aspect.STEP, [GroupKey.CODE])
 
 
 def of_model(name: str, *, good: int, broken: int) -> GroupFigures:
@@ -91,7 +98,7 @@ def test_groups_are_held_against_one_of_them_with_all_comparisons_corrected_toge
         of_model("b", good=6, broken=30),
         of_model("c", good=36, broken=4),
     )
-    found = compared([base, other, alike], base)
+    found = compared_groups([base, other, alike], base)
     assert {one.group.keys for one in found} == {("b",), ("c",)}
     broken = {one.group.keys[0]: one for one in found if one.measure.name == "broken"}
     assert broken["b"].is_more_than_noise
@@ -103,5 +110,5 @@ def test_groups_are_held_against_one_of_them_with_all_comparisons_corrected_toge
 
 def test_too_few_traces_are_compared_without_a_verdict() -> None:
     base, few = of_model("a", good=40, broken=4), of_model("b", good=1, broken=3)
-    (broken,) = (one for one in compared([base, few], base) if one.measure.name == "broken")
+    (broken,) = (one for one in compared_groups([base, few], base) if one.measure.name == "broken")
     assert (broken.difference, broken.adjusted_p, broken.is_more_than_noise) == (None, None, False)

@@ -2,9 +2,14 @@
 
 import pytest
 
-from inspector.checks.reasoned_turns import ReasoningMode, reasoning_modes
-from inspector.checks.reasoning_request import ReasoningSwitch, requested_reasoning
-from inspector.checks.token_estimate import estimated_place, estimated_tokens
+from inspector.checks.reasoning import (
+    ReasoningMode,
+    ReasoningSwitch,
+    estimated_place,
+    estimated_tokens,
+    reasoning_modes,
+    requested_reasoning,
+)
 from inspector.inspection import inspect_trace
 from inspector.model import (
     BodyState,

@@ -7,8 +7,8 @@ import pytest
 
 from inspector.dataset.convert import convert_row
 from inspector.formats.format import Format
-from inspector.formats.hermes_prompt import present_tools
 from inspector.formats.registry import find_format, formats
+from inspector.formats.templates.chatml import present_tools
 from inspector.formats.templates.registry import find_template
 from inspector.model import ToolDefinition
 from inspector.segmentation import segment

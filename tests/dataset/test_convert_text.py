@@ -2,9 +2,8 @@
 
 import pytest
 
-from inspector.dataset.converted_text import convert_text
-from inspector.formats.completion import Calls, Reasoning, Words, write_completion
-from inspector.formats.completion.pieces import tidy
+from inspector.dataset.convert import convert_text
+from inspector.formats.completion import CompletionCalls, CompletionReasoning, CompletionText, tidy, write_completion
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format, formats
 from inspector.formats.templates.registry import TEMPLATES
@@ -139,12 +138,12 @@ def test_a_transcript_is_refused() -> None:
 
 
 def test_white_space_between_pieces_is_the_formats_own() -> None:
-    call = Calls((ToolCall("f", {}, "", valid=True, range=Range(0, 0)),))
-    assert tidy([Reasoning("\na\n"), Words("\n\n"), call, Words("\n"), call]) == (
-        Reasoning("a"),
-        Calls(call.calls + call.calls),
+    call = CompletionCalls((ToolCall("f", {}, "", valid=True, range=Range(0, 0)),))
+    assert tidy([CompletionReasoning("\na\n"), CompletionText("\n\n"), call, CompletionText("\n"), call]) == (
+        CompletionReasoning("a"),
+        CompletionCalls(call.calls + call.calls),
     )
-    assert tidy([Words(" a"), Words("b ")]) == (Words(" ab "),)
+    assert tidy([CompletionText(" a"), CompletionText("b ")]) == (CompletionText(" ab "),)
     assert tidy([]) == ()
 
 

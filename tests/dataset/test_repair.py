@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.dataset.repair import Examined, repair_trace
-from inspector.dataset.repaired_record import rewrite_record
+from inspector.dataset.record_rewrite import rewrite_record
+from inspector.dataset.repair import RepairInput, repair_trace
 from inspector.diagnostics import Diagnostic, Edit, Fault, Fix
 from inspector.inspection import inspect_trace
 from inspector.json_text import write_json
@@ -35,17 +35,17 @@ def fault(
     return Fault(rule, place, f"`{word}` is wrong.", fix=Fix((Edit(place, new),), safe)).at(turn, "text")
 
 
-def wrong_words(**repairs: str) -> Callable[[Trace], Examined]:
+def wrong_words(**repairs: str) -> Callable[[Trace], RepairInput]:
     """Finds words that are wrong, each with its repair; the text `bad` is one that no call can be read from."""
 
-    def examine(trace: Trace) -> Examined:
+    def examine(trace: Trace) -> RepairInput:
         found = [
             fault(text, word, new, turn)
             for turn, text in enumerate(texts_of(trace), 1)
             for word, new in repairs.items()
             if word in text
         ]
-        return Examined(tuple(found), sum("bad" not in text for text in texts_of(trace)))
+        return RepairInput(tuple(found), sum("bad" not in text for text in texts_of(trace)))
 
     return examine
 
@@ -78,28 +78,28 @@ def test_repairs_that_undo_one_another_come_to_an_end() -> None:
 
 
 def test_a_fault_more_is_harm_unless_a_call_can_be_read_by_it() -> None:
-    def examine(trace: Trace) -> Examined:
+    def examine(trace: Trace) -> RepairInput:
         (text,) = texts_of(trace)
         if text == "before":
-            return Examined((fault(text, "before", "after"),), 0)
+            return RepairInput((fault(text, "before", "after"),), 0)
         found = (fault(text, "after", ""), fault(text, "af", "", rule=SINGLE_QUOTED_JSON))
-        return Examined(found, 0)
+        return RepairInput(found, 0)
 
     assert texts_of(repair_trace(trace_of("before"), examine).trace) == ["before"]
 
 
 def test_a_guess_is_made_only_if_it_is_wanted() -> None:
-    def examine(trace: Trace) -> Examined:
+    def examine(trace: Trace) -> RepairInput:
         (text,) = texts_of(trace)
-        return Examined((fault(text, "a", "b", safe=False),) if "a" in text else (), 1)
+        return RepairInput((fault(text, "a", "b", safe=False),) if "a" in text else (), 1)
 
     assert texts_of(repair_trace(trace_of("a"), examine).trace) == ["a"]
     assert texts_of(repair_trace(trace_of("a"), examine, unsafe=True).trace) == ["b"]
 
 
-def really(trace: Trace) -> Examined:
+def really(trace: Trace) -> RepairInput:
     found = inspect_trace(trace, format="hermes")
-    return Examined(found.diagnostics, sum(call.valid for part in found.parts for call in part.calls))
+    return RepairInput(found.diagnostics, sum(call.valid for part in found.parts for call in part.calls))
 
 
 _PIECES = ['"', "'", ",", "{", "}", "]", "[", ":", "True", "None", "\\", "\n", "é", "\U0001f600", "\ud800", "/", " "]

@@ -10,7 +10,7 @@ import jsonschema  # type: ignore[import-untyped]  # it has no types
 import pytest
 
 from inspector.exporters.annotation import annotation
-from inspector.exporters.annotation_actions import Action
+from inspector.exporters.annotation_decisions import Action
 from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
 from inspector.inspection import inspect_trace

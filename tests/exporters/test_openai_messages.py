@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from inspector.apis.openai.messages import read_message
 from inspector.exporters import messages_row
 from inspector.importers import read_source
 from inspector.inspection import inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
-from inspector.wire.openai_messages import read_message
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
 FILES = sorted(path for path in CASES.glob("*/*") if not path.name.endswith(".expected"))

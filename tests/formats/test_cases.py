@@ -11,7 +11,7 @@ from inspector.json_text import write_json
 from inspector.segmentation import Segmenter
 from tests.case_files import CaseFields, cases_of, compare
 from tests.formats.expectations import KEYS, expectation
-from ui.cli.inputs import tool_definitions
+from ui.cli.files import tool_definitions
 from ui.views.segment_json import segmentation_object
 
 CASES = Path(__file__).parents[1] / "cases" / "formats"

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.formats.detection import detect_format
-from inspector.formats.model_names import bare_name
+from inspector.formats.detection import bare_name, detect_format
 from inspector.formats.registry import formats
 
 NAMES = Path(__file__).parents[1] / "cases" / "detection" / "model_names.txt"

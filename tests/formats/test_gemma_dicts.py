@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.diagnostics import apply_fixes
-from inspector.formats.gemma_dict import GemmaReader
-from inspector.formats.gemma_following import gemma_payload
-from inspector.formats.gemma_writing import gemma_text, is_gemma_value
+from inspector.formats.gemma.calls import gemma_text, is_gemma_value
+from inspector.formats.gemma.dicts import GemmaReader, gemma_payload
 from inspector.model import Json
 from inspector.segmenter.payload import read_on
 

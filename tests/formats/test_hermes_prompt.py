@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inspector.formats.hermes_prompt import render_prompt
+from inspector.formats.templates.chatml import render_prompt
 from inspector.formats.transcript import read_transcript
 from inspector.inspection import inspect_trace
 from inspector.model import CallHeader, Part, Role, ToolDefinition, Turn

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from inspector.facade import make_call
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
-from inspector.formats.xml_parameters import XmlCallReader
-from inspector.formats.xml_regular import regular_call
+from inspector.formats.xml.calls import XmlCallReader, regular_call
 from inspector.model import Json, ToolDefinition
 from inspector.segmentation import Segmenter, segment
 from inspector.text import Range

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from inspector.diagnostics import Fault, apply_fixes
 from inspector.facade import make_call
-from inspector.formats.python_call import PYTHON, write_call
-from inspector.formats.python_call.calls import read_calls
+from inspector.formats.python.calls import read_calls
+from inspector.formats.python.follower import PYTHON
+from inspector.formats.python.writing import write_call
 from inspector.json_scanner import MAX_DEPTH
 from inspector.model import Json
 from inspector.segmenter.payload import read_on

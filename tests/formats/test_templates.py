@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from inspector.formats.completion import Calls, Piece, Reasoning, Words
-from inspector.formats.completion.writers import is_api
+from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText, is_api
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format, formats
-from inspector.formats.template import Message, Template
 from inspector.formats.templates.registry import API_TEMPLATES, TEMPLATES, find_template
+from inspector.formats.templates.template import Template, TemplateMessage
 from inspector.model import Role, ToolCall, ToolDefinition, ToolResult
 from inspector.segmentation import segment
 from inspector.text import Range
@@ -49,22 +48,22 @@ def call(name: str, arguments: dict[str, object], call_id: str | None) -> ToolCa
     return ToolCall(name, arguments, "", valid=True, range=NOWHERE, id=call_id)  # type: ignore[arg-type]  # plain JSON
 
 
-def conversation(case: str) -> tuple[Message, ...]:
+def conversation(case: str) -> tuple[TemplateMessage, ...]:
     first, second = IDS.get(case, (None, None))
-    pieces: tuple[Piece, ...] = (
-        Reasoning("The user wants two cities, so two calls."),
-        Calls((call("get_weather", {"city": "Tromsø", "unit": "C"}, first), call("get_time", {}, second))),
+    pieces: tuple[CompletionPiece, ...] = (
+        CompletionReasoning("The user wants two cities, so two calls."),
+        CompletionCalls((call("get_weather", {"city": "Tromsø", "unit": "C"}, first), call("get_time", {}, second))),
     )
     results = (
         ToolResult('{"sky": "clear", "degrees": -4}', NOWHERE, first, "get_weather"),
         ToolResult('{"time": "12:00"}', NOWHERE, second, "get_time"),
     )
     return (
-        Message(Role.SYSTEM, "You help with the weather."),
-        Message(Role.USER, "Weather and time in Tromsø?"),
-        Message(Role.ASSISTANT, pieces=pieces),
-        Message(Role.TOOL, results=results),
-        Message(Role.ASSISTANT, pieces=(Words("It is noon, clear and -4 °C."),)),
+        TemplateMessage(Role.SYSTEM, "You help with the weather."),
+        TemplateMessage(Role.USER, "Weather and time in Tromsø?"),
+        TemplateMessage(Role.ASSISTANT, pieces=pieces),
+        TemplateMessage(Role.TOOL, results=results),
+        TemplateMessage(Role.ASSISTANT, pieces=(CompletionText("It is noon, clear and -4 °C."),)),
     )
 
 
@@ -102,7 +101,13 @@ def test_a_rendered_conversation_reads_back_as_it_was(form: Format) -> None:
     headless = form.name in WITHOUT_TURN_TOKENS  # there, a system's words are not told from the model's
     text = template.transcript(messages[1:] if headless else messages, () if headless else TOOLS, form)
     found = segment(text, form.name)
-    calls = [one for message in messages for piece in message.pieces if isinstance(piece, Calls) for one in piece.calls]
+    calls = [
+        one
+        for message in messages
+        for piece in message.pieces
+        if isinstance(piece, CompletionCalls)
+        for one in piece.calls
+    ]
     assert [(one.name, one.arguments, one.valid) for one in found.calls] == [
         (one.name, one.arguments, True) for one in calls
     ]
@@ -130,7 +135,7 @@ def test_a_family_without_reasoning_says_what_it_drops() -> None:
 
 
 def test_tools_without_a_system_turn_get_one() -> None:
-    messages = (Message(Role.USER, "Time?"),)
+    messages = (TemplateMessage(Role.USER, "Time?"),)
     rendered = TEMPLATES["qwen"].transcript(messages, TOOLS, find_format("hermes"))
     assert rendered.startswith("<|im_start|>system\n# Tools\n")
     assert rendered.endswith("<|im_end|>\n<|im_start|>user\nTime?<|im_end|>\n")

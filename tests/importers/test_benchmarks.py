@@ -10,7 +10,7 @@ import pytest
 
 from inspector.errors import UnreadableFileError
 from inspector.importers import Skipped, read_source
-from inspector.importers.served_completions import OutputPiece, ServedCompletion, traces_served
+from inspector.importers.servers.served_completions import OutputPiece, ServedCompletion, traces_served
 from inspector.memory import RECORD_BYTES
 from inspector.model import BodyState, Grade, Json, ParentWhy, Role, Trace
 from tests.importers.archives import Packed, archive

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from inspector.apis.providers import decoder_for
 from inspector.importers import Skipped, read_source
-from inspector.importers.api_captures_arrival import ApiCaptureDecoder
+from inspector.importers.servers.api_capture_decoder import ApiCaptureDecoder
 from inspector.model import BodyState, Json, Trace, Turn
 from inspector.wire.decoder import decode_answer
-from inspector.wire.providers import decoder_for
 
 WIRE = Path(__file__).parents[1] / "cases" / "wire"
 PATHS = {

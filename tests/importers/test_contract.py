@@ -14,7 +14,7 @@ import pytest
 
 from inspector.errors import UnreadableFileError
 from inspector.importers import Sample, Skipped, SourceFile, importers, read_source, source_names
-from inspector.importers.rows import first_rows
+from inspector.importers.records import first_rows
 from inspector.inspection import inspect_trace
 from inspector.model import Role, Trace
 from inspector.trace_file import write_trace_file

@@ -4,12 +4,20 @@ import json
 
 import pytest
 
-from inspector.importers.framework_answers import failure, read_answered, usage_of
-from inspector.importers.framework_flattened import message_shown, without_flattened
-from inspector.importers.framework_messages import KnownMessages, read_any_messages
-from inspector.importers.framework_requests import read_asked, read_offered, unfolded
-from inspector.importers.framework_results import read_given
-from inspector.importers.spans import ModelCall, OperationKind, TracedSpan
+from inspector.importers.telemetry.framework_answers import failure, read_answer_output, usage_of
+from inspector.importers.telemetry.framework_messages import (
+    KnownMessages,
+    message_shown,
+    read_any_messages,
+    without_flattened,
+)
+from inspector.importers.telemetry.framework_requests import (
+    read_request_input,
+    read_tool_list,
+    read_tool_output,
+    unwrapped_json,
+)
+from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
 from inspector.model import BodyState, ErrorPhase, FinishReason, Json, Role, Turn
 from inspector.wire.request import DecodedRequest
 
@@ -215,7 +223,7 @@ def test_an_answer_is_the_same_in_every_shape_and_its_arguments_keep_their_text(
     value = ANSWERS[shape]
     for _ in range(layers):
         value = json.dumps(value)
-    read = read_answered(value)
+    read = read_answer_output(value)
     assert words(read.turn) == {"text": "I look.", "call:0": RAW}
     assert [(call.name, call.id) for call in read.turn.calls] == [("weather", "c1")]
     assert not read.is_rewritten
@@ -224,7 +232,7 @@ def test_an_answer_is_the_same_in_every_shape_and_its_arguments_keep_their_text(
 
 @pytest.mark.parametrize("shape", REWRITTEN)
 def test_arguments_that_were_kept_as_an_object_are_told_to_be_written_anew(shape: str) -> None:
-    read = read_answered(REWRITTEN[shape])
+    read = read_answer_output(REWRITTEN[shape])
     assert words(read.turn)["call:0"] == '{"city":"Oslo"}'
     assert [(call.name, call.id) for call in read.turn.calls] == [("weather", "c1")]
     assert read.is_rewritten
@@ -236,7 +244,7 @@ def test_a_request_is_the_same_in_every_shape(shape: str, layers: int) -> None:
     value = ASKED[shape]
     for _ in range(layers):
         value = json.dumps(value)
-    turns = read_asked(value, KnownMessages()).turns
+    turns = read_request_input(value, KnownMessages()).turns
     if shape == "nested":
         assert turns[-1].parts[-1].text == "Rain?"
         return
@@ -255,7 +263,7 @@ def test_a_result_is_the_same_in_every_shape(shape: str) -> None:
 
 
 def test_a_broken_call_that_langchain_put_apart_is_a_call() -> None:
-    read = read_answered(
+    read = read_answer_output(
         {
             "type": "ai",
             "content": "",
@@ -283,18 +291,18 @@ def test_a_role_that_is_the_name_of_a_tool_that_was_called_is_its_result() -> No
 
 @pytest.mark.parametrize("value", [None, [], {}, {"generations": [[]]}, {"generations": []}])
 def test_an_answer_that_is_not_there_is_not_stored(value: Json) -> None:
-    generation = read_answered(value).turn.generation
+    generation = read_answer_output(value).turn.generation
     assert generation is not None
     assert generation.body is BodyState.NOT_STORED
 
 
 @pytest.mark.parametrize("text", ["", "plain", "None", '{"answer":  5}', "[1, 2]", "{broken", '"half', "12"])
 def test_a_text_that_is_no_answer_of_a_framework_stays_that_text(text: str) -> None:
-    assert [part.text for part in read_answered(text).turn.parts] == [text]
+    assert [part.text for part in read_answer_output(text).turn.parts] == [text]
 
 
 def test_facts_beside_an_answer_are_read() -> None:
-    read = read_answered(
+    read = read_answer_output(
         {
             "generations": [[{"text": "Hm", "generation_info": {"finish_reason": "length"}}]],
             "llm_output": {"token_usage": {"prompt_tokens": 4, "completion_tokens": 2}, "model_name": "m-1"},
@@ -335,7 +343,7 @@ def test_an_error_names_its_status(words_: str, phase: ErrorPhase, status: int |
     ],
 )
 def test_tools_are_the_same_in_every_shape(tools: Json) -> None:
-    assert [(tool.name, tool.parameters) for tool in read_offered(tools)] == [("weather", {"type": "object"})]
+    assert [(tool.name, tool.parameters) for tool in read_tool_list(tools)] == [("weather", {"type": "object"})]
 
 
 @pytest.mark.parametrize(
@@ -356,7 +364,7 @@ def test_tools_are_the_same_in_every_shape(tools: Json) -> None:
     ],
 )
 def test_what_a_tool_gave_is_read(output: Json, text: str | None, call_id: str, failed: bool | None) -> None:
-    given = read_given(output)
+    given = read_tool_output(output)
     assert (given.text, given.call_id, given.failed) == (text, call_id, failed)
 
 
@@ -380,8 +388,8 @@ def test_what_python_does_not_show_so_is_no_message(text: str) -> None:
 
 
 def span(id_: str, parent: str, asked: Json, answer: Json) -> TracedSpan:
-    read = read_answered(answer)
-    request = DecodedRequest("", "", read_asked(asked, KnownMessages()).turns)
+    read = read_answer_output(answer)
+    request = DecodedRequest("", "", read_request_input(asked, KnownMessages()).turns)
     return TracedSpan(id_, parent, OperationKind.MODEL, call=ModelCall(request, read.turn))
 
 
@@ -401,8 +409,8 @@ def test_joined_messages_and_none_stay_where_nothing_else_was_kept() -> None:
 
 
 def test_what_langsmith_wrote_in_place_of_messages_is_no_message() -> None:
-    assert read_asked({"content": "role"}, KnownMessages()).turns == ()
-    assert read_asked({"role": "user", "content": "role"}, KnownMessages()).turns != ()
+    assert read_request_input({"content": "role"}, KnownMessages()).turns == ()
+    assert read_request_input({"role": "user", "content": "role"}, KnownMessages()).turns != ()
 
 
 def test_a_message_that_came_before_is_the_same_turn() -> None:
@@ -418,7 +426,7 @@ def test_a_message_that_came_before_is_the_same_turn() -> None:
 def test_what_is_nested_without_end_raises_nothing(begin: str, depth: int) -> None:
     ends = "".join({"{": "}", "[": "]"}.get(sign, "") for sign in reversed(begin.replace('[{"x":1}]', "")))
     text = begin * depth + "1" + ends * depth
-    read_asked(text, KnownMessages())
-    read_given(text)
-    assert read_answered(text).turn.parts
-    assert unfolded(text)[1] in (text, None)
+    read_request_input(text, KnownMessages())
+    read_tool_output(text)
+    assert read_answer_output(text).turn.parts
+    assert unwrapped_json(text)[1] in (text, None)

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from inspector.errors import UnreadableFileError
-from inspector.importers import Skipped, gateway_tables, gateways, read_source
-from inspector.importers import together as together_module
-from inspector.importers.gateway_values import body_of, entries_of
-from inspector.importers.together import put_together, read_together
+from inspector.importers import Skipped, read_source
+from inspector.importers import reading as together_module
+from inspector.importers.gateways import logged_requests as gateway_tables
+from inspector.importers.gateways import logged_requests as gateways
+from inspector.importers.gateways.logged_requests import body_of, entries_of
+from inspector.importers.reading import group_files, read_group
 from inspector.model import BodyState, ErrorPhase, Json, RecognisedBy, Role, Trace, Turn, TurnFlag
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
@@ -115,9 +117,9 @@ def bucket(tmp_path: Path) -> list[str]:
 
 
 def test_the_objects_of_a_bucket_are_read_as_one_log(bucket: list[str]) -> None:
-    together, alone = put_together(bucket)
+    together, alone = group_files(bucket)
     assert (alone, len(together)) == ((bucket[1],), 9)
-    records = list(read_together(together, "litellm"))
+    records = list(read_group(together, "litellm"))
     found = [record for record in records if isinstance(record, Trace)]
     whole = traces(CASES / "litellm" / "payloads.jsonl")
     assert [(trace.turns, trace.external_ids) for trace in found] == [
@@ -135,26 +137,26 @@ def test_the_objects_of_a_bucket_are_read_as_one_log(bucket: list[str]) -> None:
 
 def test_only_so_much_is_read_as_one_log(bucket: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(together_module, "MAX_TOGETHER_BYTES", 8_000)
-    groups = put_together(bucket)
+    groups = group_files(bucket)
     assert [path for group in groups for path in group if path != bucket[1]] == [bucket[0], *bucket[2:]]
     assert 2 < len(groups) < 10
     monkeypatch.setattr(together_module, "MAX_FILE_BYTES", 100)
-    assert [len(group) for group in put_together(bucket)] == [1] * 10
+    assert [len(group) for group in group_files(bucket)] == [1] * 10
 
 
 def test_a_file_that_is_gone_is_alone_and_one_that_goes_is_told(bucket: list[str]) -> None:
-    together, *_ = put_together(bucket)
+    together, *_ = group_files(bucket)
     Path(together[4]).unlink()
-    assert (together[4],) in put_together(bucket)
+    assert (together[4],) in group_files(bucket)
     with pytest.raises(UnreadableFileError, match="and those read with it: No such file"):
-        list(read_together(together, "litellm"))
+        list(read_group(together, "litellm"))
 
 
 def test_openrouters_facts_in_several_files_keep_their_places(tmp_path: Path) -> None:
     rows = rows_of("openrouter/generations.jsonl")
     paths = tuple(str(written(tmp_path, [row], f"{number}")) for number, row in enumerate(rows[:2]))
-    assert put_together(paths) == [paths]
-    found = [record for record in read_together(paths, "openrouter") if isinstance(record, Trace)]
+    assert group_files(paths) == [paths]
+    found = [record for record in read_group(paths, "openrouter") if isinstance(record, Trace)]
     assert [(one.provenance.file, one.provenance.record) for one in found] == [(path, "line 1") for path in paths]
 
 

@@ -17,7 +17,7 @@ from inspector.importers.held_content import HeldContent
 from inspector.importers.reading import SourceReading
 from inspector.importers.source import Skipped
 from inspector.model import Trace
-from ui.importing.placed_file import held_file, read_placed
+from ui.importing.file_places import held_file, read_placed
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -105,7 +105,7 @@ def test_what_is_watched_for_would_be_seen(tmp_path: Path) -> None:
 
 
 def test_a_database_that_is_no_file_is_read_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.importers.llm_tables.HELD_BYTES", 4_096)
+    monkeypatch.setattr("inspector.importers.sqlite_tables.HELD_BYTES", 4_096)
     packed = tmp_path / "logs.db.gz"
     packed.write_bytes(gzip.compress(_case("llm-database/threads.db").read_bytes()))
     (record,) = read_source(packed).records

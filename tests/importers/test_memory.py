@@ -20,8 +20,8 @@ import brotli  # type: ignore[import-untyped]  # it has no types
 import pytest
 
 from inspector.importers import read_source
+from inspector.importers.reading import trace_memory
 from inspector.importers.source import Skipped
-from inspector.importers.trace_memory import trace_memory
 from inspector.memory import RECORD_MEMORY, check_json, json_memory
 from inspector.model import Trace
 from tests.importers.flow_files import flow, request, response, tnetstring

@@ -9,14 +9,11 @@ from pathlib import Path
 import pytest
 
 from inspector.importers import Skipped, read_source
-from inspector.importers.otlp_json import merged
-from inspector.importers.otlp_messages import Messages, RequestMessages
-from inspector.importers.otlp_protobuf import is_otlp
-from inspector.importers.otlp_reading import read_span
-from inspector.importers.otlp_shelf import SpanShelf
-from inspector.importers.otlp_span import ERROR, OtlpEvent, OtlpSpan, unfolded
-from inspector.importers.otlp_wire import fields_of, varint_at
-from inspector.importers.spans import OperationKind
+from inspector.importers.telemetry.otlp import SpanSpool, read_span
+from inspector.importers.telemetry.otlp_json import merged_spans
+from inspector.importers.telemetry.otlp_protobuf import fields_of, is_otlp, varint_at
+from inspector.importers.telemetry.otlp_span import ERROR, Messages, OtlpEvent, OtlpSpan, RequestMessages, unfolded
+from inspector.importers.telemetry.spans import OperationKind
 from inspector.model import BodyState, ErrorPhase, ExternalId, Json, Provenance, Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
@@ -139,7 +136,7 @@ def test_spans_come_back_from_the_shelf_as_they_were_put_whether_in_memory_or_on
         for at, value in enumerate(values)
     ]
     for spool_bytes in (1, 1 << 20):
-        with SpanShelf(spool_bytes=spool_bytes) as shelf:
+        with SpanSpool(spool_bytes=spool_bytes) as shelf:
             for span in spans:
                 shelf.put(span)
             ((id_, held),) = shelf.sessions()
@@ -148,7 +145,7 @@ def test_spans_come_back_from_the_shelf_as_they_were_put_whether_in_memory_or_on
 
 
 def test_the_traces_of_one_session_are_read_together_whoever_of_their_spans_names_it() -> None:
-    with SpanShelf() as shelf:
+    with SpanSpool() as shelf:
         shelf.put(OtlpSpan("a", "1", "2", "", 2.0, 3.0, {}))
         shelf.put(OtlpSpan("b", "3", "", "", 9.0, 10.0, {"session.id": "s"}))
         shelf.put(OtlpSpan("a", "2", "", "", 1.0, 4.0, {"session.id": "s"}))
@@ -233,7 +230,7 @@ def test_only_what_asks_a_model_for_words_is_a_request(
 def test_log_records_that_come_twice_are_one_and_belong_to_their_span() -> None:
     said = OtlpEvent("gen_ai.user.message", 1.5, {"content": "x"})
     record = OtlpSpan("a", "1", "", "", None, None, {"gen_ai.request.model": "m"}, (said,))
-    (span,) = merged([record, chat(), record])
+    (span,) = merged_spans([record, chat(), record])
     assert span.events == (said,)
     assert span.attributes == {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
     assert span.started == chat().started
@@ -242,7 +239,7 @@ def test_log_records_that_come_twice_are_one_and_belong_to_their_span() -> None:
 def test_ids_that_are_counted_in_each_trace_are_told_apart() -> None:
     spans = [replace(chat(), trace_id=trace, id=id_, parent_id="1") for trace in "ab" for id_ in "12"]
     spans.append(replace(chat(), trace_id="b", id="3", parent_id="2"))
-    found = [(span.id, span.parent_id) for span in merged(spans)]
+    found = [(span.id, span.parent_id) for span in merged_spans(spans)]
     assert found == [("a/1", "a/1"), ("a/2", "a/1"), ("b/1", "b/1"), ("b/2", "b/1"), ("3", "b/2")]
 
 

@@ -5,8 +5,8 @@ import sqlite3
 from pathlib import Path
 
 from inspector.importers import Skipped, read_source
-from inspector.importers.phoenix_spans import read_phoenix_span
 from inspector.importers.source import JsonObject
+from inspector.importers.telemetry.phoenix import read_phoenix_span
 from inspector.model import Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers" / "phoenix"

@@ -18,12 +18,16 @@ from hypothesis import strategies as st
 
 from inspector.errors import UnreadableFileError
 from inspector.importers import Skipped, SourceFile, read_source
-from inspector.importers.har_container import open_har
-from inspector.importers.har_entries import HarDocument
-from inspector.importers.mitmproxy_cutting import FlowCutter
-from inspector.importers.mitmproxy_flow import read_flow
-from inspector.importers.mitmproxy_values import MAX_ENTRIES, MalformedValueError, Value, value_at
-from inspector.importers.packing import DamagedDataError
+from inspector.importers.compression import DamagedDataError
+from inspector.importers.proxies.har import HarDocument, open_har
+from inspector.importers.proxies.mitmproxy import (
+    MAX_ENTRIES,
+    FlowSplitter,
+    MalformedValueError,
+    TnetString,
+    read_flow,
+    value_at,
+)
 from inspector.model import BodyState, ErrorPhase, Generation, Json, Trace
 from tests.importers.flow_files import asked, flow, request, response, streamed, tnetstring
 
@@ -45,7 +49,7 @@ def generation(trace: Trace) -> Generation:
     return found
 
 
-def plain(value: Value) -> object:
+def plain(value: TnetString) -> object:
     match value.kind:
         case b"}":
             return {key: plain(member) for key, member in value.members().items()}
@@ -89,7 +93,7 @@ def test_bytes_that_are_no_flow_are_told(raw: bytes) -> None:
 def test_where_the_bytes_of_a_flow_file_are_cut_does_not_matter(bodies: list[bytes], data: st.DataObject) -> None:
     flows = [tnetstring({"content": body}) for body in bodies]
     raw = b"".join(flows)
-    cutter = FlowCutter()
+    cutter = FlowSplitter()
     found, at = [], 0
     while at < len(raw):
         end = data.draw(st.integers(at + 1, len(raw)))
@@ -100,7 +104,7 @@ def test_where_the_bytes_of_a_flow_file_are_cut_does_not_matter(bodies: list[byt
 
 @given(st.binary(max_size=80), st.integers(1, 20))
 def test_a_cutter_of_any_bytes_ends_and_holds_no_more_than_its_limit(raw: bytes, limit: int) -> None:
-    cutter = FlowCutter(limit=limit)
+    cutter = FlowSplitter(limit=limit)
     found = [one for at in range(len(raw)) for one in cutter.feed(raw[at : at + 1])] + cutter.close()
     kept = [one for one in found if isinstance(one, bytes)]
     assert all(len(one) <= limit + 14 for one in kept)
@@ -110,7 +114,7 @@ def test_a_cutter_of_any_bytes_ends_and_holds_no_more_than_its_limit(raw: bytes,
 def test_a_flow_beyond_the_limit_is_passed_over_and_the_next_is_read() -> None:
     small = tnetstring({"a": 1})
     for size in (1, 7, 1000):
-        cutter = FlowCutter(limit=30)
+        cutter = FlowSplitter(limit=30)
         raw = small + tnetstring({"content": b"x" * 100}) + small
         found = [one for at in range(0, len(raw), size) for one in cutter.feed(raw[at : at + size])] + cutter.close()
         assert found == [small, Skipped("flow 2", "it is longer than 30 bytes"), small]
@@ -286,8 +290,8 @@ def test_a_har_file_cut_anywhere_raises_nothing_and_keeps_what_came_before(tmp_p
 
 
 def test_a_zlib_bomb_stops_at_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.importers.har_container._LEAST_BOUND", 1 << 20)
-    monkeypatch.setattr("inspector.importers.har_container._GROWTH", 1)
+    monkeypatch.setattr("inspector.importers.proxies.har._LEAST_BOUND", 1 << 20)
+    monkeypatch.setattr("inspector.importers.proxies.har._GROWTH", 1)
     bomb = har(entry(STORED))[:-3] + b"," + b" " * (4 << 20) + b"]}}"
     traces, skipped = read(tmp_path / "x.zhar", zlib.compress(bomb))
     assert text_of(traces) == ["At 17:42."]
@@ -303,8 +307,8 @@ def archive(*members: tuple[str, bytes]) -> bytes:
 
 
 def test_a_zip_bomb_stops_at_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.importers.har_container._LEAST_BOUND", 1 << 20)
-    monkeypatch.setattr("inspector.importers.har_container._GROWTH", 1)
+    monkeypatch.setattr("inspector.importers.proxies.har._LEAST_BOUND", 1 << 20)
+    monkeypatch.setattr("inspector.importers.proxies.har._GROWTH", 1)
     bomb = har(entry(STORED))[:-3] + b"," + b" " * (4 << 20) + b"]}}"
     traces, skipped = read(tmp_path / "x.zip", archive(("a.har", bomb)))
     assert text_of(traces) == ["At 17:42."]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from inspector.importers import Sample, Skipped, SourceFile
-from inspector.importers.recognition import surest
+from inspector.importers.reading import most_confident
 from inspector.model import Trace
 
 
@@ -26,12 +26,12 @@ ONE, OTHER = Known("one", "a `key`"), Known("other", "a `word`")
 
 
 def test_nobody_knows_what_nobody_is_sure_of() -> None:
-    assert surest([]) is None
-    assert surest([(0.0, ONE), (0.0, OTHER)]) is None
+    assert most_confident([]) is None
+    assert most_confident([(0.0, ONE), (0.0, OTHER)]) is None
 
 
 def test_the_first_of_two_that_are_equally_sure_reads_the_file() -> None:
-    found = surest([(0.5, ONE), (0.5, OTHER)])
+    found = most_confident([(0.5, ONE), (0.5, OTHER)])
     assert found is not None
     assert found.importer is ONE
     assert found.why == (
@@ -40,6 +40,6 @@ def test_the_first_of_two_that_are_equally_sure_reads_the_file() -> None:
 
 
 def test_a_runner_up_that_is_far_behind_is_not_told() -> None:
-    found = surest([(0.3, OTHER), (0.9, ONE)])
+    found = most_confident([(0.3, OTHER), (0.9, ONE)])
     assert found is not None
     assert found.why == "It has what `one` files have: a `key` (sureness 0.9 of 1)."

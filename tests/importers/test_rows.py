@@ -10,9 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.importers.elements import Element, read_elements
-from inspector.importers.lines import Line, read_lines
-from inspector.importers.rows import Row, first_rows, layout_of, parse_json, read_rows
+from inspector.importers.records import (
+    Element,
+    Line,
+    Row,
+    first_rows,
+    layout_of,
+    parse_json_bytes,
+    read_elements,
+    read_lines,
+    read_rows,
+)
 from inspector.importers.source import Skipped, SourceFile
 from inspector.model import Json
 from tests.strategies import texts
@@ -131,13 +139,13 @@ def test_the_layout_shows_at_the_beginning(head: bytes, layout: str) -> None:
 
 
 def test_json_keeps_what_fast_readers_refuse() -> None:
-    assert parse_json(b'"\\ud83d"') == "\ud83d"
-    assert parse_json(b'"\xff"') == "\udcff"
-    assert parse_json(b"1e400") == float("inf")
-    assert parse_json(b"123456789012345678901234567890") == 123456789012345678901234567890
-    assert parse_json(b"9" * 5000) == Decimal("9" * 5000)
+    assert parse_json_bytes(b'"\\ud83d"') == "\ud83d"
+    assert parse_json_bytes(b'"\xff"') == "\udcff"
+    assert parse_json_bytes(b"1e400") == float("inf")
+    assert parse_json_bytes(b"123456789012345678901234567890") == 123456789012345678901234567890
+    assert parse_json_bytes(b"9" * 5000) == Decimal("9" * 5000)
     with pytest.raises(ValueError, match="nested too deeply"):
-        parse_json(b"[" * 100_000)
+        parse_json_bytes(b"[" * 100_000)
 
 
 def test_a_row_has_the_digest_of_its_bytes(tmp_path: Path) -> None:

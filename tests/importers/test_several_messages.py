@@ -9,12 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.importers import Skipped, read_source
-from inspector.importers.framework_answers import read_answered
-from inspector.importers.otlp_messages import Messages
-from inspector.importers.otlp_reading import read_span
-from inspector.importers.otlp_span import OtlpSpan
-from inspector.importers.several_answers import one_answer
-from inspector.importers.span_doubles import without_doubles
+from inspector.importers.telemetry.framework_answers import one_answer, read_answer_output
+from inspector.importers.telemetry.otlp import read_span
+from inspector.importers.telemetry.otlp_span import Messages, OtlpSpan
+from inspector.importers.telemetry.spans import without_duplicates
 from inspector.model import CallHeader, Json, Part, Role, Trace, Turn
 
 WORDS = st.text("ab\n", max_size=4)
@@ -53,7 +51,7 @@ RESULT: Json = {"role": "tool", "tool_call_id": "c0", "content": "06:40"}
 
 @pytest.mark.parametrize("output", [[TEXT, CALL], {"messages": [TEXT, CALL]}, [ASKED, CALL, RESULT, TEXT, CALL]])
 def test_a_call_in_a_later_output_message_is_part_of_the_answer(output: Json) -> None:
-    turn = read_answered(output).turn
+    turn = read_answer_output(output).turn
     assert [(part.name, part.text) for part in turn.parts] == [("text", "Let me look."), ("call:0", "{}")]
     assert [header.name for header in turn.calls] == ["get_tide"]
 
@@ -73,7 +71,7 @@ def said(words: str) -> dict[str, Json]:
 
 
 def kept(*spans: OtlpSpan) -> list[str]:
-    return [span.id for span in without_doubles([read_span(span, Messages()) for span in spans])]
+    return [span.id for span in without_duplicates([read_span(span, Messages()) for span in spans])]
 
 
 def test_start_success_and_finish_are_one_request() -> None:
@@ -85,7 +83,7 @@ def test_start_success_and_finish_are_one_request() -> None:
     again = (phase("4", "llm.start", 4.0, **asked("a")), phase("5", "llm.success", 5.0, **said("b")))
     assert kept(*first) == ["1"]
     assert kept(*first, *again) == ["1", "4"]
-    one = without_doubles([read_span(span, Messages()) for span in first])[0].call
+    one = without_duplicates([read_span(span, Messages()) for span in first])[0].call
     assert one is not None
     assert [part.text for part in one.answer.parts] == ["b"]
     assert [turn.parts[0].text for turn in one.request.turns] == ["a"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from inspector.errors import UnreadableFileError
 from inspector.importers import Skipped, SourceFile, read_source
-from inspector.importers.conversations import read_conversations
+from inspector.importers.data.openai_messages import read_conversations
 from inspector.memory import TOO_MANY_ROWS
 from inspector.model import CallHeader, ErrorPhase, InstantSource, Outcome, Part, RecognisedBy, Role, Trace
 from tests.strategies import texts

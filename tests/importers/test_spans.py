@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from inspector.importers.span_traces import traces_of_spans
-from inspector.importers.spans import ModelCall, OperationKind, ToolRun, TracedSpan
+from inspector.apis.openai.messages import read_message, read_messages, read_tools
+from inspector.importers.telemetry.span_traces import traces_of_spans
+from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
 from inspector.model import ExternalId, Generation, Instant, Json, ParentWhy, Role, Trace, Usage
-from inspector.wire.openai_messages import read_message, read_messages, read_tools
 from inspector.wire.request import DecodedRequest
 
 IDS = (ExternalId("session.id", "s"),)

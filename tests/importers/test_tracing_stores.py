@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from inspector.importers import Skipped, SourceFile, read_source
-from inspector.importers.langsmith_multipart import RunPart, is_multipart, read_parts
-from inspector.importers.span_rows import SPOOL_BYTES, RowShelf
+from inspector.importers.telemetry.langsmith import RunPart, is_multipart, read_parts
+from inspector.importers.telemetry.span_sessions import SPOOL_BYTES, RowSpool
 from inspector.model import ExternalId, ParentWhy, Role, Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
@@ -145,7 +145,7 @@ def test_a_part_beyond_the_bound_is_skipped_and_the_next_is_read(tmp_path: Path)
 
 
 def test_a_run_is_complete_with_all_that_was_told_of_it_in_any_order() -> None:
-    with RowShelf(lambda row: str(row.get("trace") or ""), lambda row: str(row.get("session") or "")) as shelf:
+    with RowSpool(lambda row: str(row.get("trace") or ""), lambda row: str(row.get("session") or "")) as shelf:
         shelf.put("a", {"outputs": 1, "error": None})
         shelf.put("b", {"trace": "t", "session": "s"})
         shelf.put("a", {"trace": "t", "outputs": None, "error": "x"})
@@ -159,7 +159,7 @@ def test_a_run_is_complete_with_all_that_was_told_of_it_in_any_order() -> None:
 
 def test_rows_beyond_memory_come_back_from_the_disk() -> None:
     text = "x" * 100_000
-    with RowShelf(lambda _: "", lambda _: "") as shelf:
+    with RowSpool(lambda _: "", lambda _: "") as shelf:
         count = SPOOL_BYTES // len(text) + 3
         for number in range(count):
             shelf.put(str(number), {"text": text, "number": number})
@@ -170,7 +170,7 @@ def test_a_row_that_is_nested_too_deeply_is_refused_in_words() -> None:
     value: Any = 1
     for _ in range(100_000):
         value = [value]
-    with RowShelf(lambda _: "", lambda _: "") as shelf, pytest.raises(ValueError, match="nested too deeply"):
+    with RowSpool(lambda _: "", lambda _: "") as shelf, pytest.raises(ValueError, match="nested too deeply"):
         shelf.put("a", {"x": value})
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import inspector.pytest_plugin.judging  # noqa: F401  # here once: what a run in this process loads, it forgets again
+import inspector.pytest_plugin.assertions  # noqa: F401  # here once: what a run in this process loads, it forgets again
 from weaklink import pytest_plugin
 from weaklink.own_packages import PACKAGES
 

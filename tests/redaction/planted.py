@@ -12,7 +12,7 @@ import msgspec
 
 from inspector import ToolCall, ToolCallParser
 from inspector.formats.registry import formats
-from inspector.redaction.shapes import KEYS, Key
+from inspector.redaction.keys import KEYS, KeyShape
 from inspector.text import Range
 from tests.redaction.secrets_made_up import INTRODUCED
 from tests.redaction.secrets_made_up import KEYS as BY_HAND
@@ -43,7 +43,7 @@ class Planted:
         return self.before + self.secret + self.after
 
 
-def _key(key: Key) -> Planted:
+def _key(key: KeyShape) -> Planted:
     source = random.Random(key.prefix)
     letters = _ALPHABETS[key.secret]
     body = "".join(source.choice(letters) for _ in range(max(key.at_least, 32) - 4))

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from inspector.redaction.keys import KEYS
 from inspector.redaction.redactor import Redactor
-from inspector.redaction.shapes import KEYS
 from inspector.redaction.streams import SecretStream
 from tests.redaction.planted import ALL, CONTEXTS, KEY_SHAPES, NAMED, Planted
 

@@ -5,13 +5,13 @@ import weakref
 
 import pytest
 
-from inspector.formats.dialects.hermes_table import HERMES_TABLE
+from inspector.formats.dialects.hermes import HERMES_TABLE
 from inspector.model import SpanKind
 from inspector.segmentation import Segmenter
-from inspector.segmenter import doubt
+from inspector.segmenter import payload as doubt
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanExtended
 from inspector.segmenter.machine import Machine
-from inspector.segmenter.table import HOME, Cut, State, Table, Transition
+from inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
 
 
 def events(text: str, size: int, prompt: str = "", role: str = "assistant") -> list[ParseEvent]:
@@ -112,13 +112,15 @@ def test_llama_3_headers_and_gemma_turns_are_markup() -> None:
 
 
 def test_a_table_checks_itself() -> None:
-    way = Transition("<a>", Cut.AFTER, HOME)
+    way = Transition("<a>", MarkerSplit.AFTER, HOME)
     with pytest.raises(ValueError, match="needs a payload"):
         State("s", SpanKind.TEXT, (), then=way)
     with pytest.raises(ValueError, match="stands twice"):
         State("s", SpanKind.TEXT, (way, way))
     with pytest.raises(ValueError, match="is no state"):
-        Table((State("s", SpanKind.TEXT, (Transition("<a>", Cut.AFTER, "nowhere"),)),), homes={}, default_home="s")
+        Table(
+            (State("s", SpanKind.TEXT, (Transition("<a>", MarkerSplit.AFTER, "nowhere"),)),), homes={}, default_home="s"
+        )
 
 
 def test_the_open_span_grows_with_what_is_certain() -> None:

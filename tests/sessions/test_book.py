@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.apis.providers import read_request
 from inspector.model import ExternalId, Json, Part, Role, Turn
-from inspector.sessions.book import Placement, SessionBook
 from inspector.sessions.exchange import RequestHead
-from inspector.wire.assembly import DecodedTurn
-from inspector.wire.providers import read_request
+from inspector.sessions.resolver import Placement, SessionResolver
+from inspector.wire.events import DecodedTurn
 
 PATH = "/v1/chat/completions"
 
@@ -24,8 +24,8 @@ def named() -> Iterator[ExternalId]:
     return (ExternalId("recording", str(number)) for number in count(1))
 
 
-def new_book(max_sessions: int = 10_000) -> SessionBook:
-    return SessionBook(name_trace=named().__next__, max_sessions=max_sessions)
+def new_book(max_sessions: int = 10_000) -> SessionResolver:
+    return SessionResolver(name_trace=named().__next__, max_sessions=max_sessions)
 
 
 def user(text: str) -> dict[str, Json]:
@@ -41,7 +41,7 @@ def answer(text: str) -> DecodedTurn:
 
 
 def ask(
-    book: SessionBook,
+    book: SessionResolver,
     messages: list[Json],
     at_s: float = 0.0,
     so_far: Callable[[str], Turn | None] = lambda request_id: None,
@@ -172,7 +172,7 @@ def test_a_response_without_words_can_be_gone_on_from() -> None:
 
 
 def test_every_name_is_unique_without_being_told_any() -> None:
-    book = SessionBook()
+    book = SessionResolver()
     keys = {ask(book, [user(f"conversation {number}")]).key for number in range(20)}
     assert len(keys) == 20
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.apis.openai.messages import read_message
 from inspector.model import CallHeader, Part, ResultHeader, Role, Turn
 from inspector.sessions.fingerprints import RunningDigest, fingerprint_of, message_digest
-from inspector.wire.openai_messages import read_message
 from tests.strategies import json_values
 
 

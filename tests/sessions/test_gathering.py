@@ -15,8 +15,7 @@ from inspector.inspection import inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Json, Trace
 from inspector.sessions.exchange import Exchange, RequestHead
-from inspector.sessions.gathering import SkippedExchange, traces_of
-from inspector.sessions.shelf import ExchangeShelf
+from inspector.sessions.gathering import ExchangeSpool, SkippedExchange, traces_of
 from tests.sessions.transcripts import plain, read_case
 from tests.strategies import json_values
 
@@ -177,7 +176,7 @@ def test_exchanges_wait_on_the_disk_as_they_are() -> None:
     odd = Exchange(
         RequestHead("POST", "/v1/\ud83d", (("x", "\udcff"),), at_s=1.5), b"\xff{", 200, answer=((None, b"\0"),)
     )
-    with ExchangeShelf(spool_bytes=1) as shelf:
+    with ExchangeSpool(spool_bytes=1) as shelf:
         places = [shelf.put(odd), shelf.put(replace(odd, answer=None))]
         assert [shelf.take(place) for place in reversed(places)] == [replace(odd, answer=None), odd]
 

@@ -19,8 +19,8 @@ from inspector.model import (
     Turn,
     TurnFlag,
 )
-from inspector.sessions.book import Placement, SessionBook
-from inspector.wire.assembly import DecodedTurn
+from inspector.sessions.resolver import Placement, SessionResolver
+from inspector.wire.events import DecodedTurn
 from tests.sessions.test_book import answer, ask, assistant, new_book, user
 
 FAILED = DecodedTurn(
@@ -142,7 +142,7 @@ def test_the_first_word_of_a_client_that_goes_on_early_decides_by_what_arrived()
         assert later.key == one.key
 
 
-def place_early(book: SessionBook, messages: list[Json], arrived: dict[str, Turn]) -> Placement:
+def place_early(book: SessionResolver, messages: list[Json], arrived: dict[str, Turn]) -> Placement:
     return ask(book, messages, so_far=arrived.get)
 
 

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from inspector.model import ExternalId, Json, RecognisedBy
 from inspector.sessions.exchange import RequestHead
-from inspector.sessions.signs import SessionSigns, read_signs
+from inspector.sessions.request_features import SessionHints, read_session_hints
 from tests.strategies import json_values
 
 UUID = "0197c1f0-1111-7000-8000-000000000001"
 TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
-def signs(headers: dict[str, str] | None = None, body: Json = None) -> SessionSigns:
-    return read_signs(RequestHead("POST", "/v1/messages", tuple((headers or {}).items())), body)
+def signs(headers: dict[str, str] | None = None, body: Json = None) -> SessionHints:
+    return read_session_hints(RequestHead("POST", "/v1/messages", tuple((headers or {}).items())), body)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_traceparent_is_a_trace_of_spans_and_no_session() -> None:
 
 @pytest.mark.parametrize("value", ["00-" + "0" * 32 + "-00f067aa0ba902b7-01", "nonsense", ""])
 def test_a_traceparent_of_no_trace_says_nothing(value: str) -> None:
-    assert signs({"traceparent": value}) == SessionSigns()
+    assert signs({"traceparent": value}) == SessionHints()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from itertools import count
 
 from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.model import Chunk, Role, Trace
-from inspector.model.arrivals import parts_of
+from inspector.model.trace import parts_of
 from storage import Store, StoreSink, open_store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 

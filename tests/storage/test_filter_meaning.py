@@ -54,8 +54,8 @@ def test_what_is_common_and_what_is_rare_are_found_alike_page_by_page(filled: _F
     expected = [one.trace.external_ids[0].value for one in filled.traces if means(one)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("storage.filter.sql.ENOUGH", 3)
-        patch.setattr("storage.filter.asked.ENOUGH", 3)
-        patch.setattr("storage.filter.asked._SAMPLE", 4)
+        patch.setattr("storage.filter.planner.ENOUGH", 3)
+        patch.setattr("storage.filter.planner._SAMPLE", 4)
         patch.setattr("storage.listing._FIRST_WINDOW", 2)
         patch.setattr("storage.listing._WIDE", 8)
         found, page = [], filled.store.traces(text, limit=7)

@@ -14,8 +14,20 @@ from storage import FilterError
 from storage.filter import Filter, check_filter, parse_filter
 from storage.filter.grammar import DEEPEST, MOST_TERMS
 from storage.filter.parsing import LONGEST
-from storage.filter.terms import KEYS, All, Any, Argument, Field, Figure, Not, PhraseTerm, Term, When
-from storage.filter.trees import branches, inwards
+from storage.filter.terms import (
+    KEYS,
+    AllTerms,
+    AnyTerm,
+    ArgumentTerm,
+    Field,
+    NotTerm,
+    NumberTerm,
+    PhraseTerm,
+    Term,
+    TimeTerm,
+    branches,
+    negations_inward,
+)
 
 _CASES = Path(__file__).parents[1] / "cases" / "filter" / "read.jsonl"
 _DOCS = Path(__file__).parents[2] / "docs" / "commands.md"
@@ -27,18 +39,18 @@ def _shown(term: Term) -> str:
             return json.dumps(phrase) + "*" * prefix
         case Field(key, values):
             return f"{key.value}:{'|'.join(values)}"
-        case Figure(key, comparison, number):
+        case NumberTerm(key, comparison, number):
             return f"{key.value}{comparison.value}{number:g}"
-        case Argument(path, comparison, values, number):
+        case ArgumentTerm(path, comparison, values, number):
             sign = "" if comparison is None else comparison.value
             return f"arg {path} {sign} {'|'.join(values) if values else f'{number:g}' * bool(sign)}".rstrip()
-        case When(key, at_s, is_ago):
+        case TimeTerm(key, at_s, is_ago):
             return f"{key.value} {at_s:g}s ago" if is_ago else f"{key.value} {at_s:.0f}"
-        case Not(inner):
+        case NotTerm(inner):
             return f"not({_shown(inner)})"
-        case All(terms):
+        case AllTerms(terms):
             return f"all({', '.join(map(_shown, terms))})"
-        case Any(terms):
+        case AnyTerm(terms):
             return f"any({', '.join(map(_shown, terms))})"
         case _:
             assert_never(term)
@@ -98,7 +110,7 @@ def test_any_text_is_a_filter_or_an_error_at_one_of_its_characters(text: str) ->
         assert 0 <= error.position <= len(text)
         return
     for one in branches(parse_filter(text)):
-        assert all(term == inwards(term) for term in one)
+        assert all(term == negations_inward(term) for term in one)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.capture.gathering import GatheredTrace
+from inspector.capture.trace_file_sink import TraceAssembler
 from inspector.model import Part, Role, Trace, Turn
 from storage import FilterError, Store, StoreSink
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
@@ -27,9 +27,9 @@ def _kinds(events: list[RecordEvent]) -> list[str]:
 
 
 def _gathered(events: list[RecordEvent]) -> dict[str, Trace]:
-    found: dict[str, GatheredTrace] = {}
+    found: dict[str, TraceAssembler] = {}
     for event in events:
-        found.setdefault(event.key, GatheredTrace()).take(event)
+        found.setdefault(event.key, TraceAssembler()).take(event)
     return {key: one.trace() for key, one in found.items()}
 
 

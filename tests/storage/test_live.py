@@ -24,10 +24,10 @@ from inspector.capture.events import (
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import BodyState, Chunk, Generation, Liveness, Outcome, Part, Role, Trace, Turn
-from inspector.model.arrivals import parts_of
+from inspector.model.trace import parts_of
 from storage import Store, StoreSink, open_store
-from storage.running import recovery
-from storage.running.pieces import opening, piece, read_so_far
+from storage.running import rows as recovery
+from storage.running.steps import opening, piece, read_so_far
 from tests.examples import in_the_gate
 from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, inspected, trace
 from tests.storage.templates import put_empty_database

@@ -13,7 +13,7 @@ from inspector.capture.events import RecordEvent, TraceEnded, TraceStarted, Turn
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Role, Trace
 from storage import Store, StoreSink
-from storage.running import recovery
+from storage.running import rows as recovery
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.storage.test_live import WHOLE, events_of, streamed
 

@@ -17,14 +17,11 @@ from inspector.errors import StoreError
 from inspector.inspection import inspect_trace
 from inspector.model import Chunks, Part, Role, Trace, Turn
 from storage import Store, open_store, tables
-from storage.engine import new_engine
-from storage.location import place_of
-from storage.packing import spool
+from storage.engine import new_engine, place_of
+from storage.packing import paged_blobs as spool
 from storage.packing.blobs import DamagedBlobError, text_from_pieces, text_to_bytes, to_blob
-from storage.packing.chunks import pack_chunks
-from storage.packing.shelf import checked, is_shelf
-from storage.packing.spool import Spool
-from storage.packing.windows import WINDOW, chunks_blob, chunks_from_blob, read_windows
+from storage.packing.chunks import WINDOW, chunks_blob, chunks_from_blob, pack_chunks, read_windows
+from storage.packing.paged_blobs import Spool, checked_pages, is_paged
 from tests.strategies import texts
 
 _MANY = 3 * WINDOW + 5
@@ -63,7 +60,7 @@ _STREAMS = {
 @pytest.mark.parametrize("chunks", _STREAMS.values(), ids=list(_STREAMS))
 def test_chunks_in_windows_are_those_that_were_packed(chunks: Chunks) -> None:
     blob = chunks_blob(chunks, pack_chunks(chunks))
-    assert is_shelf(blob)
+    assert is_paged(blob)
     found = chunks_from_blob(blob)
     for column in fields(Chunks):
         assert getattr(found, column.name) == getattr(chunks, column.name)
@@ -75,7 +72,7 @@ def test_chunks_in_windows_are_those_that_were_packed(chunks: Chunks) -> None:
 def test_a_short_stream_is_packed_in_one_piece() -> None:
     chunks = _stream(WINDOW)
     blob = chunks_blob(chunks, pack_chunks(chunks))
-    assert not is_shelf(blob)
+    assert not is_paged(blob)
     assert chunks_from_blob(blob) == chunks
 
 
@@ -113,7 +110,7 @@ def test_a_blob_that_was_cut_short_is_found() -> None:
     chunks = _stream(_MANY)
     blob = chunks_blob(chunks, pack_chunks(chunks))
     with pytest.raises(DamagedBlobError, match="not as they were written"):
-        list(checked((blob[:2000], blob[2000:-1])))
+        list(checked_pages((blob[:2000], blob[2000:-1])))
 
 
 @given(texts(), st.integers(1, 9))

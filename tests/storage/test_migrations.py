@@ -10,12 +10,11 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from inspector.chain.metrics_measures import TASK_CASES
+from inspector.chain.metrics import TASK_CASES
 from inspector.errors import StoreError
 from inspector.model import Outcome
 from storage import Store, open_store, upgrade_store
-from storage.engine import new_engine, writing
-from storage.location import place_of
+from storage.engine import new_engine, place_of, writing
 from storage.migrating import SCRIPTS, config, migrate
 from storage.schema import REVISIONS, VERSION_TABLE
 from storage.tables import metadata

@@ -16,9 +16,9 @@ from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, Tra
 from inspector.errors import StoreError
 from inspector.inspection import inspect_trace
 from inspector.model import BodyState, Chunk, Part, Role, Turn
-from inspector.model.arrivals import parts_of
+from inspector.model.trace import parts_of
 from storage import Store, StoreSink, open_store
-from storage.running.room import EventBuffer
+from storage.running.session import EventBuffer
 from tests.storage.samples import trace
 from tests.storage.test_live import ROOT, WHOLE, chunks_of, events_of
 

@@ -21,13 +21,11 @@ from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
 from storage import Store, StoreSink, open_store, tables, upgrade_store
-from storage.drafts import draft
-from storage.engine import new_engine, writing
-from storage.inserting import delete_rows, delete_traces, insert_rows, insert_traces, update_traces
-from storage.location import place_of
+from storage.engine import new_engine, place_of, writing
 from storage.migrating import config
-from storage.packing.sums import Sums, pack_sums, unpack_sums
-from storage.rollups import QUESTIONS, SUMMED, not_summed, summed
+from storage.packing.values import GroupSums, pack_sums, unpack_sums
+from storage.rollups import ROLLUP_QUERIES, SUMMED, blocks_without_rollups, summed_query
+from storage.writing import delete_rows, delete_traces, insert_rows, insert_traces, trace_rows, update_traces
 from tests.examples import in_the_gate
 from tests.storage.conftest import DATABASES
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
@@ -44,7 +42,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of two traces, of two of those, and so on: a few traces are many blocks."""
     monkeypatch.setattr("storage.blocks.SMALLEST", 2)
     monkeypatch.setattr("storage.blocks.FAN", 2)
-    monkeypatch.setattr("storage.rollups.answering.FAN", 2)
+    monkeypatch.setattr("storage.rollups.FAN", 2)
     monkeypatch.setattr("storage.live._EVERY_S", 1e6)
 
 
@@ -63,13 +61,15 @@ def made(number: int) -> Trace:
 def _assert_same(store: Store) -> None:
     """Every question is answered as by a sum over each trace."""
     with store._reads() as connection:
-        for question in QUESTIONS:
-            assert question.answer(summed(connection, question)) == question.answer(question.sums(connection)), question
+        for question in ROLLUP_QUERIES:
+            assert question.answer(summed_query(connection, question)) == question.answer(question.sums(connection)), (
+                question
+            )
 
 
 def _pending(store: Store) -> int:
     with store._reads() as connection:
-        return len(not_summed(connection))
+        return len(blocks_without_rollups(connection))
 
 
 @pytest.fixture(scope="module", params=DATABASES)
@@ -158,7 +158,7 @@ def test_no_write_leaves_what_it_changed_kept(store: Store, change: Change) -> N
 
 
 def _insert_trace(connection: sa.Connection, at: int) -> None:
-    one = draft(*inspected(made(20 + at))[0])
+    one = trace_rows(*inspected(made(20 + at))[0])
     insert_traces(connection, {one.record.identity: one}, 0.0)
 
 
@@ -236,7 +236,7 @@ def test_ids_that_are_gone_are_no_work(store: Store) -> None:
 
 
 def test_an_answer_of_too_many_groups_is_summed_as_ever(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.rollups.filling._MOST_GROUPS", 1)
+    monkeypatch.setattr("storage.rollups._MOST_GROUPS", 1)
     store.save(inspected(*map(made, range(9))))
     store.sum_pending()
     assert _pending(store) == 0
@@ -286,7 +286,7 @@ def test_rollups_of_another_meaning_are_not_read(store: Store, monkeypatch: pyte
     asked = store.figures()
     with writing(store._engine) as connection:
         connection.execute(sa.update(tables.rollup).values(body=b"\x07"))
-    monkeypatch.setattr("storage.rollups.questions._EDITION", "later")
+    monkeypatch.setattr("storage.rollups._EDITION", "later")
     assert store.figures() == asked
     assert store.sum_pending() == 11
     assert store.figures() == asked
@@ -332,5 +332,5 @@ _NUMBERS = st.integers(-(2**70), 2**70)
         )
     )
 )
-def test_sums_come_back_as_they_were(sums: Sums) -> None:
+def test_sums_come_back_as_they_were(sums: GroupSums) -> None:
     assert unpack_sums(pack_sums(sums)) == sums

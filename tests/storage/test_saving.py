@@ -10,7 +10,7 @@ from inspector.chain.steps import Status
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import ExternalId, Instant, Trace
 from storage import Store, Verdict, open_store
-from storage.identity import IdentityKind, identity_of
+from storage.record_rows import IdentityKind, identity_of
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 

@@ -13,15 +13,15 @@ import pytest
 import sample_traces
 from benchmarks.postgresql_server import new_database
 from inspector.chain.metrics_figures import TRACE_NUMBERS, TraceFigures
-from inspector.chain.metrics_groups import Aspect, GroupKey, Groups, Slices, TraceKeys
+from inspector.chain.metrics_groups import Aspect, FigureGroups, FigureSlices, GroupKey, TraceKeys
 from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from inspector.errors import UnreadableFileError
 from inspector.importers.reading import read_source
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
 from storage import FilterError, Store, open_store
-from storage.figure_rows import figures_in
-from storage.statistics_keys import keys_of
+from storage.derived_rows import figures_in
+from storage.statistics import keys_of
 from tests.storage.conftest import DATABASES
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
@@ -82,7 +82,7 @@ def test_the_samples_show_all_that_is_counted(filled: Store, every: Every) -> No
 
 def test_a_database_adds_up_what_python_adds_up(filled: Store, every: Every) -> None:
     for by in SEVERAL:
-        groups = Groups(by)
+        groups = FigureGroups(by)
         for keys, figures in every.values():
             groups.add(keys, figures)
         assert filled.figures(by=by) == groups.all(), by
@@ -91,7 +91,7 @@ def test_a_database_adds_up_what_python_adds_up(filled: Store, every: Every) -> 
 def test_a_database_counts_breaks_as_python_does(filled: Store, every: Every) -> None:
     for aspect in Aspect:
         for by in BREAKABLE:
-            slices = Slices(aspect, by)
+            slices = FigureSlices(aspect, by)
             for keys, figures in every.values():
                 slices.add(keys, figures)
             assert filled.breakdown(aspect, by=by) == slices.all(), (aspect, by)
@@ -112,7 +112,7 @@ def test_a_database_counts_breaks_as_python_does(filled: Store, every: Every) ->
     ],
 )
 def test_a_filter_chooses_the_traces_that_it_lists(filled: Store, every: Every, expression: str) -> None:
-    groups, slices = Groups([GroupKey.TOOL]), Slices(Aspect.STEP)
+    groups, slices = FigureGroups([GroupKey.TOOL]), FigureSlices(Aspect.STEP)
     for one in filled.traces(expression, limit=10_000):
         keys, figures = every[one.id]
         groups.add(keys, figures)

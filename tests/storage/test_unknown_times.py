@@ -9,9 +9,9 @@ import pytest
 from inspector.model import Instant
 from storage import ListCursor, Order, Store, TraceSummary
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
-from ui.views.chain_list import ChainColumns
-from ui.views.run import Run, plain
+from ui.views.styled_text import Run, plain
 from ui.views.trace_json import summary_object
+from ui.views.trace_list import ChainColumns
 from ui.web.trace_listing import TRACE_COLUMNS, trace_row
 
 NOW_S = time.time()

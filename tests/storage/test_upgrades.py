@@ -9,15 +9,16 @@ from click.testing import CliRunner
 
 from inspector.errors import StoreError
 from inspector.inspection import inspect_trace
-from storage import Store, derived_tables, open_store, tables, upgrade_store
-from storage.packing import findings
+from storage import Store, open_store, tables, upgrade_store
+from storage import tables as derived_tables
+from storage.packing import derived_values as findings
 from storage.schema import REVISIONS
 from tests.storage.stored_databases import FOLDER, KINDS, fill, restore_database, store_database, stored_traces
 from ui.cli.database import check
 from ui.cli.export import export
 from ui.cli.list_traces import list_traces
 from ui.cli.show import show
-from ui.tui.dissector.opened import opened
+from ui.tui.dissector.actions import read_trace
 from ui.views.dissect.dissection import Dissection
 
 _COUNT = len(stored_traces())
@@ -71,7 +72,7 @@ def _every_trace_is_read(store: Store) -> None:
         assert not one.damaged
         assert store.trace(one.id) == by_name[one.name]
         assert len(Dissection(*store.inspected(one.id)).inspection.parts) >= 1  # what the dashboard loads
-        assert opened(store, id=one.id).dissection.trace.turns[0] == by_name[one.name].turns[0]
+        assert read_trace(store, id=one.id).dissection.trace.turns[0] == by_name[one.name].turns[0]
 
 
 def _every_command_runs(database: str, tmp_path: Path) -> None:
@@ -115,7 +116,7 @@ def test_an_inspection_in_another_layout_is_made_again_where_it_is_read(
     store: Store, monkeypatch: pytest.MonkeyPatch, in_columns: bool
 ) -> None:
     monkeypatch.setattr("storage.packing.inspections.LAYOUT", findings.LAYOUT + 1)
-    monkeypatch.setattr("storage.packing.wide_inspections.LAYOUT", findings.LAYOUT + 1)
+    monkeypatch.setattr("storage.packing.inspections.LAYOUT", findings.LAYOUT + 1)
     store.save((one, inspect_trace(one)) for one in stored_traces())
     monkeypatch.undo()
     for one in store.traces():

@@ -16,14 +16,11 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Chunks, Generation, Part, Role, ToolDefinition, Trace, Turn
 from inspector.model.columns import Column
 from storage import Store, open_store, tables
-from storage.engine import new_engine
-from storage.location import place_of
-from storage.many_turns import MANY, MUCH
-from storage.packing.inspections import pack_inspection, unpack_inspection
-from storage.packing.shelf import is_shelf
-from storage.packing.texts import texts_of
-from storage.packing.wide_inspections import read_wide
-from storage.reading import NOT_INSPECTED
+from storage.engine import new_engine, place_of
+from storage.packing.derived_values import texts_of
+from storage.packing.inspections import pack_inspection, read_wide, unpack_inspection
+from storage.packing.paged_blobs import is_paged
+from storage.reading import MANY, MUCH, NOT_INSPECTED
 from tests.examples import in_the_gate
 from tests.storage.samples import BAD_CALL, GOOD_CALL, trace
 from tests.storage.strategies import inspections
@@ -39,15 +36,15 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 def _tiny(patch: pytest.MonkeyPatch, size: int) -> None:
     """Every inspection that says anything is wide, every trace has many turns, every blob is long."""
-    patch.setattr("storage.packing.wide_inspections._MOST", 0)
-    patch.setattr("storage.packing.shelf_rows._WINDOW", size)
-    patch.setattr("storage.packing.windows.WINDOW", size)
-    patch.setattr("storage.packing.spool.Spool.__init__.__defaults__", (size,))
+    patch.setattr("storage.packing.inspections._MOST", 0)
+    patch.setattr("storage.packing.paged_blobs._WINDOW", size)
+    patch.setattr("storage.packing.chunks.WINDOW", size)
+    patch.setattr("storage.packing.paged_blobs.Spool.__init__.__defaults__", (size,))
     patch.setattr("storage.reading.MANY", 0)
     patch.setattr("storage.reading.LONG", size)
-    patch.setattr("storage.many_turns._LONG", size)
-    patch.setattr("storage.many_turns._STREAMED", {"yield_per": 1 + size % 3})
-    patch.setattr("storage.many_turns._ROOM", size)
+    patch.setattr("storage.reading._LONG", size)
+    patch.setattr("storage.reading._STREAMED", {"yield_per": 1 + size % 3})
+    patch.setattr("storage.reading._ROOM", size)
 
 
 @in_the_gate(40)  # each is packed and read twice
@@ -58,7 +55,7 @@ def test_a_wide_inspection_comes_back(made: Trace, inspection: Inspection, size:
         _tiny(patch, size)
         packed = pack_inspection(inspection, texts)
         read = unpack_inspection(packed.body, texts, in_columns=True)
-        assert is_shelf(packed.body) == bool(inspection.parts or inspection.chain.steps or inspection.diagnostics)
+        assert is_paged(packed.body) == bool(inspection.parts or inspection.chain.steps or inspection.diagnostics)
         assert read == inspection
         assert repr(read) == repr(inspection)  # 1, 1.0 and True are equal, and not the same
         at_once = unpack_inspection(packed.body, texts)
@@ -178,9 +175,9 @@ def _body(store: Store) -> bytes:
 
 def test_what_an_older_version_packed_in_one_piece_is_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("storage.packing.wide_inspections._MOST", 10**9)
+        patch.setattr("storage.packing.inspections._MOST", 10**9)
         store.save([(WIDE, FOUND)])
-    assert not is_shelf(_body(store))
+    assert not is_paged(_body(store))
     assert store.inspection(1) == FOUND
 
 
@@ -206,7 +203,7 @@ def test_a_look_reads_the_window_it_falls_in() -> None:
 
 
 def test_who_walks_through_everything_at_once_reads_each_window_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.packing.shelf_rows._WINDOW", 500)
+    monkeypatch.setattr("storage.packing.paged_blobs._WINDOW", 500)
     found, sizes = _counted()
     about_all = len(sizes)
     steps, diagnostics = iter(found.chain.steps), iter(found.diagnostics)
@@ -228,7 +225,7 @@ def test_an_inspection_that_says_little_of_long_texts_is_wide() -> None:
     found = inspect_trace(long)
     body = pack_inspection(found, texts_of(long)).body
     assert len(found.parts[0].results[0].content) == 5_000_000
-    assert is_shelf(body)
+    assert is_paged(body)
     assert unpack_inspection(body, texts_of(long), in_columns=True) == found
 
 

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.apis.providers import PROVIDERS, Provider, decoder_for
 from inspector.model import Grade, Instant, InstantSource
 from inspector.text import decode
-from inspector.wire.assembly import TurnAssembly
 from inspector.wire.decoder import decode_answer
-from inspector.wire.events import PartGrew, WireEvent
-from inspector.wire.providers import PROVIDERS, Provider, decoder_for
+from inspector.wire.events import PartGrew, TurnAssembly, WireEvent
 from tests.strategies import texts
 from tests.wire.transcripts import plain
 

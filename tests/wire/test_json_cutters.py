@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.text import decode
-from inspector.wire.json_array import JsonArrayDecoder
-from inspector.wire.ndjson import JsonText, NdjsonDecoder
+from inspector.wire.json_stream import JsonArrayDecoder, JsonText, NdjsonDecoder
 from tests.strategies import texts
 
 CUTTERS = [NdjsonDecoder, JsonArrayDecoder]

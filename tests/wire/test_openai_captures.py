@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.wire.openai_arrival import CapturedAnswer
-from inspector.wire.openai_captures import ChatCaptureDecoder
+from inspector.apis.openai.chat_captures import CapturedAnswer, ChatCaptureDecoder
 from tests.strategies import texts
 
 CAPTURES = sorted(

@@ -8,11 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.apis.openai.chat import API
+from inspector.apis.openai.chat_captures import (
+    ChatStreamDecoder,
+    read_chat_body,
+    read_chat_completion,
+    read_chat_stream,
+)
 from inspector.model import BodyState, ErrorPhase, FinishReason, Grade, Usage
 from inspector.text import decode
-from inspector.wire.assembly import TurnAssembly
-from inspector.wire.events import PartGrew, WireEvent
-from inspector.wire.openai_chat import API, ChatStreamDecoder, read_chat_body, read_chat_completion, read_chat_stream
+from inspector.wire.events import PartGrew, TurnAssembly, WireEvent
 from tests.strategies import texts
 from tests.wire.transcripts import plain
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from hypothesis import given
 
+from inspector.apis.openai.messages import read_message, read_messages, read_tools
 from inspector.model import CallHeader, Json, ResultHeader, Role, ToolDefinition
-from inspector.wire.openai_messages import read_message, read_messages, read_tools
 from tests.strategies import json_values
 
 FUNCTION: Json = {"name": "f", "description": "Does f.", "parameters": {"type": "object"}}

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from inspector.apis.openai.chat_captures import read_chat_completion, read_chat_stream
+from inspector.apis.providers import PROVIDERS, Provider, decoder_for, framing_of
 from inspector.model import BodyState, ErrorPhase, Json
 from inspector.wire.decoder import Framing, decode_answer
-from inspector.wire.openai_chat import read_chat_completion, read_chat_stream
-from inspector.wire.providers import PROVIDERS, Provider, decoder_for
-from inspector.wire.recognition import framing_of
 
 CHAT_BODIES = sorted((Path(__file__).parent.parent / "cases" / "wire" / "openai_chat").glob("*.body"))
 WHOLE = b'{"object": "chat.completion", "choices": [{"message": {"content": "a"}, "finish_reason": "stop"}]}'

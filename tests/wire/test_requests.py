@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.apis.providers import PROVIDERS, find_api, parse_request, read_request
 from inspector.model import Json
-from inspector.wire.providers import PROVIDERS, find_api, parse_request, read_request
 from inspector.wire.request import DecodedRequest
 from tests.strategies import json_values
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.apis.gemini import camel_case
 from inspector.model import Json
-from inspector.wire.gemini_shapes import camel_case
-from inspector.wire.shapes import NOTHING, ShapeReader, raw_text
+from inspector.wire.provider_json import NOTHING, StructReader, raw_text
 from tests.strategies import json_values
 
 
@@ -27,7 +27,7 @@ class Outer(msgspec.Struct, rename="camel"):
     anything: Any = None
 
 
-read = ShapeReader(Outer, rename=camel_case)
+read = StructReader(Outer, rename=camel_case)
 
 
 @pytest.mark.parametrize(

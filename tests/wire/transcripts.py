@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from inspector.wire.assembly import DecodedTurn
+from inspector.wire.events import DecodedTurn
 
 
 def plain(decoded: DecodedTurn) -> dict[str, Any]:

@@ -14,18 +14,17 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Trace
 from storage import ListCursor, Store, open_store
-from ui.cli.import_places import placed_files
-from ui.cli.named_traces import is_path, records_of
-from ui.cli.options import database_option
-from ui.cli.outputs import open_output
-from ui.cli.upkeep import PATIENCE_S, end_broken_off, fill_text_index, say
-from ui.importing.placed_file import PlacedFile
+from ui.cli.console import database_option
+from ui.cli.files import open_output
+from ui.cli.paths import is_path, placed_files, records_of
+from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, print_notice, recover_traces
+from ui.importing.file_places import PlacedFile
 from ui.views.wording import counted
 
 _COULD_NOT_RUN = 2
 _PAGE = 200
 
-_Numbered: TypeAlias = tuple[int | None, Trace, Inspection]
+_NumberedTrace: TypeAlias = tuple[int | None, Trace, Inspection]
 
 
 @click.command("annotate")
@@ -68,13 +67,13 @@ def annotate(
         raise click.UsageError("--filter chooses among all traces of the database; give it, or IDs and PATHs.")
     reading = _TraceReader(source)
     with open_output(output) as out, ExitStack() as opened:
-        stored: Iterable[_Numbered] = ()
+        stored: Iterable[_NumberedTrace] = ()
         if ids or not paths:
-            store = opened.enter_context(open_store(where, create=False, busy_timeout_s=PATIENCE_S))
+            store = opened.enter_context(open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S))
             stored = _stored(store, ids, expression)
         _write(out, chain(stored, reading.of_files(paths)), form)
     if reading.skipped:
-        say(f"{counted(reading.skipped, 'record')} skipped")
+        print_notice(f"{counted(reading.skipped, 'record')} skipped")
     if reading.failed or (paths and not reading.traces):
         ctx.exit(_COULD_NOT_RUN)
 
@@ -87,7 +86,7 @@ class _TraceReader:
         self.traces = self.skipped = 0
         self.failed = False
 
-    def of_files(self, paths: Sequence[str]) -> Iterator[_Numbered]:
+    def of_files(self, paths: Sequence[str]) -> Iterator[_NumberedTrace]:
         with placed_files(paths, self._source) as files:
             for file in files:
                 before = self.traces + self.skipped
@@ -95,26 +94,26 @@ class _TraceReader:
                     yield from self._of(file)
                 except UnreadableFileError as error:
                     self.failed |= self.traces + self.skipped > before or not file.is_readable
-                    say(str(error))
+                    print_notice(str(error))
 
-    def _of(self, file: PlacedFile) -> Iterator[_Numbered]:
+    def _of(self, file: PlacedFile) -> Iterator[_NumberedTrace]:
         for record in records_of(file, self._source):
             if isinstance(record, Skipped):
                 self.skipped += 1
-                say(f"{record.file or file.name}: {record.record}: {record.reason}")
+                print_notice(f"{record.file or file.name}: {record.record}: {record.reason}")
                 continue
             try:
                 inspection = inspect_trace(record)
             except UnknownFormatError as error:
                 self.skipped += 1
-                say(f"{file.name}: {record.provenance.record}: {error}")
+                print_notice(f"{file.name}: {record.provenance.record}: {error}")
                 continue
             self.traces += 1
             yield None, record, inspection
 
 
-def _stored(store: Store, ids: Sequence[str], expression: str) -> Iterator[_Numbered]:
-    end_broken_off(store)
+def _stored(store: Store, ids: Sequence[str], expression: str) -> Iterator[_NumberedTrace]:
+    recover_traces(store)
     if expression:
         fill_text_index(store)
     numbers = [store.summary(id).id for id in ids] if ids else _matching(store, expression)
@@ -130,7 +129,7 @@ def _matching(store: Store, expression: str) -> Iterator[int]:
         after = page[-1].cursor
 
 
-def _write(out: TextIO, traces: Iterable[_Numbered], form: str) -> None:
+def _write(out: TextIO, traces: Iterable[_NumberedTrace], form: str) -> None:
     """One object a line; as one array, with brackets around them and commas between."""
     lines = (write_json(annotation(trace, inspection, id)) for id, trace, inspection in traces)
     if form == "jsonl":

@@ -8,19 +8,17 @@ import click
 
 from inspector.rules.rule import Severity
 from ui.cli.check_baseline import write_baseline
-from ui.cli.check_config import NEVER
 from ui.cli.check_files import check_file
-from ui.cli.check_settings import Given, Settings, settings
-from ui.cli.import_places import separate_files
-from ui.cli.options import color_option
-from ui.cli.paint import put, screen_width
+from ui.cli.check_settings import NEVER, CheckArguments, CheckSettings, check_settings
+from ui.cli.console import color_option, print_lines, screen_width
+from ui.cli.paths import separate_files
 from ui.reports.check_json import CheckJson
 from ui.reports.check_lines import CheckLines
-from ui.reports.check_report import CheckReport, Totals
+from ui.reports.check_report import CheckReporter, CheckTotals
 from ui.reports.github_annotations import CheckGithub
 from ui.reports.junit import CheckJunit
 from ui.reports.sarif import CheckSarif
-from ui.views.visible import visible_line
+from ui.views.styled_text import visible_line
 
 _FOUND, _COULD_NOT_RUN = 1, 2
 _OUTPUTS = ("text", "json", "sarif", "junit", "github")
@@ -86,15 +84,17 @@ def check(
       weaklink check logs/ --write-baseline baseline.json
       weaklink check logs/ --baseline baseline.json --output sarif > weaklink.sarif
     """  # noqa: D301  # Click wants the backspace itself
-    given = Given(source, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped, strict=strict)
-    chosen = settings(given, config_file, no_config=no_config)
+    given = CheckArguments(
+        source, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped, strict=strict
+    )
+    chosen = check_settings(given, config_file, no_config=no_config)
     report = _report(output, chosen, color)
     totals, is_whole = _checked(paths, chosen, report)
     report.close(totals)
     if not totals.traces:
-        _say("no trace could be read")
+        _report_error("no trace could be read")
     if new_baseline is not None and not is_whole:
-        _say(f"{new_baseline} is not written: not everything could be read")
+        _report_error(f"{new_baseline} is not written: not everything could be read")
     if not totals.traces or (new_baseline is not None and not is_whole):
         ctx.exit(_COULD_NOT_RUN)
     if new_baseline is not None:
@@ -103,20 +103,20 @@ def check(
     ctx.exit(_FOUND if any(chosen.fails(severity) and totals.of(severity) for severity in Severity) else 0)
 
 
-def _report(output: str, chosen: Settings, color: str) -> CheckReport:
-    reports: dict[str, Callable[[], CheckReport]] = {
-        "text": lambda: CheckLines(partial(put, color=color), _say, screen_width()),
+def _report(output: str, chosen: CheckSettings, color: str) -> CheckReporter:
+    reports: dict[str, Callable[[], CheckReporter]] = {
+        "text": lambda: CheckLines(partial(print_lines, color=color), _report_error, screen_width()),
         "json": lambda: CheckJson(sys.stdout),
         "sarif": lambda: CheckSarif(sys.stdout),
         "junit": lambda: CheckJunit(sys.stdout, chosen.fails),
-        "github": lambda: CheckGithub(sys.stdout, _say),
+        "github": lambda: CheckGithub(sys.stdout, _report_error),
     }
     return reports[output]()
 
 
-def _checked(paths: tuple[str, ...], chosen: Settings, report: CheckReport) -> tuple[Totals, bool]:
+def _checked(paths: tuple[str, ...], chosen: CheckSettings, report: CheckReporter) -> tuple[CheckTotals, bool]:
     """The sums, and whether every file is there and was read to its end."""
-    totals, is_whole = Totals(), True
+    totals, is_whole = CheckTotals(), True
     looked_at: list[str] = []
     with separate_files(paths) as files:
         for placed in files:
@@ -129,5 +129,5 @@ def _checked(paths: tuple[str, ...], chosen: Settings, report: CheckReport) -> t
     return totals, is_whole and totals.traces > 0
 
 
-def _say(sentence: str) -> None:
+def _report_error(sentence: str) -> None:
     sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")

@@ -10,9 +10,8 @@ from inspector.errors import UnreadableFileError
 from inspector.json_text import write_json
 from inspector.model import Json
 from inspector.rules.rule import Rule
-from ui.cli.inputs import read_text
-from ui.cli.outputs import open_output
-from ui.reports.check_report import Finding, Unread
+from ui.cli.files import open_output, read_text
+from ui.reports.check_report import Finding, UnreadRecord
 
 _VERSION = 1
 _LONGEST_EXCERPT = 80
@@ -45,7 +44,7 @@ class Baseline:
         for fault in self.faults:
             self._left[fault.fingerprint] += fault.count
 
-    def knows(self, finding: Finding | Unread) -> bool:
+    def knows(self, finding: Finding | UnreadRecord) -> bool:
         """Whether a finding is in the baseline and not yet used up; it is noted as met either way."""
         self._note(finding)
         known = self._left[finding.fingerprint] > 0
@@ -66,7 +65,7 @@ class Baseline:
         """Everything that was met, as the entries of a new baseline, in the order of files."""
         return tuple(sorted(self._met.values()))
 
-    def _note(self, finding: Finding | Unread) -> None:
+    def _note(self, finding: Finding | UnreadRecord) -> None:
         met = self._met.get(finding.fingerprint)
         code, text = finding.fault.rule.code, finding.words[:_LONGEST_EXCERPT]
         entry = met or KnownFault(finding.path, code, finding.fingerprint, 0, text)

@@ -1,29 +1,65 @@
-"""Inspects files trace by trace, without a database, and hands on what is found and what could not be read."""
+"""Inspects files trace by trace without a database, and finds the line and column of each fault."""
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from copy import copy
 from dataclasses import dataclass, replace
+from typing import BinaryIO
 
 from inspector.errors import UnknownFormatError, UnreadableFileError
-from inspector.importers.source import Skipped
-from inspector.importers.unread import UNREAD_RULES, unread_file
+from inspector.importers.compression import DamagedDataError
+from inspector.importers.proxies.har import open_har
+from inspector.importers.reading import UNREAD_RULES, unread_file, unread_record
+from inspector.importers.records import Element, Line, layout_of, read_elements, read_lines
+from inspector.importers.source import Skipped, SourceFile
 from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET, inspect_trace
+from inspector.memory import RECORD_BYTES
 from inspector.model import Trace
+from inspector.redaction.finding import Finder
 from inspector.redaction.redactor import Redactor
 from inspector.rules.catalogue import select_rules
 from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
 from inspector.rules.rule import Rule
 from inspector.segmentation import AUTO
+from inspector.text import LineIndex, Range, decode
 from ui.cli.check_baseline import Baseline
-from ui.cli.check_records import AdjoiningTexts, RecordLines, RecordTexts, unread_of
-from ui.importing.placed_file import PlacedFile, read_placed
-from ui.reports.check_fingerprints import unread_fingerprint
+from ui.importing.file_places import PlacedFile, read_placed
 from ui.reports.check_lines import notes_of
-from ui.reports.check_places import FilePlace, in_repository
-from ui.reports.check_report import CheckedFile, CheckedTrace, CheckReport, Unread, findings_of, grouped_findings
+from ui.reports.check_report import (
+    CheckedFile,
+    CheckedTrace,
+    CheckReporter,
+    FilePlace,
+    UnreadRecord,
+    findings_of,
+    grouped_findings,
+    in_repository,
+    line_number,
+    unread_fingerprint,
+)
 from ui.views.trace import title_of
 
 _MOST_SKIPPED = 100
+
+
+_BOM = "\ufeff"
+
+
+_BLOCK = 1 << 16
+
+
+_RECORD = re.compile(r"(line|entry|document) (\d+)\b")
+
+
+_END = "end of file"
+
+
+_END_BYTES = 4_096
+
+
+_SHOWN = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +86,7 @@ class CheckOptions:
         return frozenset() if self.allow_skipped else UNREAD_RULES - select_rules(tuple(self.ignore))
 
 
-def check_file(file: PlacedFile, wanted: CheckOptions, baseline: Baseline, report: CheckReport) -> CheckedFile:
+def check_file(file: PlacedFile, wanted: CheckOptions, baseline: Baseline, report: CheckReporter) -> CheckedFile:
     """Inspect every trace of a file and report what is wrong and new to the baseline; what became of the file.
 
     One trace at a time is in memory. A file that fails on the way is refused from there on.
@@ -85,7 +121,7 @@ def check_file(file: PlacedFile, wanted: CheckOptions, baseline: Baseline, repor
 class _FileTally:
     """Counts what a file holds and reports its diagnostics."""
 
-    def __init__(self, file: PlacedFile, wanted: CheckOptions, baseline: Baseline, report: CheckReport) -> None:
+    def __init__(self, file: PlacedFile, wanted: CheckOptions, baseline: Baseline, report: CheckReporter) -> None:
         self._file, self._wanted, self._baseline, self._report = file, wanted, baseline, report
         self._unread_rules = wanted.unread_rules
         self._lines, self._texts = RecordLines(file.source_file), RecordTexts(file.source_file)
@@ -131,7 +167,7 @@ class _FileTally:
             return False
         fault = unread_file(self._file.name, self._redactor.text(why))
         print_ = unread_fingerprint(fault.rule.code, in_repository(self._file.name), "")
-        self._add(Unread(self._file.name, "", fault, place=FilePlace(1, 1), fingerprint=print_))
+        self._add(UnreadRecord(self._file.name, "", fault, place=FilePlace(1, 1), fingerprint=print_))
         return True
 
     def close(self) -> None:
@@ -144,21 +180,257 @@ class _FileTally:
         if len(self.first_skipped) < _MOST_SKIPPED:
             self.first_skipped.append(said)
         if not skipped.is_irrelevant and UNREADABLE_RECORD in self._unread_rules:
-            self._add(self._redacted(unread_of(self._file.name, said, self._texts.find(skipped))))
+            self._add(self._redacted(unreadable_record(self._file.name, said, self._texts.find(skipped))))
         elif len(self.noted) < _MOST_SKIPPED:
             self.noted.append(said)
         else:
             self.unnoted += 1
 
-    def _redacted(self, unread: Unread) -> Unread:
+    def _redacted(self, unread: UnreadRecord) -> UnreadRecord:
         """The same without secrets: the piece of the record is left out where it holds one."""
         fault = replace(unread.fault, message=self._redactor.text(unread.fault.message))
         shown = unread.shown if self._clean.is_clean(unread.record, unread.shown) else ""
         return replace(unread, fault=fault, shown=shown)
 
-    def _add(self, unread: Unread) -> None:
+    def _add(self, unread: UnreadRecord) -> None:
         if self._baseline.knows(unread):
             self.known += 1
             return
         self.diagnostics[unread.fault.rule.code] += 1
         self._report.unread(unread)
+
+
+class RecordLines:
+    """Reads a file a second time, forwards and only as far as it must; a packed one, whose lines nobody sees, not."""
+
+    def __init__(self, file: SourceFile) -> None:
+        self._file = file
+        self._stream: BinaryIO | None = None
+        self._number = 0
+
+    def of(self, trace: Trace) -> str | None:
+        """The line that the trace's record names, without a byte order mark; None where it names none further on."""
+        number = line_number(trace)
+        if number is None or number <= self._number:
+            return None
+        stream = self._stream = self._stream or self._opened()
+        line = b""
+        while stream is not None and self._number < number:
+            line = stream.readline(RECORD_BYTES)
+            if not line:
+                return None
+            if line.endswith(b"\n") or len(line) < RECORD_BYTES:
+                self._number += 1
+        return decode(line).removeprefix(_BOM if number == 1 else "").rstrip("\r\n") if stream is not None else None
+
+    def close(self) -> None:
+        """Nothing is asked for any more."""
+        if self._stream is not None:
+            self._stream.close()
+
+    def _opened(self) -> BinaryIO | None:
+        try:
+            return None if self._file.packing else self._file.open()
+        except OSError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordStart:
+    line: int
+    column: int
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RecordText:
+    """A record of a text file: the line and column where it begins, both from 1, and the text's beginning."""
+
+    line: int
+    column: int
+    text: str
+
+
+def unreadable_record(path: str, skipped: Skipped, found: RecordText | None) -> UnreadRecord:
+    """A record of a file that was skipped, as a finding; `found` is its text where the file has lines."""
+    text = found.text if found is not None else ""
+    if skipped.record == _END:
+        skipped = replace(skipped, offset=len(text))
+    fault = unread_record(skipped, text)
+    if found is None and skipped.start is not None:
+        message = f"{fault.message.removesuffix('.')} (it begins at byte {skipped.start:,} of the content)."
+        fault = replace(fault, message=message)
+    start = max(fault.range.start - _SHOWN, 0)
+    place = _file_place(found, fault.range) if found is not None else None
+    return UnreadRecord(
+        path,
+        skipped.record,
+        fault,
+        text[start : fault.range.end + _SHOWN],
+        start,
+        place,
+        unread_fingerprint(fault.rule.code, f"{skipped.record}: {skipped.reason}", text),
+    )
+
+
+def _file_place(found: RecordText, within: Range) -> FilePlace:
+    lines = LineIndex(found.text)
+    corners = [lines.position(at) for at in (within.start, within.end)]
+    (line, column), (end_line, end_column) = (
+        (found.line + line - 1, column + (found.column - 1 if line == 1 else 0)) for line, column in corners
+    )
+    return FilePlace(line, column, end_line, end_column)
+
+
+class AdjoiningTexts:
+    """Looks for secrets in lines that could not be read, as they follow each other.
+
+    Lines that are no records may be pieces of one text: the name of a secret is in the first, its value in the second.
+    """
+
+    def __init__(self) -> None:
+        self._finder = Finder()
+        self._next = ""
+
+    def is_clean(self, record: str, text: str) -> bool:
+        """Whether no part of a secret is in the text of a record, which may begin in the line before."""
+        if record != self._next:
+            self._finder = Finder()
+        found = self._finder.feed(f"{text}\n")
+        found += copy(self._finder).feed("", is_final=True)
+        named = _RECORD.match(record)
+        self._next = f"{named[1]} {int(named[2]) + 1}" if named else ""
+        return not found
+
+
+class RecordTexts:
+    """Finds the records of a file by the words that a Skipped has for them, forwards: each record once, in order.
+
+    Lines and columns are those of the unpacked text. One record at a time is in memory.
+    """
+
+    def __init__(self, file: SourceFile) -> None:
+        self._file = file
+        self._records: Iterator[tuple[int, _RecordStart]] | None = None
+        self._unit = ""
+        self._number = 0
+        self._opened = ExitStack()
+        self._document: tuple[_Window, _PositionCounter] | None = None
+
+    def close(self) -> None:
+        """Nothing is looked for any more."""
+        self._opened.close()
+
+    def find(self, skipped: Skipped) -> RecordText | None:
+        """The record up to a little behind its fault, or the end of the file.
+
+        None where the file has no such records, or is past this one.
+        """
+        try:
+            if skipped.record == _END:
+                return _end_of(self._file)
+            named = _RECORD.match(skipped.record)
+            if skipped.start is not None:
+                if named is None:
+                    return None
+                return self._at(skipped.start, skipped.offset + _SHOWN)
+            return self._find(named[1], int(named[2]), skipped.offset + _SHOWN) if named else None
+        except OSError:
+            return None
+
+    def _at(self, start: int, length: int) -> RecordText | None:
+        """The text from a byte of a HAR document on, which is not before the one that was asked for last."""
+        if self._document is None:
+            stream, again = (self._opened.enter_context(open_har(self._file)).stream for _ in range(2))
+            self._document = _Window(stream), _PositionCounter(again)
+        window, place = self._document
+        line, column = place.at(start)
+        return RecordText(line, column, decode(window.at(start, length * 4)))
+
+    def _find(self, unit: str, number: int, length: int) -> RecordText | None:
+        if self._records is None:
+            self._unit = layout_of(self._file.head)
+            self._records = _numbered(self._file, self._unit)
+        if unit != self._unit or number <= self._number:
+            return None
+        for at, found in self._records:
+            self._number = at
+            if at >= number:
+                return RecordText(found.line, found.column, decode(found.raw[: length * 4])) if at == number else None
+        return None
+
+
+def _numbered(file: SourceFile, unit: str) -> Iterator[tuple[int, _RecordStart]]:
+    """The records with their numbers; of one beyond the bound of records only the place."""
+    with file.open() as stream, file.open() as again:
+        place = _PositionCounter(again)
+        for record in read_lines(stream) if unit == "line" else read_elements(stream):
+            match record:
+                case Line(number, raw):
+                    yield number, _RecordStart(number, 1, raw)
+                case Element(number, raw, offset):
+                    yield number, _RecordStart(*place.at(offset), raw)
+                case _ if (named := _RECORD.match(record.record)) and named[1] == "line":
+                    yield int(named[2]), _RecordStart(int(named[2]), 1, b"")
+
+
+class _Window:
+    """Pieces of a stream by their places, forwards."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._start = 0
+        self._held = b""
+
+    def at(self, start: int, length: int) -> bytes:
+        """At most so many bytes from a place on, which is not before the last one."""
+        while self._start + len(self._held) < start + length and (block := self._stream.read(_BLOCK)):
+            passed = max(start - self._start, 0)
+            self._start += min(passed, len(self._held))
+            self._held = self._held[passed:] + block
+        self._held = self._held[start - self._start :]
+        self._start = start
+        return self._held[:length]
+
+
+class _PositionCounter:
+    """Counts lines and columns while it reads a stream up to some byte."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._offset = 0
+        self.line, self.column = 1, 1
+
+    def at(self, offset: int) -> tuple[int, int]:
+        """The line and column of a byte, which lies not before the last one."""
+        while self._offset < offset and (block := self._stream.read(min(_BLOCK, offset - self._offset))):
+            self.take(block)
+        return self.line, self.column
+
+    def take(self, block: bytes) -> None:
+        """Go on behind these bytes."""
+        self._offset += len(block)
+        _, feed, tail = block.rpartition(b"\n")
+        if feed:
+            self.line += block.count(b"\n")
+            self.column = 1
+        self.column += sum(byte & 0xC0 != 0x80 for byte in tail)  # bytes that begin a character of UTF-8
+
+
+def _end_of(file: SourceFile) -> RecordText | None:
+    """The end of what can be read: its line and column, and the last piece of that line."""
+    tail = b""
+    with file.open() as stream:
+        place = _PositionCounter(stream)
+        try:
+            while block := stream.read(_BLOCK):
+                place.take(block)
+                tail = (tail + block)[-_END_BYTES:]
+        except DamagedDataError:
+            pass
+    if b"\0" in tail:
+        return None
+    text = decode(tail.rstrip(b"\r\n").rpartition(b"\n")[2])
+    if tail.endswith(b"\n"):
+        return RecordText(place.line - 1, 1, text) if len(text) < _END_BYTES else RecordText(place.line - 1, 1, "")
+    return RecordText(place.line, max(place.column - len(text), 1), text)

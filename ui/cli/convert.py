@@ -9,13 +9,12 @@ import click
 from inspector.dataset.convert import convert_row
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
-from inspector.importers.lines import read_lines
-from inspector.importers.rows import parse_json
+from inspector.importers.records import parse_json_bytes, read_lines
 from inspector.importers.source import Skipped
 from inspector.json_text import write_json
 from inspector.model import Json, ToolDefinition
 from inspector.segmentation import AUTO
-from ui.cli.inputs import STDIN, open_binary, read_tool_file
+from ui.cli.files import STDIN, open_binary, read_tool_file
 
 
 @click.command("convert")
@@ -69,7 +68,7 @@ def answer(
     """The converted row of one line, or `{"id", "error"}` where the line is none."""
     row_id: Json = None
     try:
-        row = parse_json(line.removeprefix(b"\xef\xbb\xbf"))
+        row = parse_json_bytes(line.removeprefix(b"\xef\xbb\xbf"))
         if not isinstance(row, dict):
             raise ValueError("not a JSON object")  # told as any other bad line
         row_id = row.get("id")

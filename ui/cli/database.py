@@ -1,26 +1,52 @@
-"""`weaklink db`: what keeps a database in order."""
+"""`weaklink db` and `weaklink reinspect`: maintenance of the database."""
 
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
 
 from inspector.chain.steps import Status
-from inspector.errors import StoreError
+from inspector.errors import StoreError, UnknownFormatError
+from inspector.inspection import Inspection, inspect_trace
 from inspector.json_text import write_json
+from inspector.model import Trace
+from inspector.version import __version__
 from storage import IntegrityReport, ListCursor, Store, open_store, place_of, upgrade_store
-from ui.cli.moments import Moment
-from ui.cli.options import color_option, database_option, json_option
-from ui.cli.paint import put
-from ui.cli.progress import progress_bar
+from ui.cli.console import color_option, database_option, json_option, print_lines, progress_bar
 from ui.views.store_stats import size_text, stats_lines, stats_object
-from ui.views.visible import visible_line
+from ui.views.styled_text import visible_line
 from ui.views.wording import counted
 
+_AGE = re.compile(r"(\d{1,9})\s*(h|d|w|y)", re.IGNORECASE)
+
+
+_HOURS = {"h": 1, "d": 24, "w": 168, "y": 8766}
+
+
 _PAGE = 500
+
+
+class Moment(click.ParamType[datetime]):
+    """`2026-01-31`, `2026-01-31T18:00` (UTC, or with an offset of its own) or an age: `12h`, `30d`, `8w`, `1y`."""
+
+    name = "date or age"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """The moment, with its zone; fails as click's own types do."""
+        if isinstance(value, datetime):
+            return value
+        text = str(value).strip()
+        try:
+            if age := _AGE.fullmatch(text):
+                return datetime.now(UTC) - timedelta(hours=int(age[1]) * _HOURS[age[2].lower()])
+            moment = datetime.fromisoformat(text)
+        except (ValueError, OverflowError):
+            self.fail(f"`{text}` is neither a date (2026-01-31, in UTC) nor an age (12h, 30d, 8w, 1y).", param, ctx)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 @click.group("db")
@@ -51,7 +77,7 @@ def stats(where: str | None, *, as_json: bool, color: str) -> None:
     if as_json:
         sys.stdout.write(write_json(stats_object(found, place)) + "\n")
     else:
-        put(stats_lines(found, place), color=color)
+        print_lines(stats_lines(found, place), color=color)
 
 
 @database.command("check")
@@ -160,3 +186,44 @@ def _count_before(store: Store, before_s: float, *, keep_broken: bool) -> int:
         found += sum(not (keep_broken and one.status is Status.BROKEN) for one in page)
         after = page[-1].cursor
     return found
+
+
+@click.command("reinspect")
+@click.argument("ids", metavar="[ID]...", nargs=-1)
+@database_option
+@click.pass_context
+def reinspect(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> None:
+    """Inspect traces again with this version of weaklink: those named, or all.
+
+    What was recorded stays as it is; spans, calls, steps and diagnostics are made anew from it. Ctrl-C keeps those
+    that are finished. A trace of which the record is damaged is left as it is and reported; the exit code is then 1.
+    """
+    with open_store(where, create=False) as store:
+        numbers = list(dict.fromkeys(store.summary(id).id for id in ids)) if ids else None
+        total = store.stats().traces if numbers is None else len(numbers)
+        damaged: list[StoreError] = []
+        done = _reinspected(store, numbers, total, damaged.append)
+        store.sum_pending()
+    for error in damaged:
+        sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
+    sys.stdout.write(f"{counted(done, 'trace')} inspected again by weaklink {__version__}\n")
+    if damaged:
+        ctx.exit(1)
+
+
+def _reinspected(store: Store, numbers: list[int] | None, total: int, on_damaged: Callable[[StoreError], None]) -> int:
+    with progress_bar("inspecting", total) as advance:
+        return store.reinspect(_counting(advance), numbers, on_damaged=on_damaged)
+
+
+def _counting(advance: Callable[[int], None]) -> Callable[[Trace], Inspection]:
+    def inspect(trace: Trace) -> Inspection:
+        try:
+            found = inspect_trace(trace)
+        except UnknownFormatError as error:
+            came = " ".join(word for word in (trace.provenance.file, trace.provenance.record) if word)
+            raise UnknownFormatError(f"the trace from {came or 'an unknown source'}: {error}") from error
+        advance(1)
+        return found
+
+    return inspect

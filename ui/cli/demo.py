@@ -13,14 +13,12 @@ from inspector.chain.steps import Status
 from inspector.errors import StoreError
 from inspector.redaction.redactor import Redactor
 from storage import Store, TraceSummary, open_store
+from ui.cli.console import color_option, database_option, print_lines, screen_width
 from ui.cli.list_traces import minimaps
-from ui.cli.options import color_option, database_option
-from ui.cli.paint import put, screen_width
 from ui.importing.file_places import files_below
 from ui.importing.files import import_file
 from ui.views.minimap import LEGEND
-from ui.views.palette import Style
-from ui.views.run import Line, Run
+from ui.views.styled_text import Line, Run, Style
 from ui.views.trace_list import trace_table
 from ui.views.wording import counted
 
@@ -43,8 +41,8 @@ def demo(where: str | None, color: str) -> None:
         store.catch_up()
         summaries = sorted(store.traces(limit=_MOST), key=lambda summary: summary.id)
         width = screen_width()
-        put(trace_table(summaries, width=width, minimaps=minimaps(store, summaries, width // 5)), color=color)
-    put(_ending(summaries, place), color=color)
+        print_lines(trace_table(summaries, width=width, minimaps=minimaps(store, summaries, width // 5)), color=color)
+    print_lines(_next_steps(summaries, place), color=color)
 
 
 def _fresh(path: Path) -> Path:
@@ -66,10 +64,10 @@ def _import_samples(store: Store) -> None:
                     sys.stderr.write(f"weaklink: {report.refused}\n")
 
 
-def _ending(summaries: Sequence[TraceSummary], place: str) -> list[Line]:
+def _next_steps(summaries: Sequence[TraceSummary], place: str) -> list[Line]:
     """The legend, the sum, and commands to go on with."""
     broken = [summary for summary in summaries if summary.status is Status.BROKEN]
-    shown, code = _telling(broken)
+    shown, code = _best_example(broken)
     db = f"--db {_short(place)}"
     said = f"{counted(len(summaries), 'trace')}, {len(broken)} of them broken. Try next:"
     commands = (
@@ -95,7 +93,7 @@ def _short(place: str) -> str:
     return f"~/{rest}" if place.startswith(home) and rest[0] != "'" else shlex.quote(place)
 
 
-def _telling(broken: Sequence[TraceSummary]) -> tuple[int, str]:
+def _best_example(broken: Sequence[TraceSummary]) -> tuple[int, str]:
     """The trace to look at first, and its code: one whose JSON is broken, where there is one."""
     coded = [(one.id, one.broken.code) for one in broken if one.broken]
     return next((pair for pair in coded if pair[1] == _FIRST), (coded or [(1, _FIRST)])[0])

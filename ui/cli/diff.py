@@ -13,14 +13,11 @@ from inspector.inspection import inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Trace
 from storage import open_store
-from ui.cli.import_places import placed_files
-from ui.cli.named_traces import is_path, records_of
-from ui.cli.options import color_option, database_option, json_option
-from ui.cli.paint import put, screen_width
-from ui.cli.upkeep import PATIENCE_S, say
-from ui.importing.placed_file import PlacedFile
-from ui.views.run_diff import ComparedRun, compare, diff_lines
-from ui.views.run_diff_json import diff_object
+from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
+from ui.cli.paths import is_path, placed_files, records_of
+from ui.cli.store_options import LOCK_TIMEOUT_S, print_notice
+from ui.importing.file_places import PlacedFile
+from ui.views.run_diff import ComparedRun, compare, diff_lines, diff_object
 
 _MOST = 26
 
@@ -58,13 +55,13 @@ def diff(
     if as_json:
         sys.stdout.write(write_json(diff_object(found)) + "\n")
     else:
-        put(diff_lines(found, screen_width(), full=full), color=color)
+        print_lines(diff_lines(found, screen_width(), full=full), color=color)
 
 
 def _runs(word: str, source: str | None, where: str | None) -> Iterator[ComparedRun]:
-    path, record = _parted(word)
+    path, record = _file_and_record(word)
     if not is_path(path):
-        with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
+        with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
             yield ComparedRun(word, *store.inspected(word))
         return
     with placed_files([path], source) as files:
@@ -74,7 +71,7 @@ def _runs(word: str, source: str | None, where: str | None) -> Iterator[Compared
             yield ComparedRun(called, trace, inspect_trace(trace))
 
 
-def _parted(word: str) -> tuple[str, str | None]:
+def _file_and_record(word: str) -> tuple[str, str | None]:
     """A word as file and record; the file's own name may hold `#`."""
     path, mark, record = word.rpartition("#")
     return (word, None) if not mark or Path(word).exists() or not is_path(path) else (path, record)
@@ -84,7 +81,7 @@ def _traces(file: PlacedFile, source: str | None) -> Iterator[tuple[str, Trace]]
     number = 0
     for record in records_of(file, source):
         if isinstance(record, Skipped):
-            say(f"{file.name}: {record.record}: {record.reason}")
+            print_notice(f"{file.name}: {record.record}: {record.reason}")
         else:
             number += 1
             yield f"{file.name}#{number}", record

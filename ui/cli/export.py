@@ -15,8 +15,8 @@ from inspector.json_text import write_json
 from inspector.model import Trace
 from inspector.trace_file import write_trace_file
 from storage import TraceSummary, open_store
-from ui.cli.options import database_option
-from ui.cli.outputs import open_output
+from ui.cli.console import database_option
+from ui.cli.files import open_output
 from ui.reports.html_page import html_page
 from ui.reports.markdown_trace import trace_markdown
 from ui.views.trace_json import trace_object

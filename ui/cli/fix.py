@@ -16,15 +16,12 @@ from inspector.formats.registry import find_format
 from inspector.rules.catalogue import RULES, select_rules
 from inspector.rules.rule import Rule
 from inspector.segmentation import AUTO
+from ui.cli.console import color_option, json_option, print_lines, screen_width
+from ui.cli.files import open_output
 from ui.cli.fix_files import FixOptions, fix_file
-from ui.cli.options import color_option, json_option
-from ui.cli.outputs import open_output
-from ui.cli.paint import put, screen_width
 from ui.importing.file_places import files_below
-from ui.reports.fix_json import FixJson
-from ui.reports.fix_lines import FixLines, FixQuietly, sum_words
-from ui.reports.fix_report import FixedFile, FixReport
-from ui.views.visible import visible_line
+from ui.reports.fix_report import FixedFile, FixJson, FixLines, FixQuietly, FixReport, sum_words
+from ui.views.styled_text import visible_line
 
 _COULD_NOT_RUN = 2
 
@@ -77,17 +74,17 @@ def fix(
     targets = _targets(paths, output, out_dir)
     _refuse_originals(targets)
     is_shown = with_diff or (output is None and out_dir is None)
-    report: FixReport = FixQuietly(_say)
+    report: FixReport = FixQuietly(_report_error)
     if as_json:
         report = FixJson(sys.stdout)
     elif is_shown:
-        report = FixLines(partial(put, color=color), _say, screen_width())
+        report = FixLines(partial(print_lines, color=color), _report_error, screen_width())
     if out_dir is not None:
         for _, target in targets:
             Path(target or out_dir).parent.mkdir(parents=True, exist_ok=True)
     files = [_fixed(path, target, asked, report) for path, target in targets]
     report.close()
-    _say(sum_words(files))
+    _report_error(sum_words(files))
     if not any(file.refused is None for file in files):
         ctx.exit(_COULD_NOT_RUN)
 
@@ -98,19 +95,19 @@ def _fixed(path: str, target: str | None, asked: FixOptions, report: FixReport) 
         file = replace(_written(path, target, asked, report), output=target)
     except UnreadableFileError as error:
         file = FixedFile(path, refused=str(error))
-        _say(str(error))
+        _report_error(str(error))
     report.file(file)
     return file
 
 
 def _written(path: str, target: str | None, asked: FixOptions, report: FixReport) -> FixedFile:
     if target is None:
-        return fix_file(path, asked, _Nowhere(), report)
+        return fix_file(path, asked, _Discarded(), report)
     with open_output(target) as stream:
         return fix_file(path, asked, stream.buffer, report)
 
 
-class _Nowhere(BytesIO):
+class _Discarded(BytesIO):
     """Takes what is written and keeps none of it."""
 
     def write(self, content: object) -> int:
@@ -172,5 +169,5 @@ def _words(given: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word for piece in given for word in piece.replace(",", " ").split())
 
 
-def _say(sentence: str) -> None:
+def _report_error(sentence: str) -> None:
     sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")

@@ -1,13 +1,15 @@
-"""Repairs a file of training data record by record, and writes the copy."""
+"""Repairs a file of training data record by record, and copies everything else byte for byte."""
 
-from collections.abc import Callable, Container
+import re
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
-from inspector.dataset.repair import Change, Examined, Repair, repair_trace
-from inspector.dataset.repaired_record import RewrittenRecord, rewrite_record
+from inspector.dataset.record_rewrite import RewrittenRecord, rewrite_record
+from inspector.dataset.repair import AppliedRepair, Repair, RepairInput, repair_trace
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers.reading import read_source
+from inspector.importers.records import layout_of, read_elements
 from inspector.importers.source import Skipped, SourceFile
 from inspector.inspection import inspect_trace
 from inspector.model import Trace
@@ -15,12 +17,148 @@ from inspector.rules.catalogue import RULES
 from inspector.rules.rule import Rule
 from inspector.segmentation import AUTO
 from inspector.text import decode
-from ui.cli.fix_records import RecordCopy, copy_records, copy_text
 from ui.reports.fix_report import FixedFile, FixReport, Repaired
 from ui.views.trace import title_of
 
+_BOM = b"\xef\xbb\xbf"
+
+
+_RECORD = re.compile(r"(line|entry|document) (\d+)")
+
+
 _ROWS = frozenset({"completions", "sharegpt", "openai-messages", "bfcl"})
+
+
 _RAW_TEXT = "raw-text"
+
+
+class RecordCopy(Protocol):
+    """A copy under way. Records are asked for in the order of the file; what lies between them is copied as it is."""
+
+    def find(self, record: str) -> bytes | None:
+        """The bytes of a record (`line 3`), up to which everything is copied now; None where it is none of those left.
+
+        `put` must follow where it is found.
+        """
+        ...
+
+    def put(self, raw: bytes) -> None:
+        """These bytes stand for the record that was found."""
+        ...
+
+    def close(self) -> None:
+        """Copy the rest."""
+        ...
+
+
+def copy_records(file: SourceFile, out: BinaryIO) -> RecordCopy:
+    """A copy of a JSON file to `out`. A file that is no lines is wholly in memory."""
+    if layout_of(file.head) == "line":
+        return _NumberedLines(file.open(), out)
+    return _ElementCopy(file, out)
+
+
+def copy_text(file: SourceFile, out: BinaryIO) -> RecordCopy:
+    """A copy of a file that is one text, the record `file`."""
+    return _TextCopy(file, out)
+
+
+class _TextCopy:
+    """Nothing is copied until it is known whether it is repaired."""
+
+    def __init__(self, file: SourceFile, out: BinaryIO) -> None:
+        with file.open() as stream:
+            self._content = stream.read()
+        self._out = out
+
+    def find(self, record: str) -> bytes | None:
+        return self._content if record == "file" else None
+
+    def put(self, raw: bytes) -> None:
+        self._content = raw
+
+    def close(self) -> None:
+        self._out.write(self._content)
+
+
+class _NumberedLines:
+    """Numbered as `inspector.importers.records` numbers them: blank lines count."""
+
+    def __init__(self, stream: BinaryIO, out: BinaryIO) -> None:
+        self._stream, self._out = stream, out
+        self._number = 0
+
+    def find(self, record: str) -> bytes | None:
+        number = _number(record, "line")
+        if number is None or number <= self._number:
+            return None
+        line = b""
+        while self._number < number:
+            self._out.write(line)
+            self._number += 1
+            line = self._stream.readline()
+        raw = line.removeprefix(_BOM) if number == 1 else line
+        self._out.write(line[: len(line) - len(raw)])
+        content = raw.rstrip(b"\r\n")
+        self._ending = raw[len(content) :]
+        return content
+
+    def put(self, raw: bytes) -> None:
+        self._out.write(raw + self._ending)
+
+    def close(self) -> None:
+        while block := self._stream.read(1 << 20):
+            self._out.write(block)
+        self._stream.close()
+
+
+class _ElementCopy:
+    """Each element is searched for behind the one before it: they come in order, with their exact bytes."""
+
+    def __init__(self, file: SourceFile, out: BinaryIO) -> None:
+        self._out, self._at = out, 0
+        with file.open() as stream:
+            self._content = stream.read()
+        self._unit = layout_of(file.head)
+        self._places = self._placed(file)
+        self._number = 0
+
+    def find(self, record: str) -> bytes | None:
+        number = _number(record, self._unit)
+        if number is None or number <= self._number:
+            return None
+        for at, start, end in self._places:
+            self._number = at
+            if at == number:
+                self._out.write(self._content[self._at : start])
+                self._at = end
+                return self._content[start:end]
+        return None
+
+    def put(self, raw: bytes) -> None:
+        self._out.write(raw)
+
+    def close(self) -> None:
+        self._out.write(self._content[self._at :])
+
+    def _placed(self, file: SourceFile) -> Iterator[tuple[int, int, int]]:
+        at = 0
+        with file.open() as stream:
+            for element in read_elements(stream):
+                if isinstance(element, Skipped):
+                    continue
+                start = self._content.find(element.raw, at)
+                if start < 0:
+                    return
+                at = start + len(element.raw)
+                yield element.number, start, at
+
+
+def _number(record: str, unit: str) -> int | None:
+    match = _RECORD.fullmatch(record)
+    return int(match[2]) if match is not None and match[1] == unit else None
+
+
 _Rewrite = Callable[[str, Trace, Repair], RewrittenRecord]
 
 
@@ -33,10 +171,10 @@ class FixOptions:
     rules: Container[Rule] = RULES
     unsafe: bool = False
 
-    def examine(self, trace: Trace) -> Examined:
+    def examine(self, trace: Trace) -> RepairInput:
         """What is wrong with a trace. Raises UnknownFormatError."""
         found = inspect_trace(trace, format=self.format)
-        return Examined(found.diagnostics, sum(call.valid for part in found.parts for call in part.calls))
+        return RepairInput(found.diagnostics, sum(call.valid for part in found.parts for call in part.calls))
 
 
 def fix_file(path: str, asked: FixOptions, out: BinaryIO, report: FixReport) -> FixedFile:
@@ -88,7 +226,7 @@ class _Fixing:
             place, title = trace.provenance.record, title_of(trace)
             self._report.repaired(Repaired(self._path, place, title, made, unplaced, repair.refused))
 
-    def _written(self, trace: Trace, repair: Repair) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
+    def _written(self, trace: Trace, repair: Repair) -> tuple[tuple[AppliedRepair, ...], tuple[AppliedRepair, ...]]:
         """The changes that stand in the copy now, and those that found no place there."""
         if not repair.changes:
             return (), ()

@@ -13,12 +13,9 @@ from inspector.formats.registry import formats as all_formats
 from inspector.formats.templates.registry import TEMPLATES
 from inspector.json_text import write_json
 from inspector.model import Json, SpanKind
-from ui.cli.inputs import STDIN, read_text
-from ui.cli.options import color_option, json_option
-from ui.cli.paint import put, screen_width
-from ui.views.palette import Style
-from ui.views.run import Line, Run
-from ui.views.visible import visible_line
+from ui.cli.console import color_option, json_option, print_lines, screen_width
+from ui.cli.files import STDIN, read_text
+from ui.views.styled_text import Line, Run, Style, visible_line
 
 _SAMPLE = 65_536
 _INDENT = 17
@@ -43,7 +40,7 @@ def formats(file: str | None, model: str, *, detect: bool, as_json: bool, color:
     elif as_json:
         sys.stdout.write(write_json([_format_object(one) for one in all_formats()]) + "\n")
     else:
-        put([line for one in all_formats() for line in _entry(one, screen_width())], color=color)
+        print_lines([line for one in all_formats() for line in _entry(one, screen_width())], color=color)
     for trouble in broken_plugins():
         click.echo(trouble, err=True)
 
@@ -57,7 +54,7 @@ def _put_detection(found: Detection, *, as_json: bool, color: str) -> None:
         }
         sys.stdout.write(write_json(answer) + "\n")
         return
-    put(
+    print_lines(
         [
             (
                 Run(found.format.name, Style.STRONG),

@@ -1,23 +1,119 @@
-"""The command `weaklink` itself: subcommands that load when they run, and errors as one sentence each."""
+"""The command group `weaklink`: a table of lazily imported subcommands, shell completion, one sentence per error."""
 
 import os
+import re
 import sys
 from importlib import import_module
 from io import TextIOWrapper
+from types import MappingProxyType
+from typing import NamedTuple
 
 import click
-from click.shell_completion import CompletionItem, add_completion_class
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
 
 from inspector.errors import WeaklinkError
 from inspector.version import __version__
-from ui.cli.bash_completion import WholeWords
-from ui.cli.commands import COMMANDS
-from ui.views.visible import visible_line
+from ui.views.styled_text import visible_line
 
-add_completion_class(WholeWords)
+_BREAK = re.compile(r"[\s\"'@><=;|&(:]")
+
+
+_WORDS, _LINE = 'COMP_WORDS="${COMP_WORDS[*]}"', 'COMP_WORDS="${COMP_LINE:0:COMP_POINT}"'
+
 
 _COULD_NOT_RUN = 2
+
+
 _INTERRUPTED = 130
+
+
+class WholeWords(BashComplete):
+    """Click's, but it is told the line up to the cursor, and answers with what bash takes for the last word alone."""
+
+    source_template = BashComplete.source_template.replace(_WORDS, _LINE)
+    name = "bash"
+    _before = ""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """The words before the one at the cursor, and that one as far as it is written."""
+        line = os.environ["COMP_WORDS"]
+        words = split_arg_string(line)
+        begun = words.pop() if words and not line[-1:].isspace() else ""
+        is_quoted = any(line.count(mark) % 2 for mark in "\"'")
+        ends = [0] if is_quoted else [found.end() for found in _BREAK.finditer(begun)]
+        self._before = begun[: max(ends, default=0)]
+        return words[1:], begun
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """One line: what kind it is, and what stands in the place of bash's word."""
+        return f"{item.type},{str(item.value).removeprefix(self._before)}"
+
+
+class CommandEntry(NamedTuple):
+    """Where a subcommand lies (`module:attribute`), and its line in the list of commands."""
+
+    place: str
+    summary: str
+
+
+COMMANDS = MappingProxyType(
+    {
+        "demo": CommandEntry(
+            "ui.cli.demo:demo", "See it work: import the sample traces and show what broke, and where."
+        ),
+        "segment": CommandEntry(
+            "ui.cli.segment:segment_text", "Cut one raw model output into spans, calls and diagnostics."
+        ),
+        "import": CommandEntry("ui.cli.import_paths:import_paths", "Put log files into the database."),
+        "record": CommandEntry(
+            "ui.cli.record:record", "Record what agents and models say: a proxy for any model server."
+        ),
+        "log": CommandEntry("ui.cli.log:log", "Record a model's output from a pipe or a growing file, live."),
+        "tail": CommandEntry(
+            "ui.cli.tail:tail", "Follow what is being recorded: spans as they close, faults as they appear."
+        ),
+        "list": CommandEntry(
+            "ui.cli.list_traces:list_traces", "List the traces in the database, with status and break."
+        ),
+        "show": CommandEntry("ui.cli.show:show", "Show one trace: its turns, its chain, and what is wrong."),
+        "search": CommandEntry("ui.cli.list_traces:search", "Find words in the texts of the traces in the database."),
+        "tui": CommandEntry(
+            "ui.cli.tui:tui", "Browse the traces in the terminal, and land on the link where one broke."
+        ),
+        "stats": CommandEntry(
+            "ui.cli.stats:stats", "Measure traces: how often calls and chains hold, by model, tool, prompt."
+        ),
+        "check": CommandEntry("ui.cli.check:check", "Inspect log files without a database; for CI."),
+        "web": CommandEntry("ui.cli.web:web", "Show the database in a browser: what breaks, how often, and where."),
+        "report": CommandEntry(
+            "ui.cli.report:report", "Write what breaks and the worst chains as HTML pages for others."
+        ),
+        "fix": CommandEntry("ui.cli.fix:fix", "Repair training data where a repair is safe, as a copy, with a diff."),
+        "export": CommandEntry(
+            "ui.cli.export:export", "Write traces as a trace file, JSON, Markdown or one HTML page."
+        ),
+        "annotate": CommandEntry(
+            "ui.cli.annotate:annotate", "Write data flow and decision points, a JSON object a trace."
+        ),
+        "diff": CommandEntry("ui.cli.diff:diff", "Show where runs of one task part, and what differs there."),
+        "reinspect": CommandEntry("ui.cli.database:reinspect", "Inspect the traces in the database again."),
+        "db": CommandEntry(
+            "ui.cli.database:database", "Look after the database: upgrade, check, backup, stats, prune."
+        ),
+        "convert": CommandEntry("ui.cli.convert:convert", "Rewrite raw outputs and conversations into another format."),
+        "rule": CommandEntry("ui.cli.rules:rule", "Explain one rule."),
+        "rules": CommandEntry("ui.cli.rules:rules", "List every rule."),
+        "formats": CommandEntry(
+            "ui.cli.formats:formats", "List the formats that weaklink reads, or detect that of a text."
+        ),
+        "completion": CommandEntry(
+            "ui.cli.completion:completion", "Print the script that completes commands in your shell."
+        ),
+    }
+)
+
+
+add_completion_class(WholeWords)
 
 
 class LazyGroup(click.Group):
@@ -42,7 +138,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Click's, but a mistyped name is compared with the table."""
         if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(_no_such(args[0]), ctx)
+            raise click.UsageError(_unknown_command(args[0]), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -95,24 +191,24 @@ def run() -> int:
         error.show()
         return _COULD_NOT_RUN
     except click.ClickException as error:
-        return _said(error.format_message())
+        return _fail(error.format_message())
     except click.Abort:
         return _INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (WeaklinkError, OSError) as error:
-        return _said(str(error))
+        return _fail(str(error))
     return code if isinstance(code, int) else 0
 
 
-def _said(sentence: str) -> int:
+def _fail(sentence: str) -> int:
     """Say why the command could not run; the exit code for it."""
     sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")
     return _COULD_NOT_RUN
 
 
-def _no_such(name: str) -> str:
+def _unknown_command(name: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415  # 2 ms that only a mistyped name needs
 
     nearest = get_close_matches(name.lower(), COMMANDS, n=1)

@@ -19,13 +19,13 @@ from queue import Queue
 from threading import Thread
 
 from ui.cli.redaction_options import redactor_of
+from ui.importing.file_places import PlacedFile
 from ui.importing.files import ReadItem, read_file, refused_reports
-from ui.importing.placed_file import PlacedFile
 
-_AHEAD = 64
+_MAX_READ_AHEAD = 64
 _LARGE_BYTES = 1 << 20
-_SOON_S = 0.01
-_WORTH_A_PROCESS_BYTES = 4 << 20
+_POLL_S = 0.01
+_MIN_BYTES_PER_PROCESS = 4 << 20
 _CONTEXT = get_context("spawn")  # a forked process would share the progress bar's threads and the database
 
 
@@ -44,14 +44,16 @@ class ImportOptions:
         return (read_file(file, self.source, redacts) for file in files)
 
 
-def jobs_for(files: Sequence[PlacedFile]) -> int:
+def job_count(files: Sequence[PlacedFile]) -> int:
     """How many processes are worth it: two where there is a second core and more to read than a process costs."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return 2 if cores > 1 and sum(map(_size, files)) >= _WORTH_A_PROCESS_BYTES else 1
+    return 2 if cores > 1 and sum(map(_size, files)) >= _MIN_BYTES_PER_PROCESS else 1
 
 
 @contextmanager
-def readings(files: Sequence[PlacedFile], wanted: ImportOptions, jobs: int) -> Iterator[Iterator[Iterator[ReadItem]]]:
+def read_in_order(
+    files: Sequence[PlacedFile], wanted: ImportOptions, jobs: int
+) -> Iterator[Iterator[Iterator[ReadItem]]]:
     """What each file gives (see `read_file`), in order; each is to be gone through before the next one is asked for.
 
     With one job this process reads, with more so many others do; what is no file, this process reads with all that is
@@ -130,14 +132,14 @@ class _Worker:
 
 def _work(files: Sequence[PlacedFile], wanted: ImportOptions, outbox: Connection) -> None:
     """The life of a worker."""
-    ready: Queue[bytes | None] = Queue(_AHEAD)
+    ready: Queue[bytes | None] = Queue(_MAX_READ_AHEAD)
     sender = Thread(target=_send, args=(ready, outbox), daemon=True)
     sender.start()
     for items in wanted.read(files):
         for item in items:
             written = pickle.dumps(item, pickle.HIGHEST_PROTOCOL)
             while len(written) > _LARGE_BYTES and ready.qsize():
-                time.sleep(_SOON_S)  # of large ones only one waits
+                time.sleep(_POLL_S)  # of large ones only one waits
             ready.put(written)
     ready.put(None)
     sender.join()

@@ -8,17 +8,15 @@ import click
 
 from inspector.json_text import write_json
 from storage import open_store
+from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
+from ui.cli.files import STDIN
 from ui.cli.import_jobs import ImportOptions
-from ui.cli.import_places import placed_files
 from ui.cli.import_round import import_round, watch_paths
-from ui.cli.inputs import STDIN
-from ui.cli.options import color_option, database_option, json_option
-from ui.cli.paint import put, screen_width
+from ui.cli.paths import placed_files
 from ui.cli.redaction_options import redaction_options, redactor_of
-from ui.cli.upkeep import PATIENCE_S
-from ui.reports.import_lines import import_lines
-from ui.reports.import_report import FileReport, report_object
-from ui.views.visible import visible_line
+from ui.cli.store_options import LOCK_TIMEOUT_S
+from ui.reports.import_report import FileReport, import_lines, report_object
+from ui.views.styled_text import visible_line
 from ui.views.wording import counted
 
 _COULD_NOT_RUN = 2
@@ -69,7 +67,7 @@ def import_paths(
     redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # says at once what is wrong with a pattern
     wanted = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content)
     if watch:
-        with open_store(where, busy_timeout_s=PATIENCE_S) as store:
+        with open_store(where, busy_timeout_s=LOCK_TIMEOUT_S) as store:
             watch_paths(store, paths, wanted, jobs, partial(_put, as_json=as_json, color=color))
         return
     reports: list[FileReport] = []
@@ -105,4 +103,4 @@ def _put(reports: list[FileReport], *, as_json: bool, color: str) -> None:
         sys.stdout.write(write_json(report_object(reports)) + "\n")
         sys.stdout.flush()
     elif reports:
-        put(import_lines(reports, width=screen_width()), color=color)
+        print_lines(import_lines(reports, width=screen_width()), color=color)

@@ -1,4 +1,4 @@
-"""`weaklink list`: the traces in the database."""
+"""`weaklink list` and `weaklink search`: traces in the database, by filter and by words in their texts."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -7,16 +7,26 @@ import click
 
 from inspector.json_text import write_json
 from storage import ListCursor, Store, TraceSummary, open_store
-from ui.cli.filtering import FilterType, filter_of, filter_option
-from ui.cli.options import color_option, database_option, json_option
-from ui.cli.paint import put, screen_width
-from ui.cli.upkeep import PATIENCE_S, end_broken_off, fill_text_index
+from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
+from ui.cli.store_options import (
+    LOCK_TIMEOUT_S,
+    FilterType,
+    fill_text_index,
+    filter_of,
+    filter_option,
+    print_notice,
+    recover_traces,
+)
 from ui.views.minimap import minimap
-from ui.views.run import Line
+from ui.views.search_hits import hit_lines, hit_object
+from ui.views.styled_text import Line
 from ui.views.trace_json import summary_object
 from ui.views.trace_list import trace_table
+from ui.views.wording import counted
 
-_ROOMY = 130
+_WIDE = 130
+
+
 _PAGE = 200
 
 
@@ -54,8 +64,8 @@ def list_traces(
     one line of JSON a trace.
     """  # noqa: D301  # Click wants the backspace itself
     expression = filter_of(words, expression)
-    with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
-        end_broken_off(store)
+    with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
+        recover_traces(store)
         if expression:
             fill_text_index(store)
         found = _pages(store, expression, limit)
@@ -68,8 +78,8 @@ def list_traces(
             sys.stderr.write(_nothing(expression))
             return
         width = screen_width()
-        shown = minimaps(store, summaries, width // 4) if width >= _ROOMY else None
-        put(trace_table(summaries, width=width, minimaps=shown), color=color)
+        shown = minimaps(store, summaries, width // 4) if width >= _WIDE else None
+        print_lines(trace_table(summaries, width=width, minimaps=shown), color=color)
     if len(summaries) == limit:
         sys.stderr.write(f"weaklink: the newest {limit:,} are shown; --limit shows more\n")
 
@@ -95,3 +105,42 @@ def _nothing(expression: str) -> str:
     if expression:
         return "weaklink: no trace matches this filter\n"
     return "weaklink: the database holds no traces yet; `weaklink import PATH` or `weaklink demo` puts some in\n"
+
+
+@click.command("search")
+@click.argument("words", metavar="WORDS...", nargs=-1, required=True, type=FilterType())
+@click.option("--limit", "-n", default=20, show_default=True, type=click.IntRange(min=1), help="At most so many.")
+@json_option
+@database_option
+@color_option
+def search(words: tuple[str, ...], limit: int, where: str | None, *, as_json: bool, color: str) -> None:
+    """Find the traces that hold all of WORDS, the newest first, and show where the first of them stands.
+
+    Words are found without regard to case and accents, however the stream was cut. `word*` finds what begins so,
+    '"two words"' finds both in a row, and what `list --filter` takes may stand beside:
+
+    \b
+    weaklink search Oslo status:broken
+    weaklink search '"could not parse"' tool:get_weather
+
+    With --json, one line of JSON a hit.
+    """  # noqa: D301  # Click wants the backspace itself
+    wanted = filter_of(words)
+    with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
+        fill_text_index(store)
+        found = store.search(wanted, limit=limit)
+        if found.waiting:
+            print_notice(f"{_so_far(store, found.waiting)}; what waits was not searched")
+    if as_json:
+        sys.stdout.writelines(write_json(hit_object(hit)) + "\n" for hit in found.hits)
+    elif found.hits:
+        print_lines(hit_lines(found.hits, width=screen_width()), color=color)
+    else:
+        print_notice("no trace holds these words")
+    if len(found.hits) == limit:
+        print_notice(f"the newest {limit:,} are shown; --limit shows more")
+
+
+def _so_far(store: Store, waiting: int) -> str:
+    traces = store.stats().traces
+    return f"the text index holds {traces - waiting:,} of {counted(traces, 'trace')}"

@@ -3,9 +3,11 @@
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import Enum, auto
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 import click
 from click.core import ParameterSource
@@ -15,12 +17,101 @@ from inspector.capture.sinks import is_database, open_sink
 from inspector.errors import UnreadableFileError
 from inspector.segmentation import AUTO
 from storage import StoreSink
-from ui.cli.inputs import STDIN, read_tool_file
-from ui.cli.log_form import AS, Form
-from ui.cli.log_input import Restarted, followed, from_file, from_stdin
-from ui.cli.log_session import LastTurn, LoggedSession
-from ui.cli.options import color_option, database_option
+from ui.cli.console import color_option, database_option
+from ui.cli.files import STDIN, read_tool_file
+from ui.cli.log_session import FORM_CHOICES, Form, LastTurn, LoggedSession
 from ui.cli.redaction_options import redaction_options, redactor_of
+
+_READ_BYTES = 65_536
+
+
+_POLL_S = 0.1
+
+
+_MISSING_S = 2.0  # whoever rotates a file moves it away before there is a new one
+
+
+@dataclass(frozen=True, slots=True)
+class Restarted:
+    """The file was truncated, or another took its place: what follows is something new."""
+
+
+def from_stdin() -> Iterator[bytes]:
+    """Standard input, each piece as soon as it is there."""
+    file = sys.stdin.fileno()
+    if os.isatty(file):
+        sys.stderr.write("weaklink: reading from the terminal; end with Ctrl-D\n")
+    while raw := os.read(file, _READ_BYTES):
+        yield raw
+
+
+def from_file(path: str) -> Iterator[bytes]:
+    """A file to its end; a named pipe until its writers are gone. UnreadableFileError."""
+    file = _open(path)
+    try:
+        while raw := _read(path, file):
+            yield raw
+    finally:
+        os.close(file)
+
+
+def follow_file(path: str) -> Iterator[bytes | Restarted]:
+    """A file from its beginning, and what is added to it, until it is deleted; a named pipe to its end.
+
+    Looks ten times a second. A file of the same name that takes its place within two seconds is followed from its
+    beginning, as is one that became shorter than what was read of it. UnreadableFileError.
+    """
+    if not Path(path).is_file():
+        yield from from_file(path)
+        return
+    file, gone_at_s = _open(path), None
+    try:
+        while True:
+            while raw := _read(path, file):
+                yield raw
+            there = _stat(path)
+            if there is None:
+                now_s = time.monotonic()
+                gone_at_s = gone_at_s or now_s
+                if now_s - gone_at_s >= _MISSING_S:
+                    return
+            elif not os.path.samestat(there, os.fstat(file)):
+                # What was added to the old one since it was last read comes first.
+                while raw := _read(path, file):
+                    yield raw
+                new = _open(path)
+                os.close(file)
+                file, gone_at_s = new, None
+                yield Restarted()
+                continue
+            elif there.st_size < os.lseek(file, 0, os.SEEK_CUR):
+                os.lseek(file, 0, os.SEEK_SET)
+                yield Restarted()
+                continue
+            time.sleep(_POLL_S)
+    finally:
+        os.close(file)
+
+
+def _open(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise UnreadableFileError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _read(path: str, file: int) -> bytes:
+    try:
+        return os.read(file, _READ_BYTES)
+    except OSError as error:
+        raise UnreadableFileError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _stat(path: str) -> os.stat_result | None:
+    try:
+        return Path(path).stat()
+    except OSError:
+        return None
 
 
 @click.command("log")
@@ -33,7 +124,7 @@ from ui.cli.redaction_options import redaction_options, redactor_of
     "--prompt", default="", metavar="TEXT", help="The end of the prompt; what it left open belongs to the text."
 )
 @click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools that were offered.")
-@click.option("--as", "form", type=click.Choice(AS), default=AUTO, show_default=True, help="What FILE holds.")
+@click.option("--as", "form", type=click.Choice(FORM_CHOICES), default=AUTO, show_default=True, help="What FILE holds.")
 @click.option(
     "--to", "to", metavar="PLACE", help="A database, a trace file (*.jsonl), or the URL of a running `weaklink record`."
 )
@@ -133,7 +224,7 @@ def _record(
 def _pieces(file: str, *, follow: bool) -> Iterator[bytes | Restarted]:
     if file == STDIN:
         return from_stdin()
-    return followed(file) if follow else from_file(file)
+    return follow_file(file) if follow else from_file(file)
 
 
 def _pass_on(raw: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Runs the command `weaklink`; its entry point, `weaklink.command`, first checks the packages."""
+"""The entry point of the command `weaklink`: checks that its packages are its own, then runs the command group."""
 
 import sys
 

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from inspector.capture.redacting import KeepsAll, Redacts
+from inspector.capture.redacting import NoRedaction, Redacts
 from inspector.redaction.redactor import Redactor
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -23,7 +23,7 @@ def redactor_of(patterns: tuple[str, ...], *, no_redact: bool, no_content: bool)
     if no_redact and (patterns or no_content):
         raise click.UsageError("--no-redact keeps everything; it goes with neither --redact nor --no-content.")
     if no_redact:
-        return KeepsAll()
+        return NoRedaction()
     try:
         return Redactor(patterns, keep_content=not no_content)
     except ValueError as error:

@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 
 from storage import Store, open_store
-from ui.cli.options import database_option
-from ui.cli.upkeep import PATIENCE_S, end_broken_off, fill_text_index, say
+from ui.cli.console import database_option
+from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, print_notice, recover_traces
+from ui.reports.atomic_write import check_folder, whole_folder
 from ui.reports.html_page import html_page
 from ui.reports.static_report import GENERATOR, StaticReport, report_html, trace_file_name, worst_chains
-from ui.reports.whole_folder import check_folder, whole_folder
+from ui.views.styled_text import visible_line
 from ui.views.trace_list import trace_title
 from ui.views.triage import read_triage
-from ui.views.visible import visible_line
 from ui.views.wording import counted
 
 _COULD_NOT_RUN = 2
@@ -47,13 +47,13 @@ def report(
     folder = Path(out)
     if not force:
         check_folder(folder, _is_ours)
-    with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
-        end_broken_off(store)
+    with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
+        recover_traces(store)
         if expression:
             fill_text_index(store)
         found = read_triage(store, expression)
         if found is None:
-            say(_nothing(expression))
+            print_notice(_nothing(expression))
             ctx.exit(_COULD_NOT_RUN)
         made = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
         _write(store, folder, StaticReport(title, expression, made, found, worst_chains(store, expression, worst)))

@@ -6,10 +6,8 @@ import click
 
 from inspector.json_text import write_json
 from inspector.rules.catalogue import FAMILIES, RULES, find_rule
-from ui.cli.options import color_option, json_option
-from ui.cli.paint import put, screen_width
-from ui.views.rule import rule_lines, rule_object, rule_table
-from ui.views.rule_example import read_example
+from ui.cli.console import color_option, json_option, print_lines, screen_width
+from ui.views.rule import read_example, rule_lines, rule_object, rule_table
 
 
 @click.command("rule")
@@ -23,7 +21,7 @@ def rule(word: str, *, as_json: bool, color: str) -> None:
         sys.stdout.write(write_json(rule_object(found)) + "\n")
         return
     bad, good = (read_example(text, found.format) if text else None for text in (found.bad, found.good))
-    put(rule_lines(found, bad, good, width=screen_width()), color=color)
+    print_lines(rule_lines(found, bad, good, width=screen_width()), color=color)
 
 
 @click.command("rules")
@@ -34,4 +32,4 @@ def rules(*, as_json: bool, color: str) -> None:
     if as_json:
         sys.stdout.write(write_json([rule_object(one) for one in RULES]) + "\n")
         return
-    put(rule_table(FAMILIES, width=screen_width()), color=color)
+    print_lines(rule_table(FAMILIES, width=screen_width()), color=color)

@@ -6,14 +6,13 @@ import click
 
 from inspector.json_text import write_json
 from storage import open_store
-from ui.cli.options import color_option, database_option, json_option
-from ui.cli.paint import put, screen_width
-from ui.cli.upkeep import PATIENCE_S, end_broken_off
+from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
+from ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces
 from ui.views.links import read_link
-from ui.views.open_turns import open_turns_of
+from ui.views.styled_text import visible_line
 from ui.views.trace import trace_lines
 from ui.views.trace_json import trace_object
-from ui.views.visible import visible_line
+from ui.views.turn import unfinished_turns
 
 
 @click.command("show")
@@ -31,12 +30,12 @@ def show(named: str, where: str | None, *, full: bool, as_json: bool, color: str
     the turns are shown that it leads to.
     """
     link = read_link(named)
-    with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
-        end_broken_off(store)
+    with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
+        recover_traces(store)
         summary = store.summary(link.trace)
         number, liveness = summary.id, summary.liveness
         trace, inspection = store.inspected(number)
-        open_turns = open_turns_of(store.open_turns(number), trace, inspection) if summary.open_turns else ()
+        open_turns = unfinished_turns(store.open_turns(number), trace, inspection) if summary.open_turns else ()
     if as_json:
         value = trace_object(number, trace, inspection, liveness=liveness, open_turns=open_turns)
         sys.stdout.write(write_json(value) + "\n")
@@ -56,4 +55,4 @@ def show(named: str, where: str | None, *, full: bool, as_json: bool, color: str
             open_turns=open_turns,
             only=only,
         )
-        put(lines, color=color)
+        print_lines(lines, color=color)

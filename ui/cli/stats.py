@@ -7,17 +7,19 @@ import click
 from inspector.chain.metrics import FEWEST
 from inspector.json_text import write_json
 from storage import open_store
-from ui.cli.import_places import placed_files
-from ui.cli.options import color_option, database_option, json_option
-from ui.cli.paint import put, screen_width
-from ui.cli.stats_asked import Sides, is_side, keys_named, sides_named
-from ui.cli.stats_expected import read_expected
-from ui.cli.stats_files import FileFigures
-from ui.cli.stats_store import stored_statistics
-from ui.cli.upkeep import PATIENCE_S, end_broken_off, fill_text_index, say
-from ui.views.stats import statistics_lines
+from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
+from ui.cli.paths import placed_files
+from ui.cli.stats_options import (
+    ComparedGroups,
+    is_compared_group,
+    parse_compared_groups,
+    parse_group_keys,
+    read_expected,
+)
+from ui.cli.stats_sources import FileStatistics, stored_statistics
+from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, print_notice, recover_traces
+from ui.views.stats import Statistics, statistics_lines
 from ui.views.stats_json import statistics_object
-from ui.views.stats_report import Statistics
 
 _COULD_NOT_RUN = 2
 
@@ -78,22 +80,22 @@ def stats(
     Tool selection and parameter accuracy want --expected: lines of {"id", "expected": [{"name", "arguments"}]}, or of
     the Berkeley leaderboard's possible answers. The id is one that the source gives to the trace.
     """  # noqa: D301  # Click wants the backspace itself
-    named = [word for word in words if compares and is_side(word)]
+    named = [word for word in words if compares and is_compared_group(word)]
     paths = [word for word in words if word not in named]
-    sides = sides_named(named)
-    keys = keys_named(by) if sides is None else sides.by
+    sides = parse_compared_groups(named)
+    keys = parse_group_keys(by) if sides is None else sides.by
     _check(paths, expression, by, source, sides, compares=compares)
     expected = read_expected(expected_path)
     complete = True
     if paths:
-        sums = FileFigures(keys, expected)
+        sums = FileStatistics(keys, expected)
         with placed_files(paths, source) as files:
             for file in files:
                 sums.read(file, source)
         found, complete = sums.statistics(sides, compares=compares, fewest=fewest), not sums.failed
     else:
-        with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
-            end_broken_off(store)
+        with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
+            recover_traces(store)
             if expression:
                 fill_text_index(store)
             found = stored_statistics(
@@ -108,9 +110,9 @@ def _report(found: Statistics, nothing: str, *, as_json: bool, full: bool, color
     if as_json:
         sys.stdout.write(write_json(statistics_object(found)) + "\n")
     if found.whole is None:
-        say(nothing)
+        print_notice(nothing)
     elif not as_json:
-        put(statistics_lines(found, width=screen_width(), full=full), color=color)
+        print_lines(statistics_lines(found, width=screen_width(), full=full), color=color)
 
 
 def _check(
@@ -118,7 +120,7 @@ def _check(
     expression: str,
     by: tuple[str, ...],
     source: str | None,
-    sides: Sides | None,
+    sides: ComparedGroups | None,
     *,
     compares: bool,
 ) -> None:

@@ -1,26 +1,239 @@
-"""`weaklink tail`: what is being recorded, live."""
+"""`weaklink tail`: follows running traces and prints spans as they close and faults as they appear."""
 
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, assert_never
 
 import click
 
+from inspector.capture.events import (
+    ChunksArrived,
+    ExchangeFacts,
+    RecordEvent,
+    TraceEnded,
+    TraceStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from inspector.capture.live_reading import FormatChoice, LiveReading
+from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic, Location
+from inspector.errors import StoreError, UnknownFormatError
+from inspector.formats.format import Format
+from inspector.formats.registry import find_format
+from inspector.inspection import Inspection
 from inspector.json_text import write_json
-from inspector.model import Json, Span, ToolCall, Trace, Turn
+from inspector.model import Chunk, Json, Role, Span, ToolCall, Trace, Turn
+from inspector.rules.conversation import NO_FINAL_ANSWER, UNRECOVERED_ERROR
+from inspector.rules.rule import Rule
+from inspector.text import Range
 from storage import NoDatabaseYetError, Store, TraceSummary, open_store, place_of
-from ui.cli.filtering import FilterType, filter_of, filter_option
-from ui.cli.options import color_option, database_option, json_option
-from ui.cli.paint import put, screen_width
-from ui.cli.tail_reading import TailReading, Tells
-from ui.cli.upkeep import PATIENCE_S, end_broken_off, say
-from ui.views import live_json, live_lines
-from ui.views.run import Line
+from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
+from ui.cli.store_options import LOCK_TIMEOUT_S, FilterType, filter_of, filter_option, print_notice, recover_traces
+from ui.views import live as live_json
+from ui.views import live as live_lines
+from ui.views.styled_text import Line
+from ui.views.trace import model_of
+
+_RULES_AT_END = (UNRECOVERED_ERROR, NO_FINAL_ANSWER)
+"""What can be said of a trace only when it has ended: until then the agent may still answer."""
+
 
 _EVERY_S = 0.25
-_TIDY_S = 10.0
+
+
+_CLEANUP_S = 10.0
+
+
+class TailListener(Protocol):
+    """Who writes down what happens; `id` is a trace's number as text."""
+
+    def trace_began(self, id: str, trace: Trace) -> None:
+        """A trace came into sight; it has no turns here."""
+        ...
+
+    def span_closed(self, id: str, place: Location, span: Span, text: str, calls: Sequence[ToolCall]) -> None:
+        """A span closed at `place`; `text` is its inner text."""
+        ...
+
+    def fault_found(self, id: str, diagnostic: Diagnostic, text: Callable[[], str]) -> None:
+        """A fault became known; `text` gives what came of its part so far."""
+        ...
+
+    def turn_ended(self, id: str, number: int, turn: Turn, model: str) -> None:
+        """A turn ended; `model` is that of the trace."""
+        ...
+
+    def trace_ended(self, id: str, summary: TraceSummary | None) -> None:
+        """A trace ended; None where it is no longer there."""
+        ...
+
+
+class _GrowingText:
+    """The text of a part as far as it came, in the pieces that it came in."""
+
+    def __init__(self, text: str = "") -> None:
+        self._pieces, self._ends = [text], [len(text)]
+
+    def grow(self, text: str) -> None:
+        self._pieces.append(text)
+        self._ends.append(self._ends[-1] + len(text))
+
+    def cut(self, place: Range) -> str:
+        """The text of a range, which costs its length and not that of all before it."""
+        first = bisect_right(self._ends, place.start)
+        last = bisect_left(self._ends, place.end, first)
+        start = self._ends[first - 1] if first else 0
+        return place.moved(-start).of("".join(self._pieces[first : last + 1]))
+
+    def whole(self) -> str:
+        return "".join(self._pieces)
+
+
+@dataclass(slots=True)
+class _TailedTurn:
+    reading: LiveReading
+    texts: dict[str, _GrowingText] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _TailedTrace:
+    """A trace that is followed; `ended` are the turns that were told of."""
+
+    trace: Trace
+    spoken: Format | None = None
+    open: dict[int, _TailedTurn] = field(default_factory=dict)
+    ended: set[int] = field(default_factory=set)
+    told: set[tuple[object, ...]] = field(default_factory=set)
+    texts: dict[tuple[int, str], str] = field(default_factory=dict)
+
+
+class TailReader:
+    """Reads the answers in record events as they grow; `store` is asked for what only a whole trace shows."""
+
+    def __init__(self, store: Store, tells: TailListener) -> None:
+        self._store, self._tells = store, tells
+        self._traces: dict[str, _TailedTrace] = {}
+
+    def take(self, events: Sequence[RecordEvent]) -> None:
+        """Tell what these events mean. StoreError where the store cannot be read."""
+        grown: dict[str, None] = {}
+        for event in events:
+            self._take(event)
+            if isinstance(event, TurnEnded):
+                grown[event.key] = None
+        for key in grown:
+            if key in self._traces and not self._traces[key].open:
+                self._tell_rest(key, self._traces[key], but=_RULES_AT_END)
+
+    def span_closed(self, key: str, turn: int, part: str, span: Span, calls: Sequence[ToolCall]) -> None:
+        """See `Watch`."""
+        place = Location(turn, part, span.range)
+        self._tells.span_closed(key, place, span, self._text(key, place).cut(span.inner), calls)
+
+    def fault_found(self, key: str, turn: int, diagnostic: Diagnostic) -> None:
+        """See `Watch`."""
+        trace, place = self._traces[key], diagnostic.location
+        mark = (diagnostic.rule.code, place)
+        if mark not in trace.told:
+            trace.told.add(mark)
+            self._tells.fault_found(key, diagnostic, lambda: self._text(key, place).whole())
+
+    def exchange_ended(self, facts: ExchangeFacts) -> None:
+        """See `Watch`; a reading never tells it."""
+
+    def trouble(self, message: str) -> None:
+        """See `Watch`; a reading never tells it."""
+
+    def _take(self, event: RecordEvent) -> None:
+        match event:
+            case TraceStarted(key, trace):
+                self._traces[key] = _TailedTrace(trace)
+                self._tells.trace_began(key, trace)
+            case TurnStarted(key, number, role, generation):
+                if role is Role.ASSISTANT:
+                    tools = generation.tools if generation is not None else ()
+                    named = generation.requested_model if generation is not None else ""
+                    self._traces[key].open[number] = self._begin(key, number, named, OfferedTools(tools))
+            case ChunksArrived(key, number, chunks):
+                self._grow(self._traces[key].open.get(number), chunks)
+            case TurnEnded(key, number, turn):
+                self._end(key, number, turn)
+            case TraceEnded(key, _):
+                self._end_trace(key, self._traces[key])
+                del self._traces[key]
+            case _:
+                assert_never(event)
+
+    def _begin(self, key: str, number: int, model: str, tools: OfferedTools) -> _TailedTurn:
+        trace = self._traces[key]
+        choice = FormatChoice(model or trace.trace.model, trace.spoken, named=_named(trace.trace.format))
+        return _TailedTurn(LiveReading(self, key, number, choice=choice, tools=tools))
+
+    def _grow(self, opened: _TailedTurn | None, chunks: Sequence[Chunk]) -> None:
+        if opened is None:
+            return
+        for chunk in chunks:
+            opened.texts.setdefault(chunk.part, _GrowingText()).grow(chunk.text)
+        opened.reading.take(chunks)
+
+    def _end(self, key: str, number: int, turn: Turn) -> None:
+        trace = self._traces[key]
+        opened = trace.open.get(number)
+        if opened is not None:
+            opened.texts = {part.name: _GrowingText(part.text) for part in turn.parts}
+            opened.reading.begin_calls(turn.calls)
+            opened.reading.end(turn)
+            trace.spoken = opened.reading.spoken or trace.spoken
+            del trace.open[number]
+        trace.ended.add(number)
+        self._tells.turn_ended(key, number, turn, model_of(trace.trace))
+
+    def _end_trace(self, key: str, trace: _TailedTrace) -> None:
+        try:
+            summary = self._store.summary(int(key))
+        except StoreError:
+            summary = None
+        if summary is not None:
+            self._tell_rest(key, trace)
+        self._tells.trace_ended(key, summary)
+
+    def _tell_rest(self, key: str, trace: _TailedTrace, but: Collection[Rule] = ()) -> None:
+        """Tell the faults that only the whole trace shows, of the turns told of, `but` those of some rules."""
+        whole = self._inspected(key)
+        if whole is None:
+            return
+        kept, inspection = whole
+        for one in inspection.diagnostics:
+            if one.rule not in but and one.location.turn in trace.ended and one.location.turn <= len(kept.turns):
+                part = kept.turns[one.location.turn - 1].part(one.location.part)
+                trace.texts[one.location.turn, one.location.part] = part.text if part is not None else ""
+                self.fault_found(key, one.location.turn, one)
+        trace.texts.clear()
+
+    def _inspected(self, key: str) -> tuple[Trace, Inspection] | None:
+        try:
+            return self._store.inspected(int(key))
+        except StoreError:
+            return None
+
+    def _text(self, key: str, place: Location) -> _GrowingText:
+        trace = self._traces[key]
+        opened = trace.open.get(place.turn)
+        if opened is not None and place.part in opened.texts:
+            return opened.texts[place.part]
+        return _GrowingText(trace.texts.get((place.turn, place.part), ""))
+
+
+def _named(format: str) -> Format | None:
+    try:
+        return find_format(format) if format else None
+    except UnknownFormatError:  # of a plug-in that is not here
+        return None
 
 
 @click.command("tail")
@@ -42,11 +255,11 @@ def tail(
     """
     expression = filter_of(words, expression)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    tells: Tells = _Json() if as_json else _TailPrinter(color)
+    tells: TailListener = _TailJson() if as_json else _TailPrinter(color)
     try:
         while True:
             with _opened(where) as store:
-                say(f"following {store.place}; Ctrl-C ends it")
+                print_notice(f"following {store.place}; Ctrl-C ends it")
                 _follow(store, expression, tells, from_start=from_start)
             from_start = True  # another database has come into its place
     except KeyboardInterrupt:
@@ -58,19 +271,21 @@ def _opened(where: str | None) -> Store:
     is_told = False
     while True:
         try:
-            return open_store(where, create=False, busy_timeout_s=PATIENCE_S)
+            return open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S)
         except NoDatabaseYetError:
             if not is_told:
-                say(f"there is no database at {place_of(where)} yet; waiting until something is recorded into it")
+                print_notice(
+                    f"there is no database at {place_of(where)} yet; waiting until something is recorded into it"
+                )
             is_told = True
         time.sleep(_EVERY_S)
 
 
-def _follow(store: Store, expression: str, tells: Tells, *, from_start: bool) -> None:
+def _follow(store: Store, expression: str, tells: TailListener, *, from_start: bool) -> None:
     """Tell what happens, until the database is no longer the one at its place."""
-    end_broken_off(store)
+    recover_traces(store)
     following = store.follow(expression, from_start=from_start)
-    reading = TailReading(store, tells)
+    reading = TailReader(store, tells)
     tidied_at_s = time.monotonic()
     while True:
         events = following.poll()
@@ -79,11 +294,11 @@ def _follow(store: Store, expression: str, tells: Tells, *, from_start: bool) ->
         if events:
             continue
         time.sleep(_EVERY_S)
-        if time.monotonic() - tidied_at_s >= _TIDY_S:
+        if time.monotonic() - tidied_at_s >= _CLEANUP_S:
             if store.is_gone():
-                say("the database was moved away or deleted")
+                print_notice("the database was moved away or deleted")
                 return
-            end_broken_off(store)
+            recover_traces(store)
             tidied_at_s = time.monotonic()
 
 
@@ -114,10 +329,10 @@ class _TailPrinter:
         self._put([live_lines.trace_ended_line(id, summary, screen_width())])
 
     def _put(self, lines: Iterable[Line]) -> None:
-        put(lines, color=self._color)
+        print_lines(lines, color=self._color)
 
 
-class _Json:
+class _TailJson:
     """Tells programs, an object a line."""
 
     def trace_began(self, id: str, trace: Trace) -> None:

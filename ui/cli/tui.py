@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from ui.cli.options import database_option
+from ui.cli.console import database_option
 
 _COULD_NOT_RUN = 2
 
@@ -32,7 +32,7 @@ def tui(ctx: click.Context, trace: str | None, expression: str, theme: str, wher
         sys.stderr.write("weaklink: `tui` wants a terminal; `weaklink list` and `weaklink show` print into anything\n")
         ctx.exit(_COULD_NOT_RUN)
     from ui.tui.app import WeaklinkApp  # noqa: PLC0415  # Textual takes 170 ms to load, which a refusal need not pay
-    from ui.tui.footprint import settle  # noqa: PLC0415  # of the same package
+    from ui.tui.app import tune_memory as settle  # noqa: PLC0415  # of the same package
 
     settle()
     WeaklinkApp(where, trace=trace, wanted=expression, theme=theme).run()

@@ -1,17 +1,48 @@
-"""`weaklink web`: the dashboard in a browser."""
+"""`weaklink web`: serves the dashboard, with hostile characters in its terminal output made visible."""
 
+import io
 import secrets
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import TextIO
 
 import click
 
 from inspector.host_header import is_loopback
 from storage import open_store
-from ui.cli.options import database_option
-from ui.web.access import Access, links
-from ui.web.terminal import visible_output
+from ui.cli.console import database_option
+from ui.views.styled_text import visible
+from ui.web.guard import Access, links
 
 _RANDOM = "random"
+
+
+class VisibleStream(io.TextIOBase):
+    """A stream before another one, to which it hands on what is written as something to read."""
+
+    def __init__(self, to: TextIO) -> None:
+        self._to = to
+
+    def write(self, text: str, /) -> int:
+        """Write what a reader can see of `text`."""
+        self._to.write(visible(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand on what waits."""
+        self._to.flush()
+
+    def writable(self) -> bool:
+        """It always is."""
+        return True
+
+
+@contextmanager
+def visible_output() -> Iterator[None]:
+    """Whatever writes to the terminal in this block cannot steer it; to be begun before loggers take its streams."""
+    with redirect_stdout(VisibleStream(sys.stdout)), redirect_stderr(VisibleStream(sys.stderr)):
+        yield
 
 
 @click.command("web")

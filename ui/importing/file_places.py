@@ -1,12 +1,69 @@
 """The files that paths stand for: folders are walked, patterns matched."""
 
 import glob
+import hashlib
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
-from inspector.importers.together import put_together
-from ui.importing.placed_file import PlacedFile
+from inspector.importers.held_content import HeldContent
+from inspector.importers.reading import SourceReading, group_files, read_source
+from inspector.importers.source import SourceFile
+
+_HEAD_BYTES = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFile:
+    """A file to read: where it lies, what its user calls it where that is something else, and how much of it.
+
+    `size_bytes` is None where all of it is to be read. `with_it` are further files that are read with it as one log.
+    `is_walked` says that its user named a folder, not the file. `content` are the bytes of a stream, which is no file:
+    `path` is the place that sessions are known by, and only this process can read it.
+    """
+
+    path: str
+    called: str | None = None
+    size_bytes: int | None = None
+    with_it: tuple[str, ...] = ()
+    is_walked: bool = False
+    content: HeldContent | None = None
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        return self.path if self.called is None else self.called
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether this user may read it."""
+        return self.content is not None or os.access(self.path, os.R_OK)
+
+    @property
+    def source_file(self) -> SourceFile:
+        """The file as importers read it, without those that are read with it."""
+        return SourceFile(self.path, self.name, self.size_bytes, self.content)
+
+
+@contextmanager
+def held_file(stream: BinaryIO, called: str, name: str) -> Iterator[PlacedFile]:
+    """What a stream holds, as a file that is `called` so by its user; `name` is its last name. A context.
+
+    Its folder is named by the stream's beginning: to some sources a session is known by its file and folder, and two
+    logs must not be taken for one, nor a log that has grown for another.
+    """
+    with HeldContent(stream) as content:
+        with content.open() as copy:
+            folder = hashlib.sha256(copy.read(_HEAD_BYTES)).hexdigest()[:16]
+        yield PlacedFile(f"{folder}/{name}", called, content=content)
+
+
+def read_placed(file: PlacedFile, source: str | None) -> SourceReading:
+    """Read the file alone; see `read_source`."""
+    return read_source(file.path, source, name=file.name, size_bytes=file.size_bytes, content=file.content)
 
 
 def find_files(paths: Iterable[str]) -> Iterator[PlacedFile]:
@@ -34,7 +91,7 @@ def files_below(paths: Iterable[str]) -> Iterator[str]:
 
 def files_to_read(paths: Iterable[str], source: str | None = None) -> list[PlacedFile]:
     """Files as they are read: those that are one log together. `source` is what the user said that every file is."""
-    return [PlacedFile(group[0], with_it=group[1:]) for group in put_together(list(paths), source)]
+    return [PlacedFile(group[0], with_it=group[1:]) for group in group_files(list(paths), source)]
 
 
 def _matching(pattern: str) -> dict[str, bool]:

@@ -7,14 +7,13 @@ from typing import TypeAlias
 
 from inspector.capture.redacting import Redacts
 from inspector.errors import UnknownFormatError, UnreadableFileError
-from inspector.importers.reading import SourceReading
+from inspector.importers.reading import SourceReading, read_group
 from inspector.importers.source import Skipped
-from inspector.importers.together import read_together
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
 from storage import Store, Verdict
-from storage.drafts import Draft, draft
-from ui.importing.placed_file import PlacedFile, read_placed
+from storage.writing import TraceRows, trace_rows
+from ui.importing.file_places import PlacedFile, read_placed
 from ui.reports.import_report import Counts, FileReport, counts_of
 
 FileReports: TypeAlias = tuple[FileReport, ...]
@@ -26,7 +25,7 @@ class ReadTrace:
     """A trace as rows; `number` says which of the files that are read as one log it counts at, from 0."""
 
     number: int
-    draft: Draft
+    draft: TraceRows
 
 
 ReadItem: TypeAlias = ReadTrace | FileReports
@@ -44,12 +43,12 @@ def read_file(file: PlacedFile, source: str | None, redacts: Redacts) -> Iterato
     A file may fail when some of its traces are given already: they do not count then.
     """
     names = (file.name, *file.with_it)
-    tallies = _Tallies(names, redacts)
+    tallies = _FileTallies(names, redacts)
     try:
         reading = read_placed(file, source)
-        records = read_together((file.path, *file.with_it), reading.source) if file.with_it else reading.records
+        records = read_group((file.path, *file.with_it), reading.source) if file.with_it else reading.records
         for number, trace, inspection in tallies.inspected(records):
-            yield ReadTrace(number, draft(trace, inspection))
+            yield ReadTrace(number, trace_rows(trace, inspection))
     except UnreadableFileError as error:
         yield refused_reports(file, redacts.text(str(error)))
         return
@@ -68,7 +67,7 @@ def save_file(store: Store, items: Iterable[ReadItem], *, on_trace: Callable[[],
 
     `on_trace` is called for each trace. StoreError where the store refuses.
     """
-    reading = _Reading(items, on_trace)
+    reading = _FileRows(items, on_trace)
     try:
         saved = store.save_drafts(reading.drafts())
     except _RefusedError as refused:
@@ -82,7 +81,7 @@ def save_file(store: Store, items: Iterable[ReadItem], *, on_trace: Callable[[],
 
 def report_only(items: Iterable[ReadItem], *, on_trace: Callable[[], object] = lambda: None) -> FileReports:
     """The reports of what `read_file` gives; nothing is saved."""
-    reading = _Reading(items, on_trace)
+    reading = _FileRows(items, on_trace)
     try:
         for _ in reading.drafts():
             pass
@@ -99,7 +98,7 @@ class _RefusedError(Exception):
         self.reports = reports
 
 
-class _Reading:
+class _FileRows:
     """The rows of a file on their way to the store; the reports are there when they have come to their end.
 
     `numbers` says of each trace which file it counts at.
@@ -111,7 +110,7 @@ class _Reading:
         self.reports: FileReports = ()
         self.numbers: list[int] = []
 
-    def drafts(self) -> Iterator[Draft]:
+    def drafts(self) -> Iterator[TraceRows]:
         """The traces. Raises _RefusedError where the reports say `refused`."""
         for item in self._items:
             if isinstance(item, ReadTrace):
@@ -125,7 +124,7 @@ class _Reading:
 
 
 @dataclass(slots=True)
-class _Tally:
+class _FileTally:
     """What one file held."""
 
     counts: Counts = field(default_factory=Counts)
@@ -134,7 +133,7 @@ class _Tally:
     redacted: int = 0
 
 
-class _Tallies:
+class _FileTallies:
     """Counts what goes through it, each trace and each skipped record at the file that it says it stands in.
 
     A trace that goes on over several files counts at the one in which it begins.
@@ -143,7 +142,7 @@ class _Tallies:
     def __init__(self, names: Sequence[str], redacts: Redacts) -> None:
         self._names, self._redacts = names, redacts
         self._numbers = {name: number for number, name in reversed(list(enumerate(names)))}
-        self._tallies = [_Tally() for _ in names]
+        self._tallies = [_FileTally() for _ in names]
 
     def inspected(self, records: Iterable[Trace | Skipped]) -> Iterator[tuple[int, Trace, Inspection]]:
         for record in records:

@@ -1,13 +1,15 @@
 """The report of a check as one JSON object, in bounded memory however much is found."""
 
+import tempfile
 from typing import TextIO
 
 from inspector.diagnostics import Diagnostic
 from inspector.json_text import write_json
 from inspector.rules.rule import Severity
-from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals, Unread
-from ui.reports.json_array import JsonArray
+from ui.reports.check_report import CheckedFile, CheckedTrace, CheckTotals, Finding, UnreadRecord
 from ui.views.segment_json import JsonObject, diagnostic_object
+
+_IN_MEMORY_BYTES = 8 << 20
 
 
 class CheckJson:
@@ -22,7 +24,7 @@ class CheckJson:
         for finding in trace.findings:
             self._diagnostics.add(finding_object(finding))
 
-    def unread(self, unread: Unread) -> None:
+    def unread(self, unread: UnreadRecord) -> None:
         """One more element of `diagnostics`."""
         self._diagnostics.add(unread_object(unread))
 
@@ -30,7 +32,7 @@ class CheckJson:
         """One more element of `files`."""
         self._files.add(file_object(file))
 
-    def close(self, totals: Totals) -> None:
+    def close(self, totals: CheckTotals) -> None:
         """Write everything."""
         self._out.write('{"files": ')
         self._files.write_to(self._out)
@@ -70,7 +72,7 @@ def _placed_object(finding: Finding, diagnostic: Diagnostic) -> JsonObject:
     }
 
 
-def unread_object(unread: Unread) -> JsonObject:
+def unread_object(unread: UnreadRecord) -> JsonObject:
     """The same keys for what could not be read: `turn` and `part` are null, `line` and `column` are the file's.
 
     `start` and `end` count in the record's own text.
@@ -113,7 +115,7 @@ def file_object(file: CheckedFile) -> JsonObject:
     }
 
 
-def totals_object(totals: Totals) -> JsonObject:
+def totals_object(totals: CheckTotals) -> JsonObject:
     """The sums over all files."""
     return {
         "files": totals.files,
@@ -127,3 +129,25 @@ def totals_object(totals: Totals) -> JsonObject:
         "gone": totals.gone,
         "diagnostics": dict(sorted(totals.diagnostics.items())),
     }
+
+
+class JsonArray:
+    """Grows on the disk, beyond 8 MiB."""
+
+    def __init__(self) -> None:
+        self._spool = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="ascii")  # noqa: SIM115  # lives on
+        self._begun = False
+
+    def add(self, value: JsonObject) -> None:
+        """One more element."""
+        self._spool.write((",\n" if self._begun else "\n") + write_json(value))
+        self._begun = True
+
+    def write_to(self, out: TextIO) -> None:
+        """Write the array, an element a line; nothing may be added afterwards."""
+        out.write("[")
+        self._spool.seek(0)
+        while piece := self._spool.read(1 << 16):
+            out.write(piece)
+        out.write("\n]" if self._begun else "]")
+        self._spool.close()

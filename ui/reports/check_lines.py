@@ -8,12 +8,9 @@ from inspector.importers.source import Skipped
 from inspector.rules.catalogue import find_rule
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex
-from ui.reports.check_report import CheckedFile, CheckedTrace, Totals, Unread
-from ui.views.diagnostic import diagnostic_lines
-from ui.views.excerpt import Excerpt
-from ui.views.palette import Style, style_of
-from ui.views.run import Line, Run
-from ui.views.visible import visible_line
+from ui.reports.check_report import CheckedFile, CheckedTrace, CheckTotals, UnreadRecord
+from ui.views.diagnostic import Excerpt, diagnostic_lines
+from ui.views.styled_text import Line, Run, Style, style_of, visible_line
 from ui.views.wording import counted, help_line, quoted, title, wrapped
 
 _LINE = re.compile(r"line (\d+)")
@@ -30,7 +27,7 @@ class CheckLines:
         if trace.findings:
             self._put(trace_lines(trace, self._width))
 
-    def unread(self, unread: Unread) -> None:
+    def unread(self, unread: UnreadRecord) -> None:
         """The fault, with the record's text where it has one."""
         self._put(unread_lines(unread, self._width))
 
@@ -39,7 +36,7 @@ class CheckLines:
         for line in file.notes:
             self._say(line)
 
-    def close(self, totals: Totals) -> None:
+    def close(self, totals: CheckTotals) -> None:
         """The sum."""
         self._put(sum_lines(totals))
         for line in baseline_lines(totals):
@@ -69,13 +66,13 @@ def _verdict(trace: CheckedTrace, broken: Break) -> str:
     return f"the call of {f'`{broken.tool}`' if broken.tool else 'a tool without a name'} is {broken.outcome.value}"
 
 
-def unread_lines(unread: Unread, width: int) -> Iterator[Line]:
+def unread_lines(unread: UnreadRecord, width: int) -> Iterator[Line]:
     """What could not be read, where, the line with carets, and an empty line."""
     yield from fault_lines(unread, width)
     yield ()
 
 
-def fault_lines(unread: Unread, width: int) -> Iterator[Line]:
+def fault_lines(unread: UnreadRecord, width: int) -> Iterator[Line]:
     """The same without the empty line."""
     fault, place = unread.fault, unread.place
     line, column = (place.line, place.column or 1) if place is not None else (1, 1)
@@ -102,7 +99,7 @@ def notes_of(file: CheckedFile, skipped: Iterable[Skipped], more: int, *, is_unr
         yield visible_line(file.refused)
 
 
-def baseline_lines(totals: Totals) -> Iterator[str]:
+def baseline_lines(totals: CheckTotals) -> Iterator[str]:
     """How many faults the baseline knows, and how many of its faults are no more."""
     if totals.known:
         yield f"{counted(totals.known, 'fault')} {'stands' if totals.known == 1 else 'stand'} in the baseline"
@@ -111,7 +108,7 @@ def baseline_lines(totals: Totals) -> Iterator[str]:
         yield f"{counted(totals.gone, 'fault')} of the baseline {are} gone; `--write-baseline` writes it anew"
 
 
-def sum_lines(totals: Totals) -> Iterator[Line]:
+def sum_lines(totals: CheckTotals) -> Iterator[Line]:
     """How much was read, what was found, and how often each code."""
     yield (*read_words(totals), *found_words(totals))
     for code, number in sorted(totals.diagnostics.items(), key=lambda pair: (-pair[1], pair[0])):
@@ -119,13 +116,13 @@ def sum_lines(totals: Totals) -> Iterator[Line]:
         yield (Run(f"{number:>7,} "), Run(rule.code, style_of(rule.severity)), Run(" "), *quoted(rule.name))
 
 
-def read_words(totals: Totals) -> Line:
+def read_words(totals: CheckTotals) -> Line:
     """How many traces were read, of how many files."""
     read = f"{counted(totals.traces, 'trace')} in {counted(totals.files - totals.refused, 'file')}: "
     return (Run(read, Style.STRONG),)
 
 
-def found_words(totals: Totals) -> Line:
+def found_words(totals: CheckTotals) -> Line:
     """How many errors, warnings and infos were found, or that nothing is wrong, or new."""
     found: list[Run] = []
     for severity in Severity:

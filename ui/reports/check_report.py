@@ -1,22 +1,142 @@
-"""What a check finds, one thing after the other: diagnostics with their places, and what became of each file."""
+"""The result of a check: diagnostics with their file positions and fingerprints, what could not be read, and totals."""
 
+import hashlib
+import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from pathlib import Path
 from typing import Protocol
 
 from inspector.chain.grouping import by_cause, with_count
 from inspector.chain.steps import Break, Chain, Status
-from inspector.diagnostics import Diagnostic, Fault
+from inspector.dataset.record_rewrite import RecordPart, find_slots
+from inspector.diagnostics import Diagnostic, Edit, Fault
 from inspector.importers.source import Skipped
 from inspector.inspection import Inspection
-from inspector.model import Trace
+from inspector.json_scanner import read_json
+from inspector.model import RecognisedBy, Role, Trace
 from inspector.rules.catalogue import RULES
 from inspector.rules.rule import Severity
-from inspector.text import LineIndex
-from ui.reports.check_fingerprints import Fingerprints
-from ui.reports.check_places import FilePlace, FilePlaces
+from inspector.text import LineIndex, Range
 from ui.views.trace import title_of
+
+_LINE = re.compile(r"line (\d+)")
+
+
+_RAW_TEXT = "raw-text"
+
+
+_AROUND = 120
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlace:
+    """A line of a file, and, where they are known, the columns from `column` up to `end_column` of `end_line`.
+
+    Lines and columns count from 1, columns in code points. `edits` are the fault's repair by the same count: a line
+    and column, an end line and column, and the text that goes there; empty where the columns are not known.
+    """
+
+    line: int
+    column: int | None = None
+    end_line: int | None = None
+    end_column: int | None = None
+    edits: tuple[tuple[int, int, int, int, str], ...] = ()
+
+
+def in_repository(path: str) -> str:
+    """A path as code hosts want it: relative to the working directory where the file lies below, with slashes."""
+    relative = os.path.relpath(path)
+    outside = relative.startswith(os.pardir)
+    return Path(os.path.abspath(path) if outside else relative).as_posix()  # noqa: PTH100  # links stay links
+
+
+class FilePlaces:
+    """The places of one trace's faults.
+
+    A file of raw text is its trace, character for character. In a record that is a line, the fault stands where the
+    line holds its text in one string, else somewhere on that line; a trace that many lines make up gives none.
+    `source` is what the file was read as: a trace that came out of a trace file tells the places of another file.
+    `line` is the text of the line that the record names, None where there is none.
+    """
+
+    def __init__(self, trace: Trace, source: str, line: str | None = None) -> None:
+        self._line: int | None = None
+        self._record: _LineRecord | None = None
+        self._lines: LineIndex | None = None
+        self._starts: tuple[int, ...] = ()
+        if trace.provenance.source != source:
+            return
+        if source == _RAW_TEXT:
+            texts = [part.text for turn in trace.turns for part in turn.parts]
+            self._starts = (0, *accumulate(map(len, texts)))
+            self._lines = LineIndex("".join(texts))
+            return
+        number = line_number(trace)
+        if number is not None and line is not None:
+            self._record = _LineRecord(number, line, trace)
+        if trace.recognised_by is RecognisedBy.RECORD:
+            self._line = number
+
+    def place(self, diagnostic: Diagnostic) -> FilePlace | None:
+        """Where the fault stands, None where that is not known."""
+        if self._lines is None:
+            exact = self._record.place(diagnostic) if self._record is not None else None
+            return exact or (None if self._line is None else FilePlace(self._line))
+        start = self._starts[min(diagnostic.location.turn, len(self._starts) - 1) - 1]
+        fix = diagnostic.fault.fix
+        edits = fix.moved(start).edits if fix is not None and fix.safe else ()
+        line, column, end_line, end_column = _corners(self._lines, diagnostic.range.moved(start))
+        return FilePlace(line, column, end_line, end_column, tuple(_edit(self._lines, edit) for edit in edits))
+
+
+def line_number(trace: Trace) -> int | None:
+    """The number of the line that a trace's record names, from 1; None where it names none."""
+    match = _LINE.fullmatch(trace.provenance.record)
+    return int(match[1]) if match else None
+
+
+class _LineRecord:
+    """A record that is one line of JSON, and where in it the texts of its trace stand."""
+
+    def __init__(self, number: int, text: str, trace: Trace) -> None:
+        self._number, self._text = number, text
+        reading = read_json(text)
+        self._slots = find_slots(reading.nodes[0], trace) if reading.strict and reading.nodes else {}
+        self._parts: dict[tuple[int, str], RecordPart] = {}
+
+    def place(self, diagnostic: Diagnostic) -> FilePlace | None:
+        at = diagnostic.location.turn, diagnostic.location.part
+        if at not in self._parts and at in self._slots:
+            self._parts[at] = RecordPart(self._text, self._slots[at])
+        part = self._parts.get(at)
+        place = part.place(diagnostic.range) if part is not None else None
+        if part is None or place is None:
+            return None
+        fix = diagnostic.fault.fix
+        edits = part.edits(fix.edits) if fix is not None and fix.safe else ()
+        return FilePlace(
+            self._number,
+            place.start + 1,
+            self._number,
+            place.end + 1,
+            tuple(self._edit(edit) for edit in edits),
+        )
+
+    def _edit(self, edit: Edit) -> tuple[int, int, int, int, str]:
+        return self._number, edit.range.start + 1, self._number, edit.range.end + 1, edit.text
+
+
+def _edit(lines: LineIndex, edit: Edit) -> tuple[int, int, int, int, str]:
+    return (*_corners(lines, edit.range), edit.text)
+
+
+def _corners(lines: LineIndex, place: Range) -> tuple[int, int, int, int]:
+    return (*lines.position(place.start), *lines.position(place.end))
+
 
 _SEVERITIES = {rule.code: rule.severity for rule in RULES}
 
@@ -56,7 +176,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadRecord:
     """A record, or where `record` is empty a whole file, that could not be read.
 
     `fault` lies in the record's text, of which `shown` begins at `shown_from` and is bounded. `place` is where the
@@ -115,7 +235,7 @@ class CheckedFile:
 
 
 @dataclass(slots=True)
-class Totals:
+class CheckTotals:
     """The sum over all files so far; `known` findings stand in a baseline, `gone` ones only there."""
 
     files: int = 0
@@ -140,14 +260,14 @@ class Totals:
         return sum(number for code, number in self.diagnostics.items() if _SEVERITIES[code] is severity)
 
 
-class CheckReport(Protocol):
+class CheckReporter(Protocol):
     """Writes what a check finds, as it finds it."""
 
     def trace(self, trace: CheckedTrace) -> None:
         """One more trace; those of a file come before the file."""
         ...
 
-    def unread(self, unread: Unread) -> None:
+    def unread(self, unread: UnreadRecord) -> None:
         """A record could not be read, or last of all of a file, the file."""
         ...
 
@@ -155,7 +275,7 @@ class CheckReport(Protocol):
         """A file is done."""
         ...
 
-    def close(self, totals: Totals) -> None:
+    def close(self, totals: CheckTotals) -> None:
         """Everything is done."""
         ...
 
@@ -194,3 +314,41 @@ def grouped_findings(findings: Sequence[Finding], chain: Chain) -> tuple[Finding
 def _text(trace: Trace, turn: int, part: str) -> str:
     found = trace.turns[turn - 1].part(part) if 0 < turn <= len(trace.turns) else None
     return found.text if found else ""
+
+
+class Fingerprints:
+    """The fingerprints of one trace's faults.
+
+    A fingerprint is made of the rule's code, the text in the fault's range, up to 120 characters on either side, the
+    name of the part, and the words that the conversation was begun with. So it stays when records move, when others
+    are added, when a session grows, and when a message is worded otherwise. Faults that are alike in all of it share
+    one, and are told apart by their number alone.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        asked = next((part.text for turn in trace.turns if turn.role is Role.USER for part in turn.parts), "")
+        self._opening = hashlib.sha256(_bytes(asked)).digest()
+
+    def of(self, diagnostic: Diagnostic, text: str) -> str:
+        """32 hexadecimal digits; `text` is that of the part that the fault lies in."""
+        place = diagnostic.range
+        digest = hashlib.sha256(self._opening)
+        for piece in (
+            diagnostic.rule.code,
+            diagnostic.location.part.partition(":")[0],
+            text[max(place.start - _AROUND, 0) : place.start],
+            place.of(text),
+            text[place.end : place.end + _AROUND],
+        ):
+            raw = _bytes(piece)
+            digest.update(len(raw).to_bytes(8, "big") + raw)
+        return digest.hexdigest()[:32]
+
+
+def unread_fingerprint(code: str, record: str, text: str) -> str:
+    """That of a record or file that could not be read: its text, or where it has none its place in words."""
+    return hashlib.sha256(_bytes("\0".join((code, text or record)))).hexdigest()[:32]
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

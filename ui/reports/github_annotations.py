@@ -6,10 +6,16 @@ from typing import TextIO
 
 from inspector.rules.rule import Severity
 from ui.reports.check_lines import baseline_lines, found_words, read_words
-from ui.reports.check_places import FilePlace, in_repository
-from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals, Unread
-from ui.views.run import plain
-from ui.views.visible import visible
+from ui.reports.check_report import (
+    CheckedFile,
+    CheckedTrace,
+    CheckTotals,
+    FilePlace,
+    Finding,
+    UnreadRecord,
+    in_repository,
+)
+from ui.views.styled_text import plain, visible
 
 _COMMANDS: Mapping[Severity, str] = MappingProxyType(
     {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -27,7 +33,7 @@ class CheckGithub:
         for finding in trace.findings:
             self._out.write(annotation(finding) + "\n")
 
-    def unread(self, unread: Unread) -> None:
+    def unread(self, unread: UnreadRecord) -> None:
         """A line."""
         self._out.write(unread_annotation(unread) + "\n")
 
@@ -36,7 +42,7 @@ class CheckGithub:
         for line in file.notes:
             self._say(line)
 
-    def close(self, totals: Totals) -> None:
+    def close(self, totals: CheckTotals) -> None:
         """The sum."""
         self._say(plain((*read_words(totals), *found_words(totals))))
         for line in baseline_lines(totals):
@@ -51,12 +57,12 @@ def annotation(finding: Finding) -> str:
     return _command(finding, f"{record}, turn {place.turn}, {place.part} {line}:{column}")
 
 
-def unread_annotation(unread: Unread) -> str:
+def unread_annotation(unread: UnreadRecord) -> str:
     """The same for a record or file that could not be read."""
     return _command(unread, unread.record)
 
 
-def _command(found: Finding | Unread, where: str) -> str:
+def _command(found: Finding | UnreadRecord, where: str) -> str:
     fault = found.fault
     at = [f"at {where}"] if where else []
     said = "\n".join([fault.message, *([f"help: {fault.hint}"] if fault.hint else []), *at])

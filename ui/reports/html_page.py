@@ -1,22 +1,45 @@
 """Traces as one HTML page that needs nothing else: no script, no font, no picture, nothing from any network."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from html import escape
 
-from inspector.inspection import Inspection
-from inspector.model import Trace
+from inspector.chain.steps import Chain
+from inspector.diagnostics import Diagnostic
+from inspector.inspection import Inspection, PartInspection
+from inspector.model import Trace, Turn
 from inspector.version import __version__
 from storage import TraceSummary
-from ui.reports.html_head import head_html, policy_for
-from ui.reports.html_style import style_sheet
-from ui.reports.html_text import escaped, runs_html
-from ui.reports.html_trace import trace_html
-from ui.views.status import status_run
+from ui.reports.html import escaped, faults_html, head_html, part_html, policy_for, runs_html, style_sheet
+from ui.views.break_story import break_lines
+from ui.views.chain import ending, result_words
+from ui.views.minimap import LEGEND, minimap
+from ui.views.places import StepPlaces
+from ui.views.status import call_brief, outcome_words, status_run, step_glyph
+from ui.views.styled_text import visible_line
+from ui.views.trace import fault_counts, model_of, shown_diagnostics, title_of, trace_facts
 from ui.views.trace_list import break_words, trace_title
+from ui.views.turn import answers, error_words, turn_facts
 
 _STYLE = style_sheet()
 
+
 POLICY = policy_for(_STYLE)
 """The page's Content-Security-Policy: a browser loads nothing and runs nothing, and takes no style but ours."""
+
+
+_MAP_CELLS = 400
+
+
+_IN_CELL = 160
+
+
+_BRIEF = (True, True, False, True, False)
+
+
+_UNWRAPPED = 100_000
+
+
+_LEGEND = " · ".join(LEGEND).replace("  ", " · ")
 
 
 def html_page(
@@ -36,3 +59,91 @@ def _entry(summary: TraceSummary) -> str:
     status = runs_html([status_run(summary.status, broken.outcome if broken else None)])
     why = f", broke at {runs_html(break_words(broken))}" if broken else ""
     return f'<li>{status} <a href="#trace-{summary.id}">{summary.id} {escaped(trace_title(summary))}</a>{why}</li>\n'
+
+
+def trace_html(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
+    """The section of one trace; its element bears the id `trace-N`."""
+    yield f'<section class="trace" id="trace-{id}">\n<h1>trace {id} <span>{escaped(title_of(trace))}</span></h1>\n'
+    yield from _facts(trace, inspection)
+    yield from _break(trace, inspection)
+    yield from _chain(id, inspection.chain)
+    parts: dict[int, list[PartInspection]] = {}
+    for part in inspection.parts:
+        parts.setdefault(part.turn, []).append(part)
+    wrong: dict[int, list[Diagnostic]] = {}
+    for diagnostic in shown_diagnostics(inspection):
+        wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
+    model, steps = model_of(trace), StepPlaces(inspection.chain)
+    for number, turn in enumerate(trace.turns, 1):
+        yield f'<article id="trace-{id}-turn-{number}">\n'
+        yield from _turn(turn, number, parts.get(number, []), wrong.get(number, []), model=model, steps=steps)
+        yield "</article>\n"
+    yield "</section>\n"
+
+
+def _facts(trace: Trace, inspection: Inspection) -> Iterator[str]:
+    chain, counts = inspection.chain, fault_counts(inspection)
+    status = runs_html([status_run(chain.status, chain.broken.outcome if chain.broken else None)])
+    said = " ".join(word for word in (ending(chain), f"· {counts}" if counts else "") if word)
+    yield f"<dl>\n<dt>status</dt><dd>{status} {escape(said)}</dd>\n"
+    for name, words in trace_facts(trace, inspection):
+        yield f"<dt>{name}</dt><dd>{escaped(words)}</dd>\n"
+    if inspection.parts:
+        shown = runs_html(minimap(trace, inspection, _MAP_CELLS))
+        yield f'<dt>map</dt><dd><code class="map">{shown}</code><p class="dim">{escape(_LEGEND)}</p></dd>\n'
+    yield "</dl>\n"
+
+
+def _break(trace: Trace, inspection: Inspection) -> Iterator[str]:
+    if inspection.chain.broken is not None:
+        yield '<div class="break">'
+        for line in break_lines(trace, inspection, _UNWRAPPED, with_carets=False):
+            yield f"<p>{runs_html(line)}</p>"
+        yield "</div>\n"
+
+
+def _chain(id: int, chain: Chain) -> Iterator[str]:
+    if not chain.steps:
+        return
+    yield "<h2>chain</h2>\n<table>\n<thead><tr>"
+    yield "".join(f"<th>{head}</th>" for head in ("step", "turn", "call", "outcome", "result"))
+    yield "</tr></thead>\n<tbody>\n"
+    for step in chain.steps:
+        glyph, turn = step_glyph(step), step.location.turn
+        cells = (
+            str(step.number),
+            f'<a href="#trace-{id}-turn-{turn}">{turn}</a>',
+            f'<code class="tool_call">{escape(call_brief(step.call, _IN_CELL))}</code>',
+            f'<span class="{glyph.style}">{glyph.text} {escape(outcome_words(step))}</span>',
+            f"<code>{runs_html(result_words(step, _IN_CELL))}</code>",
+        )
+        yield f"<tr>{''.join(map(_cell, cells, _BRIEF))}</tr>\n"
+    yield "</tbody>\n</table>\n"
+
+
+def _cell(content: str, brief: bool) -> str:  # noqa: FBT001  # one cell, one flag, of a map
+    return f'<td class="brief">{content}</td>' if brief else f"<td>{content}</td>"
+
+
+def _turn(
+    turn: Turn,
+    number: int,
+    parts: list[PartInspection],
+    diagnostics: list[Diagnostic],
+    *,
+    model: str,
+    steps: StepPlaces,
+) -> Iterator[str]:
+    facts = " · ".join(visible_line(fact) for fact in (*answers(turn, number, steps), *turn_facts(turn, model)))
+    yield f"<h3>{number} {turn.role.value}"
+    yield f' <span class="dim">{escape(facts)}</span></h3>\n' if facts else "</h3>\n"
+    if turn.generation is not None and turn.generation.error is not None:
+        yield f"<p>{runs_html(error_words(turn.generation.error))}</p>\n"
+    for part in parts:
+        source = turn.part(part.part)
+        if part.part != "text":
+            yield f'<h4 class="dim">{escaped(part.part)}</h4>\n'
+        faults = [one.fault for one in diagnostics if one.location.part == part.part]
+        yield from part_html(source.text if source else "", part, faults, steps)
+    shown = {part.part for part in parts}
+    yield from faults_html([one.fault for one in diagnostics if one.location.part not in shown])

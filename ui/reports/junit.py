@@ -7,10 +7,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 from inspector.rules.rule import Severity
 from ui.reports.check_lines import fault_lines
-from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals, Unread
+from ui.reports.check_report import CheckedFile, CheckedTrace, CheckTotals, Finding, UnreadRecord
 from ui.views.diagnostic import diagnostic_lines
-from ui.views.run import plain
-from ui.views.visible import visible
+from ui.views.styled_text import plain, visible
 
 _IN_MEMORY_BYTES = 8 << 20
 _WIDTH = 100
@@ -33,9 +32,9 @@ class CheckJunit:
         self._tests += 1
         wrong = [finding for finding in trace.findings if self._fails(finding.diagnostic.rule.severity)]
         self._failures += bool(wrong)
-        self._cases.write(_case(trace.path, _name(trace), _failure(trace, wrong) if wrong else _told(trace)))
+        self._cases.write(_case(trace.path, _name(trace), _failure(trace, wrong) if wrong else _message_text(trace)))
 
-    def unread(self, unread: Unread) -> None:
+    def unread(self, unread: UnreadRecord) -> None:
         """One more case of its file's suite."""
         fault, wrong = unread.fault, self._fails(unread.fault.rule.severity)
         self._tests += 1
@@ -58,7 +57,7 @@ class CheckJunit:
         self._all_failures += self._failures
         self._cases, self._tests, self._failures = _spool(), 0, 0
 
-    def close(self, totals: Totals) -> None:
+    def close(self, totals: CheckTotals) -> None:
         """Write everything."""
         del totals
         head = f'<testsuites name="weaklink" tests={_number(self._all_tests)} failures={_number(self._all_failures)}'
@@ -75,7 +74,7 @@ def _failure(trace: CheckedTrace, wrong: list[Finding]) -> str:
     return f"{head}{_text(_shown(trace.findings))}</failure>\n"
 
 
-def _told(trace: CheckedTrace) -> str:
+def _message_text(trace: CheckedTrace) -> str:
     """What is not bad enough to fail."""
     return f"<system-out>{_text(_shown(trace.findings))}</system-out>\n" if trace.findings else ""
 

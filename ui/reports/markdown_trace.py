@@ -12,14 +12,12 @@ from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Trace
 from ui.views.break_story import break_lines
-from ui.views.call import call_brief
 from ui.views.chain import ending
-from ui.views.run import Line, plain
-from ui.views.status import outcome_words, status_run, step_glyph
-from ui.views.step_places import StepPlaces
+from ui.views.places import StepPlaces
+from ui.views.status import call_brief, outcome_words, status_run, step_glyph
+from ui.views.styled_text import Line, plain, visible_line
 from ui.views.trace import fault_counts, model_of, shown_diagnostics, title_of, trace_facts
 from ui.views.turn import answers, turn_facts, turn_lines
-from ui.views.visible import visible_line
 
 _WIDTH = 100
 _TICKS = re.compile("`+")

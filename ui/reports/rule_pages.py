@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from inspector.rules.rule import Rule
-from ui.views.rule import example_lines
-from ui.views.rule_example import Example, read_example
-from ui.views.run import plain
+from ui.views.rule import Example, example_lines, read_example
+from ui.views.styled_text import plain
 
 _WIDTH = 100
 _MADE = "<!-- Made by `make rule-pages` from the catalogue and the case files; changes belong there. -->"
@@ -37,7 +36,7 @@ def rule_page(rule: Rule, family: str, cases: Sequence[Case], case_file: str) ->
         "## Passes",
         _shown(good),
     ]
-    told = list(_told(cases))
+    told = list(_message_text(cases))
     if told:
         lines += ["## In other cases", "\n".join(told)]
     lines.append(
@@ -66,7 +65,7 @@ def _shown(example: Example) -> str:
     return f"{fence}text\n{rendered}\n{fence}"
 
 
-def _told(cases: Iterable[Case]) -> Iterator[str]:
+def _message_text(cases: Iterable[Case]) -> Iterator[str]:
     """The first cases that are told in different words, as a list."""
     words = {case.says: case for case in reversed(list(cases))}
     for case in list(reversed(words.values()))[:_MOST]:

@@ -1,23 +1,45 @@
 """The report of a check as SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format), for code hosts."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TextIO
 from urllib.parse import quote
 
 from inspector.diagnostics import Location
 from inspector.json_text import write_json
 from inspector.model import Json
+from inspector.rules.catalogue import RULES
+from inspector.rules.rule import Rule, Severity
 from inspector.text import Range
 from inspector.version import __version__
-from ui.reports.check_places import FilePlace, in_repository
-from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals, Unread
-from ui.reports.sarif_rules import LEVELS, RULE_INDEX, rule_objects
+from ui.reports.check_report import (
+    CheckedFile,
+    CheckedTrace,
+    CheckTotals,
+    FilePlace,
+    Finding,
+    UnreadRecord,
+    in_repository,
+)
 from ui.views.segment_json import JsonObject
-from ui.views.visible import visible
+from ui.views.styled_text import visible
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
 _FINGERPRINT = "weaklinkFault/v1"
+
+
 _LONGEST_SNIPPET = 200
+
+
 _MOST_NOTIFICATIONS = 1_000
+
+
+LEVELS: Mapping[Severity, str] = MappingProxyType(
+    {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+)
+"""SARIF 2.1.0, 3.27.10: how it calls our severities."""
 
 
 class CheckSarif:
@@ -34,7 +56,7 @@ class CheckSarif:
         for finding in trace.findings:
             self._add(result_object(finding))
 
-    def unread(self, unread: Unread) -> None:
+    def unread(self, unread: UnreadRecord) -> None:
         """One more result."""
         self._add(unread_object(unread))
 
@@ -49,7 +71,7 @@ class CheckSarif:
             place: JsonObject = {"physicalLocation": {"artifactLocation": _artifact(file.path)}}
             self._notifications.append({"level": "note", "message": {"text": said}, "locations": [place]})
 
-    def close(self, totals: Totals) -> None:
+    def close(self, totals: CheckTotals) -> None:
         """The rest of the run."""
         if not self._begun:
             self._out.write(_head())
@@ -92,7 +114,7 @@ def result_object(finding: Finding) -> JsonObject:
     return result
 
 
-def unread_object(unread: Unread) -> JsonObject:
+def unread_object(unread: UnreadRecord) -> JsonObject:
     """A record or file that could not be read, as a result."""
     fault = unread.fault
     physical: JsonObject = {"artifactLocation": _artifact(unread.path)}
@@ -177,3 +199,38 @@ def _artifact(path: str) -> JsonObject:
     place = in_repository(path)
     quoted = quote(place.encode("utf-8", "surrogateescape"), safe="/")
     return {"uri": f"file://{quoted}" if place.startswith("/") else quoted}
+
+
+RULE_INDEX: Mapping[str, int] = MappingProxyType({rule.code: index for index, rule in enumerate(RULES)})
+"""At which place of the list of rules each code stands."""
+
+
+def rule_objects() -> list[Json]:
+    """Every rule there is: the list stands before the results, when it is not known yet which of them are needed."""
+    return [_rule_object(rule) for rule in RULES]
+
+
+def _rule_object(rule: Rule) -> JsonObject:
+    return {
+        "id": rule.code,
+        "name": "".join(word.capitalize() for word in rule.name.split("-")),
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.explanation},
+        "help": {"text": _help(rule), "markdown": _help_in_markdown(rule)},
+        "defaultConfiguration": {"level": LEVELS[rule.severity]},
+        "properties": {"tags": [rule.name]},
+    }
+
+
+def _help(rule: Rule) -> str:
+    shown = (("Wrong", rule.bad), ("Right", rule.good))
+    return "\n\n".join([rule.explanation, *(f"{word}:\n{text}" for word, text in shown if text)])
+
+
+def _help_in_markdown(rule: Rule) -> str:
+    shown = (("Wrong", rule.bad), ("Right", rule.good))
+    return "\n\n".join([rule.explanation, *(f"{word}:\n\n{_indented(text)}" for word, text in shown if text)])
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.split("\n"))

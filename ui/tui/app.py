@@ -1,41 +1,52 @@
-"""The terminal debugger as an application: its themes, its keys, and which screen is opened by what."""
+"""The terminal debugger as an application: its themes, its keys, its command palette, and which screen opens what."""
 
-from collections.abc import Mapping
+import ctypes
+import gc
+import sys
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.actions import ActionParseResult
 from textual.app import App
 from textual.binding import BindingType
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 from textual.dom import DOMNode
 from textual.notifications import Notify, SeverityLevel
 from textual.screen import Screen
 
+from inspector.diagnostics import Location
 from inspector.errors import WeaklinkError
 from ui.tui.chains.chain_list import ChainList
-from ui.tui.chains.commands import CHAIN_COMMANDS
 from ui.tui.chains.filter_bar import FILTER_COMMANDS
-from ui.tui.chains.screen import ChainsScreen
-from ui.tui.command_palette import OfferedCommands
-from ui.tui.commands import Command, bindings, key_names, offered
-from ui.tui.diff.commands import DIFF_COMMANDS
+from ui.tui.chains.screen import CHAIN_COMMANDS, ChainsScreen
+from ui.tui.chains.watching import ChainCallbacks
+from ui.tui.commands import (
+    LINE_COMMANDS,
+    AvailableCommand,
+    Command,
+    available_commands,
+    bindings,
+    key_names,
+    keymap_path,
+    read_keymap,
+)
+from ui.tui.dialogs import HelpScreen
+from ui.tui.diff_screen import DIFF_COMMANDS, DiffScreen, chosen_runs
+from ui.tui.dissector.actions import TraceCallbacks
 from ui.tui.dissector.commands import DISSECTOR_COMMANDS, SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
 from ui.tui.dissector.screen import DissectorScreen
-from ui.tui.doors import FurtherScreens
 from ui.tui.footer import KeyFooter
-from ui.tui.help_screen import HelpScreen
-from ui.tui.imports.commands import IMPORT_COMMANDS
-from ui.tui.keymap import keymap_path, read_keymap
-from ui.tui.lab.commands import LAB_COMMANDS
-from ui.tui.line_commands import LINE_COMMANDS
-from ui.tui.line_view import settled
-from ui.tui.live.commands import LIVE_COMMANDS
+from ui.tui.import_screen import IMPORT_COMMANDS, ImportScreen
+from ui.tui.lab_screen import LAB_COMMANDS, LabScreen
+from ui.tui.line_view import fit_cell_width
+from ui.tui.live_screen import LIVE_COMMANDS, LiveScreen, newest_running
 from ui.tui.palette import THEMES, chosen_theme, themes
-from ui.tui.rules.commands import RULE_COMMANDS
-from ui.tui.store_access import StoreAccess
-from ui.tui.work import begin
+from ui.tui.rules_screen import RULE_COMMANDS, RulesScreen
+from ui.tui.store_access import StoreAccess, error_sentence, start_work
 from ui.views.links import Link, read_link
-from ui.views.visible import visible_line
+from ui.views.styled_text import visible_line
 
 APP_COMMANDS = (
     Command(
@@ -49,6 +60,42 @@ APP_COMMANDS = (
 """The scope `app`: they work everywhere."""
 
 
+_MMAP_THRESHOLD = -3  # glibc's malloc.h
+
+
+_LARGE = 1 << 20
+
+
+class CommandPaletteProvider(Provider):
+    """Offers the commands of the focused scope and of those around it."""
+
+    async def startup(self) -> None:
+        """See what is on offer."""
+        self._offered = list(available_commands(self.screen))
+        self._keys = key_names(self.screen)
+
+    async def discover(self) -> Hits:
+        """Everything that is on offer."""
+        for one in self._offered:
+            yield DiscoveryHit(self._shown(one), partial(self._run, one), help=one.command.help)
+
+    async def search(self, query: str) -> Hits:
+        """What is on offer under such a name, or does such a thing."""
+        matcher = self.matcher(query)
+        for one in self._offered:
+            words = f"{one.command.title} {one.command.id} {one.command.help}"
+            score = matcher.match(words)
+            if score > 0:
+                yield Hit(score, self._shown(one), partial(self._run, one), text=words, help=one.command.help)
+
+    def _shown(self, one: AvailableCommand) -> Content:
+        keys = " ".join(self._keys.get(one.command.id, ()))
+        return Content.assemble(one.command.title, (f"  {keys}  {one.command.id}", "$text-muted"))
+
+    async def _run(self, one: AvailableCommand) -> None:
+        await self.app.run_action(one.command.action, one.node)
+
+
 class WeaklinkApp(App[None]):
     """Shows the traces of a database; `trace`, an id or a link, is opened at once, and `wanted` filters from the start.
 
@@ -57,7 +104,7 @@ class WeaklinkApp(App[None]):
 
     TITLE = "weaklink"
     ENABLE_COMMAND_PALETTE = True
-    COMMANDS = {OfferedCommands}  # noqa: RUF012  # Textual declares it so
+    COMMANDS = {CommandPaletteProvider}  # noqa: RUF012  # Textual declares it so
     ACTIONS: ClassVar[tuple[Command, ...]] = APP_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(APP_COMMANDS)]
     CSS = """
@@ -74,7 +121,7 @@ class WeaklinkApp(App[None]):
             self.register_theme(one)
         self.theme = name
         self._access = StoreAccess(where)
-        self._further = FurtherScreens(self, self._access, self.open_trace, self._show_chains)
+        self._further = ScreenOpener(self, self._access, self.open_trace, self._show_chains)
         self._chains = ChainsScreen(self._access, self.open_trace, wanted=wanted, doors=self._further.of_chains())
         self._first = read_link(trace) if trace is not None else None
 
@@ -86,7 +133,7 @@ class WeaklinkApp(App[None]):
         for problem in keymap.problems:
             self.notify(visible_line(problem), title="keymap", severity="warning", timeout=20, markup=False)
         if self._first is not None:
-            begin(self, partial(self._open_named, self._first), "open")
+            start_work(self, partial(self._open_named, self._first), "open")
 
     def open_trace(self, id: int, step: int | None = None, link: Link | None = None) -> None:
         """Open a trace, where a link leads, on a step (from 1) or, without both, on its break."""
@@ -103,7 +150,7 @@ class WeaklinkApp(App[None]):
         markup: bool = False,
     ) -> None:
         """Say something for a moment, as it is written, whoever says it: much of it quotes a trace."""
-        shown, head = settled(visible_line(message)), visible_line(title)
+        shown, head = fit_cell_width(visible_line(message)), visible_line(title)
         super().notify(shown, title=head, severity=severity, timeout=timeout, markup=False)
 
     def on_notify(self, event: Notify) -> None:
@@ -134,7 +181,7 @@ class WeaklinkApp(App[None]):
         """Explain the keys of what has the focus."""
         if isinstance(self.screen, HelpScreen):
             return
-        commands = [one.command for one in offered(self.screen)]
+        commands = [one.command for one in available_commands(self.screen)]
         self.push_screen(HelpScreen(commands, key_names(self.screen)))
 
     def action_keys(self) -> None:
@@ -177,3 +224,97 @@ def every_command() -> tuple[Command, ...]:
     panes = (TREE_COMMANDS, STREAM_COMMANDS, SIDE_COMMANDS, DISSECTOR_COMMANDS)
     further = (DIFF_COMMANDS, IMPORT_COMMANDS, LAB_COMMANDS, LIVE_COMMANDS, RULE_COMMANDS)
     return tuple({command.id: command for commands in (*screens, *panes, *further) for command in commands}.values())
+
+
+OpenTrace = Callable[[int, int | None], None]
+"""Opens a trace on a step."""
+
+
+ShowChains = Callable[[str | None], None]
+"""Shows the list with a filter, above all else; with None, what is new in it, wherever it is."""
+
+
+class ScreenOpener:
+    """Opens diff, lab, live view, rules and import over what is on the screen of an application."""
+
+    def __init__(self, app: App[Any], access: StoreAccess, open_trace: OpenTrace, show_chains: ShowChains) -> None:
+        self._app = app
+        self._access = access
+        self._open_trace = open_trace
+        self._show_chains = show_chains
+
+    def of_chains(self) -> ChainCallbacks:
+        """What the list can open."""
+        return ChainCallbacks(
+            diff=self.diff, reread=self.reread, live=self.live, rules=self.rules, read_in=self.read_in
+        )
+
+    def of_trace(self) -> TraceCallbacks:
+        """What a trace can open."""
+        return TraceCallbacks(diff=self.diff, reread=self.reread, rule=self.rules, live=self.live_above)
+
+    def diff(self, id: int, place: Location | None = None) -> None:
+        """Compare a trace with the marked ones."""
+        start_work(self._app, partial(self._diff, id), "diff")
+
+    def reread(self, id: int, place: Location | None = None) -> None:
+        """Read the stream of a trace again: at a place, else where it broke."""
+        self._push(LabScreen(self._access, id, place))
+
+    def rules(self, code: str = "") -> None:
+        """List the rules, with the cursor on one."""
+        self._push(RulesScreen(self._access, self._show_chains, code))
+
+    def live(self, id: int | None = None) -> None:
+        """Watch a running trace, the newest where none is named; once it has ended, open it."""
+        start_work(self._app, partial(self._live, id), "live")
+
+    def live_above(self, id: int) -> None:
+        """Watch a running trace above the screen that shows it."""
+        self._push(LiveScreen(self._access, id, lambda _: None))
+
+    async def _live(self, id: int | None) -> None:
+        try:
+            found = id if id is not None else await self._access.ask(newest_running)
+        except WeaklinkError as error:
+            self._tell(error_sentence(error, self._access.name), is_error=True)
+            return
+        if found is None:
+            self._tell("Nothing is being recorded now. `weaklink record` and the logger record into this database.")
+        else:
+            self._push(LiveScreen(self._access, found, lambda ended: self._open_trace(ended, None)))
+
+    def read_in(self) -> None:
+        """Ask for files to import; the list shows what came in by itself."""
+        self._push(ImportScreen(self._access.where, self._access.name, lambda: self._show_chains(None)))
+
+    async def _diff(self, id: int) -> None:
+        try:
+            runs = await self._access.ask(partial(chosen_runs, id=id))
+        except WeaklinkError as error:
+            self._tell(error_sentence(error, self._access.name), is_error=True)
+            return
+        if runs.said:
+            self._tell(runs.said)
+        if len(runs.ids) > 1:
+            self._push(DiffScreen(self._access, runs.ids, self._open_trace))
+
+    def _push(self, screen: Screen[Any]) -> None:
+        self._app.push_screen(screen)
+
+    def _tell(self, said: str, *, is_error: bool = False) -> None:
+        self._app.notify(visible_line(said), severity="error" if is_error else "information", markup=False)
+
+
+def tune_memory() -> None:
+    """To be called once, when everything is imported and nothing has been read yet.
+
+    Blocks of a megabyte go back to the system as soon as they are free: glibc would keep those that were let go of
+    for later, and copy a text that grows from place to place. The collector no longer looks through what was imported,
+    which took it 100 ms now and then, in the middle of a key.
+    """
+    gc.collect()
+    gc.freeze()
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if set_option is not None:
+        set_option(_MMAP_THRESHOLD, _LARGE)

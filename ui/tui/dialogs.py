@@ -1,33 +1,106 @@
-"""Small dialogs over a screen: one of several things is chosen, or a line is typed."""
+"""Dialogs over a screen: help for what has the focus, a choice, a typed line; each closes once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Input
+from textual.screen import ModalScreen, Screen, ScreenResultType
+from textual.widgets import Input, Static
 
-from ui.tui.commands import Command, bindings
-from ui.tui.help_screen import CLOSE
-from ui.tui.leaving import LeftOnce
+from ui.tui.commands import Command, bindings, keymap_path
 from ui.tui.line_bar import LineBar
-from ui.tui.line_input import LineInput
-from ui.tui.line_view import LineView, settled
-from ui.views.palette import Style
-from ui.views.run import Line, Run, clipped, padded
-from ui.views.visible import visible_line, visible_runs
+from ui.tui.line_view import LineInput, LineList, LineView, fit_cell_width
+from ui.views.styled_text import Line, Run, Style, clipped, padded, visible_line, visible_runs
 from ui.views.wording import quoted, wrapped
 
+CLOSE = Command("dialog.close", "Close", "Closes what lies above the screen, and changes nothing.", ("escape", "q"))
+"""The command of everything that lies above a screen."""
+
+
+_KEYS = 20
+
+
 _NAME = 16
+
+
 _SHOWN = 200
 
 
+class ClosesOnce(Screen[ScreenResultType]):
+    """A screen that goes only from the top: a key that is pressed twice does not take the screen below along."""
+
+    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+        """Leave it and hand the result over, if it is still there and nothing lies above it."""
+        return super().dismiss(result) if self.is_active else AwaitComplete()
+
+
+def help_lines(commands: Iterable[Command], keys: Mapping[str, tuple[str, ...]], width: int) -> Iterator[Line]:
+    """What the commands do, scope by scope, and by which keys; a command without one is reached by the palette."""
+    scopes: dict[str, list[Command]] = {}
+    for command in commands:
+        scopes.setdefault(command.scope, []).append(command)
+    for scope, group in scopes.items():
+        yield (Run(scope, Style.STRONG),)
+        for command in group:
+            reached = "  ".join(keys.get(command.id, ())) or f": {command.title}"
+            lead: Line = (*padded((Run(f"  {reached}", Style.KEY),), _KEYS), Run(" "))
+            for line in wrapped((Run(command.help),), width - _KEYS - 1):
+                yield (*lead, *line)
+                lead = (Run(" " * (_KEYS + 1)),)
+        yield ()
+    for line in wrapped(quoted(f"`:` finds commands by name. Other keys go into `{keymap_path()}`."), width):
+        yield line
+
+
+class HelpScreen(ClosesOnce[None], ModalScreen[None]):
+    """Shows help over the screen it is about."""
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = (CLOSE,)
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
+    DEFAULT_CSS = """
+    HelpScreen { align: center middle; }
+    HelpScreen > Vertical {
+        width: 90%; max-width: 120; height: 90%;
+        background: $background; border: round $border; padding: 0 1;
+    }
+    HelpScreen Static { height: 1; color: $dim; }
+    """
+
+    def __init__(self, commands: Sequence[Command], keys: Mapping[str, tuple[str, ...]]) -> None:
+        super().__init__()
+        self._commands = commands
+        self._keys = keys
+
+    def compose(self) -> ComposeResult:
+        """The lines, and how to leave them."""
+        with Vertical() as box:
+            box.border_title = "help"
+            yield LineView()
+            yield Static("esc closes", markup=False)
+
+    def on_mount(self) -> None:
+        """Let the lines be moved in."""
+        self.query_one(LineView).focus()
+
+    def on_resize(self) -> None:
+        """Sentences are wrapped at the box's edge."""
+        view = self.query_one(LineView)
+        self.call_after_refresh(
+            lambda: view.show(LineList(tuple(help_lines(self._commands, self._keys, max(view.size.width - 1, 30)))))
+        )
+
+    def action_close(self) -> None:
+        """Leave."""
+        self.dismiss(None)
+
+
 @dataclass(frozen=True, slots=True)
-class Choice:
+class DialogChoice:
     """One of several things: its name, what it is or does, and what choosing it gives."""
 
     name: str
@@ -35,12 +108,12 @@ class Choice:
     value: str
 
 
-def copied(name: str, value: str) -> Choice:
+def copy_choice(name: str, value: str) -> DialogChoice:
     """A text to copy as it is; only half a surrogate pair, which no terminal takes, becomes a question mark."""
-    return Choice(name, visible_line(value[:_SHOWN]), value.encode("utf-8", "replace").decode("utf-8"))
+    return DialogChoice(name, visible_line(value[:_SHOWN]), value.encode("utf-8", "replace").decode("utf-8"))
 
 
-class ChoiceDialog(LeftOnce[str | None], ModalScreen[str | None]):
+class ChoiceDialog(ClosesOnce[str | None], ModalScreen[str | None]):
     """Gives the value of what was chosen, or None."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (CLOSE,)
@@ -54,7 +127,7 @@ class ChoiceDialog(LeftOnce[str | None], ModalScreen[str | None]):
     ChoiceDialog LineView { height: auto; max-height: 16; background: $surface; }
     """
 
-    def __init__(self, title: str, choices: Sequence[Choice]) -> None:
+    def __init__(self, title: str, choices: Sequence[DialogChoice]) -> None:
         super().__init__()
         self._title = title
         self._choices = choices
@@ -62,7 +135,7 @@ class ChoiceDialog(LeftOnce[str | None], ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """The choices."""
         with Vertical() as box:
-            box.border_title = Content(settled(visible_line(self._title)))
+            box.border_title = Content(fit_cell_width(visible_line(self._title)))
             box.border_subtitle = "enter chooses, esc closes"
             yield LineView()
 
@@ -85,7 +158,7 @@ class ChoiceDialog(LeftOnce[str | None], ModalScreen[str | None]):
 class _Choices:
     """Choices as a source of lines, each cut with `…` where the dialog ends."""
 
-    def __init__(self, choices: Sequence[Choice]) -> None:
+    def __init__(self, choices: Sequence[DialogChoice]) -> None:
         self._choices = choices
 
     @property
@@ -100,7 +173,7 @@ class _Choices:
         return clipped((*name, Run(" "), *visible_runs(one.about[:400])), width)
 
 
-class LineDialog(LeftOnce[str | None], ModalScreen[str | None]):
+class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
     """Gives the line that was typed, or None; `wrong` says what is wrong with a line in a sentence, or None."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (
@@ -130,7 +203,7 @@ class LineDialog(LeftOnce[str | None], ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """The line, and a sentence below it."""
         with Vertical() as box:
-            box.border_title = Content(settled(visible_line(self._title)))
+            box.border_title = Content(fit_cell_width(visible_line(self._title)))
             box.border_subtitle = "enter accepts, esc closes"
             yield LineInput(self._typed, compact=True)
             yield LineBar()

@@ -10,9 +10,9 @@ from inspector.json_text import write_json
 from inspector.model import Trace
 from inspector.trace_file import write_trace_file
 from storage import Store, TraceSummary
+from ui.reports.atomic_write import whole_file
 from ui.reports.html_page import html_page
 from ui.reports.markdown_trace import trace_markdown
-from ui.reports.whole_file import whole_file
 from ui.views.trace_json import trace_object
 from ui.views.trace_list import trace_title
 
@@ -35,7 +35,7 @@ def proposed_name(summary: TraceSummary) -> str:
     return f"trace-{summary.id}.html"
 
 
-def wrong_with(path: str) -> str | None:
+def export_problem(path: str) -> str | None:
     """What is wrong with a path to export to, in a sentence; None for nothing."""
     if not path.strip():
         return "The file wants a name."

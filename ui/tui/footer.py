@@ -8,10 +8,9 @@ from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ui.tui.commands import Offered, key_names, offered
+from ui.tui.commands import AvailableCommand, available_commands, key_names
 from ui.tui.palette import paint_of
-from ui.views.cells import cell_width
-from ui.views.palette import Style
+from ui.views.styled_text import Style, cell_width
 
 _LINES = 2
 _GAP = 2
@@ -24,7 +23,7 @@ class _Label:
 
     start: int
     key: str
-    offered: Offered
+    offered: AvailableCommand
 
     @property
     def width(self) -> int:
@@ -43,7 +42,7 @@ class KeyFooter(Widget):
         super().__init__()
         self._besides: frozenset[str] = frozenset()
         self._rows: list[list[_Label]] = []
-        self._shown: list[tuple[str, Offered]] = []
+        self._shown: list[tuple[str, AvailableCommand]] = []
 
     @property
     def besides(self) -> frozenset[str]:
@@ -91,7 +90,9 @@ class KeyFooter(Widget):
         if not self.is_attached or self.app.screen is not self.screen:
             return
         keys = key_names(self.screen)
-        can = [one for one in offered(self.screen) if one.command.in_footer or one.command.id in self._besides]
+        can = [
+            one for one in available_commands(self.screen) if one.command.in_footer or one.command.id in self._besides
+        ]
         can.sort(key=lambda one: one.command.id not in self._besides)
         shown = [(keys.get(one.command.id), one) for one in can]
         self._shown = [(reached[0], one) for reached, one in shown if reached]
@@ -99,7 +100,7 @@ class KeyFooter(Widget):
         self.refresh()
 
 
-def _laid_out(shown: Sequence[tuple[str, Offered]], width: int) -> list[list[_Label]]:
+def _laid_out(shown: Sequence[tuple[str, AvailableCommand]], width: int) -> list[list[_Label]]:
     """The labels in two rows of `width` cells; what fits into neither is left to help and palette.
 
     The last two, the way back and the help, always have their place.
@@ -112,7 +113,7 @@ def _laid_out(shown: Sequence[tuple[str, Offered]], width: int) -> list[list[_La
     return rows[:_LINES]
 
 
-def _rows(shown: Sequence[tuple[str, Offered]], width: int) -> Iterator[list[_Label]]:
+def _rows(shown: Sequence[tuple[str, AvailableCommand]], width: int) -> Iterator[list[_Label]]:
     row: list[_Label] = []
     at = 1
     for key, one in shown:

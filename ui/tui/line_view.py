@@ -1,7 +1,7 @@
-"""Lines on a screen: shows any number of them, asking its source only for those in sight, with a cursor and lit cells.
+"""Lines on a screen: shows any number of them, asking its source only for those in sight; and a line to type into.
 
-A click puts the cursor on a line, a second one on the same line chooses it; the wheel scrolls and leaves the cursor.
-Nothing is animated: a key has done its work by the next frame.
+A click puts the cursor on a line, a second click on the same line chooses it; the wheel scrolls and leaves the cursor.
+Nothing is animated: the effect of a key is visible in the next frame.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,19 +19,42 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widgets import Input
 
-from ui.tui.commands import Command, bindings
-from ui.tui.line_commands import LINE_COMMANDS
+from ui.tui.commands import LINE_COMMANDS, Command, bindings
 from ui.tui.palette import paint_of
-from ui.views.cells import cell_width
-from ui.views.run import Line
+from ui.views.styled_text import Line, cell_width, visible_line
 
 _STRIPS = 1_024  # as many drawn lines are kept: some screens of the largest terminals
+
+
 _ASIDE = 8  # cells that one key goes to the side
+
+
 _NOTHING = RichStyle()
+
+
 _LONGEST = 4_096  # cells of a line that are ever drawn
+
+
 # Some terminals draw these within the character before them, others behind it: no column would be true.
 _UNCERTAIN: dict[int, None] = dict.fromkeys((0x200C, 0x200D, 0xFE0E, 0xFE0F))
+
+
+class LineInput(Input):
+    """Textual's line, which shows what cannot be seen as glyphs; its `value` is what it is."""
+
+    def render_line(self, y: int) -> Strip:
+        """The line."""
+        strip = super().render_line(y)
+        if strip.text.isascii():
+            return strip
+        shown = [segment if segment.control else _shown(segment) for segment in strip]
+        return Strip(shown).crop_extend(0, self.size.width, self.rich_style)
+
+
+def _shown(segment: Segment) -> Segment:
+    return Segment(fit_cell_width(visible_line(segment.text)), segment.style)
 
 
 class LineSource(Protocol):
@@ -48,7 +71,7 @@ class LineSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LineList:
     """A source of lines that are there already."""
 
     lines: Sequence[Line] = ()
@@ -64,14 +87,14 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class CellRange:
     """Half-open cells of one line, from 0 at its beginning."""
 
     start: int
     end: int
 
 
-Lit = Mapping[int, Sequence[Cells]]
+Highlights = Mapping[int, Sequence[CellRange]]
 """The cells that are lit, by the index of their line."""
 
 
@@ -112,10 +135,10 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def __init__(self, source: LineSource | None = None, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._source: LineSource = source or Lines()
+        self._source: LineSource = source or LineList()
         self._cursor = 0
         self._content_width = 0
-        self._lit: Lit = MappingProxyType({})
+        self._lit: Highlights = MappingProxyType({})
         self._strips: LRUCache[tuple[int, int, bool], Strip] = LRUCache(_STRIPS)
         self._measure()
 
@@ -151,7 +174,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         self._measure()
         self.refresh()
 
-    def light(self, lit: Lit) -> None:
+    def light(self, lit: Highlights) -> None:
         """Light these cells, and no others."""
         before, self._lit = self._lit, lit
         for index in {*before, *lit}:
@@ -277,7 +300,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         paint = paint_of(self.app)
         ground = self._ground(index)
         line = self._source.line(index, self._room)
-        strip = Strip([Segment(settled(run.text), base + paint.of[run.style] + ground) for run in line])
+        strip = Strip([Segment(fit_cell_width(run.text), base + paint.of[run.style] + ground) for run in line])
         for cells in self._lit.get(index, ()):
             before, lit, behind = strip.divide([cells.start, cells.end, max(strip.cell_length, cells.end)])
             strip = Strip.join([before, lit.apply_style(paint.lit), behind])
@@ -291,7 +314,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         return paint.cursor if self.has_focus else paint.asleep
 
 
-def settled(text: str) -> str:
+def fit_cell_width(text: str) -> str:
     """`text` as wide for Textual as the views took it for: they differ on some marks that follow a letter."""
     if text.isascii():
         return text

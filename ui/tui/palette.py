@@ -11,7 +11,7 @@ from textual.app import App
 from textual.theme import BUILTIN_THEMES, Theme
 
 from ui.views.colours import DARK, LIGHT, Colours
-from ui.views.palette import Style
+from ui.views.styled_text import Style
 
 THEMES = ("dark", "light", "ansi")
 """What `--theme` takes besides `auto`; `ansi` leaves all colours to the terminal's own theme."""

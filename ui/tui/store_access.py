@@ -1,17 +1,24 @@
-"""The store from a screen: every question is asked in a thread of its own, so that the screen never waits for it."""
+"""Background work of screens: store queries in threads, and workers that replace earlier ones of the same group."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from threading import Lock, Thread
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from textual.dom import DOMNode
+from textual.worker import Worker
 
 from inspector.errors import StoreError, WeaklinkError
 from storage import Store, open_store
-from storage.location import place_of
+from storage.engine import place_of
+
+_MAX_THREADS = 6  # questions that are being asked at a time; those that nobody waits for any more count too
+
+
+_PATIENCE_S = 5.0  # how long a mark waits for another program that writes
+
 
 _Answer = TypeVar("_Answer")
-_AT_ONCE = 6  # questions that are being asked at a time; those that nobody waits for any more count too
-_PATIENCE_S = 5.0  # how long a mark waits for another program that writes
 
 
 class StoreAccess:
@@ -24,7 +31,7 @@ class StoreAccess:
         self.where = where
         self._store: Store | None = None
         self._lock = Lock()
-        self._room = asyncio.Semaphore(_AT_ONCE)
+        self._room = asyncio.Semaphore(_MAX_THREADS)
         self._room_for_traces = asyncio.Semaphore(1)
 
     @property
@@ -92,9 +99,20 @@ class StoreAccess:
             return self._store
 
 
-def sentence(error: WeaklinkError, place: str = "") -> str:
+def error_sentence(error: WeaklinkError, place: str = "") -> str:
     """What went wrong, and what to do about it; the database need not be named where it is the one at `place`."""
     said = str(error).removeprefix(f"{place}: ").rstrip(".")
     is_told = "`" in said or "try again" in said
     again = "" if is_told or not isinstance(error, StoreError) else " `ctrl+r` tries again."
     return f"{said[:1].upper()}{said[1:]}.{again}"
+
+
+def start_work(
+    node: DOMNode, work: Callable[[], Coroutine[Any, Any, None]], group: str, *, supersedes: bool = True
+) -> None:
+    """Begin work that ends with its node; what the node began before in the group is left, if this `supersedes` it.
+
+    Nothing of it runs where it is superseded at once, so hand over a function, not a coroutine.
+    """
+    begun: Worker[None] = node.run_worker(work, group=group, exclusive=supersedes)
+    assert begun.node is node

@@ -6,16 +6,15 @@ from typing import TypeVar
 
 from inspector.errors import WeaklinkError
 from storage import Store
-from ui.tui.leaving import LeftOnce
-from ui.tui.status_line import StatusLine, StatusText
-from ui.tui.store_access import StoreAccess, sentence
-from ui.views.run import Line
-from ui.views.visible import visible_line
+from ui.tui.dialogs import ClosesOnce
+from ui.tui.line_bar import StatusLine, StatusText
+from ui.tui.store_access import StoreAccess, error_sentence
+from ui.views.styled_text import Line, visible_line
 
 _Answer = TypeVar("_Answer")
 
 
-class UpperScreen(LeftOnce[None]):
+class UpperScreen(ClosesOnce[None]):
     """Its first widget is a `StatusLine`. `crumbs` are the way to it."""
 
     def __init__(self, access: StoreAccess, *crumbs: str) -> None:
@@ -55,7 +54,7 @@ class UpperScreen(LeftOnce[None]):
         try:
             return await ask(question)
         except WeaklinkError as error:
-            self.say(problem=sentence(error, self.access.name))
+            self.say(problem=error_sentence(error, self.access.name))
             return None
 
     @asynccontextmanager

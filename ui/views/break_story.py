@@ -1,22 +1,23 @@
-"""The break of a trace as a good compiler tells an error: what broke, where, why, what helps, and what came of it."""
+"""Why a trace broke, reported as compilers report errors: what, where, the cause, help, and the recovery analysis."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain as one_by_one
 from itertools import takewhile
 
-from inspector.chain.endings import cut_words
-from inspector.chain.steps import Break, Reaction, Status, Step, StepOutcome
+from inspector.chain.endings import truncation_clause
+from inspector.chain.failure_words import SPEECH_LIMIT, failure_admission
+from inspector.chain.steps import Break, Chain, Reaction, Status, Step, StepOutcome
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
-from inspector.model import Role, Trace
+from inspector.model import Role, Span, SpanKind, Trace
+from inspector.rules.rule import Severity
 from inspector.text import LineIndex
-from ui.views.diagnostic import place_words
-from ui.views.excerpt import Excerpt
-from ui.views.gist import Gist
-from ui.views.palette import Style
-from ui.views.run import Line, Run
+from ui.views.diagnostic import Excerpt, place_words
 from ui.views.status import status_run
-from ui.views.visible import visible_line
+from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.wording import quoted, wrapped
 
 _EXPECTED = {
@@ -26,6 +27,8 @@ _EXPECTED = {
     StepOutcome.ERROR_RESULT: "a result without an error, or a later call that does this one's work",
     StepOutcome.UNANSWERED: "a result for this call before the conversation goes on",
 }
+
+
 _HELP = {
     StepOutcome.MALFORMED: "Let the server answer such a call with the parser's error, so that the model can mend it.",
     StepOutcome.UNKNOWN_TOOL: "Offer the tool in this request, or answer with the names of those that are offered.",
@@ -36,19 +39,103 @@ _HELP = {
     ),
     StepOutcome.UNANSWERED: "Answer every call before the model is asked again, if only with an error.",
 }
+
+
 _REACTIONS = {
     Reaction.REPORTED: "The agent reported it",
     Reaction.IGNORED: "The agent went on as if nothing had happened",
     Reaction.CONCEALED: "The agent went on with values that it invented",
     None: "The trace ends before the agent says what it made of it",
 }
+
+
 _LONGEST = 160
+
+
 _NEAR = 64  # diagnostics before a step that are looked at for one that reaches into it
+
+
 _MOST = 2_000  # the first in a part, where none does
 
 
+_MOST_NAMED = 8
+
+
+_SEVERITIES = {severity: index for index, severity in enumerate(Severity)}
+
+
+@dataclass(frozen=True, eq=False)
+class BreakFacts:
+    """The gist of a trace: each fact is found when it is first asked for, and kept. Equal only to itself.
+
+    Where somebody knows that already, `graded` holds a byte for each diagnostic, the place of its severity among all,
+    and `counted` how many steps failed, and the number of the first.
+    """
+
+    trace: Trace
+    inspection: Inspection
+    graded: bytes | None = None
+    counted: tuple[int, int] | None = None
+
+    def gather(self) -> None:
+        """Find now what a verdict will ask for."""
+        _ = self._severities, self.focus, self.consequence, self.words
+
+    @property
+    def severities(self) -> Mapping[Severity, int]:
+        """How many diagnostics there are of each severity."""
+        return {severity: self._severities.count(index) for severity, index in _SEVERITIES.items()}
+
+    @property
+    def first_error(self) -> int | None:
+        """The index of the first diagnostic that is an error; None where none is."""
+        at = self._severities.find(_SEVERITIES[Severity.ERROR])
+        return None if at < 0 else at
+
+    @property
+    def failed(self) -> int:
+        """How many steps failed."""
+        return self._failed[0]
+
+    @property
+    def focus(self) -> int:
+        """The number of the step to look at: the break, else the first that failed; 0 where none did."""
+        broken = self.inspection.chain.broken
+        return self._failed[1] if broken is None else broken.step
+
+    @cached_property
+    def consequence(self) -> str:
+        """What the break caused, in a sentence; empty without a break."""
+        chain = self.inspection.chain
+        return consequence(chain, chain.steps[chain.broken.step - 1]) if chain.broken is not None else ""
+
+    @cached_property
+    def words(self) -> tuple[int, str] | None:
+        """The turn and the words in which the agent owned up to the break, or else its last words after it."""
+        return agent_comment(self.trace, self.inspection)
+
+    @cached_property
+    def _severities(self) -> bytes:
+        """A byte a diagnostic."""
+        if self.graded is not None:
+            return self.graded
+        return bytes(_SEVERITIES[one.rule.severity] for one in self.inspection.diagnostics)
+
+    @cached_property
+    def _failed(self) -> tuple[int, int]:
+        """How many steps failed, and the number of the first."""
+        if self.counted is not None:
+            return self.counted
+        chain = self.inspection.chain
+        count = first = 0
+        for step in chain.steps if chain.status is not Status.OK else ():
+            if step.outcome.failed:
+                count, first = count + 1, first or step.number
+        return count, first
+
+
 def break_lines(
-    trace: Trace, inspection: Inspection, width: int, *, with_carets: bool = True, gist: Gist | None = None
+    trace: Trace, inspection: Inspection, width: int, *, with_carets: bool = True, gist: BreakFacts | None = None
 ) -> Iterator[Line]:
     """The step and what is wrong with it, the place, the rule, what was expected, what helps and what came of it.
 
@@ -74,13 +161,17 @@ def break_lines(
     yield from _facts("expected", (Run(_EXPECTED[broken.outcome]),), width)
     hint = cause.fault.hint if cause is not None else None
     yield from _facts("help", quoted(hint or _help(trace, broken)), width, Style.HINT)
-    gist = gist or Gist(trace, inspection)
+    gist = gist or BreakFacts(trace, inspection)
     yield from _facts("downstream", quoted(gist.consequence), width)
     yield from _facts("afterwards", _reaction(broken, gist.words), width)
 
 
 def _help(trace: Trace, broken: Break) -> str:
-    if broken.outcome is StepOutcome.MALFORMED and _is_last(trace, broken.turn) and cut_words(trace) is not None:
+    if (
+        broken.outcome is StepOutcome.MALFORMED
+        and _is_last(trace, broken.turn)
+        and truncation_clause(trace) is not None
+    ):
         return "Ask for this call once more: what is there of it is not all that the model meant to send."
     return _HELP[broken.outcome]
 
@@ -100,8 +191,8 @@ def cause_of(broken: Break, step: Step, inspection: Inspection) -> Diagnostic | 
     first = bisect_left(found, place.range.start, here.start, here.stop, key=_start)
     near = range(max(first - _NEAR, here.start), here.stop)
     reaching = takewhile(lambda one: one.range.start <= place.range.end, map(found.__getitem__, near))
-    on_it = (one for one in reaching if place.range.start <= one.range.end and _is(one, broken.code, place))
-    beside = (one for one in map(found.__getitem__, here[:_MOST]) if _is(one, broken.code, place))
+    on_it = (one for one in reaching if place.range.start <= one.range.end and _is_fault_at(one, broken.code, place))
+    beside = (one for one in map(found.__getitem__, here[:_MOST]) if _is_fault_at(one, broken.code, place))
     return next(on_it, None) or next(beside, None)
 
 
@@ -146,7 +237,7 @@ def _reaction(broken: Break, said: tuple[int, str] | None) -> Line:
     return (Run(f"{_REACTIONS[broken.reaction]}{where}: "), Run(f"“{visible_line(short)}”", Style.KEY))
 
 
-def _is(diagnostic: Diagnostic, code: str, place: Location) -> bool:
+def _is_fault_at(diagnostic: Diagnostic, code: str, place: Location) -> bool:
     location = diagnostic.location
     return (diagnostic.rule.code, location.turn, location.part) == (code, place.turn, place.part)
 
@@ -156,4 +247,72 @@ def _start(diagnostic: Diagnostic) -> int:
 
 
 def _turn(part: PartInspection) -> int:
+    return part.turn
+
+
+def consequence(chain: Chain, step: Step) -> str:
+    """What the break at `step` caused, in a sentence."""
+    run = step.retry_of or step.number
+    if all(later.retry_of == run for later in _behind(chain, step)):
+        return "No other call came after it."
+    if not chain.caused:
+        return "Nothing later used it." if step.result is not None else "It returned nothing for a later call to use."
+    used = any(step.number in later.depends_on for later in _behind(chain, step))
+    went_on = "went on with what it returned" if used else "went on with what was made up in its place"
+    return f"{_named(chain.caused)} {went_on}."
+
+
+def agent_comment(trace: Trace, inspection: Inspection) -> tuple[int, str] | None:
+    """The turn and the words in which the agent owned up to the break, or else its last words after it."""
+    chain = inspection.chain
+    if chain.broken is None or chain.broken.reaction is None:
+        return None
+    step = chain.steps[chain.broken.step - 1]
+    known = (step.result_location or step.location).turn
+    first = bisect_right(inspection.parts, known, key=_turn_name)
+    last = next(_comments(trace, inspection, range(len(inspection.parts) - 1, first - 1, -1)), None)
+    if last is None or chain.broken.reaction is not Reaction.REPORTED:
+        return last
+    spoken = one_by_one((last,), _comments(trace, inspection, range(first, len(inspection.parts))))
+    admitted = ((turn, words) for turn, text in spoken if (words := failure_admission(text)) is not None)
+    return next(admitted, None)
+
+
+def _behind(chain: Chain, step: Step) -> Iterator[Step]:
+    return map(chain.steps.__getitem__, range(step.number, len(chain.steps)))
+
+
+def _named(numbers: Sequence[int]) -> str:
+    """Steps as a sentence names them: `Steps 5, 7 and 9`."""
+    if len(numbers) == 1:
+        return f"Step {numbers[0]}"
+    shown, left = [f"{number}" for number in numbers[:_MOST_NAMED]], len(numbers) - _MOST_NAMED
+    last = f"{left} more" if left > 0 else shown.pop()
+    return f"Steps {', '.join(shown)} and {last}"
+
+
+def _comments(trace: Trace, inspection: Inspection, indices: Iterable[int]) -> Iterator[tuple[int, str]]:
+    """What the agent said in some of the parts: the turn, and how its words begin."""
+    for found in map(inspection.parts.__getitem__, indices):
+        turn = trace.turns[found.turn - 1] if found.part == "text" else None
+        part = turn.part(found.part) if turn is not None and turn.role is Role.ASSISTANT else None
+        said = _beginning(part.text, found.spans) if part is not None else ""
+        if said.strip():
+            yield found.turn, said
+
+
+def _beginning(text: str, spans: Iterable[Span]) -> str:
+    """The first words of some spans, as many as anybody looks at: a text may have millions."""
+    said: list[str] = []
+    room = SPEECH_LIMIT
+    for span in spans:
+        if room <= 0:
+            break
+        if span.kind is SpanKind.TEXT:
+            said.append(text[span.inner.start : min(span.inner.end, span.inner.start + room)])
+            room -= len(said[-1])
+    return "".join(said)
+
+
+def _turn_name(part: PartInspection) -> int:
     return part.turn

@@ -7,12 +7,8 @@ from itertools import groupby
 
 from inspector.chain.steps import Chain, Status, Step, StepOutcome
 from inspector.json_text import write_json
-from ui.views.call import call_brief
-from ui.views.cells import cell_width
-from ui.views.palette import Style
-from ui.views.run import Line, Run, clipped, padded, right_aligned, width_of
-from ui.views.status import outcome_words, step_glyph
-from ui.views.visible import visible_line
+from ui.views.status import call_brief, outcome_words, step_glyph
+from ui.views.styled_text import Line, Run, Style, cell_width, clipped, padded, right_aligned, visible_line, width_of
 from ui.views.wording import counted
 
 _WRAPPER = frozenset({"name", "content", "tool_call_id", "call_id", "id"})
@@ -26,7 +22,7 @@ def chain_lines(chain: Chain, width: int) -> Iterator[Line]:
 
     Retries in a row that fared alike are one line: `2-5`, `×4`.
     """
-    runs = [_StepRow(tuple(steps)) for _, steps in groupby(chain.steps, key=_fate)]
+    runs = [_StepRow(tuple(steps)) for _, steps in groupby(chain.steps, key=_outcome)]
     if not runs:
         return
     numbers, turns = _widest([row.number for row in runs], "step"), _widest([row.turn for row in runs], "turn")
@@ -87,7 +83,7 @@ class _StepRow:
         self.outcome = said + (f" ×{len(steps)}" if len(steps) > 1 else "")
 
 
-def _fate(step: Step) -> tuple[object, ...]:
+def _outcome(step: Step) -> tuple[object, ...]:
     """What steps in a row have in common that are shown as one."""
     how = (step.outcome, step.certainty, step.recovery, step.recovered_by)
     return (step.retry_of or step.number, *how)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ui.views.palette import Style
+from ui.views.styled_text import Style
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def read_link(words: str) -> Link:
         id_ = unquote(address.path[1:], errors="surrogatepass") if address.netloc == _HOST else ""
     except ValueError as error:
         raise LinkError(f"`{words[:80]}` is no link: {error}") from error
-    found = _told_once(asked)
+    found = _unique_parameters(asked)
     if scheme == SCHEME:
         found["trace"] = id_
     if not found.get("trace"):
@@ -107,7 +107,7 @@ def read_link(words: str) -> Link:
     return _linked(found)
 
 
-def _told_once(asked: list[tuple[str, str]]) -> dict[str, str]:
+def _unique_parameters(asked: list[tuple[str, str]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, value in asked:
         if key in _OUR_KEYS and found.setdefault(key, value) != value:

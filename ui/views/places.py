@@ -1,23 +1,32 @@
-"""Where many things stand in a trace, as numbers in order: a few bytes a thing, whatever the things are.
+"""Positions in a trace: a compact sorted index of many of them, and which step a call or a result belongs to.
 
-Of a trace with a hundred thousand faults or calls none need be made to know which is the next, or which is near.
+The index needs a few bytes for each position. In a trace with a hundred thousand faults or calls, none of them has to
+be created to find the next or the nearest one.
 """
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise, repeat
 
-Order = tuple[int, int, int, int]
-"""Where a place stands among all: turn, number of the part, beginning, end; before a turn's parts what lies in none."""
+from inspector.chain.steps import Chain, Status, Step
+from inspector.diagnostics import Location
+from inspector.model import ToolCall
+from inspector.model.columns import LazyColumn
+from inspector.text import Range
 
 NO_PART = -1
 """The number of a part that the turn does not have."""
 
-_AT_ONCE = 512  # places whose ends are looked at together
+
+_BATCH = 512  # places whose ends are looked at together
 
 
-class Places:
+PositionKey = tuple[int, int, int, int]
+"""Where a place stands among all: turn, number of the part, beginning, end; before a turn's parts what lies in none."""
+
+
+class PositionIndex:
     """The places of things that have numbers, as ranges of positions in the order of the trace.
 
     Things are added in the order of their numbers; `settle` puts them in order by turn, part and beginning, and by end
@@ -52,7 +61,7 @@ class Places:
             for column in (self._turns, self._parts, self._starts, self._ends):
                 column[:] = array(column.typecode, map(column.__getitem__, ordered))
 
-    def order(self, position: int) -> Order:
+    def order(self, position: int) -> PositionKey:
         """Where a place stands among all; its end is 0 where that does not count."""
         end = self._ends[position] if self._by_end else 0
         return self._turns[position], self._parts[position], self._starts[position], end
@@ -79,21 +88,21 @@ class Places:
     def holding(self, within: range, at: int) -> Iterator[int]:
         """What holds the character at an offset, of positions in one part; an empty place holds the one behind it."""
         stop = bisect_right(self._starts, at, within.start, within.stop)
-        for first in range(within.start, stop, _AT_ONCE):
-            last = min(first + _AT_ONCE, stop)
+        for first in range(within.start, stop, _BATCH):
+            last = min(first + _BATCH, stop)
             if max(self._ends[first:last]) >= at:
                 yield from (one for one in range(first, last) if self._reaches(one, at))
 
-    def is_held(self, order: Order, position: int) -> bool:
+    def is_held(self, order: PositionKey, position: int) -> bool:
         """Whether a place begins within the one at a position."""
         turn, part, start, _ = self.order(position)
         return order[:2] == (turn, part) and start <= order[2] and self._reaches(position, order[2])
 
-    def first_behind(self, order: Order) -> int:
+    def first_behind(self, order: PositionKey) -> int:
         """The first position behind a place; how many there are where none is."""
         return bisect_right(range(len(self)), order, key=self.order)
 
-    def beside(self, order: Order, *, back: bool) -> int | None:
+    def beside(self, order: PositionKey, *, back: bool) -> int | None:
         """The number of the nearest thing behind a place, or before it; None where there is none."""
         at = bisect_left(range(len(self)), order, key=self.order) - 1 if back else self.first_behind(order)
         return self.indices[at] if 0 <= at < len(self) else None
@@ -104,7 +113,7 @@ class Places:
             return positions.start if positions else None
         return min((self.indices[at] for at in positions), default=None)
 
-    def nearest(self, order: Order) -> int | None:
+    def nearest(self, order: PositionKey) -> int | None:
         """The first thing at just this place, else one that holds its beginning, else one in its part or its turn."""
         turn, part, start, end = order
         here = self.of_part(turn, part)
@@ -121,3 +130,67 @@ class Places:
 
     def _reaches(self, position: int, at: int) -> bool:
         return at < max(self._ends[position], self._starts[position] + 1)
+
+
+class StepPlaces:
+    """The steps of a chain by the places of their calls, and by those of their results; no step is kept.
+
+    `number` gives the number of a part by its turn and name; without it parts are numbered as the steps name them.
+    `failed` says how many steps failed, and the number of the first, 0 where none did.
+    """
+
+    def __init__(self, chain: Chain, number: Callable[[int, str], int] | None = None) -> None:
+        self._steps = chain.steps
+        names: dict[str, int] = {}
+        self._number = number or (lambda _, name: names.get(name, NO_PART))
+        self.calls, self.results, answered = PositionIndex(), PositionIndex(), array("I")
+        failed = first = 0
+        for index, step in enumerate(chain.steps):
+            for place in (step.location, step.result_location) if number is None else ():
+                if place is not None:
+                    names.setdefault(place.part, len(names))
+            if step.outcome.failed:
+                failed, first = failed + 1, first or step.number
+            self.calls.add(*self._order(step.location))
+            if step.result_location is not None:
+                self.results.add(*self._order(step.result_location))
+                answered.append(index)
+        self.failed = failed, first
+        self.calls.settle()
+        self.results.settle(answered)
+
+    def of_call(self, turn: int, part: str, call: ToolCall) -> Step | None:
+        """The step of a call that stands in this part of this turn."""
+        held = self._at(self.calls, turn, part, call.range)
+        return next((step for step in reversed(held) if step.location == Location(turn, part, call.range)), None)
+
+    def of_result(self, turn: int, part: str, place: Range) -> Step | None:
+        """The step whose result stands at this place of this part of this turn."""
+        held = self._at(self.results, turn, part, place)
+        return next((step for step in held if step.result_location == Location(turn, part, place)), None)
+
+    def answered_in(self, turn: int) -> Sequence[Step]:
+        """The steps whose results this turn brings."""
+        return LazyColumn(self.results.numbers(self.results.of_turn(turn)), self._steps.__getitem__)
+
+    def answered_at(self, turn: int, part: str, at: int) -> Step | None:
+        """The first step whose result holds a character."""
+        places = self.results
+        held = sorted(places.indices[one] for one in places.holding(self._in(places, turn, part), at))
+        steps = (self._steps[index] for index in held)
+        return next((step for step in steps if step.result_location and step.result_location.part == part), None)
+
+    def _order(self, place: Location) -> tuple[int, int, int, int]:
+        return place.turn, self._number(place.turn, place.part), place.range.start, place.range.end
+
+    def _in(self, places: PositionIndex, turn: int, part: str) -> range:
+        return places.of_part(turn, self._number(turn, part))
+
+    def _at(self, places: PositionIndex, turn: int, part: str, place: Range) -> Sequence[Step]:
+        """The steps that stand where a place begins."""
+        held = places.begun(self._in(places, turn, part), place.start, place.start + 1)
+        return LazyColumn(places.numbers(held), self._steps.__getitem__)
+
+
+NO_STEPS = StepPlaces(Chain((), Status.OK))
+"""Where no chain is known."""

@@ -3,14 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from inspector.chain.alignment_lcs import common_pairs
+from inspector.chain.sequence_diff import common_pairs
 from inspector.diagnostics import Diagnostic
 from inspector.json_text import write_json
 from inspector.model import Span, ToolCall
-from ui.views.call import UNNAMED
-from ui.views.palette import GLYPHS, Style, style_of
-from ui.views.run import Line, Run, padded
-from ui.views.visible import visible_line
+from ui.views.status import UNNAMED
+from ui.views.styled_text import GLYPHS, Line, Run, Style, padded, style_of, visible_line
 from ui.views.wording import counted
 
 _MOST = 4_000  # things of a reading that are told
@@ -33,7 +31,7 @@ def reading_diff_lines(
 
     `whole` shows the equal lines too. Of readings with more than some thousand things the first are told.
     """
-    lists = [_told(text, facts) for facts in (one, other)]
+    lists = [_keyed_lines(text, facts) for facts in (one, other)]
     mine, theirs = lists
     room = (width - 3) // 2
     at_mine = at_theirs = 0
@@ -74,7 +72,7 @@ def _side(sign: str, line: Line, style: Style, room: int) -> Line:
     return padded((Run(sign[:1], style), Run(sign[1:]), *line), room)
 
 
-def _told(text: str, facts: ReadingFacts) -> list[tuple[object, Line]]:
+def _keyed_lines(text: str, facts: ReadingFacts) -> list[tuple[object, Line]]:
     """Each thing as a line, with a key that is equal where the things are; a call is followed by its arguments."""
     told: list[tuple[object, Line]] = [(_span_key(span), _span(text, span)) for span in facts.spans[:_MOST]]
     told += ((_call_key(call), _call(call)) for call in facts.calls[: _MOST - len(told)])

@@ -1,22 +1,136 @@
-"""A rule explained: what it says, why it matters, what to do, and what breaks it, marked."""
+"""A rule explained: what it says, why it matters, how to fix it, and an example that breaks it, marked."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from inspector.diagnostics import Diagnostic
-from inspector.inspection import PartInspection
-from inspector.model import Json
-from inspector.rules.rule import Rule
-from ui.views.marked import marked_lines
-from ui.views.palette import Style, style_of
-from ui.views.rule_example import Example
-from ui.views.run import Line, Run
-from ui.views.step_places import StepPlaces
-from ui.views.table import table_lines
+from inspector.importers.reading import unread_in
+from inspector.inspection import Inspection, PartInspection, inspect_trace
+from inspector.model import (
+    BodyState,
+    CallHeader,
+    Chunks,
+    ErrorPhase,
+    FinishReason,
+    Generation,
+    GenerationError,
+    Json,
+    Part,
+    ResultHeader,
+    Role,
+    Trace,
+    Turn,
+    Usage,
+)
+from inspector.rules.rule import FILE_FORMAT, Rule
+from ui.views.marked_text import marked_lines
+from ui.views.places import StepPlaces
+from ui.views.styled_text import Line, Run, Style, style_of
 from ui.views.turn import turn_lines
-from ui.views.wording import quoted, wrapped
+from ui.views.wording import quoted, table_lines, wrapped
 
 _WIDEST = 100
+
+
+_ROLES = frozenset(role.value for role in Role)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An example and what weaklink says of it; `is_sketch` says that it is a conversation and no piece of stream."""
+
+    trace: Trace
+    inspection: Inspection
+    is_sketch: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _SketchSection:
+    """What stands below one `@` line of a sketch."""
+
+    name: str
+    facts: dict[str, str]
+    text: str
+
+
+def read_example(text: str, format: str) -> Example:
+    """The example inspected. `text` is a Rule's `bad` or `good`; see there for sketches. ValueError for a wrong one.
+
+    A file is one text with the faults of what in it could not be read.
+    """
+    if format == FILE_FORMAT:
+        trace = Trace((Turn(Role.USER, (Part("text", text),)),))
+        faults = tuple(fault.at(1, "text") for fault in unread_in(text))
+        return Example(trace, replace(inspect_trace(trace, select=("C5",)), diagnostics=faults), is_sketch=False)
+    is_sketch = text.startswith("@")
+    turns = tuple(_turns(text)) if is_sketch else (Turn(Role.ASSISTANT, (Part("text", text),)),)
+    trace = Trace(turns, format=format)
+    return Example(trace, inspect_trace(trace), is_sketch)
+
+
+def _turns(sketch: str) -> Iterator[Turn]:
+    sections = list(_sections(sketch))
+    starts = [index for index, section in enumerate(sections) if section.name in _ROLES]
+    if not starts or starts[0]:
+        raise ValueError(f"a sketch begins with a turn, not with {sketch.splitlines()[0]}")
+    for start, end in pairwise((*starts, len(sections))):
+        head, *rest = sections[start:end]
+        own = [replace(head, name="text")] if head.text or not rest else []
+        parts = tuple(_part(section) for section in (*own, *rest))
+        calls = tuple(_call(section) for section in rest if section.name.startswith("call:"))
+        role = Role(head.name)
+        result = ResultHeader(head.facts.get("id"), is_error="error" in head.facts or None)
+        yield Turn(
+            role,
+            parts,
+            calls=calls,
+            result=result if role is Role.TOOL else None,
+            generation=_generation(head.facts) if role is Role.ASSISTANT else None,
+        )
+
+
+def _sections(sketch: str) -> Iterator[_SketchSection]:
+    for piece in f"\n{sketch}".split("\n@")[1:]:
+        head, _, text = piece.partition("\n")
+        name, *words = head.split(" ")
+        pairs = (word.partition("=") for word in words)
+        yield _SketchSection(name, {key: value for key, _, value in pairs}, text)
+
+
+def _part(section: _SketchSection) -> Part:
+    facts = section.facts
+    if "cuts" not in facts:
+        return Part(section.name, section.text)
+    ends = (*_numbers(facts["cuts"]), len(section.text))
+    sequences = tuple(_numbers(facts["sequences"])) if "sequences" in facts else tuple(range(len(ends)))
+    offsets = tuple(float(word) for word in facts["offsets_s"].split(",")) if "offsets_s" in facts else None
+    return Part(section.name, section.text, Chunks(ends, sequences, offsets))
+
+
+def _call(section: _SketchSection) -> CallHeader:
+    return CallHeader(section.name, section.facts.get("name"), section.facts.get("id"))
+
+
+def _generation(facts: dict[str, str]) -> Generation:
+    error = None
+    if "error" in facts:
+        status = int(facts["status"]) if "status" in facts else None
+        error = GenerationError(ErrorPhase(facts["error"]), facts.get("says", "").replace("_", " "), status)
+    counted = {key: int(facts[key]) for key in ("input_tokens", "output_tokens", "reasoning_tokens") if key in facts}
+    return Generation(
+        parameters=facts.get("parameters", ""),
+        usage=Usage(counted.get("input_tokens"), counted.get("output_tokens"), counted.get("reasoning_tokens")),
+        finish_reason=facts.get("finish"),
+        finish=FinishReason(facts["finish"]) if "finish" in facts else None,
+        error=error,
+        body=BodyState(facts.get("body", "complete")),
+    )
+
+
+def _numbers(words: str) -> Iterator[int]:
+    return (int(word) for word in words.split(","))
 
 
 def rule_lines(rule: Rule, bad: Example | None, good: Example | None, *, width: int) -> Iterator[Line]:

@@ -1,4 +1,4 @@
-"""Runs of one task side by side: where they first part, how they were asked, and what differs in that step."""
+"""Runs of one task compared: where they diverge and what differs, as lines and as `weaklink diff --json` prints it."""
 
 import json
 from bisect import bisect_right
@@ -6,27 +6,37 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from inspector.chain.alignment import Alignment, Sameness, align
-from inspector.chain.alignment_asked import AskedDifference, asked_differently, run_label
+from inspector.chain.alignment import (
+    AlignedRow,
+    Alignment,
+    Divergence,
+    RunInputDifference,
+    Sameness,
+    align,
+    run_input_differences,
+    run_label,
+)
+from inspector.chain.sequence_diff import diff_texts
 from inspector.chain.steps import Step
+from inspector.diagnostics import Location
 from inspector.inspection import Inspection
 from inspector.json_text import write_json
-from inspector.model import Role, SpanKind, ToolCall, Trace
+from inspector.model import Json, Role, SpanKind, ToolCall, Trace
 from inspector.model.columns import Entries
-from inspector.wire.json_text import parse_json
-from ui.views.call import call_lines
+from inspector.wire.provider_json import parse_json
 from ui.views.chain import ending
-from ui.views.palette import Style
-from ui.views.run import Line, Run, clipped
-from ui.views.run_diff_grid import grid_lines
+from ui.views.run_diff_overview import grid_lines, run_verdict
 from ui.views.run_diff_text import text_diff_lines
-from ui.views.run_diff_verdict import run_verdict
-from ui.views.status import outcome_words, status_run, task_run
+from ui.views.segment_json import JsonObject
+from ui.views.status import call_lines, outcome_words, status_run, task_run
+from ui.views.styled_text import Line, Run, Style, clipped, visible_line
 from ui.views.trace import model_of
-from ui.views.visible import visible_line
+from ui.views.trace_json import outcome_object
 from ui.views.wording import folded_middle, quoted, wrapped
 
 _LONGEST_LAID_OUT = 2_000_000
+
+
 _MORE = "--full shows all"
 
 
@@ -49,7 +59,7 @@ class RunDiff:
     """Two or more runs, how they were asked differently, and their steps side by side."""
 
     runs: tuple[ComparedRun, ...]
-    asked: tuple[AskedDifference, ...]
+    asked: tuple[RunInputDifference, ...]
     alignment: Alignment
 
     @property
@@ -62,7 +72,7 @@ class RunDiff:
 def compare(runs: Sequence[ComparedRun]) -> RunDiff:
     """Compare runs; the first is what the others are compared with."""
     alignment = align([run.steps for run in runs])
-    asked = asked_differently([run.trace for run in runs], alignment)
+    asked = run_input_differences([run.trace for run in runs], alignment)
     return RunDiff(tuple(runs), tuple(asked), alignment)
 
 
@@ -253,3 +263,97 @@ def _text_diff(
             (Run(f"    {sign} {run_label(run)}", style), Run(f"  {place}" if place else "", Style.DIM)), width
         )
     yield from text_diff_lines(texts[0], texts[1], width, full=full, more=more)
+
+
+def diff_object(diff: RunDiff) -> JsonObject:
+    """Runs, how they were asked, where they part, and every row; every key is always there.
+
+    A run is named by its letter everywhere. `divergence` and `text_diff` are null where the steps are the same.
+    """
+    parted = diff.alignment.divergence
+    return {
+        "verdict": diff.verdict,
+        "runs": [_run(run, index) for index, run in enumerate(diff.runs)],
+        "asked_differently": [
+            {"what": one.what.value, "runs": [run_label(run) for run in one.runs], "message": one.message}
+            for one in diff.asked
+        ],
+        "divergence": _divergence(parted) if parted is not None else None,
+        "text_diff": _text_diff_object(diff),
+        "rows": [_row(row) for row in diff.alignment.rows],
+    }
+
+
+def _run(run: ComparedRun, index: int) -> JsonObject:
+    chain, came = run.inspection.chain, run.trace.provenance
+    return {
+        "run": run_label(index),
+        "called": run.called,
+        "name": run.trace.name,
+        "file": came.file,
+        "record": came.record,
+        "model": model_of(run.trace),
+        "status": chain.status.value,
+        "outcome": outcome_object(run.trace.outcome),
+        "broken_at": chain.broken.step if chain.broken is not None else None,
+        "steps": len(chain.steps),
+        "last_words": last_words(run),
+    }
+
+
+def _divergence(parted: Divergence) -> JsonObject:
+    return {
+        "row": parted.row + 1,
+        "what": parted.what.value,
+        "steps": {run_label(run): _step(step) for run, step in enumerate(parted.steps)},
+    }
+
+
+def _row(row: AlignedRow) -> JsonObject:
+    cells = zip(row.steps, row.sameness, strict=True)
+    return {
+        "same": row.is_same,
+        "runs": {
+            run_label(run): {"sameness": sameness.value, "step": _step(step)}
+            for run, (step, sameness) in enumerate(cells)
+        },
+    }
+
+
+def _step(step: Step | None) -> Json:
+    if step is None:
+        return None
+    return {
+        "step": step.number,
+        "tool": step.call.name,
+        "arguments": step.call.arguments,
+        "outcome": step.outcome.value,
+        "call": _place(step.location),
+        "result": _place(step.result_location) if step.result_location is not None else None,
+    }
+
+
+def _place(place: Location) -> JsonObject:
+    return {"turn": place.turn, "part": place.part, "start": place.range.start, "end": place.range.end}
+
+
+def _text_diff_object(diff: RunDiff) -> Json:
+    """The pieces in which the first two differing runs' steps part: of their calls, and of their results."""
+    pair, parted = differing_pair(diff), diff.alignment.divergence
+    if pair is None or parted is None:
+        return None
+    one, other = parted.steps[pair[0]], parted.steps[pair[1]]
+    texts = iter(call_texts(*(step for step in (one, other) if step is not None)))
+    return {
+        "runs": [run_label(run) for run in pair],
+        "call": _pieces(next(texts) if one else "", next(texts) if other else ""),
+        "result": _pieces(_result(one), _result(other)),
+    }
+
+
+def _pieces(one: str, other: str) -> list[Json]:
+    return [{"kind": piece.kind.value, "text": piece.text} for piece in diff_texts(one, other)]
+
+
+def _result(step: Step | None) -> str:
+    return step.result.content if step is not None and step.result is not None else ""

@@ -3,11 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from inspector.chain.alignment_text import PieceKind, text_pieces
-from ui.views.cells import cell_width, fitting
-from ui.views.palette import Style
-from ui.views.run import Line, Run, clipped
-from ui.views.visible import visible_line
+from inspector.chain.sequence_diff import DiffPieceKind, diff_texts
+from ui.views.styled_text import Line, Run, Style, cell_width, clipped, fitting, visible_line
 from ui.views.wording import counted
 
 _CONTEXT = 2
@@ -38,7 +35,7 @@ def text_diff_lines(
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _TextPiece:
     text: str
     is_changed: bool
 
@@ -47,8 +44,8 @@ class _Piece:
 class _Hunk:
     """Lines that stand in the place of each other; `is_same` where they are equal."""
 
-    gone: list[list[_Piece]] = field(default_factory=list)
-    new: list[list[_Piece]] = field(default_factory=list)
+    gone: list[list[_TextPiece]] = field(default_factory=list)
+    new: list[list[_TextPiece]] = field(default_factory=list)
     is_same: bool = False
 
 
@@ -60,28 +57,28 @@ class _Fold:
 def _hunks(one: str, other: str) -> Iterator[_Hunk]:
     """The lines of both texts in order: where neither holds a change, one hunk a line."""
     hunk = _Hunk([[]], [[]], is_same=True)
-    for piece in text_pieces(one, other):
+    for piece in diff_texts(one, other):
         for index, text in enumerate(piece.text.split("\n")):
             match piece.kind:
-                case PieceKind.SAME:
+                case DiffPieceKind.SAME:
                     if index:
                         yield hunk
                         hunk = _Hunk([[]], [[]], is_same=True)
                     hunk.gone[-1] += _piece(text, is_changed=False)
                     hunk.new[-1] += _piece(text, is_changed=False)
-                case PieceKind.REMOVED:
+                case DiffPieceKind.REMOVED:
                     hunk.is_same = False
                     hunk.gone += [[]] if index else []
                     hunk.gone[-1] += _piece(text, is_changed=True)
-                case PieceKind.ADDED:
+                case DiffPieceKind.ADDED:
                     hunk.is_same = False
                     hunk.new += [[]] if index else []
                     hunk.new[-1] += _piece(text, is_changed=True)
     yield hunk
 
 
-def _piece(text: str, *, is_changed: bool) -> Iterable[_Piece]:
-    return [_Piece(text, is_changed)] if text else []
+def _piece(text: str, *, is_changed: bool) -> Iterable[_TextPiece]:
+    return [_TextPiece(text, is_changed)] if text else []
 
 
 def _folded(hunks: Sequence[_Hunk], *, full: bool) -> list[_Hunk | _Fold]:
@@ -117,7 +114,7 @@ def _hunk_rows(hunk: _Hunk | _Fold, width: int, *, full: bool) -> Iterator[Line]
     yield from _side("+ ", hunk.new, Style.ADDED, width, full=full)
 
 
-def _side(sign: str, lines: Sequence[Sequence[_Piece]], style: Style, width: int, *, full: bool) -> Iterator[Line]:
+def _side(sign: str, lines: Sequence[Sequence[_TextPiece]], style: Style, width: int, *, full: bool) -> Iterator[Line]:
     """The lines of a hunk that one text has; the first twenty of many, unless `full`."""
     if len(lines) == 1 and not lines[0]:
         return
@@ -129,7 +126,7 @@ def _side(sign: str, lines: Sequence[Sequence[_Piece]], style: Style, width: int
         yield clipped((Run(said, Style.DIM),), width)
 
 
-def _rows(sign: str, line: Sequence[_Piece], style: Style, width: int, *, full: bool) -> Iterator[Line]:
+def _rows(sign: str, line: Sequence[_TextPiece], style: Style, width: int, *, full: bool) -> Iterator[Line]:
     """A line in as many rows as it needs; carets where only a part of it changed."""
     lead = f"    {sign}"
     room = max(width - len(lead), 20)
@@ -161,7 +158,7 @@ def _row(lead: str, row: Sequence[tuple[str, bool]], style: Style, *, has_carets
         yield (Run(" " * len(lead) + marks.rstrip(), style),)
 
 
-def _shortened(piece: _Piece) -> str:
+def _shortened(piece: _TextPiece) -> str:
     """A piece in the length that helps: of equal text its ends, of a change as much as a screen holds."""
     text, most = piece.text, _MOST_CHANGED if piece.is_changed else 2 * _AROUND
     if len(text) <= most + 20:

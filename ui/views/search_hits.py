@@ -3,14 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from storage import SearchHit
-from ui.views.cells import cell_width, fitting
-from ui.views.palette import Style
-from ui.views.run import Line, Run, clipped
 from ui.views.segment_json import JsonObject
 from ui.views.status import status_run
+from ui.views.styled_text import Line, Run, Style, cell_width, clipped, fitting, visible_line
 from ui.views.trace_json import summary_object
 from ui.views.trace_list import break_words, trace_title
-from ui.views.visible import visible_line
 
 _INDENT = 4
 _AROUND = 60  # an excerpt with so much behind the words may have been cut there

@@ -1,29 +1,87 @@
-"""Metrics as a person reads them: a sentence, every measure with its interval, and where and by what chains broke."""
+"""Metrics of traces as lines: measures with intervals, in groups, compared between groups, by schema complexity."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 from inspector.chain.intervals import wilson
-from inspector.chain.metrics import Estimate, estimate
-from inspector.chain.metrics_groups import GroupFigures, Slice
-from inspector.chain.metrics_measures import MEASURES, TASK_CASES, MeasureKind
-from ui.views.palette import Style
-from ui.views.run import Line, Run, clipped
-from ui.views.stats_comparison import comparison_lines, comparison_sentence
-from ui.views.stats_groups import group_lines
-from ui.views.stats_report import Statistics
-from ui.views.stats_schemas import schema_lines
-from ui.views.stats_wording import bar, code_title, dim, percent, value_text
-from ui.views.table import table_lines
-from ui.views.task_cases import HEADS as TASK_HEADS
-from ui.views.task_cases import task_cases
-from ui.views.visible import visible_line
-from ui.views.wording import counted, wrapped
+from inspector.chain.metrics import (
+    BY_NAME,
+    FEWEST,
+    MEASURES,
+    TASK_CASES,
+    Estimate,
+    Measure,
+    MeasureKind,
+    Tally,
+    estimate,
+)
+from inspector.chain.metrics_groups import COMPARED, GroupFigures, GroupKey, MeasureComparison, Slice
+from inspector.checks.schema_complexity import SchemaComplexity
+from storage import Prompt, Violations
+from ui.views.stats_wording import bar, code_title, dim, group_title, key_title, number_text, percent, value_text
+from ui.views.styled_text import Line, Run, Style, clipped, padded, right_aligned, visible_line, width_of
+from ui.views.triage import HEADS as TASK_HEADS
+from ui.views.triage import task_cases
+from ui.views.wording import counted, table_lines, wrapped
 
 _ROOMY = 120
+
+
 _BAR = 20
+
+
 _SINGLE_STEPS, _STEP_ENDS = 10, (20, 50, 100)
+
+
 _MOST_CODES, _MOST_VIOLATIONS = 8, 12
+
+
+_MAX_COMPARISONS = 60
+
+
+_WIDE = 120
+
+
+_AT_LEAST, _MOST = 12, 40  # rows
+
+
+_GAP = "  "
+
+
+_MAX_SCHEMAS = 12
+
+
+_SCHEMA_BAR = 16
+
+
+_COMPLIANCE = BY_NAME["schema_compliance"]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Metrics over a set of traces.
+
+    `whole` is all of them in one group, None where there are none; `groups` are those that `by` makes. `steps`, `codes`
+    and `aborts` tell how many traces broke at which step, by what, and why others were cut off. `comparisons` hold each
+    group against `baseline`. `prompts` says what the hashes of prompts stand for, `schemas` how intricate the schema of
+    each tool is where it was offered in a request. `uncounted` traces are in none of the
+    numbers. Groups of fewer than `fewest` traces have no intervals.
+    """
+
+    whole: GroupFigures | None
+    by: Sequence[GroupKey] = ()
+    groups: Sequence[GroupFigures] = ()
+    steps: Sequence[Slice] = ()
+    codes: Sequence[Slice] = ()
+    aborts: Sequence[Slice] = ()
+    violations: Sequence[Violations] = ()
+    comparisons: Sequence[MeasureComparison] = ()
+    baseline: GroupFigures | None = None
+    prompts: Mapping[str, Prompt] = field(default_factory=dict)
+    schemas: Mapping[str, SchemaComplexity] = field(default_factory=dict)
+    uncounted: int = 0
+    fewest: int = FEWEST
 
 
 def statistics_lines(found: Statistics, *, width: int, full: bool = False) -> Iterator[Line]:
@@ -177,3 +235,217 @@ def _violation_lines(found: Statistics, width: int) -> Iterator[Line]:
     left = len(found.violations) - len(shown)
     if left:
         yield dim(f"and {counted(left, 'more place')}; --json tells all")
+
+
+def comparison_sentence(found: Statistics) -> str:
+    """Whether any group differs from the baseline by more than noise; `""` where nothing was compared."""
+    if found.baseline is None:
+        return ""
+    baseline = group_title(found.by, found.baseline.keys, found.prompts)
+    judged = [one for one in found.comparisons if one.difference is not None]
+    if not judged:
+        return f"Nothing can be compared with {baseline}: there are fewer than {found.fewest} traces on a side."
+    sure = [one for one in judged if one.is_more_than_noise]
+    if not sure:
+        which = "The one difference" if len(judged) == 1 else f"None of {len(judged):,} differences"
+        verb = "is not" if len(judged) == 1 else "is"
+        return f"{which} from {baseline} {verb} more than noise (Holm-corrected, at 5 %)."
+    best = min(sure, key=lambda one: one.adjusted_p or 0.0)
+    told = _comparison_sentence(found, best)
+    verb = "is" if len(sure) == 1 else "are"
+    counts = f"{len(sure):,} of {counted(len(judged), 'difference')} from {baseline} {verb}"
+    return f"{counts} more than noise (Holm-corrected, at 5 %); the surest: {told}."
+
+
+def comparison_lines(found: Statistics, *, width: int) -> Iterator[Line]:
+    """Every difference that could be judged, with its interval; those that are more than noise say so."""
+    judged = [one for one in found.comparisons if one.difference is not None]
+    if found.baseline is None or not judged:
+        return
+    baseline = group_title(found.by, found.baseline.keys, found.prompts)
+    yield from wrapped(dim(f"differences from {baseline} ({counted(found.baseline.traces, 'trace')})"), width)
+    rows = [
+        (
+            (Run(group_title(found.by, one.group.keys, found.prompts)),),
+            (Run(one.measure.title, Style.STRONG),),
+            (Run(_difference_text(one)),),
+            (Run(p_text(one.adjusted_p)),),
+            (Run("more than noise", Style.WARNING) if one.is_more_than_noise else Run("may be noise", Style.DIM),),
+        )
+        for one in judged[:_MAX_COMPARISONS]
+    ]
+    heads = ("group", "measure", "difference (95 %)", "p", "")
+    yield from table_lines(rows, width=width, heads=heads, widest=max(width - 70, 22))
+    if len(judged) > _MAX_COMPARISONS:
+        yield dim(f"and {counted(len(judged) - _MAX_COMPARISONS, 'more difference')}; --json tells all")
+    if GroupKey.TOOL in found.by or GroupKey.CODE in found.by:
+        said = "One trace may stand in several of these groups, so they are not independent: take p as a hint."
+        yield from wrapped(dim(said), width)
+
+
+def p_text(p: float | None) -> str:
+    """A p-value to the digits that it is worth."""
+    if p is None:
+        return ""
+    return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def _comparison_sentence(found: Statistics, one: MeasureComparison) -> str:
+    first, second = (group.tally(one.measure.name) for group in (one.group, one.baseline))
+    mine, theirs = (number_text(one.measure, tally.hits / tally.trials) for tally in (first, second))
+    group = group_title(found.by, one.group.keys, found.prompts)
+    return f"{one.measure.title} {mine} in {group}, against {theirs} (p {p_text(one.adjusted_p)})"
+
+
+def _difference_text(one: MeasureComparison) -> str:
+    found = one.difference
+    assert found is not None  # only such are shown
+    low, high = found.interval.low, found.interval.high
+    return f"{_signed(one.measure, found.value)} ({_signed(one.measure, low)} to {_signed(one.measure, high)})"
+
+
+def _signed(measure: Measure, value: float) -> str:
+    digits = f"{value:+.2f}" if measure.kind is not MeasureKind.MEAN or abs(value) < 10 else f"{value:+,.0f}"
+    return digits.replace("-", "−")
+
+
+def group_lines(found: Statistics, *, width: int, full: bool = False) -> Iterator[Line]:
+    """The tables of the groups, those of the most traces first.
+
+    Without `full` these are the measures that tell groups apart, of the groups large enough for an interval, or of a
+    dozen where few are. What no group has is said in a last line.
+    """
+    shown = found.groups if full else _informative_measures(found.groups, found.fewest)
+    wanted = [one for one in MEASURES if full or one.name in COMPARED]
+    measures = [one for one in wanted if any(group.tally(one.name).trials for group in shown)]
+    lead = _lead(found, shown, width)
+    columns = [_column(found, measure, shown, width) for measure in measures]
+    for number, some in enumerate(_fitting(columns, width - sum(width_of(cell) for cell in lead[0]))):
+        if number:
+            yield ()
+        for index, cells in enumerate(lead):
+            row = (*cells, *(column[index] for column in some))
+            yield clipped([run for cell in row for run in cell], width)
+    yield from _left_out(found, len(found.groups) - len(shown), [one for one in wanted if one not in measures], width)
+
+
+def _informative_measures(groups: Sequence[GroupFigures], fewest: int) -> Sequence[GroupFigures]:
+    large = sum(group.traces >= fewest for group in groups)
+    return groups[: min(max(large, _AT_LEAST), _MOST)]
+
+
+def _left_out(found: Statistics, groups: int, measures: Sequence[Measure], width: int) -> Iterator[Line]:
+    missing = [f"{one.title} ({one.absent})" for one in measures if one.name in found.groups[0].tallies]
+    if groups or missing:
+        yield ()
+    if groups:
+        yield dim(f"and {counted(groups, 'smaller group')}, which --full shows")
+    if missing:
+        yield from wrapped(dim(f"not there in any of these groups: {', '.join(missing)}"), width)
+
+
+def _lead(found: Statistics, groups: Sequence[GroupFigures], width: int) -> list[tuple[Line, ...]]:
+    """The names of the groups and their traces, a row each under a head; every column is as wide in every row."""
+    most = max(min(width - 34, width // 2) // len(found.by), 10)
+    titles = [
+        [key_title(key, value, found.prompts) for key, value in zip(found.by, group.keys, strict=True)]
+        for group in groups
+    ]
+    columns: list[list[Line]] = []
+    for at, key in enumerate(found.by):
+        cells: list[Line] = [dim(key.value), *((Run(row[at], Style.STRONG),) for row in titles)]
+        room = min(max(width_of(cell) for cell in cells), most)
+        columns.append([padded(cell, room) for cell in cells])
+    counts: list[Line] = [dim("traces"), *((Run(f"{group.traces:,}"),) for group in groups)]
+    room = max(width_of(cell) for cell in counts)
+    columns.append([(Run(_GAP), *right_aligned(cell, room)) for cell in counts])
+    for column in columns[1:-1]:
+        column[:] = [(Run(_GAP), *cell) for cell in column]
+    return list(zip(*columns, strict=True))
+
+
+def _column(found: Statistics, measure: Measure, groups: Sequence[GroupFigures], width: int) -> list[Line]:
+    """One measure of every group: its bar where there is room, value, interval and count, under its title."""
+    estimates = [estimate(measure, group.tally(measure.name), found.fewest) for group in groups]
+    bars = 6 if width >= _WIDE and measure.kind is not MeasureKind.MEAN else 0
+    values = [value_text(one, found.fewest) for one in estimates]
+    # Where it counts the traces, which stand beside it already, it is not said again.
+    counts = [
+        f" n={one.tally.trials:,}" if one.tally.trials not in (0, group.traces) else ""
+        for one, group in zip(estimates, groups, strict=True)
+    ]
+    room = max(map(len, values))
+    cells: list[Line] = [dim(measure.title)]
+    for one, value, count in zip(estimates, values, counts, strict=True):
+        drawn = f"{bar(one.value or 0.0, bars):{bars}} " if bars else ""
+        style = Style.PLAIN if one.interval is not None else Style.DIM
+        cells.append(
+            (Run(drawn, Style.KEY), Run(f"{value:{room if any(counts) else 0}}", style), Run(count, Style.DIM))
+        )
+    widest = max(width_of(cell) for cell in cells)
+    return [(Run(_GAP), *padded(cell, widest)) for cell in cells]
+
+
+def _fitting(columns: Sequence[list[Line]], room: int) -> Iterator[Sequence[list[Line]]]:
+    """The columns in as few tables as the room allows, at least one in each."""
+    taken = 0
+    some: list[list[Line]] = []
+    for column in columns:
+        needed = width_of(column[0])
+        if some and taken + needed > room:
+            yield some
+            taken, some = 0, []
+        some.append(column)
+        taken += needed
+    if some:
+        yield some
+
+
+def schema_lines(found: Statistics, *, width: int) -> Iterator[Line]:
+    """Compliance by the depth of schemas, and the tools with the most intricate ones; nothing but of groups by tool."""
+    told = [(tool, schema, tally) for tool, schema, tally in _schema_sentence(found) if tally.trials]
+    if not told:
+        return
+    yield from _by_depth(told, found.fewest, width)
+    yield ()
+    intricate = sorted(told, key=lambda one: (-one[1].depth, -one[1].references, -one[1].properties, one[0]))
+    rows = [
+        (
+            (Run(visible_line(tool), Style.STRONG),),
+            *((Run(f"{count:,}"),) for count in (one.depth, one.properties, one.references, one.alternatives)),
+            (Run(value_text(estimate(_COMPLIANCE, tally, found.fewest), found.fewest)), *dim(f" n={tally.trials:,}")),
+        )
+        for tool, one, tally in intricate[:_MAX_SCHEMAS]
+    ]
+    heads = ("most intricate", "depth", "properties", "$ref", "anyOf", "schema compliance")
+    yield from table_lines(rows, width=width, heads=heads, numbers=(1, 2, 3, 4), widest=max(width - 56, 12))
+
+
+def _schema_sentence(found: Statistics) -> Iterator[tuple[str, SchemaComplexity, Tally]]:
+    """Each tool whose schema is known, with the tally of its compliance over all groups that it is in."""
+    at = list(found.by).index(GroupKey.TOOL) if GroupKey.TOOL in found.by else None
+    sums: dict[str, Tally] = {}
+    for group in found.groups if at is not None else ():
+        tool = group.keys[at or 0]
+        sums[tool] = sums.get(tool, Tally()) + group.tally(_COMPLIANCE.name)
+    yield from ((tool, found.schemas[tool], tally) for tool, tally in sums.items() if tool in found.schemas)
+
+
+def _by_depth(told: Sequence[tuple[str, SchemaComplexity, Tally]], fewest: int, width: int) -> Iterator[Line]:
+    """One row for each depth; a trace counts once for each tool of that depth."""
+    rows = []
+    for depth in sorted({schema.depth for _, schema, _ in told}):
+        same = [(schema, tally) for _, schema, tally in told if schema.depth == depth]
+        one = estimate(_COMPLIANCE, sum((tally for _, tally in same), Tally()), fewest)
+        rows.append(
+            (
+                (Run(str(depth)),),
+                (Run(f"{len(same):,}"),),
+                (Run(f"{sum(schema.references > 0 for schema, _ in same):,}"),),
+                (Run(f"{one.tally.trials:,}"),),
+                (Run(value_text(one, fewest)),),
+                (Run(bar(one.value or 0.0, _SCHEMA_BAR), Style.KEY),),
+            )
+        )
+    heads = ("schema depth", "tools", "with $ref", "calls", "schema compliance", "")
+    yield from table_lines(rows, width=width, heads=heads, numbers=(0, 1, 2, 3))

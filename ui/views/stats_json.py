@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from inspector.chain.metrics import estimate
-from inspector.chain.metrics_comparing import MeasureComparison
-from inspector.chain.metrics_groups import GroupFigures, GroupKey, Slice
-from inspector.chain.metrics_measures import MEASURES, MeasureKind
+from inspector.chain.metrics import MEASURES, MeasureKind, estimate
+from inspector.chain.metrics_groups import GroupFigures, GroupKey, MeasureComparison, Slice
 from inspector.model import Json
 from ui.views.segment_json import JsonObject
-from ui.views.stats_report import Statistics
+from ui.views.stats import Statistics
 
 
 def statistics_object(found: Statistics) -> JsonObject:

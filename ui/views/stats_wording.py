@@ -2,16 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from inspector.chain.metrics import Estimate
+from inspector.chain.metrics import Estimate, Measure, MeasureKind
 from inspector.chain.metrics_groups import GroupKey
-from inspector.chain.metrics_measures import Measure, MeasureKind
 from inspector.errors import UnknownRuleError
 from inspector.rules.catalogue import find_rule
 from storage import Prompt
-from ui.views.call import UNNAMED
-from ui.views.palette import Style
-from ui.views.run import Line, Run
-from ui.views.visible import visible_line
+from ui.views.status import UNNAMED
+from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.wording import counted
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"

@@ -1,12 +1,17 @@
-"""How a trace ended and what became of its steps, as a glyph and a word."""
+"""How traces, steps and calls ended, as glyphs and words, and a tool call as lines."""
 
+from collections.abc import Iterator
 from types import MappingProxyType
 
 from inspector.chain.endings import task_outcome
 from inspector.chain.steps import Recovery, Status, Step, StepOutcome
-from inspector.model import Liveness, Outcome, TaskOutcome
-from ui.views.palette import Style
-from ui.views.run import Run
+from inspector.json_text import write_json
+from inspector.model import Json, Liveness, Outcome, TaskOutcome, ToolCall
+from ui.views.styled_text import Line, Run, Style, clipped, visible_line
+from ui.views.wording import folded_middle, wrapped
+
+UNNAMED = "(no readable name)"
+
 
 _STATUS = MappingProxyType(
     {
@@ -17,6 +22,8 @@ _STATUS = MappingProxyType(
         Status.OK: ("✔", Style.OK),
     }
 )
+
+
 _OUTCOME = MappingProxyType(
     {
         StepOutcome.MALFORMED: ("✖", Style.ERROR),
@@ -28,6 +35,8 @@ _OUTCOME = MappingProxyType(
         StepOutcome.OK: ("✔", Style.OK),
     }
 )
+
+
 _RECOVERY = MappingProxyType(
     {
         Recovery.ANSWERED: "answered all the same",
@@ -35,16 +44,75 @@ _RECOVERY = MappingProxyType(
         Recovery.NOT_NEEDED: "not needed",
     }
 )
+
+
 _TASK = MappingProxyType({TaskOutcome.SUCCESS: ("passed", Style.OK), TaskOutcome.FAILURE: ("failed", Style.ERROR)})
+
+
 _FAULTY_BUT_READABLE = (StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL)
 
 
 LIVENESS = MappingProxyType({Liveness.RUNNING: Run("▸ running", Style.INFO), Liveness.IDLE: Run("▹ idle", Style.DIM)})
 """In the place of a status while a trace is still being recorded."""
+
+
 RUNNING = LIVENESS[Liveness.RUNNING]
+
 
 DAMAGED = Run("✖ damaged", Style.ERROR)
 """In the place of a status where what the database holds of a trace is not what was written."""
+
+
+def call_lines(call: ToolCall, *, width: int, indent: int = 0, step: Step | None = None) -> Iterator[Line]:
+    """The lines of a call: a mark and its name, then one line an argument, long values folded in the middle."""
+    lead = Run(" " * indent)
+    yield from ((lead, *line) for line in wrapped(call_head(call, step), width - indent, indent=4))
+    if isinstance(call.arguments, dict):
+        for key, value in call.arguments.items():
+            name = folded_middle(key, max(width // 2, 24))
+            room = max(width - indent - len(name) - 6, 24)
+            yield clipped((lead, Run("    "), Run(name, Style.KEY), Run(f": {value_text(value, room)}")), width)
+    elif call.raw_arguments.strip():
+        said = folded_middle(call.raw_arguments.strip(), max(width - indent - 6, 24))
+        yield clipped((lead, Run("    "), Run(said)), width)
+
+
+def call_head(call: ToolCall, step: Step | None = None) -> Line:
+    """A call's mark, name, step and id; words say what the mark means where all is not well.
+
+    The mark is that of the step, what became of the call, where there is one; else whether the call can be read.
+    """
+    name = Run(visible_line(call.name) if call.name else UNNAMED, Style.STRONG)
+    id = (Run(f"  {visible_line(call.id)}", Style.DIM),) if call.id else ()
+    style = Style.OK if call.valid else Style.WARNING if call.recovered else Style.ERROR
+    unread = "" if call.valid else "read by repair" if call.recovered else "could not be read"
+    if step is None:
+        mark = Run({Style.OK: "✔ ", Style.WARNING: "◆ "}.get(style, "✖ "), style)
+        said = f"  {'not valid as written; ' if call.recovered else ''}{unread}"
+        return (mark, name, *id, *((Run(said, style),) if unread else ()))
+    glyph = step_glyph(step)
+    became = () if step.outcome is StepOutcome.OK else (Run(f": {outcome_words(step)}", glyph.style),)
+    why = (Run(f"; {unread}", style),) if unread else ()
+    return (glyph, Run(" "), name, Run(f"  step {step.number}", Style.DIM), *became, *why, *id)
+
+
+def call_brief(call: ToolCall, room: int) -> str:
+    """A call on one line, as much of it as `room` code points show: `get_weather(city: "Oslo")`."""
+    name = visible_line(call.name) if call.name else UNNAMED
+    if not isinstance(call.arguments, dict):
+        said = call.raw_arguments[: room + 1].strip()
+    else:
+        said = ", ".join(f"{key}: {_written(value)}" for key, value in call.arguments.items())
+    return f"{name}({visible_line(said if len(said) <= room else said[: room - 1] + '…')})"
+
+
+def value_text(value: Json, room: int) -> str:
+    """A JSON value on one line in about `room` code points."""
+    return folded_middle(_written(value), room)
+
+
+def _written(value: Json) -> str:
+    return write_json(value, ascii_only=False)
 
 
 def status_run(status: Status, outcome: StepOutcome | None = None) -> Run:

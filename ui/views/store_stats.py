@@ -4,11 +4,9 @@ from collections.abc import Iterator
 
 from inspector.chain.steps import Status
 from storage import StoreStats
-from ui.views.palette import Style
-from ui.views.run import Line, Run
 from ui.views.segment_json import JsonObject
 from ui.views.status import status_run
-from ui.views.visible import visible_line
+from ui.views.styled_text import Line, Run, Style, visible_line
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 _NAMED = 12

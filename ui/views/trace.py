@@ -1,4 +1,4 @@
-"""A whole trace for people: what it is, its turns, its chain, and where that broke."""
+"""A whole trace as lines: its facts, its turns, its chain, and where that broke."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -12,19 +12,21 @@ from inspector.model import Liveness, Trace, Turn
 from inspector.rules.rule import Severity
 from ui.views.break_story import break_lines
 from ui.views.chain import chain_lines, ending
-from ui.views.external_ids import PLACES
 from ui.views.minimap import minimap
-from ui.views.open_turn import OpenTurn, open_turn_lines
-from ui.views.palette import Style
-from ui.views.run import Line, Run, clipped
+from ui.views.places import StepPlaces
 from ui.views.status import LIVENESS, status_run
-from ui.views.step_places import StepPlaces
-from ui.views.turn import turn_lines
-from ui.views.visible import visible_line
+from ui.views.styled_text import Line, Run, Style, clipped, visible_line
+from ui.views.turn import UnfinishedTurn, turn_lines, unfinished_turn_lines
 from ui.views.wording import counted, folded_middle, quoted, wrapped
 
 _MARGIN = 11
+
+
 _LONGEST = 1_000
+
+
+POSITION_IDS = ("line", "entry", "record", "document", "sha256")
+"""External ids that say where a trace stands in its file, not what it is."""
 
 
 def trace_lines(
@@ -35,7 +37,7 @@ def trace_lines(
     width: int,
     full: bool = False,
     liveness: Liveness | None = None,
-    open_turns: Sequence[OpenTurn] = (),
+    open_turns: Sequence[UnfinishedTurn] = (),
     only: Collection[int] = (),
 ) -> Iterator[Line]:
     """The lines that `weaklink show` prints; `id` is the trace's in the database, `open_turns` have not ended yet.
@@ -58,7 +60,7 @@ def trace_lines(
         yield from turn_lines(turn, number, found, faulty, width=width, model=model, steps=steps, full=full)
     for opened in () if only else open_turns:
         yield ()
-        yield from open_turn_lines(opened, width=width, model=model, full=full)
+        yield from unfinished_turn_lines(opened, width=width, model=model, full=full)
     if inspection.chain.steps:
         yield ()
         yield (Run("chain", Style.STRONG),)
@@ -96,7 +98,7 @@ def trace_head(
 
 def title_of(trace: Trace) -> str:
     """What a trace is known by: its name, else the first telling id of its source; empty where it has neither."""
-    telling = (id.value for id in trace.external_ids if id.name not in PLACES)
+    telling = (id.value for id in trace.external_ids if id.name not in POSITION_IDS)
     return trace.name or next(telling, "")
 
 

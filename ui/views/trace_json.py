@@ -13,9 +13,9 @@ from inspector.model import Generation, Instant, Json, Liveness, Outcome, Parent
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex
 from storage import TraceSummary
-from ui.views.open_turn import OpenTurn
 from ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object
 from ui.views.trace import model_of
+from ui.views.turn import UnfinishedTurn
 
 
 def summary_object(summary: TraceSummary) -> JsonObject:
@@ -59,7 +59,7 @@ def trace_object(
     inspection: Inspection,
     *,
     liveness: Liveness | None = None,
-    open_turns: Sequence[OpenTurn] = (),
+    open_turns: Sequence[UnfinishedTurn] = (),
 ) -> JsonObject:
     """A whole trace: what `list` says of it, its turns with texts, spans and calls, its chain, its diagnostics.
 

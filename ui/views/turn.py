@@ -1,27 +1,130 @@
-"""One turn of a trace: whose it is, how it came about, its spans, its calls, and what is wrong with them."""
+"""A turn of a trace as lines: its role, its spans, its calls and their faults; also a turn that has not ended yet."""
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
-from itertools import accumulate
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain
+from typing import TypeVar
 
 from inspector.chain.steps import Step
 from inspector.diagnostics import Diagnostic, Fault
-from inspector.inspection import PartInspection
-from inspector.model import BodyState, Generation, GenerationError, Role, Span, SpanKind, ToolCall, ToolDefinition, Turn
+from inspector.inspection import Inspection, PartInspection, inspect_trace
+from inspector.model import (
+    BodyState,
+    Generation,
+    GenerationError,
+    Role,
+    Span,
+    SpanKind,
+    ToolCall,
+    ToolDefinition,
+    Trace,
+    Turn,
+)
+from inspector.model.columns import Column, Entries
+from inspector.segmentation import Segmenter
 from inspector.text import Range
-from inspector.wire.events import WIRE_PREFIX
-from ui.views.call import call_head, call_lines
-from ui.views.marked import SpanNote, fault_lines, marked_lines
-from ui.views.palette import Style, style_of
-from ui.views.rows import Folding
-from ui.views.run import Line, Run, clipped, width_of
-from ui.views.step_places import NO_STEPS, StepPlaces
-from ui.views.visible import visible_line
+from inspector.wire.events import PROMPT_PART, WIRE_PREFIX
+from ui.views.marked_text import Folding, SpanNote, fault_lines, marked_lines
+from ui.views.places import NO_STEPS, StepPlaces
+from ui.views.status import RUNNING, call_head, call_lines
+from ui.views.styled_text import Line, Run, Style, clipped, style_of, visible_line, width_of
 from ui.views.wording import counted, wrapped
 
+_MOST_LATE = 200  # turns that are read although they are many: the others before them wait for the recorder
+
+
 _FOLDING = Folding()
+
+
 _INSTRUCTIONS = Folding(head=4, tail=2)
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedTurn:
+    """A turn as far as it came; `faults` are those that nothing that follows can mend."""
+
+    number: int
+    turn: Turn
+    parts: tuple[PartInspection, ...]
+    faults: tuple[Diagnostic, ...] = ()
+
+
+def unfinished_turn_lines(opened: UnfinishedTurn, *, width: int, model: str = "", full: bool = False) -> Iterator[Line]:
+    """The lines of a turn, and below them that it goes on."""
+    yield from turn_lines(opened.turn, opened.number, opened.parts, opened.faults, width=width, model=model, full=full)
+    yield (Run("   "), RUNNING, Run(f", {counted(characters_in(opened.turn), 'character')} so far"))
+
+
+_Entry = TypeVar("_Entry")
+
+
+def unfinished_turns(turns: Mapping[int, Turn], trace: Trace, inspection: Inspection) -> tuple[UnfinishedTurn, ...]:
+    """Open turns by number, read in the format of their trace, as far as it has one; else in what their text shows."""
+    has_answers = any(turn.generation is not None for turn in trace.turns)
+    format = inspection.format if has_answers else trace.format
+    return tuple(_read(number, turn, replace(trace, format=format)) for number, turn in sorted(turns.items()))
+
+
+def continued(trace: Trace, inspection: Inspection, begun: Mapping[int, Turn]) -> tuple[Trace, Inspection]:
+    """A running trace with the turns that have begun, which follow those that have ended, and what is sure of them.
+
+    Of a wide one whose inspection lags behind, the last of the turns that have ended are read too, each by itself.
+    """
+    ended = len(trace.turns)
+    open_ = {number: turn for number, turn in begun.items() if number > ended}
+    read = unfinished_turns(_late(trace, inspection) | open_, trace, inspection)
+    longer = replace(trace, turns=_joined(trace.turns, tuple(one.turn for one in read if one.number > ended)))
+    parts = _joined(inspection.parts, tuple(part for one in read for part in one.parts))
+    found = _joined(inspection.diagnostics, tuple(fault for one in read for fault in one.faults))
+    return longer, replace(inspection, parts=parts, diagnostics=found)
+
+
+def _late(trace: Trace, inspection: Inspection) -> dict[int, Turn]:
+    """The last turns, by number, of those that a column holds and nobody has inspected."""
+    if not isinstance(trace.turns, Column):
+        return {}
+    known, count = inspection.parts[-1].turn if inspection.parts else 0, len(trace.turns)
+    return {number: trace.turns[number - 1] for number in range(max(known, count - _MOST_LATE) + 1, count + 1)}
+
+
+class _Joined(Column[_Entry]):
+    """The entries of a column, and a few more."""
+
+    __slots__ = ("_first", "_more")
+
+    def __init__(self, first: Column[_Entry], more: tuple[_Entry, ...]) -> None:
+        self._first, self._more = first, more
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._more)
+
+    def __iter__(self) -> Iterator[_Entry]:
+        return chain(self._first, self._more)
+
+    def _at(self, index: int) -> _Entry:
+        behind = index - len(self._first)
+        return self._first[index] if behind < 0 else self._more[behind]
+
+
+def _joined(first: Entries[_Entry], more: tuple[_Entry, ...]) -> Entries[_Entry]:
+    return (*first, *more) if isinstance(first, tuple) else _Joined(first, more)
+
+
+def _read(number: int, turn: Turn, trace: Trace) -> UnfinishedTurn:
+    found = inspect_trace(replace(trace, turns=(turn,)))
+    parts = tuple(replace(part, turn=number) for part in found.parts)
+    return UnfinishedTurn(number, turn, parts, tuple(_certain(number, turn, found.format)))
+
+
+def _certain(number: int, turn: Turn, format: str) -> list[Diagnostic]:
+    """The faults of the words that are known although the text may go on."""
+    text, prompt = turn.part("text"), turn.part(PROMPT_PART)
+    tools = turn.generation.tools if turn.generation is not None else ()
+    segmenter = Segmenter(format, prompt=prompt.text if prompt else "", tools=tools, role=turn.role, turn=number)
+    segmenter.feed(text.text if text else "")
+    return segmenter.take()[1]
 
 
 def turn_lines(

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import streamlit as st
 
 from inspector.errors import WeaklinkError
-from ui.web.labels import label
-from ui.web.markup import dress
-from ui.web.places import asked, go, keep, remember
+from ui.web.markup import label, put_styles
+from ui.web.navigation import go_to_page, parameter, register_pages, set_parameters
 
 _ICON = Path(__file__).parent / "icon.png"
 _FILTER = "filter"
@@ -49,8 +48,8 @@ def show() -> None:
         )
         for index, entry in enumerate(PAGES)
     }
-    remember(pages)
-    dress()
+    register_pages(pages)
+    put_styles()
     chosen = st.navigation([*pages.values(), _home_by_name()])
     _keep_filter()
     chosen.run()
@@ -60,7 +59,7 @@ def _home_by_name() -> st.Page:
     """The page of home's own path, which Streamlit does not give to the one that is at the root: it leads there."""
 
     def lead() -> None:
-        go(PAGES[0].path, **st.query_params.to_dict())
+        go_to_page(PAGES[0].path, **st.query_params.to_dict())
 
     return st.Page(lead, title=PAGES[0].title, url_path=PAGES[0].path, visibility="hidden")
 
@@ -78,7 +77,7 @@ def _drawing(entry: PageEntry) -> Callable[[], None]:
 
 def _keep_filter() -> None:
     """The filter goes along from page to page, though a click in the menu empties the address."""
-    if asked(_FILTER):
-        st.session_state[_KEPT_FILTER] = asked(_FILTER)
+    if parameter(_FILTER):
+        st.session_state[_KEPT_FILTER] = parameter(_FILTER)
     elif st.session_state.get(_KEPT_FILTER):
-        keep(filter=st.session_state[_KEPT_FILTER])
+        set_parameters(filter=st.session_state[_KEPT_FILTER])

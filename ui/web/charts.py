@@ -12,9 +12,8 @@ import streamlit as st
 
 from inspector.chain.steps import Status
 from ui.views.colours import DARK, LIGHT, Colours
-from ui.views.palette import Style
-from ui.views.visible import visible_line
-from ui.web.shades import ink_on, mixed
+from ui.views.styled_text import Style, visible_line
+from ui.web.theme import ink_on, mixed
 
 Rows: TypeAlias = Sequence[Mapping[str, object]]
 _Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
@@ -25,7 +24,7 @@ _CLICKS = "weaklink_chart_clicks"
 _FONT = 12
 _NARROW = 220  # CSS pixels that a chart has for its marks at least, on a phone
 _THICKEST = 40  # of a bar, in CSS pixels
-_BESIDE = 1.4  # room for the words beside the longest bar
+_LABEL_ROOM = 1.4  # room for the words beside the longest bar
 _STATUS = {
     Status.BROKEN.value: Style.ERROR,
     Status.ABORTED.value: Style.WARNING,
@@ -43,17 +42,17 @@ def pareto(rows: Rows, *, label: str, count: str, key: str, height: int) -> str 
     longest = max(float(str(row[count])) for row in rows)
     base = alt.Chart(_data(rows)).encode(
         y=alt.Y(f"{label}:N", sort=None, title=None, axis=alt.Axis(labelLimit=190, ticks=False, domain=False)),
-        x=alt.X(f"{count}:Q", axis=None, scale=alt.Scale(domain=[0, longest * _BESIDE], nice=False)),
+        x=alt.X(f"{count}:Q", axis=None, scale=alt.Scale(domain=[0, longest * _LABEL_ROOM], nice=False)),
     )
     told = [
         alt.Tooltip(f"{label}:N"),
         alt.Tooltip(f"{count}:Q", format=","),
         alt.Tooltip("cumulated:Q", title="share down to it", format=".0%"),
     ]
-    drawn = base.mark_bar(color=_of(Style.ERROR), cursor="pointer", size=_thickness(height, len(rows))).encode(
+    drawn = base.mark_bar(color=_colour_of(Style.ERROR), cursor="pointer", size=_thickness(height, len(rows))).encode(
         tooltip=told
     )
-    words = base.mark_text(align="left", dx=5, fontSize=_FONT, color=_of(Style.PLAIN)).encode(text="said:N")
+    words = base.mark_text(align="left", dx=5, fontSize=_FONT, color=_colour_of(Style.PLAIN)).encode(text="said:N")
     return _clicked(alt.layer(drawn.add_params(_pick(label)), words), key, label, height)
 
 
@@ -64,10 +63,10 @@ def columns(rows: Rows, *, label: str, count: str, key: str, title: str, height:
         y=alt.Y(f"{count}:Q", axis=None),
     )
     told = [alt.Tooltip(f"{label}:N", title=title), alt.Tooltip(f"{count}:Q", format=",")]
-    drawn = base.mark_bar(color=_of(Style.ERROR), cursor="pointer", size=_thickness(_NARROW, len(rows))).encode(
+    drawn = base.mark_bar(color=_colour_of(Style.ERROR), cursor="pointer", size=_thickness(_NARROW, len(rows))).encode(
         tooltip=told
     )
-    words = base.mark_text(dy=-8, fontSize=_FONT, color=_of(Style.PLAIN)).encode(
+    words = base.mark_text(dy=-8, fontSize=_FONT, color=_colour_of(Style.PLAIN)).encode(
         text=alt.Text(f"{count}:Q", format=",")
     )
     return _clicked(alt.layer(drawn.add_params(_pick(label)), words), key, label, height)
@@ -88,7 +87,7 @@ def statuses_by_day(rows: Rows, *, key: str, is_share: bool, height: int) -> str
             ),
             color=alt.Color(
                 "status:N",
-                scale=alt.Scale(domain=list(_STATUS), range=[_of(style) for style in _STATUS.values()]),
+                scale=alt.Scale(domain=list(_STATUS), range=[_colour_of(style) for style in _STATUS.values()]),
                 legend=alt.Legend(orient="top", title=None),
             ),
             order=alt.Order("rank:Q"),
@@ -174,7 +173,7 @@ def _thickness(room: int, count: int) -> float:
     return min(0.7 * room / max(count, 1), _THICKEST)
 
 
-def _of(style: Style) -> str:
+def _colour_of(style: Style) -> str:
     return _colours().of[style]
 
 

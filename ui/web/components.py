@@ -14,9 +14,9 @@ from streamlit.components.v2 import component
 from inspector.diagnostics import Location
 from inspector.model import Json
 from ui.views.dissect.side import SideLine
-from ui.views.run import Line
-from ui.web.folding import folds
-from ui.web.shapes import Picture
+from ui.views.styled_text import Line
+from ui.web.markup import folds
+from ui.web.pictures import Picture
 from ui.web.theme import colour_rules
 
 _FOLDER = Path(__file__).parent
@@ -34,14 +34,14 @@ class MinimumWidth(StrEnum):
     WIDE = "wide"
 
 
-class Measured(NamedTuple):
+class BarCell(NamedTuple):
     """A cell with a bar before its words: `share` of 1 fills it, None draws none."""
 
     share: float | None
     line: Line
 
 
-Cell: TypeAlias = Line | Measured
+ListingCell: TypeAlias = Line | BarCell
 
 
 class ListingColumn(NamedTuple):
@@ -57,29 +57,29 @@ class ListingRow(NamedTuple):
     """A row of a listing: what it is known by, and a cell a column."""
 
     key: str
-    cells: Sequence[Cell]
+    cells: Sequence[ListingCell]
 
 
-class Done(NamedTuple):
+class ListingEvent(NamedTuple):
     """What was done in a listing: the key of the row that the user went to, or opened."""
 
     picked: str | None = None
     opened: str | None = None
 
 
-class Dissected(NamedTuple):
+class DissectorEvent(NamedTuple):
     """What was done in a dissector: the place that was gone to, and where else: -1 a newer trace, 1 an older."""
 
     picked: dict[str, Any] | None = None
     beside: int = 0
 
 
-def dissector(data: dict[str, Json], *, key: str) -> Dissected:
+def dissector(data: dict[str, Json], *, key: str) -> DissectorEvent:
     """The stream of a trace and its values; a place is `{"turn", "part", "start", "end"}`."""
     drawn = _component("dissector", _DISSECTOR)(
         key=key, data=data, on_picked_change=_nothing, on_beside_change=_nothing
     )
-    return Dissected(dict(drawn.picked) if drawn.picked else None, int(drawn.beside or 0))
+    return DissectorEvent(dict(drawn.picked) if drawn.picked else None, int(drawn.beside or 0))
 
 
 def listing(
@@ -91,7 +91,7 @@ def listing(
     label: str = "Rows",
     is_eager: bool = False,
     most_rem: int = 40,
-) -> Done:
+) -> ListingEvent:
     """A table whose rows can be walked by keys and opened by Enter or a double click, by any click where it is eager.
 
     `label` names it to those who hear the page; it scrolls where it is higher than `most_rem`.
@@ -109,7 +109,7 @@ def listing(
     drawn = _component("listing", ("main.js",))(
         key=key, data=data, on_picked_change=_nothing, on_opened_change=_nothing
     )
-    return Done(drawn.picked, drawn.opened)
+    return ListingEvent(drawn.picked, drawn.opened)
 
 
 def lines(said: Sequence[SideLine], *, key: str, label: str, wraps: bool = False) -> Location | None:
@@ -140,8 +140,8 @@ def picture(drawn: Picture, *, key: str, selected: str | None = None) -> str | N
     return str(done.picked) if done.picked else None
 
 
-def _cell(cell: Cell) -> dict[str, Json]:
-    line, share = (cell.line, cell.share) if isinstance(cell, Measured) else (cell, None)
+def _cell(cell: ListingCell) -> dict[str, Json]:
+    line, share = (cell.line, cell.share) if isinstance(cell, BarCell) else (cell, None)
     return {"runs": [[run.style.value, run.text] for run in line], "share": share}
 
 

@@ -1,33 +1,73 @@
-"""The filter that every page obeys: a line of text that the address holds, with what could stand in it offered."""
+"""The filter that every page uses: a line of text kept in the address, completed, and narrowed by clicks on facets."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date, timedelta
 
 import streamlit as st
 
+from inspector.chain.metrics_groups import GroupFigures, GroupKey
 from storage import FilterCompletion, FilterError, check_filter
-from ui.views.palette import Style
-from ui.views.run import Run
-from ui.views.visible import visible_line
-from ui.web.facets import facets
-from ui.web.labels import label
-from ui.web.markup import put_lines
-from ui.web.places import asked, keep
+from ui.views.stats_wording import code_title, percent
+from ui.views.styled_text import Run, Style, visible_line
+from ui.web.components import BarCell, ListingColumn, ListingRow, listing
+from ui.web.markup import label, put_lines
+from ui.web.navigation import parameter, set_parameters
+from ui.web.queries import grouped, hits
+from ui.web.query_results import page_results, put_progress
+from ui.web.saved_views import views_menu
 from ui.web.stores import store
-from ui.web.views_menu import views_menu
 
 _KEY = "weaklink_filter_text"
+
+
 _LINE = "weaklink_filter_line"
+
+
 _OFFERED = "weaklink_filter_offered"
+
+
 _EXAMPLE = "status:broken model:hermes* code:J104 Oslo"
+
+
 _MOST_OFFERED = 12
+
+
 _WORD_BEGUN = re.compile(r"(?:\A|[\s(-])(\w{2,})\Z")
+
+
 _END_OF_TERM = re.compile(r"\s|\Z")
+
+
+_FACETS_KEY = "weaklink_facet"
+
+
+_CLOSE = "weaklink_facet_close"
+
+
+_STATUS = "status"
+
+
+_KEYS = (GroupKey.MODEL, GroupKey.CODE, GroupKey.TOOL, GroupKey.SOURCE, GroupKey.FORMAT, GroupKey.REASONING)
+
+
+_MOST = 100
+
+
+STATUSES = ("broken", "aborted", "recovered", "unknown", "ok")
+"""How traces end, the worst first."""
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./-]+")
+
+
+_CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 
 
 def filter_bar(page: str) -> str | None:
     """Draw the line for the page of that path; the filter it holds, or None where it cannot be read, which is said."""
-    said = asked("filter")
+    said = parameter("filter")
     with st.container(horizontal=True, gap="small"):
         _field(page, said)
         if said:
@@ -46,7 +86,7 @@ def filter_bar(page: str) -> str | None:
 
 def clear_filter() -> None:
     """Take the filter away, here and on the pages that are gone to next."""
-    keep(filter=None, after=None, look=None)
+    set_parameters(filter=None, after=None, look=None)
     st.session_state.pop("weaklink_filter", None)
 
 
@@ -85,7 +125,7 @@ def _changed(page: str, _before: str, number: int) -> None:
     text = st.session_state[f"{_KEY}_{number}"].strip()
     if not text:
         clear_filter()
-    keep(filter=text, after=None, look=None)
+    set_parameters(filter=text, after=None, look=None)
     st.session_state[_LINE] = (page, text, number)
 
 
@@ -117,5 +157,89 @@ def _offer(said: str, found: list[FilterCompletion]) -> None:
     )
     if chosen is not None:
         one = offered[chosen]
-        keep(filter=said[: one.start] + one.text + said[one.end :], after=None)
+        set_parameters(filter=said[: one.start] + one.text + said[one.end :], after=None)
         st.rerun()
+
+
+_NAMES = (_STATUS, *(key.value for key in _KEYS))
+
+
+def facets(wanted: str) -> None:
+    """Draw the names of the facets, and the values of the one that is open; a click on a value narrows the filter."""
+    if st.session_state.pop(_CLOSE, False):
+        st.session_state[_FACETS_KEY] = None
+    name = st.pills("Narrow by", _NAMES, key=_FACETS_KEY, label_visibility="collapsed")
+    if name is None:
+        return
+    question = grouped(wanted) if name == _STATUS else grouped(wanted, GroupKey(name))
+    sheet = page_results(question)
+    put_progress(sheet)
+    if question not in sheet:
+        return
+    rows = _status_rows(sheet[question]) if name == _STATUS else _rows(GroupKey(name), sheet[question])
+    if not rows:
+        st.caption("None of the traces has one.")
+        return
+    columns = (ListingColumn(name), ListingColumn("traces", "end"), ListingColumn("broken"))
+    done = listing(columns, rows, key=f"weaklink_facet_{name}", label=f"Values of {name}", is_eager=True, most_rem=18)
+    if len(rows) == _MOST:
+        st.caption(f"The {_MOST} most frequent.")
+    if done.opened is not None:
+        st.session_state[_CLOSE] = True
+        set_parameters(filter=narrowed(wanted, field(name, done.opened)), after=None, look=None)
+        st.rerun()
+
+
+def _rows(key: GroupKey, groups: Sequence[GroupFigures]) -> list[ListingRow]:
+    named = [group for group in groups if group.keys[0]]
+    return [_row(group.keys[0], _title(key, group.keys[0]), group) for group in named[:_MOST]]
+
+
+def _row(value: str, title: str, group: GroupFigures) -> ListingRow:
+    broken = hits(group, "broken")
+    share = broken / group.traces
+    said = f"{broken:,} ({percent(share)} %)" if broken else "-"
+    return ListingRow(
+        value,
+        (
+            (Run(title),),
+            (Run(f"{group.traces:,}"),),
+            BarCell(share, (Run(said, Style.PLAIN if broken else Style.DIM),)),
+        ),
+    )
+
+
+def _status_rows(whole: Sequence[GroupFigures]) -> list[ListingRow]:
+    if not whole:
+        return []
+    counts = ((status, hits(whole[0], status)) for status in STATUSES)
+    return [
+        ListingRow(status, ((Run(status),), (Run(f"{count:,}"),), BarCell(float(status == "broken"), ())))
+        for status, count in counts
+        if count
+    ]
+
+
+def _title(key: GroupKey, value: str) -> str:
+    return code_title(value) if key is GroupKey.CODE else visible_line(value)
+
+
+def field(key: str, value: str) -> str:
+    """`key:value`, quoted where the value needs it."""
+    if _PLAIN.fullmatch(value):
+        return f"{key}:{value}"
+    said = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{key}:"{said}"'
+
+
+def on_day(day: str) -> str:
+    """The traces of one day in UTC (`2026-11-21`); those without a date stand at the day of their import."""
+    return f"since:{day} before:{(date.fromisoformat(day) + timedelta(days=1)).isoformat()}"
+
+
+def narrowed(wanted: str, *terms: str) -> str:
+    """A filter with further terms that must hold too; those that it says already are not said twice."""
+    further = " ".join(term for term in terms if term and f" {term} " not in f" {wanted} ")
+    if not wanted.strip() or not further:
+        return wanted.strip() or further
+    return f"({wanted.strip()}) {further}" if _CHOICE.search(wanted) else f"{wanted.strip()} {further}"

@@ -1,17 +1,15 @@
-"""Styled lines of the views as HTML of our own making: every text in it is escaped."""
+"""Styled lines of the views as HTML, and hostile text in Streamlit's markdown labels: every text is escaped."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import starmap
 
 import streamlit as st
 
-from ui.reports.html_text import runs_html
+from ui.reports.html import runs_html
 from ui.views.colours import DARK, LIGHT
-from ui.views.palette import Style
-from ui.views.run import Line
-from ui.views.visible import visible_line
-from ui.web.folding import folds
+from ui.views.styled_text import Line, Style, visible_line
 from ui.web.theme import colour_rules
 
 _RULES = """
@@ -36,11 +34,33 @@ button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
 @media (max-width: 45rem) { .wl .folds { white-space: pre-wrap; overflow-wrap: anywhere; } }
 """
 
+
 _CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # too faint by themselves
+
+
 _FOCUSED = ".stApp :is(button, a, summary, [role=tab]):focus-visible, .stApp label:has(input:focus-visible)"
 
 
-def dress() -> None:
+_MARKS = re.compile(r"([!-/:-@\[-`{-~])")
+
+
+_REREAD = re.compile(r"(?<=[^\s])(?=[:@])|(?<=www)(?=\.)|(?<=[-<>=~])(?=[->=])", re.IGNORECASE)
+
+
+_JOINER = "\u2060"
+
+
+_IN_COLUMNS = re.compile(
+    r"\S  +\S"  # words set apart by more than one space
+    r"|^ *\d* *[|│]"  # the gutter of quoted text
+    r"|^[\s·.-]*$"  # rules and gaps
+)
+
+
+_COLUMN_MARKS = re.compile(r" *[\^~][\s^~·.-]*")  # they stand below characters of the line before
+
+
+def put_styles() -> None:
     """Put our rules into the page; once a run."""
     of = (DARK if st.context.theme.type == "dark" else LIGHT).of
     dim = of[Style.DIM]
@@ -72,3 +92,25 @@ def put_lines(lines: Iterable[Line]) -> None:
 
 def _line_html(line: Line, is_folded: bool) -> str:  # noqa: FBT001  # called by `starmap`
     return f'<span class="folds">{runs_html(line)}</span>' if is_folded else runs_html(line)
+
+
+def label(text: str, most: int = 80) -> str:
+    """Text on one line, of `most` characters at most, in which nothing is markup and nothing cannot be seen.
+
+    A backslash alone is not enough: once the markdown is read, Streamlit looks through its words again for addresses,
+    icons (`:material/x:`) and arrows, which an invisible joiner keeps apart.
+    """
+    shown = visible_line(text[:most]) + ("…" if len(text) > most else "")
+    said = _MARKS.sub(r"\\\1", _REREAD.sub(_JOINER, f" {shown}")[1:])
+    return said.replace(" ", "\u00a0", 1) if said.startswith(" ") else said
+
+
+def folds(lines: Sequence[Line]) -> list[bool]:
+    """Of each of these lines, below each other, whether it means the same when it goes on below its beginning."""
+    texts = ["".join(run.text for run in line) for line in lines]
+    are_marks = [_COLUMN_MARKS.fullmatch(text) is not None for text in texts]
+    are_marked = [*are_marks[1:], False]
+    return [
+        not marks and not marked and _IN_COLUMNS.search(text) is None
+        for text, marks, marked in zip(texts, are_marks, are_marked, strict=True)
+    ]

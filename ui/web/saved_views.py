@@ -1,6 +1,6 @@
-"""Views that the user saved under a name: a page and the state of its address, in a file of the user's data folder.
+"""Saved views: a page and the state of its address under a name, in a file of the user's data folder, and their menu.
 
-They lie beside the default database and not in one, since a view is the user's and serves every database.
+The file is beside the default database and not in one, since a view belongs to the user and works with every database.
 """
 
 import os
@@ -11,12 +11,27 @@ from pathlib import Path
 
 import msgspec
 import platformdirs
+import streamlit as st
 
 from inspector.errors import WeaklinkError
+from ui.views.styled_text import visible_line
+from ui.web.markup import label
+from ui.web.navigation import go_to_page, is_page
 
 MOST = 200
 """So many views are kept."""
+
+
 _LONGEST_NAME = 80
+
+
+_NAME = "weaklink_view_name"
+
+
+_CHOSEN = "weaklink_view_chosen"
+
+
+_FAULT = "weaklink_view_fault"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +93,46 @@ def _write(views: list[SavedView]) -> None:
             raise
     except OSError as error:
         raise WeaklinkError(f"the views cannot be saved in {file}: {error.strerror}") from error
+
+
+def views_menu(page: str) -> None:
+    """Draw the menu for the page of that path."""
+    with st.popover("Views", icon=":material/bookmarks:"):
+        try:
+            views = [view for view in saved_views() if is_page(view.page)]
+        except WeaklinkError as error:
+            st.error(label(str(error), most=1_000))
+            return
+        if views:
+            _choose(views)
+        st.text_input("Save this view as", key=_NAME, max_chars=80)
+        st.button("Save", icon=":material/bookmark_add:", on_click=_save, args=(page,))
+        if fault := st.session_state.pop(_FAULT, ""):
+            st.error(label(fault, most=1_000))
+
+
+def _choose(views: list[SavedView]) -> None:
+    chosen = st.selectbox(
+        "Saved views", views, format_func=lambda view: visible_line(f"{view.name} ({view.page})"), key=_CHOSEN
+    )
+    with st.container(horizontal=True):
+        if st.button("Open", type="primary", key="weaklink_view_open"):
+            go_to_page(chosen.page, **chosen.state)
+        st.button("Forget", on_click=_forget, args=(chosen.name,))
+
+
+def _save(page: str) -> None:
+    try:
+        save_view(SavedView(st.session_state[_NAME], page, st.query_params.to_dict()))
+    except WeaklinkError as error:
+        st.session_state[_FAULT] = str(error)
+        return
+    st.session_state[_NAME] = ""
+    st.toast("The view is saved.")
+
+
+def _forget(name: str) -> None:
+    try:
+        forget_view(name)
+    except WeaklinkError as error:
+        st.session_state[_FAULT] = str(error)

@@ -1,23 +1,32 @@
-"""Starts the dashboard: Streamlit's Starlette application behind the guard."""
+"""Starts the dashboard: Streamlit's Starlette application behind the guard, with its content policy and quiet timers.
 
+A page that is polled has a timer in the browser. A timer that fires while another page is being drawn requests a
+fragment of the page that was left; Streamlit then shows that page for a moment, and the browser fails with
+"Bad delta path index". So timers are held back while a script runs: the next one is due soon.
+"""
+
+import base64
+import hashlib
+import re
 import socket
+from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
+from typing import Any, TypeAlias
 
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # it brings no types
 from starlette.middleware import Middleware
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.starlette import App
 
 from inspector.errors import WeaklinkError
-from ui.web.access import Access
-from ui.web.guard import Guard
-from ui.web.policy import index_page, security_headers
-from ui.web.serving import Serving, serve_from
+from ui.web.guard import Access, Guard
+from ui.web.options import DashboardOptions, set_options
 from ui.web.theme import theme_options
-from ui.web.ticks import Ticks
-
-SCRIPT = Path(__file__).parent / "script" / "weaklink_page.py"
-"""The page's script. It lies alone in its folder, since Streamlit puts that folder first on the path."""
 
 _MOST_UPLOAD_MB = 500  # Streamlit says 512 as 1 GB
+
+
 _OPTIONS = {
     "server.headless": True,
     "server.fileWatcherType": "none",
@@ -34,13 +43,23 @@ _OPTIONS = {
 }
 
 
+_INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+
+
+_LONGEST = 65_536  # bytes: what says that a script runs is far shorter, and long messages are not read here
+
+
+SCRIPT = Path(__file__).parent / "script" / "weaklink_page.py"
+"""The page's script. It lies alone in its folder, since Streamlit puts that folder first on the path."""
+
+
 def serve(access: Access, where: str | None, *, is_local: bool) -> None:
     """Serve the dashboard over the database until it is interrupted. WeaklinkError where the port is taken."""
     _refuse_taken(access)
-    serve_from(Serving(where, is_local=is_local))
+    set_options(DashboardOptions(where, is_local=is_local))
     guard = Middleware(Guard, access=access, headers=security_headers(index_page()))
     options = {**_OPTIONS, **theme_options(), "server.address": access.host, "server.port": access.port}
-    App(SCRIPT, middleware=[guard, Middleware(Ticks)]).run(config=options)
+    App(SCRIPT, middleware=[guard, Middleware(TimerMiddleware)]).run(config=options)
 
 
 def _refuse_taken(access: Access) -> None:
@@ -55,3 +74,114 @@ def _refuse_taken(access: Access) -> None:
         raise WeaklinkError(
             f"the dashboard cannot listen on {access.host}, port {access.port}: {error.strerror}"
         ) from error
+
+
+def security_headers(index: str) -> tuple[tuple[bytes, bytes], ...]:
+    """The headers of every answer, as ASGI wants them. `index` is the page's HTML: its own inline scripts may run.
+
+    Inline components are loaded from `blob:` (Streamlit, `st.components.v2`); nothing else is fetched from anywhere.
+    """
+    scripts = " ".join(_hash(script) for script in _INLINE.findall(index))
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'self' blob: {scripts}".rstrip(),
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "media-src 'self' blob:",
+            "connect-src 'self'",
+            "worker-src 'self' blob:",
+            "manifest-src 'self'",
+            "frame-src 'none'",
+            "object-src 'none'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+        )
+    )
+    return (
+        (b"content-security-policy", policy.encode()),
+        (b"x-content-type-options", b"nosniff"),
+        (b"x-frame-options", b"DENY"),
+        (b"referrer-policy", b"no-referrer"),
+        (b"cross-origin-opener-policy", b"same-origin"),
+        (b"cross-origin-resource-policy", b"same-origin"),
+        (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+    )
+
+
+def index_page() -> str:
+    """The HTML that Streamlit serves for every page."""
+    import streamlit  # noqa: PLC0415  # only the running dashboard pays for it
+
+    return (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+
+
+def _hash(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+_Message: TypeAlias = MutableMapping[str, Any]
+
+
+_Receive: TypeAlias = Callable[[], Awaitable[_Message]]
+
+
+_Send: TypeAlias = Callable[[_Message], Awaitable[None]]
+
+
+_App: TypeAlias = Callable[[_Message, _Receive, _Send], Awaitable[None]]
+
+
+class TimerMiddleware:
+    """An ASGI application before another one, which hears of a timer only when its scripts rest."""
+
+    def __init__(self, app: _App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
+        """Pass everything on but the timers that go off too early."""
+        if scope["type"] != "websocket":
+            await self._app(scope, receive, send)
+            return
+        is_busy = False
+
+        async def receiving() -> _Message:
+            nonlocal is_busy
+            while True:
+                message = await receive()
+                asks, is_tick = _requested_run(message)
+                if not (is_busy and is_tick):
+                    is_busy = is_busy or asks
+                    return message
+
+        async def sending(message: _Message) -> None:
+            nonlocal is_busy
+            is_busy = _is_busy_after(message, is_busy=is_busy)
+            await send(message)
+
+        await self._app(scope, receiving, sending)
+
+
+def _requested_run(message: _Message) -> tuple[bool, bool]:
+    """Whether a browser asks to run a script, and whether a timer does so."""
+    raw = message.get("bytes") or b""
+    if message["type"] != "websocket.receive" or not raw:
+        return False, False
+    try:
+        said = BackMsg.FromString(raw)
+    except DecodeError:  # whoever wrote it, Streamlit answers
+        return False, False
+    return said.WhichOneof("type") == "rerun_script", said.rerun_script.is_auto_rerun
+
+
+def _is_busy_after(message: _Message, *, is_busy: bool) -> bool:
+    """Whether a script runs when this was sent to the browser."""
+    raw = message.get("bytes") or b""
+    if not 0 < len(raw) <= _LONGEST:
+        return is_busy
+    said = ForwardMsg.FromString(raw)
+    kind = said.WhichOneof("type")
+    is_end = kind == "script_finished" and said.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
+    return kind == "new_session" or (is_busy and not is_end)

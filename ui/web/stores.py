@@ -1,12 +1,70 @@
-"""The store behind the pages: one for all of them, opened once for reading, and one of a moment for what is noted."""
+"""The store behind the pages, opened once for all of them, and the trace that a page shows, read once."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from storage import Store, open_store
-from ui.web.serving import current
+from inspector.chain.data_flow import DataFlow
+from inspector.inspection import Inspection, data_flow_of
+from inspector.model import Trace
+from storage import Store, TraceSummary, open_store
+from ui.views.dissect.dissection import Dissection
+from ui.views.turn import continued
+from ui.web.options import current_options
+
+_KEPT = 8  # traces; each may be large
+
+
+_FRESH_S = 600
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTrace:
+    """A trace with what lists say of it; `version` changes when anything about it does."""
+
+    summary: TraceSummary
+    dissection: Dissection
+    version: str
+
+    @property
+    def trace(self) -> Trace:
+        """The trace."""
+        return self.dissection.trace
+
+    @property
+    def inspection(self) -> Inspection:
+        """What was found in it."""
+        return self.dissection.inspection
+
+
+def shown_trace(id_: int | str) -> ShownTrace:
+    """The trace of that id, as it is now. StoreError where there is none."""
+    summary = store().summary(id_)
+    version = f"{summary.id}.{summary.turns}.{summary.characters}.{summary.status}.{summary.liveness}"
+    dissection = _read(current_options().where, summary.id, version)
+    begun = store().open_turns(summary.id) if summary.open_turns else {}
+    if begun:
+        version += f".{sum(len(part.text) for turn in begun.values() for part in turn.parts)}"
+        dissection = Dissection(*continued(dissection.trace, dissection.inspection, begun))
+    return ShownTrace(summary, dissection, f"{version}.{dissection.inspection.version}")
+
+
+def data_flow(shown: ShownTrace) -> DataFlow:
+    """Where the values of its calls came from: found once, for a long chain takes a while."""
+    return _flow(current_options().where, shown.version, shown.dissection)
+
+
+@st.cache_resource(show_spinner="Reading the trace …", max_entries=_KEPT, ttl=_FRESH_S)
+def _read(where: str | None, id_: int, version: str) -> Dissection:
+    return Dissection(*store().inspected(id_))
+
+
+@st.cache_resource(show_spinner="Looking where values came from …", max_entries=_KEPT, ttl=_FRESH_S)
+def _flow(where: str | None, version: str, _dissection: Dissection) -> DataFlow:
+    return data_flow_of(_dissection.trace, _dissection.inspection)
+
 
 WHOLE_TEXTS: dict[str | type[Any], Callable[[Any], Any]] = {str: lambda text: text.encode("utf-8", "surrogatepass")}
 """`hash_funcs` of a cache that texts of traces are asked of: they may hold lone surrogates."""
@@ -14,17 +72,17 @@ WHOLE_TEXTS: dict[str | type[Any], Callable[[Any], Any]] = {str: lambda text: te
 
 def store() -> Store:
     """The open store of this process, which only reads. StoreError where it cannot be opened, anew at each call."""
-    opened = _opened(current().where)
+    opened = _opened(current_options().where)
     if opened.is_gone():
         _opened.clear()
         opened.close()
-        opened = _opened(current().where)
+        opened = _opened(current_options().where)
     return opened
 
 
 def writable() -> Store:
     """A store of a moment, for marks and notes; whoever asks closes it. StoreError where it cannot be opened."""
-    return open_store(current().where, create=False)
+    return open_store(current_options().where, create=False)
 
 
 @st.cache_resource(show_spinner=False)

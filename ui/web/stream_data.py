@@ -1,26 +1,48 @@
-"""What the dissector in the browser is given: a trace's texts with all that is known of their characters, as JSON."""
+"""The data of the dissector in the browser as JSON: texts, spans, faults, chunk times and the tree of values."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
+from inspector.chain.grouping import causes_of
+from inspector.chain.steps import Chain, Status
+from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Json, Part, Trace
+from inspector.rules.rule import Rule
 from inspector.text import Range
-from ui.views.call import call_brief
+from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.lanes import STALL_S
-from ui.views.status import outcome_words, step_glyph
-from ui.views.step_places import StepPlaces
+from ui.views.dissect.tree import HEAVY, turn_rows
+from ui.views.dissect.tree_rows import TreeRow
+from ui.views.places import StepPlaces
+from ui.views.status import call_brief, outcome_words, step_glyph
+from ui.views.styled_text import GLYPHS, visible, visible_line
 from ui.views.trace import model_of
 from ui.views.turn import answers, turn_facts
-from ui.views.visible import visible, visible_line
-from ui.web.fault_data import fault_data
 
 MOST_CHARACTERS = 2_000_000
 """What one page is given; of a longer trace it is the turns around the one that is looked at."""
+
+
 _MOST_CHUNKS = 100_000
+
+
 _IN_ROW = 120
+
+
 _LONE = re.compile(r"[\ud800-\udfff]")
+
+
+MOST_ROWS = 5_000
+
+
+EXPANDED_TURNS = 250
+"""So many turns before and behind the one that is looked at are expanded; turns further off are a row each."""
+
+
+_LONGEST = 2_000  # characters of one sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +100,12 @@ def stream_data(trace: Trace, inspection: Inspection, window: TurnWindow) -> dic
     }
 
 
-def place(turn: int, part: str, where: Range) -> dict[str, Json]:
+def location_object(turn: int, part: str, where: Range) -> dict[str, Json]:
     """A location as the browser takes it: code points of one part."""
     return {"turn": turn, "part": part, "start": where.start, "end": where.end}
 
 
-def runs(*pieces: tuple[str, str]) -> list[Json]:
+def run_objects(*pieces: tuple[str, str]) -> list[Json]:
     """Styled words as the browser takes them."""
     return [[style, words] for style, words in pieces if words]
 
@@ -152,10 +174,10 @@ def _steps(inspection: Inspection) -> Iterator[Json]:
         glyph = step_glyph(step)
         at = step.location
         yield {
-            **place(at.turn, at.part, at.range),
+            **location_object(at.turn, at.part, at.range),
             "depth": 0,
             "step": step.number,
-            "runs": runs(
+            "runs": run_objects(
                 ("dim", f"{step.number} "),
                 (glyph.style.value, f"{glyph.text} "),
                 ("key", call_brief(step.call, _IN_ROW)),
@@ -171,3 +193,85 @@ def turns_shown(window: TurnWindow, total: int) -> Iterable[str]:
             f"The texts of this trace do not fit into one page: turns {window.first} to {window.last} of {total} are "
             "here. Another step brings its own turns."
         )
+
+
+def value_rows(dissection: Dissection, window: TurnWindow, turn: int) -> list[Json]:
+    """The rows of the window's turns, near `turn` expanded where that is quickly read; at most `MOST_ROWS` of them."""
+    rows: list[Json] = []
+    at = max(turn - MOST_ROWS // 2, window.first)
+    waiting = _reversed(turn_rows(dissection, at, window.last))
+    room = HEAVY
+    while waiting:
+        row = waiting.pop()
+        if len(rows) == MOST_ROWS:
+            return [*rows, {"depth": 0, "runs": run_objects(("dim", f"… {MOST_ROWS:,} rows are shown"))}]
+        rows.append(_row(row))
+        if row.grow is not None and row.heavy <= room and abs(_turn(row) - turn) <= EXPANDED_TURNS:
+            room -= row.heavy
+            waiting += _reversed(row.grow())
+    return rows
+
+
+def _turn(row: TreeRow) -> int:
+    """The first word of a row's key is the number of its turn."""
+    return int(row.key[0])
+
+
+def _reversed(rows: Iterable[TreeRow]) -> list[TreeRow]:
+    return list(reversed(list(rows)))
+
+
+def _row(row: TreeRow) -> Json:
+    at = row.location
+    where = {} if at is None else location_object(at.turn, at.part, at.range)
+    named = {} if row.named is None or row.named == at else {"from": row.named.range.start}
+    styled = run_objects(*((run.style.value, run.text) for run in row.label))
+    return {**where, **named, "depth": min(row.depth, 12), "runs": styled}
+
+
+_Named = TypeVar("_Named", bound=Hashable)
+
+
+def fault_data(diagnostics: Sequence[Diagnostic], chain: Chain) -> dict[str, Json]:
+    """The faults in their order: `start` and `end` in code points; `part`, `rule`, `message` and `hint` are indices.
+
+    They point into `parts` (turn and name), `rules` (severity, code, name and glyph) and `sentences`, the first of
+    which is empty and stands for no hint. `firsts` are the indices of the faults that are listed: on a broken trace the
+    first of each cause; `more` counts the others.
+    """
+    is_broken = chain.status is Status.BROKEN
+    causes = causes_of(diagnostics) if is_broken else None
+    firsts: list[Json] = list(range(len(diagnostics))) if causes is None else list(causes.firsts)
+    counts = {} if causes is None else dict(zip(causes.firsts, causes.more, strict=True))
+    parts: _UniqueValues[tuple[int, str]] = _UniqueValues()
+    rules: _UniqueValues[Rule] = _UniqueValues()
+    sentences: _UniqueValues[str] = _UniqueValues()
+    sentences.index_of("")
+    columns: dict[str, list[Json]] = {name: [] for name in ("part", "start", "end", "rule", "message", "hint", "more")}
+    for index, one in enumerate(diagnostics):
+        fault, at, more = one.fault, one.location, counts.get(index, 0)
+        columns["more"].append(more)
+        columns["part"].append(parts.index_of((at.turn, at.part)))
+        columns["start"].append(at.range.start)
+        columns["end"].append(at.range.end)
+        columns["rule"].append(rules.index_of(fault.rule))
+        columns["message"].append(sentences.index_of(fault.message[:_LONGEST]))
+        columns["hint"].append(sentences.index_of((fault.hint or "")[:_LONGEST]))
+    return {
+        **columns,
+        "firsts": firsts,
+        "parts": [[turn, part] for turn, part in parts.found],
+        "rules": [[one.severity.value, one.code, one.name, GLYPHS[one.severity]] for one in rules.found],
+        "sentences": [visible_line(one) for one in sentences.found],
+    }
+
+
+class _UniqueValues(Generic[_Named]):
+    """Values in the order in which they first came, each once."""
+
+    def __init__(self) -> None:
+        self.found: dict[_Named, int] = {}
+
+    def index_of(self, value: _Named) -> int:
+        """Where the value stands, which is now among them."""
+        return self.found.setdefault(value, len(self.found))

@@ -1,4 +1,4 @@
-"""What can be done with a trace: mark it, note something, take it along, show it to somebody, open it elsewhere."""
+"""Actions on a trace's page: mark, note, download, links, and going to the previous or next trace of the list."""
 
 import shlex
 from urllib.parse import urlencode
@@ -7,14 +7,13 @@ import streamlit as st
 
 from inspector.diagnostics import Location
 from ui.reports.html_page import html_page
-from ui.views.dissect.selection import step_at
+from ui.views.dissect.navigation import step_at
 from ui.views.links import Link
-from ui.views.visible import visible_line
-from ui.web.places import go
-from ui.web.serving import current
-from ui.web.shown_trace import ShownTrace
-from ui.web.stores import store, writable
-from ui.web.trace_neighbours import go_beside, neighbours
+from ui.views.styled_text import visible_line
+from ui.web.navigation import go_to_page
+from ui.web.options import current_options
+from ui.web.stores import ShownTrace, store, writable
+from ui.web.trace_neighbours import adjacent_traces, go_to_adjacent
 
 _NOTE = "weaklink_note"
 
@@ -23,7 +22,7 @@ def trace_actions(shown: ShownTrace, at: Location | None) -> None:
     """Draw the buttons in a row; a note goes to the whole trace, or to the turn or step of the place."""
     id_ = shown.summary.id
     with st.container(horizontal=True):
-        _beside(shown)
+        _adjacent_links(shown)
         with st.popover(_marked(shown)):
             _marks(shown, at)
         with st.popover("Link", icon=":material/link:"):
@@ -40,16 +39,16 @@ def trace_actions(shown: ShownTrace, at: Location | None) -> None:
             on_click="ignore",
         )
         if st.button("Compare", icon=":material/compare_arrows:"):
-            go("compare", runs=id_)
+            go_to_page("compare", runs=id_)
 
 
-def _beside(shown: ShownTrace) -> None:
-    newer, older = neighbours(shown.summary)
+def _adjacent_links(shown: ShownTrace) -> None:
+    newer, older = adjacent_traces(shown.summary)
     ways = ((newer, -1, "Newer", ":material/chevron_left:", "{"), (older, 1, "Older", ":material/chevron_right:", "}"))
     for to, by, label, icon, key in ways:
         said = f"The next {label.lower()} trace of this filter; key {key} in the stream"
         if st.button(label, icon=icon, disabled=to is None, help=said) and to is not None:
-            go_beside(shown.summary, to, by)
+            go_to_adjacent(shown.summary, to, by)
 
 
 def _marked(shown: ShownTrace) -> str:
@@ -91,6 +90,6 @@ def _address() -> str:
 
 def _command(id_: int, at: Location | None) -> str:
     """The command that opens the trace in the terminal, at the characters that are selected."""
-    where = current().where
+    where = current_options().where
     words = str(id_) if at is None else str(Link(str(id_), place=at))
     return shlex.join(["weaklink", "tui", words, *(("--db", where) if where else ())])

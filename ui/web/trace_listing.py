@@ -1,20 +1,39 @@
-"""Traces as rows of a listing: how each ended, what it is, and where it broke come first, so that phones show them."""
+"""Traces as rows of a list with minimaps, and the preview of the selected one."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+import streamlit as st
 
 from storage import TraceSummary
-from ui.views.amounts import short_count, short_duration, short_time
-from ui.views.palette import Style
-from ui.views.run import Line, Run
+from ui.views.break_story import break_lines
+from ui.views.minimap import LEGEND, minimap
 from ui.views.status import task_run
+from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.trace_list import break_words, listed_status, listed_title
-from ui.views.visible import visible_line
+from ui.views.wording import counted, short_count, short_duration, short_time, wrapped
 from ui.web.components import ListingColumn, ListingRow, MinimumWidth
-from ui.web.minimaps import minimaps
+from ui.web.markup import put_lines
+from ui.web.navigation import go_to_page, parameter, set_parameters
+from ui.web.options import current_options
+from ui.web.stores import ShownTrace, shown_trace, store
+
+_WIDTH = 37
+
+
+_RUNS = "runs"
+
+
+MOST_RUNS = 6
+"""So many traces are compared at most."""
+
 
 _LONGEST = 200
+
+
 _NONE: Line = (Run("-", Style.DIM),)
+
+
 TRACE_COLUMNS = (
     *(
         ListingColumn("status"),
@@ -27,6 +46,78 @@ TRACE_COLUMNS = (
     *(ListingColumn("time", room=MinimumWidth.MEDIUM), ListingColumn("id", "end", room=MinimumWidth.MEDIUM)),
 )
 """The columns of `trace_rows`, what matters most first."""
+
+
+CELLS = 40
+
+
+_MAX_CHARACTERS = 50_000  # characters of one trace
+
+
+_ROOM = 1_000_000  # characters of all that are read for one page
+
+
+_KEPT = 4_000
+
+
+_FRESH_S = 3_600
+
+
+def trace_look(one: TraceSummary) -> None:
+    """Draw the look and its buttons."""
+    with st.container(horizontal=True):
+        if st.button("Open", key="weaklink_open", type="primary", icon=":material/open_in_full:"):
+            go_to_page("trace", trace=one.id, filter=parameter("filter"))
+        _compare(one)
+    put_lines(_lines(shown_trace(one.id), one))
+
+
+def _lines(shown: ShownTrace, one: TraceSummary) -> Iterator[Line]:
+    yield from wrapped((Run(f"{one.id}  ", Style.DIM), Run(title_of(one), Style.STRONG)), _WIDTH)
+    yield (listed_status(one),)
+    yield ()
+    yield minimap(shown.trace, shown.inspection, _WIDTH)
+    yield ()
+    yield from break_lines(shown.trace, shown.inspection, _WIDTH)
+    yield ()
+    for name, said in _facts(one):
+        yield from wrapped((Run(f"{name:8}", Style.DIM), Run(visible_line(said))), _WIDTH, indent=8)
+    yield ()
+    for words in LEGEND:
+        yield from wrapped((Run(words, Style.DIM),), _WIDTH)
+
+
+def _facts(one: TraceSummary) -> Iterator[tuple[str, str]]:
+    if one.note:
+        yield "note", one.note
+    yield "model", one.model or "not known"
+    yield "source", f"{one.source} {one.file[-200:]}".strip()
+    if one.started_at_s is not None:
+        yield "began", short_time(one.started_at_s, time.time())
+    if one.duration_s is not None:
+        yield "took", short_duration(one.duration_s)
+    yield "size", f"{counted(one.turns, 'turn')}, {short_count(one.characters)} characters"
+
+
+def _compare(one: TraceSummary) -> None:
+    """Traces are chosen one by one, and compared together."""
+    chosen = parameter(_RUNS).split()
+    if str(one.id) in chosen:
+        if st.button("Not this one", key="weaklink_less", icon=":material/remove:"):
+            _choose([id_ for id_ in chosen if id_ != str(one.id)])
+    elif st.button("To compare", key="weaklink_more", icon=":material/add:", disabled=len(chosen) >= MOST_RUNS):
+        _choose([*chosen, str(one.id)])
+    if len(chosen) > 1 and st.button(
+        f"Compare {len(chosen)}", key="weaklink_compare", icon=":material/compare_arrows:"
+    ):
+        go_to_page("compare", runs=" ".join(chosen))
+    if chosen:
+        st.caption(f"To compare: {', '.join(id_ for id_ in chosen if id_.isdecimal())}")
+
+
+def _choose(ids: list[str]) -> None:
+    set_parameters(**{_RUNS: " ".join(ids)})
+    st.rerun()
 
 
 def trace_rows(traces: Sequence[TraceSummary]) -> list[ListingRow]:
@@ -56,3 +147,21 @@ def trace_row(one: TraceSummary, minimap: Line = ()) -> ListingRow:
 def title_of(one: TraceSummary) -> str:
     """What a trace is known by, on one line."""
     return visible_line(listed_title(one)[:_LONGEST])
+
+
+def minimaps(traces: Iterable[TraceSummary]) -> dict[int, Line]:
+    """The minimap of each trace by its number; long traces have none, nor those that there is no time for."""
+    found: dict[int, Line] = {}
+    room = _ROOM
+    for one in traces:
+        room -= min(one.characters, _MAX_CHARACTERS)
+        if one.characters <= _MAX_CHARACTERS and room > 0:
+            found[one.id] = _made(
+                current_options().where, one.id, f"{one.turns}.{one.characters}.{one.status}.{one.is_open}"
+            )
+    return found
+
+
+@st.cache_resource(show_spinner=False, max_entries=_KEPT, ttl=_FRESH_S)
+def _made(where: str | None, id_: int, version: str) -> Line:
+    return minimap(*store().inspected(id_), CELLS)

@@ -1,22 +1,175 @@
-"""The charts of the triage page: a click on a mark narrows the filter."""
+"""The charts of the triage page: their queries, their rows, and the filter that a click on a mark narrows."""
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, TypeAlias
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
+from inspector.errors import UnknownRuleError
+from inspector.rules.catalogue import find_rule
+from ui.views.stats_wording import code_title, percent
+from ui.views.styled_text import visible_line
 from ui.views.wording import counted
-from ui.web.charts import HIGH, LOW, columns, heat_map, pareto, statuses_by_day
-from ui.web.counter import CountQuery
-from ui.web.figures import hits
-from ui.web.filters import field, narrowed, on_day
-from ui.web.places import asked, keep
-from ui.web.triage_figures import TriageFigures, code_of, code_rows, day_rows, heat_rows, step_rows
-from ui.web.waiting import put_room
+from ui.web.charts import HIGH, LOW, Rows, columns, heat_map, pareto, statuses_by_day
+from ui.web.filter_bar import STATUSES, field, narrowed, on_day
+from ui.web.navigation import parameter, set_parameters
+from ui.web.queries import CountQuery, grouped, hits, sliced
+from ui.web.query_results import PageResults, put_placeholder
+
+_MOST_BARS = 10
+
+
+_MOST_MODELS, _MOST_CODES = 10, 12
+
+
+_MOST_DAYS = 60
+
+
+_LAST_STEP = 12
+
 
 _FEW = 4
+
+
 _SHARES = "shares"
+
+
 _DRAWN_HIGH = "weaklink_drawn_high"
+
+
+Groups: TypeAlias = tuple[GroupFigures, ...]
+
+
+Slices: TypeAlias = tuple[Slice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TriageQueries:
+    """What the triage page asks of the traces that a filter lets through, the soonest wanted first."""
+
+    whole: CountQuery[Groups]
+    codes: CountQuery[Slices]
+    days: CountQuery[Groups]
+    models: CountQuery[Groups]
+    models_and_codes: CountQuery[Groups]
+    steps: CountQuery[Slices]
+
+    def all(self) -> tuple[CountQuery[Any], ...]:
+        """Each of them."""
+        return (self.whole, self.codes, self.days, self.models, self.models_and_codes, self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class TriageFigures:
+    """The questions, and the answers that are there."""
+
+    asked: TriageQueries
+    sheet: PageResults
+
+    def has(self, *questions: CountQuery[Any]) -> bool:
+        """Whether all of these are answered."""
+        return all(one in self.sheet for one in questions)
+
+    def whole(self) -> GroupFigures:
+        """What all the traces together come to, where that is answered and there are any."""
+        return self.sheet[self.asked.whole][0]
+
+    def is_uncounted(self) -> bool:
+        """Whether no trace is in any figure."""
+        return self.has(self.asked.whole) and not self.sheet[self.asked.whole]
+
+
+def triage_queries(wanted: str) -> TriageQueries:
+    """The questions for a filter."""
+    return TriageQueries(
+        whole=grouped(wanted),
+        codes=sliced(wanted, Aspect.CODE),
+        days=grouped(wanted, GroupKey.DAY),
+        models=grouped(wanted, GroupKey.MODEL),
+        models_and_codes=grouped(wanted, GroupKey.MODEL, GroupKey.CODE),
+        steps=sliced(wanted, Aspect.STEP),
+    )
+
+
+def day_rows(days: Sequence[GroupFigures]) -> Rows:
+    """A row for each status of each of the last days; traces without a date are in none."""
+    dated = sorted((group for group in days if group.keys[0]), key=lambda group: group.keys)
+    return [
+        {"day": group.keys[0], "status": status, "traces": hits(group, status), "rank": rank}
+        for group in dated[-_MOST_DAYS:]
+        for rank, status in enumerate(STATUSES)
+        if hits(group, status)
+    ]
+
+
+def code_rows(codes: Sequence[Slice]) -> Rows:
+    """A row for each of the most frequent reasons of breaks, with the share of all breaks down to it."""
+    total = sum(one.traces for one in codes)
+    sums = list(accumulate(one.traces for one in codes))
+    return [
+        {
+            "rule": rule_title(one.value),
+            "value": one.value,
+            "traces": one.traces,
+            "cumulated": upto / total,
+            "said": f"{one.traces:,} · {percent(upto / total)} %",
+        }
+        for one, upto in zip(codes[:_MOST_BARS], sums, strict=False)
+    ]
+
+
+def heat_rows(by_model: Sequence[GroupFigures], by_model_and_code: Sequence[GroupFigures]) -> Rows:
+    """A row for each pair of a frequent model and a frequent rule, also for those that never met."""
+    totals = {group.keys[0]: group.traces for group in by_model if group.keys[0]}
+    found = {(group.keys[0], group.keys[1]): group.traces for group in by_model_and_code if group.keys[0]}
+    codes = _frequent_codes(found)
+    met = {model for model, code in found if code in codes}
+    models = [model for model in totals if model in met][:_MOST_MODELS]
+    return [
+        {
+            "model": visible_line(model),
+            "value": model,
+            "rule": code,
+            "title": code_title(code),
+            "traces": found.get((model, code), 0),
+            "share": found.get((model, code), 0) / totals[model],
+        }
+        for model in models
+        for code in codes
+    ]
+
+
+def step_rows(steps: Sequence[Slice]) -> Rows:
+    """A row for each step at which chains broke; the late ones are one."""
+    counts: dict[str, int] = {}
+    for one in steps:
+        label = one.value if int(one.value) <= _LAST_STEP else f">{_LAST_STEP}"
+        counts[label] = counts.get(label, 0) + one.traces
+    return [{"step": step, "traces": traces} for step, traces in counts.items()]
+
+
+def code_of(value: str) -> str | None:
+    """The code of the rule that a reason of breaks stands for: of the rule's code, or of an outcome that it names."""
+    try:
+        return find_rule(value).code
+    except UnknownRuleError:
+        return None
+
+
+def rule_title(value: str) -> str:
+    """A reason of breaks with code and name, an outcome by the rule that says it."""
+    return code_title(code_of(value) or value)
+
+
+def _frequent_codes(found: dict[tuple[str, str], int]) -> list[str]:
+    counts: dict[str, int] = {}
+    for (_, code), traces in found.items():
+        counts[code] = counts.get(code, 0) + traces
+    return sorted(counts, key=lambda code: (-counts[code], code))[:_MOST_CODES]
 
 
 def charts(figures: TriageFigures, wanted: str) -> None:
@@ -51,24 +204,24 @@ def narrow(wanted: str, *terms: str) -> None:
     """Add terms to the filter; where it says them already nothing happens, or the click would never end."""
     said = narrowed(wanted, *terms)
     if said != wanted:
-        keep(filter=said)
+        set_parameters(filter=said)
         st.rerun()
 
 
 def _days(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("Traces by day", anchor=False)
     if not figures.has(figures.asked.days):
-        put_room(height)
+        put_placeholder(height)
         return
     days = figures.sheet[figures.asked.days]
     rows = day_rows(days)
     if not rows:
         st.caption("No trace says when it was recorded.")
         return
-    is_share = asked("days") == _SHARES
+    is_share = parameter("days") == _SHARES
     found = statuses_by_day(rows, key=f"weaklink_days_{is_share}_{wanted}", is_share=is_share, height=height)
     if st.toggle("As shares of the day", value=is_share, key="weaklink_day_shares") != is_share:
-        keep(days=None if is_share else _SHARES)
+        set_parameters(days=None if is_share else _SHARES)
         st.rerun()
     for undated in (group for group in days if not group.keys[0]):
         broken = hits(undated, "broken")
@@ -80,7 +233,7 @@ def _days(figures: TriageFigures, wanted: str, height: int) -> None:
 def _codes(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("First break by rule", anchor=False)
     if not figures.has(figures.asked.codes):
-        put_room(height)
+        put_placeholder(height)
         return
     codes = figures.sheet[figures.asked.codes]
     if not codes:
@@ -99,7 +252,7 @@ def _codes(figures: TriageFigures, wanted: str, height: int) -> None:
 def _heat(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("Models and rules", anchor=False)
     if not figures.has(figures.asked.models, figures.asked.models_and_codes):
-        put_room(height)
+        put_placeholder(height)
         return
     models = figures.sheet[figures.asked.models]
     rows = heat_rows(models, figures.sheet[figures.asked.models_and_codes])
@@ -119,7 +272,7 @@ def _heat(figures: TriageFigures, wanted: str, height: int) -> None:
 def _steps(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("The step that broke", anchor=False)
     if not figures.has(figures.asked.steps):
-        put_room(height)
+        put_placeholder(height)
         return
     steps = figures.sheet[figures.asked.steps]
     if not steps:

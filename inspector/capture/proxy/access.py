@@ -1,17 +1,117 @@
-"""Who may use the proxy: whoever names its token, or, without one, whoever asks it by a loopback name.
+"""Who may use the proxy, and the proxy's own error answers.
 
-The second rule is against DNS rebinding: a web page may get a browser to send requests to 127.0.0.1 under a name of
-the page's own, and then read the answers; but it cannot choose the Host header that the browser sends.
+A client names the proxy's token, or, without one, addresses it by a loopback name (against DNS rebinding). Errors are
+JSON that OpenAI's and Anthropic's clients read alike; no text repeats a path, since paths may hold tokens and keys.
 """
 
 import hmac
+import json
 from dataclasses import dataclass
 
+from aiohttp import web
+
 from inspector.capture.proxy.config import TOKEN_PREFIX, ProxyConfig
-from inspector.capture.proxy.refusal import Refusal
 from inspector.host_header import host_name, is_loopback
 
 TOKEN_HEADER = "X-Weaklink-Token"  # a header's name, no secret
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyRefusal:
+    """A status, a code for programs, and a sentence that says what happened and what to do."""
+
+    status: int
+    code: str
+    message: str
+
+    def response(self, *, closes: bool = False) -> web.Response:
+        """The answer as aiohttp sends it; `closes` where the request's body was not read to its end."""
+        error = {"type": "weaklink_proxy_error", "code": self.code, "message": self.message}
+        answer = web.Response(
+            status=self.status,
+            body=json.dumps({"type": "error", "error": error}).encode() + b"\n",
+            content_type="application/json",
+        )
+        if closes:
+            answer.force_close()
+        return answer
+
+
+def no_upstream(prefixes: tuple[str, ...]) -> ProxyRefusal:
+    """No upstream takes the path."""
+    known = ", ".join(f"`{prefix}/`" for prefix in prefixes)
+    return ProxyRefusal(
+        404, "no_upstream", f"No upstream stands at this path; this proxy forwards what lies below {known}."
+    )
+
+
+def not_connected(upstream: str, words: str) -> ProxyRefusal:
+    """Nothing could be sent."""
+    return ProxyRefusal(
+        502,
+        "upstream_not_connected",
+        f"The upstream `{upstream}` could not be reached ({words}); check that it runs and that the address is right.",
+    )
+
+
+def connect_timed_out(upstream: str, timeout_s: float) -> ProxyRefusal:
+    """The connection took too long."""
+    return ProxyRefusal(
+        504,
+        "upstream_connect_timeout",
+        f"The upstream `{upstream}` did not accept a connection within {timeout_s:g} s; check the address and the "
+        "network, or raise the connect timeout.",
+    )
+
+
+def read_timed_out(upstream: str, timeout_s: float) -> ProxyRefusal:
+    """The connection stood, and no answer began."""
+    return ProxyRefusal(
+        504,
+        "upstream_read_timeout",
+        f"The upstream `{upstream}` took the request and sent nothing for {timeout_s:g} s; raise the read timeout if "
+        "its model may think for longer.",
+    )
+
+
+def dropped(upstream: str, words: str) -> ProxyRefusal:
+    """The connection ended, or broke the protocol, before an answer began."""
+    return ProxyRefusal(
+        502,
+        "upstream_dropped",
+        f"The upstream `{upstream}` ended the connection before it answered ({words}); look into its log, and send "
+        "the request again if it may run twice.",
+    )
+
+
+def too_large(at_most: int) -> ProxyRefusal:
+    """The request's body is above the bound."""
+    return ProxyRefusal(
+        413,
+        "body_too_large",
+        f"The request's body is larger than the {at_most} bytes that this proxy forwards; raise that bound to send it.",
+    )
+
+
+UPGRADE = ProxyRefusal(
+    501,
+    "upgrade_not_supported",
+    "This proxy records HTTP requests and forwards no websockets; use the HTTP interface of this API, or go to the "
+    "upstream itself.",
+)
+
+
+NOT_A_PATH = ProxyRefusal(
+    400,
+    "not_a_path",
+    "The request's target is no path; this proxy has fixed upstreams, so use its address as the base URL of the client "
+    "and not as an HTTP proxy.",
+)
+
+
+NOT_OURS = ProxyRefusal(
+    404, "not_found", "weaklink itself has nothing at this path; `GET /weaklink/` says that it runs."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +120,7 @@ class Gate:
 
     config: ProxyConfig
 
-    def enter(self, path: str, *, token: str | None, host: str | None) -> str | Refusal:
+    def enter(self, path: str, *, token: str | None, host: str | None) -> str | ProxyRefusal:
         """The path without the token where the request may go on, else why it may not."""
         if not self.config.token:
             return path if self._is_known(host) else _UNKNOWN_HOST
@@ -42,15 +142,19 @@ class Gate:
         return name is not None and is_loopback(name)
 
 
-_NO_TOKEN = Refusal(
+_NO_TOKEN = ProxyRefusal(
     403,
     "token_missing",
     f"This proxy needs its token: put it into the path, as in `/t/TOKEN/v1/...`, or into the header `{TOKEN_HEADER}`.",
 )
-_WRONG_TOKEN = Refusal(
+
+
+_WRONG_TOKEN = ProxyRefusal(
     403, "token_wrong", "The token of this request is not the one that this proxy was started with; look there for it."
 )
-_UNKNOWN_HOST = Refusal(
+
+
+_UNKNOWN_HOST = ProxyRefusal(
     421,
     "host_not_loopback",
     "This proxy is only for clients on its own machine, and the request's `Host` header names another; ask for it as "

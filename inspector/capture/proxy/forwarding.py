@@ -1,32 +1,137 @@
-"""One request on its way to its upstream and the answer on its way back, piece by piece, with an observer told of it.
+"""Forwards one request to its upstream and the answer back, piece by piece, and reports it to an observer.
 
-Nothing is held: a request's body goes on while it arrives, an answer's pieces go on as the upstream cut them, and who
-does not read slows down who sends. A client that leaves ends the request to the upstream at once (aiohttp cancels the
-handler), and an upstream that breaks off breaks off the client's answer too.
-
-A connection that is kept may be closed by the upstream in the moment in which the next request is sent on it. aiohttp
-then sends anew what has no body and may run twice (GET, HEAD, ...); a POST may run already, so its client is told.
+Nothing is held, and nothing is added: headers, framing and bytes go on as they came, except for headers that belong to
+one connection.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import socket
+import struct
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 import aiohttp
-from aiohttp import web
+from aiohttp import ClientResponse, web
+from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
-from inspector.capture.proxy import refusal
+from inspector.capture.proxy import access as refusal
+from inspector.capture.proxy.access import TOKEN_HEADER, ProxyRefusal
 from inspector.capture.proxy.config import ProxyConfig, Upstream
-from inspector.capture.proxy.heads import decoded, forwarded
-from inspector.capture.proxy.passing_on import PassedOn
-from inspector.capture.proxy.raw_request import is_utf8
-from inspector.capture.proxy.refusal import Refusal
-from inspector.capture.proxy.unread_end import told_of_its_end, unclean_end
+from inspector.capture.proxy.upstream_connections import connection_error, is_utf8, noticing_connection_end
 from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Headers
 
+_RESET = struct.pack("ii", 1, 0)
+"""Lingering for no time, by which closing sends a reset (POSIX; what Python's sockets offer for it)."""
+
+
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+_HOP_BY_HOP = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""RFC 9110, 7.6.1, with the older ones of RFC 2616, 13.5.1; and those that `Connection` names."""
+
+
+_OWN = frozenset({"host", "expect", TOKEN_HEADER.lower()})
+"""Headers of a request that the proxy deals with: it answers `Expect` itself, since not every server does."""
+
+
+class ResponseFraming(Enum):
+    """How the client learns where the body ends."""
+
+    NO_BODY = auto()
+    LENGTH = auto()
+    CHUNKED = auto()
+    CLOSE = auto()
+
+
+class ForwardedResponse(web.StreamResponse):
+    """One answer; `prepare` sends the head, `pass_on` a piece, and `cut` ends it where the upstream broke off."""
+
+    def __init__(self, request: web.BaseRequest, answer: ClientResponse, headers: Headers) -> None:
+        super().__init__(status=answer.status, reason=answer.reason)
+        self._framing = _framing(request, answer)
+        self._stays_open = request.keep_alive and self._framing is not ResponseFraming.CLOSE
+        self._head = answer_head(
+            answer.status,
+            answer.reason or "",
+            headers,
+            version=(request.version.major, request.version.minor),
+            extra=self._connection_headers(request),
+        )
+        self._request = request
+        self._to: AbstractStreamWriter | None = None
+        self._is_cut = False
+
+    @property
+    def keep_alive(self) -> bool:
+        """Whether the client's connection takes another request afterwards."""
+        return self._stays_open and not self._is_cut
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        """Send the head, once. Raises ConnectionResetError where the client has left."""
+        if self._to is None:
+            self._to = request.writer
+            if request.transport is None or request.transport.is_closing():
+                raise ConnectionResetError("The client left before the answer began.")
+            request.transport.write(self._head)
+            if self._framing is ResponseFraming.CHUNKED:
+                self._to.enable_chunking()
+        return self._to
+
+    async def pass_on(self, raw: bytes) -> None:
+        """Send a piece of the body at once; waits while the client does not read. Raises ConnectionResetError."""
+        assert self._to is not None
+        if self._framing is not ResponseFraming.NO_BODY:
+            await self._to.write(raw)
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """End the answer as the upstream did; nothing where it was cut."""
+        if self._to is not None and not self._is_cut and self._framing is ResponseFraming.CHUNKED:
+            await self._to.write_eof(data)
+
+    def cut(self) -> None:
+        """Close the client's connection after what was sent, without the end of the body.
+
+        Where only the closing tells the end, it has to be a reset: a plain closing would be a whole answer.
+        """
+        self._is_cut = True
+        transport = self._request.transport
+        if transport is None:
+            return
+        if self._framing is ResponseFraming.CLOSE and (own := transport.get_extra_info("socket")) is not None:
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        transport.close()
+
+    def _connection_headers(self, request: web.BaseRequest) -> list[tuple[str, str]]:
+        extra = [("Transfer-Encoding", "chunked")] if self._framing is ResponseFraming.CHUNKED else []
+        if not self._stays_open:
+            extra.append(("Connection", "close"))
+        elif request.version < (1, 1):
+            extra.append(("Connection", "keep-alive"))
+        return extra
+
+
+def _framing(request: web.BaseRequest, answer: ClientResponse) -> ResponseFraming:
+    if request.method == "HEAD" or answer.status in {204, 304}:
+        return ResponseFraming.NO_BODY
+    if "chunked" in answer.headers.get("Transfer-Encoding", "").lower():
+        return ResponseFraming.CHUNKED if request.version >= (1, 1) else ResponseFraming.CLOSE
+    return ResponseFraming.LENGTH if "Content-Length" in answer.headers else ResponseFraming.CLOSE
 
 
 @dataclass(slots=True)
@@ -57,7 +162,7 @@ class Forwarding:
             raise
 
     async def _ask(self) -> aiohttp.ClientResponse | Exception:
-        headers = forwarded(self.headers)
+        headers = forwarded_headers(self.headers)
         empty = None if is_utf8(tuple(headers)) else b""  # see `RawRequest`
         try:
             return await self.session.request(
@@ -92,7 +197,7 @@ class Forwarding:
         self._end(end, answer.message)
         return answer.response(closes=not self.request.content.is_eof())
 
-    def _failure(self, fault: Exception) -> tuple[ExchangeEnd, Refusal]:
+    def _failure(self, fault: Exception) -> tuple[ExchangeEnd, ProxyRefusal]:
         url = self.upstream.url
         if self._is_too_large:
             return ExchangeEnd.NOT_CONNECTED, refusal.too_large(self.config.max_body_bytes)
@@ -107,9 +212,9 @@ class Forwarding:
                 return ExchangeEnd.UPSTREAM_DROPPED, refusal.dropped(url, words_of(fault))
 
     async def _answer(self, answer: aiohttp.ClientResponse) -> web.StreamResponse:
-        headers = decoded(answer.raw_headers)
+        headers = decoded_headers(answer.raw_headers)
         self.observer.answer_began(answer.status, headers, self.now())
-        passed_on = PassedOn(self.request, answer, headers)
+        passed_on = ForwardedResponse(self.request, answer, headers)
         try:
             await passed_on.prepare(self.request)
             fault = await self._stream(answer, passed_on)
@@ -127,11 +232,11 @@ class Forwarding:
                 self._end(ExchangeEnd.UPSTREAM_DROPPED, f"The upstream broke off its answer ({words_of(fault)}).")
         return passed_on
 
-    async def _stream(self, answer: aiohttp.ClientResponse, to: PassedOn) -> Exception | None:
+    async def _stream(self, answer: aiohttp.ClientResponse, to: ForwardedResponse) -> Exception | None:
         """Pass on piece by piece; what broke it off, if anything did. Raises ConnectionResetError for the client."""
         content, arrived, now = answer.content, self.observer.answer_arrived, self.now
         fault: Exception | None = None
-        with told_of_its_end(answer) as protocol:
+        with noticing_connection_end(answer) as protocol:
             while fault is None:
                 try:
                     raw, ends_chunk = await content.readchunk()
@@ -143,7 +248,7 @@ class Forwarding:
                     arrived(raw, now())
                     await to.pass_on(raw)
                 elif not ends_chunk or content.at_eof():  # the second for a body that cannot be, as of 204
-                    fault = unclean_end(protocol)
+                    fault = connection_error(protocol)
                     break
         if fault is not None:
             to.cut()
@@ -168,3 +273,39 @@ def words_of(fault: BaseException) -> str:
             return words.lower()
         case _:
             return "the connection failed"
+
+
+def decoded_headers(raw: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """Names and values as text that gives the same bytes again: UTF-8, and escapes for what is none."""
+    return tuple((_text(name), _text(value)) for name, value in raw)
+
+
+def observed_headers(headers: Headers) -> Headers:
+    """A request's headers as an observer is told of them: all but our token."""
+    return tuple((name, value) for name, value in headers if name.lower() != TOKEN_HEADER.lower())
+
+
+def forwarded_headers(headers: Headers) -> list[tuple[str, str]]:
+    """A request's headers as the upstream gets them."""
+    dropped = _OWN | _HOP_BY_HOP | _named_by_connection(headers)
+    return [(name, value) for name, value in headers if name.lower() not in dropped]
+
+
+def answer_head(
+    status: int, reason: str, headers: Headers, *, version: tuple[int, int], extra: Sequence[tuple[str, str]]
+) -> bytes:
+    """An answer's head as the client gets it: the upstream's, and `extra`, which says how this connection goes on."""
+    dropped = _HOP_BY_HOP | _named_by_connection(headers)
+    kept = ((name, value) for name, value in headers if name.lower() not in dropped)
+    status_line = f"HTTP/{version[0]}.{version[1]} {status} {reason}"
+    lines = [status_line, *(f"{name}: {value}" for name, value in (*kept, *extra))]
+    return "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape")
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _named_by_connection(headers: Headers) -> frozenset[str]:
+    values = (value for name, value in headers if name.lower() == "connection")
+    return frozenset(word.strip().lower() for value in values for word in value.split(","))

@@ -12,15 +12,12 @@ from urllib.parse import urlsplit
 import aiohttp
 from aiohttp import web
 
-from inspector.capture.clock import Clock
-from inspector.capture.proxy import refusal
-from inspector.capture.proxy.access import TOKEN_HEADER, Gate
+from inspector.capture.proxy import access as refusal
+from inspector.capture.proxy.access import TOKEN_HEADER, Gate, ProxyRefusal
 from inspector.capture.proxy.config import OWN_PREFIX, ProxyConfig, ProxyConfigError
-from inspector.capture.proxy.forwarding import Forwarding
-from inspector.capture.proxy.head_first import HeadFirstConnector
-from inspector.capture.proxy.heads import decoded, told
-from inspector.capture.proxy.raw_request import RawRequest
-from inspector.capture.proxy.refusal import Refusal
+from inspector.capture.proxy.forwarding import Forwarding, decoded_headers, observed_headers
+from inspector.capture.proxy.upstream_connections import HeadFirstConnector, RawRequest
+from inspector.capture.safeguards import Clock
 from inspector.host_header import is_loopback
 from inspector.sessions.exchange import Observes, RequestHead
 from inspector.version import __version__
@@ -168,7 +165,7 @@ class _Proxy:
         hosts = headers.getall("Host", [])
         host = ", ".join(hosts) if hosts else None  # several are none that could be known
         path = self._gate.enter(request.raw_path, token=headers.get(TOKEN_HEADER), host=host)
-        if isinstance(path, Refusal):
+        if isinstance(path, ProxyRefusal):
             return path.response(closes=True)
         bare = path.partition("?")[0]
         if bare == OWN_PREFIX or bare.startswith(f"{OWN_PREFIX}/"):
@@ -184,9 +181,14 @@ class _Proxy:
             return refusal.UPGRADE.response(closes=True)
         if (request.content_length or 0) > self._config.max_body_bytes:
             return refusal.too_large(self._config.max_body_bytes).response(closes=True)
-        target, headers, now = path[len(upstream.prefix) :], decoded(request.raw_headers), self._clock.start()
+        target, headers, now = path[len(upstream.prefix) :], decoded_headers(request.raw_headers), self._clock.start()
         head = RequestHead(
-            request.method, target, told(headers), upstream=upstream.url, client=request.remote or "", at_s=now()
+            request.method,
+            target,
+            observed_headers(headers),
+            upstream=upstream.url,
+            client=request.remote or "",
+            at_s=now(),
         )
         forwarding = Forwarding(
             session=self.session,

@@ -1,20 +1,18 @@
-"""Reads a call of an API: its name and arguments, as they came whole or in the fragments of a stream."""
+"""Reads a call of an API, whole or in the fragments of a stream, with positions in its JSON's raw characters."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from inspector.diagnostics import Fault
-from inspector.formats.api.brackets import BracketCounter
-from inspector.formats.api.literals import literal, raw_fault
-from inspector.formats.api.pieces import CallPiece
-from inspector.formats.api.units import Unit
-from inspector.formats.call_shape import has_arguments
+from inspector.diagnostics import Edit, Fault, Fix, Related
+from inspector.formats.api.pieces import ApiCallPiece
+from inspector.formats.api.units import BracketCounter, Unit
+from inspector.formats.json.call_shape import has_arguments
 from inspector.json_scanner import JsonKind, JsonNode, is_strict, read_json
 from inspector.model import Decoded, Json, Literal, ToolCall
-from inspector.rules import call_shape
+from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
-from inspector.rules.call_shape import ARGUMENTS_AS_OBJECT, EMPTY_ARGUMENTS
 from inspector.rules.conversation import MISSING_CALL_ID
+from inspector.rules.json_syntax import ARGUMENTS_AS_OBJECT, EMPTY_ARGUMENTS
 from inspector.text import Range
 
 
@@ -50,7 +48,7 @@ class GrowingCall:
         """Whether its arguments end like complete ones."""
         return self.has_ended or self._counter.complete
 
-    def take(self, piece: CallPiece, unit: Unit) -> None:
+    def take(self, piece: ApiCallPiece, unit: Unit) -> None:
         """One more piece of it."""
         self.end = max(self.end, unit.base + piece.place.end)
         if piece.name is not None and not self.name:
@@ -72,7 +70,7 @@ class GrowingCall:
             self.value, self.value_at = piece.arguments, unit.base
             self.value_text = piece.arguments.range.of(unit.readable)
 
-    def add_faults(self, piece: CallPiece, unit: Unit, errors: Sequence[Fault]) -> None:
+    def add_faults(self, piece: ApiCallPiece, unit: Unit, errors: Sequence[Fault]) -> None:
         """Note what is wrong with a piece; `errors` are those of its unit, in places of the whole text.
 
         An error may be reported once for a whole unit, at another piece, so the piece's own text is read again.
@@ -108,7 +106,7 @@ def read_call(call: GrowingCall, *, strings: bool) -> tuple[ToolCall, list[Fault
     return read, faults
 
 
-def begin(piece: CallPiece, unit: Unit) -> GrowingCall:
+def begin(piece: ApiCallPiece, unit: Unit) -> GrowingCall:
     """The call that a piece is the first of."""
     call = GrowingCall(unit.base + piece.place.start, unit.base + piece.place.end)
     call.take(piece, unit)
@@ -254,3 +252,40 @@ def _empty_arguments(decoded: Decoded, call: GrowingCall) -> Fault:
         f"The arguments of `{call.name}` are an empty string; strict clients fail to decode it and lose the call.",
         "Write `{}` for no arguments.",
     )
+
+
+def literal(node: JsonNode, unit: Unit) -> Literal:
+    """The content of a string node of a unit's value; a string that the text's end cuts off has no closing quote."""
+    first, end = node.range.start, node.range.end
+    raw = unit.readable
+    closed = end - first >= 2 and raw[end - 1] == raw[first] and not _escaped(raw, first + 1, end - 1)
+    content = raw[first + 1 : end - 1] if closed else raw[first + 1 : end]
+    text = node.scalar if isinstance(node.scalar, str) else content
+    return Literal(unit.base + first + 1, content, text)
+
+
+def raw_fault(fault: Fault, decoded: Decoded) -> Fault:
+    """A fault found in a decoded text, at the raw characters; its edits write what belongs into a JSON string."""
+    return replace(
+        fault,
+        range=decoded.place(fault.range),
+        fix=_raw_fix(fault.fix, decoded) if fault.fix is not None else None,
+        related=tuple(Related(decoded.place(one.range), one.message) for one in fault.related),
+        call=replace(fault.call, range=decoded.place(fault.call.range)) if fault.call is not None else None,
+    )
+
+
+def _raw_fix(fix: Fix, decoded: Decoded) -> Fix:
+    edits: list[Edit] = []
+    for edit in fix.edits:
+        text = decoded.written(edit.text)
+        for place in decoded.places(edit.range):
+            edits.append(Edit(place, text))
+            text = ""
+    return Fix(tuple(edits), fix.safe)
+
+
+def _escaped(text: str, start: int, at: int) -> bool:
+    """Whether the character at `at` is behind an odd number of backslashes, of which none stands before `start`."""
+    before = text[start:at]
+    return (len(before) - len(before.rstrip("\\"))) % 2 == 1

@@ -6,10 +6,25 @@ as fragments of JSON text, of which the first is often empty and a call without 
 
 from collections.abc import Iterator, Sequence
 
-from inspector.formats.api.ends import cut_off, error_inside
-from inspector.formats.api.nodes import is_filled, items, member, number, objects, string, text_of, truth
-from inspector.formats.api.pieces import CallPiece, CallsEnd, Piece, ResultPiece, TextPiece, TurnBegins
-from inspector.formats.writing import json_of
+from inspector.formats.api.pieces import (
+    ApiCallPiece,
+    ApiPiece,
+    CallsEnd,
+    ResultPiece,
+    TextPiece,
+    TurnBegins,
+    cut_off,
+    error_inside,
+    is_filled,
+    items,
+    member,
+    number,
+    objects,
+    string,
+    text_of,
+    truth,
+)
+from inspector.formats.json.writing import json_of
 from inspector.json_scanner import JsonKind, JsonNode
 from inspector.model import SpanKind, ToolCall
 from inspector.text import Range
@@ -44,7 +59,7 @@ class ClaudeShapes:
         """See ShapeReader."""
         return self._is_stream and not self._has_ended
 
-    def read(self, value: JsonNode, text: str) -> list[Piece] | None:
+    def read(self, value: JsonNode, text: str) -> list[ApiPiece] | None:
         """See ShapeReader."""
         if value.kind is JsonKind.ARRAY:
             return self._array(value.items)
@@ -61,13 +76,13 @@ class ClaudeShapes:
             return list(_block(value))
         return self._array(items(value, "messages")) if items(value, "messages") else None
 
-    def end(self, place: Range) -> list[Piece]:
+    def end(self, place: Range) -> list[ApiPiece]:
         """See ShapeReader."""
         self._has_ended = True
         return [CallsEnd(place)]
 
     @staticmethod
-    def _array(found: tuple[JsonNode, ...]) -> list[Piece] | None:
+    def _array(found: tuple[JsonNode, ...]) -> list[ApiPiece] | None:
         if found and all(map(_is_message, found)):
             return [piece for message in found for piece in _message(message)]
         if found and all(map(_is_block, found)):
@@ -87,7 +102,7 @@ class ClaudeShapes:
                 return number(node, "index") is not None
         return True
 
-    def _event(self, node: JsonNode, kind: str) -> Iterator[Piece]:
+    def _event(self, node: JsonNode, kind: str) -> Iterator[ApiPiece]:
         key = f"block {number(node, 'index')}"
         match kind:
             case "message_start":
@@ -144,7 +159,7 @@ def _is_block(node: JsonNode) -> bool:
             return kind.endswith("_tool_result") and node.member("content") is not None
 
 
-def _message(node: JsonNode) -> Iterator[Piece]:
+def _message(node: JsonNode) -> Iterator[ApiPiece]:
     yield TurnBegins(Range(node.range.start, node.range.start))
     by_model = text_of(node, "role") == "assistant"
     content = string(node, "content")
@@ -155,14 +170,14 @@ def _message(node: JsonNode) -> Iterator[Piece]:
     yield from cut_off(string(node, "stop_reason"), _LENGTHS)
 
 
-def _block(node: JsonNode, key: str | None = None, *, by_model: bool = True) -> Iterator[Piece]:
+def _block(node: JsonNode, key: str | None = None, *, by_model: bool = True) -> Iterator[ApiPiece]:
     """What a content block says; `key` is that of its call where fragments of it may come."""
     kind = text_of(node, "type")
     if kind in _CALLS:
         arguments = member(node, "input")
         if key is not None and arguments is not None and not arguments.members:
             arguments = None  # a stream begins each call with an empty object, and sends the arguments behind it
-        yield CallPiece(node.range, key, string(node, "name"), string(node, "id"), arguments, wants_id=True)
+        yield ApiCallPiece(node.range, key, string(node, "name"), string(node, "id"), arguments, wants_id=True)
     elif kind == "tool_result" or kind.endswith("_tool_result"):
         content = member(node, "content")
         place = content.range if content is not None else node.range
@@ -173,12 +188,12 @@ def _block(node: JsonNode, key: str | None = None, *, by_model: bool = True) -> 
             yield TextPiece(SpanKind.TEXT if kind == "text" else SpanKind.REASONING, said, kind, by_model)
 
 
-def _delta(delta: JsonNode | None, key: str) -> Iterator[Piece]:
+def _delta(delta: JsonNode | None, key: str) -> Iterator[ApiPiece]:
     kind = text_of(delta, "type")
     if delta is not None and kind == "input_json_delta":
         fragment = string(delta, "partial_json")
         if fragment is not None and is_filled(fragment):
-            yield CallPiece(delta.range, key, arguments=fragment)
+            yield ApiCallPiece(delta.range, key, arguments=fragment)
     elif kind in _WORD_DELTAS:
         spoken, member_ = _WORD_DELTAS[kind]
         said = string(delta, member_)

@@ -7,10 +7,26 @@ test_chat_models.py. Protobuf's JSON knows every member in camel and in snake ca
 
 from collections.abc import Iterator, Sequence
 
-from inspector.formats.api.ends import another_answer, cut_off, error_inside
-from inspector.formats.api.nodes import is_filled, items, member, number, objects, string, text_of, truth
-from inspector.formats.api.pieces import CallPiece, Piece, RefusedCall, ResultPiece, TextPiece, TurnBegins
-from inspector.formats.writing import json_of
+from inspector.formats.api.pieces import (
+    ApiCallPiece,
+    ApiPiece,
+    RefusedCall,
+    ResultPiece,
+    TextPiece,
+    TurnBegins,
+    another_answer,
+    cut_off,
+    error_inside,
+    is_filled,
+    items,
+    member,
+    number,
+    objects,
+    string,
+    text_of,
+    truth,
+)
+from inspector.formats.json.writing import json_of
 from inspector.json_scanner import JsonKind, JsonNode
 from inspector.model import SpanKind, ToolCall
 from inspector.text import Range
@@ -42,7 +58,7 @@ class GeminiShapes:
         """See ShapeReader: whether several responses came, but no finish reason."""
         return self._responses > 1 and not self._has_ended
 
-    def read(self, value: JsonNode, text: str) -> list[Piece] | None:
+    def read(self, value: JsonNode, text: str) -> list[ApiPiece] | None:
         """See ShapeReader."""
         if value.kind is not JsonKind.ARRAY:
             return self._one(value)
@@ -55,12 +71,12 @@ class GeminiShapes:
             return [piece for part in found for piece in _part(part, by_model=True)]
         return None
 
-    def end(self, place: Range) -> list[Piece]:
+    def end(self, place: Range) -> list[ApiPiece]:
         """See ShapeReader."""
         self._has_ended = True
         return []
 
-    def _one(self, node: JsonNode) -> list[Piece] | None:
+    def _one(self, node: JsonNode) -> list[ApiPiece] | None:
         if _is_response(node):
             return list(self._response(node))
         if _is_content(node):
@@ -75,7 +91,7 @@ class GeminiShapes:
             return list(error_inside(node))
         return None
 
-    def _response(self, node: JsonNode) -> Iterator[Piece]:
+    def _response(self, node: JsonNode) -> Iterator[ApiPiece]:
         self._responses += 1
         for candidate in objects(node, "candidates"):
             index = number(candidate, "index")
@@ -126,18 +142,18 @@ def _is_part(node: JsonNode) -> bool:
     return string(node, "text") is not None or member(node, *_TELLING, *_OTHER) is not None
 
 
-def _content(node: JsonNode) -> Iterator[Piece]:
+def _content(node: JsonNode) -> Iterator[ApiPiece]:
     yield TurnBegins(Range(node.range.start, node.range.start))
     by_model = text_of(node, "role") in ("model", "")
     for part in objects(node, "parts"):
         yield from _part(part, by_model=by_model)
 
 
-def _part(node: JsonNode, *, by_model: bool) -> Iterator[Piece]:
+def _part(node: JsonNode, *, by_model: bool) -> Iterator[ApiPiece]:
     call, result = member(node, *_CALL), member(node, *_RESULT)
     text = string(node, "text")
     if call is not None:
-        yield CallPiece(call.range, None, string(call, "name"), string(call, "id"), member(call, "args"))
+        yield ApiCallPiece(call.range, None, string(call, "name"), string(call, "id"), member(call, "args"))
     elif result is not None:
         response = member(result, "response")
         place = response.range if response is not None else result.range

@@ -1,25 +1,83 @@
-"""OpenAI's APIs: which of their shapes a JSON value has, and how calls are written as a message."""
+"""OpenAI's APIs: messages, chat completions, their chunks, and the Responses API's items and events.
 
-from collections.abc import Sequence
+Sources: OpenAI's API reference (chat completion object, messages); langchain-openai:tests/unit_tests/chat_models/
+test_base.py; `reasoning_content` (DeepSeek, SGLang), `reasoning` (vLLM, OpenRouter), content blocks of kind `thinking`
+(Mistral).
 
-from inspector.formats.api.ends import error_inside
-from inspector.formats.api.nodes import items, member, text_of
-from inspector.formats.api.openai_chunks import ChunkReader, is_completion
-from inspector.formats.api.openai_messages import is_call, is_message, read_message, whole_call
-from inspector.formats.api.pieces import CallsEnd, Piece
-from inspector.formats.api.responses import (
-    EventReader,
-    failure,
-    how_it_ended,
-    is_event,
-    is_item,
-    is_response,
-    read_item,
+Which call a chunk's piece belongs to is decided as for a recorded stream (`wire.openai_calls`): by its index, and by
+id
+and name where a server gives every call the same index.
+
+Source: OpenAI's API reference (Responses: object, streaming events); langchain-openai:tests/unit_tests/chat_models/
+test_base.py. Events repeat at their end what deltas brought before; what was read once is structure the second time.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from inspector.apis.openai.chat import LEGACY_INDEX, CallParts
+from inspector.apis.openai.chat_shapes import FunctionDelta
+from inspector.apis.openai.chat_shapes import ToolCallDelta as WirePiece
+from inspector.diagnostics import Fault
+from inspector.formats.api.pieces import (
+    ApiCallPiece,
+    ApiFault,
+    ApiPiece,
+    CallsEnd,
+    ResultPiece,
+    TextPiece,
+    TurnBegins,
+    another_answer,
+    cut_off,
+    error_inside,
+    is_filled,
+    items,
+    member,
+    number,
+    objects,
+    string,
+    text_of,
 )
-from inspector.formats.writing import json_of
+from inspector.formats.json.writing import json_of
 from inspector.json_scanner import JsonKind, JsonNode
-from inspector.model import ToolCall
+from inspector.model import SpanKind, ToolCall
+from inspector.rules.recording import ERROR_INSIDE_200, REUSED_CALL_INDEX
 from inspector.text import Range
+
+_CALLS = frozenset({"function_call", "custom_tool_call"})
+
+
+_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+
+
+_WORD_DELTAS = {
+    "response.output_text.delta": (SpanKind.TEXT, ""),
+    "response.refusal.delta": (SpanKind.TEXT, "refusal"),
+    "response.reasoning_text.delta": (SpanKind.REASONING, ""),
+    "response.reasoning_summary_text.delta": (SpanKind.REASONING, ""),
+}
+
+
+_CALL_DELTAS = frozenset({"response.function_call_arguments.delta", "response.custom_tool_call_input.delta"})
+
+
+_CALL_DONE = frozenset({"response.function_call_arguments.done", "response.custom_tool_call_input.done"})
+
+
+_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+
+
+_ROLES = frozenset({"assistant", "user", "system", "developer", "tool", "function"})
+
+
+_RESULT_ROLES = frozenset({"tool", "function"})
+
+
+_WORDS_KEYS = ("content", "tool_calls", "function_call", "reasoning_content", "reasoning", "refusal")
+
+
+_TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
 
 
 class OpenAiShapes:
@@ -38,19 +96,19 @@ class OpenAiShapes:
         chunks = self._chunks.is_stream and not self._chunks.has_ended
         return not self._done and (chunks or (self._events.begun and not self._events.has_ended))
 
-    def read(self, value: JsonNode, text: str) -> list[Piece] | None:
+    def read(self, value: JsonNode, text: str) -> list[ApiPiece] | None:
         """See ShapeReader."""
         if value.kind is JsonKind.ARRAY:
             read = [self._one(item) for item in value.items]
             return [piece for one in read for piece in one or ()] if read and all(r is not None for r in read) else None
         return self._one(value)
 
-    def end(self, place: Range) -> list[Piece]:
+    def end(self, place: Range) -> list[ApiPiece]:
         """See ShapeReader."""
         self._done = True
         return [CallsEnd(place)]
 
-    def _one(self, node: JsonNode) -> list[Piece] | None:
+    def _one(self, node: JsonNode) -> list[ApiPiece] | None:
         if is_completion(node):
             return [*self._chunks.read(items(node, "choices")), *error_inside(node)]
         if is_event(node):
@@ -68,7 +126,7 @@ class OpenAiShapes:
             return [piece for message in messages for piece in read_message(message)]
         return self._in_stream(node)
 
-    def _in_stream(self, node: JsonNode) -> list[Piece] | None:
+    def _in_stream(self, node: JsonNode) -> list[ApiPiece] | None:
         """What comes between the events of a stream only."""
         if not self._chunks.is_stream and not self._events.begun:
             return None
@@ -91,3 +149,328 @@ def _written(call: ToolCall, at: int) -> str:
     arguments = json_of(json_of(call.arguments))
     function = f'{{"name": {json_of(call.name)}, "arguments": {arguments}}}'
     return f'{{"id": {json_of(call.id or f"call_{at}")}, "type": "function", "function": {function}}}'
+
+
+class ChunkReader:
+    """Reads the `choices` of one answer; choice 0 is the answer, any other is only told of."""
+
+    def __init__(self) -> None:
+        self._calls = CallParts()
+        self._parts_by_index: dict[int, str] = {}
+        self._others_told = False
+        self._index_told = False
+        self.is_stream = False
+        self.has_ended = False
+        """Whether a finish reason has come."""
+
+    def read(self, choices: tuple[JsonNode, ...]) -> Iterator[ApiPiece]:
+        """What one object's choices say."""
+        for choice in choices:
+            index = number(choice, "index")
+            if index:
+                if not self._others_told:
+                    yield another_answer(choice, index)
+                self._others_told = True
+                continue
+            delta, message = member(choice, "delta"), member(choice, "message")
+            if message is not None and not self.is_stream:
+                yield from read_message(message)
+            elif delta is not None:
+                self.is_stream = True
+                yield from read_words(delta)
+                yield from self._pieces(delta)
+            elif (text := string(choice, "text")) is not None and text.scalar:
+                yield TextPiece(SpanKind.TEXT, text)
+            finish = string(choice, "finish_reason")
+            if finish is not None:
+                self.has_ended = True
+                yield CallsEnd(finish.range)
+                yield from cut_off(finish, ("length",))
+
+    def _pieces(self, delta: JsonNode) -> Iterator[ApiPiece]:
+        for call in objects(delta, "tool_calls"):
+            if member(call, "custom") is not None:
+                piece = msgspec.structs.replace(whole_call(call), key="")
+            else:
+                piece = call_of(call, member(call, "function") or call, "", wants_id=True)
+            yield from self._placed(piece, number(call, "index"))
+        legacy = member(delta, "function_call")
+        if legacy is not None:
+            yield from self._placed(call_of(legacy, legacy, ""), LEGACY_INDEX)
+
+    def _placed(self, piece: ApiCallPiece, index: int | None) -> Iterator[ApiPiece]:
+        """The piece with the key of its call."""
+        name, id_, arguments = (_scalar_text(node) for node in (piece.name, piece.id, piece.arguments))
+        function = FunctionDelta(name, arguments)
+        wire = WirePiece(index, id_, function=function)
+        call = self._calls.place(wire, function)
+        call.learn(wire, function)
+        before = self._parts_by_index.setdefault(index, call.part) if index is not None else call.part
+        if before != call.part and index is not None:
+            self._parts_by_index[index] = call.part
+            if not self._index_told:
+                self._index_told = True
+                yield ApiFault(_reused(piece.place, index, call.name))
+        yield msgspec.structs.replace(piece, key=call.part)
+
+
+def is_completion(node: JsonNode) -> bool:
+    """Whether a value is a chat completion, a chunk of one, or a text completion."""
+    kind = text_of(node, "object")
+    if kind in ("chat.completion", "chat.completion.chunk", "text_completion"):
+        return member(node, "choices") is not None
+    return any(member(choice, "delta", "message") is not None for choice in items(node, "choices"))
+
+
+def _scalar_text(node: JsonNode | None) -> str | None:
+    return node.scalar if node is not None and isinstance(node.scalar, str) else None
+
+
+def _reused(place: Range, index: int, name: str) -> Fault:
+    return Fault(
+        REUSED_CALL_INDEX,
+        place,
+        f"The call of `{name}` comes under index {index}, which an earlier call of this answer bears.",
+        "Clients that go by the index join both calls to one; weaklink went by id and name.",
+    )
+
+
+def is_item(node: JsonNode) -> bool:
+    """Whether a value is an item of a response's output, or of the next request's input."""
+    match text_of(node, "type"):
+        case "function_call" | "custom_tool_call":
+            return string(node, "name") is not None
+        case "function_call_output" | "custom_tool_call_output":
+            return string(node, "call_id") is not None
+        case "reasoning":
+            return any(node.member(key) is not None for key in ("summary", "content", "encrypted_content"))
+        case "message":
+            return is_message(node)
+    return False
+
+
+def is_response(node: JsonNode) -> bool:
+    """Whether a value is a whole response."""
+    output = items(node, "output")
+    return text_of(node, "object") == "response" or (bool(output) and all(map(is_item, output)))
+
+
+def is_event(node: JsonNode) -> bool:
+    """Whether a value is an event of a response's stream."""
+    return text_of(node, "type").startswith("response.")
+
+
+def read_item(node: JsonNode, key: str | None = None) -> Iterator[ApiPiece]:
+    """What an item says; `key` is that of its call where pieces of it came or may come."""
+    kind = text_of(node, "type")
+    if kind in _CALLS:
+        yield _call(node, kind, key)
+    elif kind in _OUTPUTS:
+        output = member(node, "output")
+        place = output.range if output is not None else node.range
+        yield ResultPiece(place, output, string(node, "call_id"))
+    elif kind == "reasoning":
+        for block in (*objects(node, "summary"), *objects(node, "content")):
+            said = string(block, "text")
+            if said is not None and is_filled(said):
+                yield TextPiece(SpanKind.REASONING, said)
+    elif kind == "message":
+        by_model = text_of(node, "role") == "assistant"
+        for piece in read_message(node):
+            if isinstance(piece, TextPiece):
+                yield TextPiece(piece.kind, piece.node, piece.label, by_model)
+            elif not by_model or not isinstance(piece, TurnBegins):
+                yield piece
+
+
+class EventReader:
+    """Reads the events of one response."""
+
+    def __init__(self) -> None:
+        self._heard: set[str] = set()
+        self._is_silent = True
+        self.begun = False
+        self.has_ended = False
+
+    def read(self, node: JsonNode) -> Iterator[ApiPiece]:
+        """What one event says."""
+        self.begun = True
+        kind = text_of(node, "type")
+        key = text_of(node, "item_id") or f"output {number(node, 'output_index')}"
+        if kind in _WORD_DELTAS:
+            said = string(node, "delta")
+            if said is not None and is_filled(said):
+                self._hear(key)
+                spoken, label = _WORD_DELTAS[kind]
+                yield TextPiece(spoken, said, label)
+        elif kind in _CALL_DELTAS or (kind in _CALL_DONE and f"{key} arguments" not in self._heard):
+            said = string(node, "delta", "arguments", "input")
+            if said is not None:
+                self._hear(key)
+                self._heard.add(f"{key} arguments")
+                yield ApiCallPiece(said.range, key, arguments=said, is_text="custom" in kind)
+        elif kind in ("response.output_item.added", "response.output_item.done"):
+            yield from self._item(node, is_done=kind.endswith("done"))
+        elif kind in _ENDS:
+            yield from self._end(node, member(node, "response"))
+
+    def _item(self, node: JsonNode, *, is_done: bool) -> Iterator[ApiPiece]:
+        item = member(node, "item")
+        if item is None:
+            return
+        key = text_of(item, "id") or f"output {number(node, 'output_index')}"
+        if text_of(item, "type") in _CALLS and key not in self._heard:
+            self._hear(key)
+            yield from (
+                _streamed(piece, self._heard) for piece in read_item(item, key) if isinstance(piece, ApiCallPiece)
+            )
+        elif is_done and key not in self._heard:
+            self._hear(key)
+            yield from read_item(item)
+        elif is_done and f"{key} arguments" not in self._heard:
+            late = string(item, "arguments", "input")
+            if late is not None and is_filled(late):
+                yield ApiCallPiece(late.range, key, arguments=late)
+        if is_done:
+            yield CallsEnd(item.range, key)
+
+    def _end(self, node: JsonNode, response: JsonNode | None) -> Iterator[ApiPiece]:
+        self.has_ended = True
+        if response is None:
+            return
+        if self._is_silent:
+            yield from (piece for item in objects(response, "output") for piece in read_item(item))
+        yield CallsEnd(node.range)
+        yield from how_it_ended(response)
+
+    def _hear(self, key: str) -> None:
+        self._heard.add(key)
+        self._is_silent = False
+
+
+def how_it_ended(response: JsonNode) -> Iterator[ApiFault]:
+    """Whether a response was stopped at its limit, or failed."""
+    yield from cut_off(string(member(response, "incomplete_details"), "reason"), ("max_output_tokens", "max_tokens"))
+    yield from error_inside(response)
+
+
+def failure(node: JsonNode) -> Iterator[ApiFault]:
+    """The event `error` of a stream."""
+    message = text_of(node, "message")
+    words = f": {message[:200].rstrip('.')}" if message else ""
+    yield ApiFault(Fault(ERROR_INSIDE_200, node.range, f"The server sent an error inside the stream{words}."))
+
+
+def _call(node: JsonNode, kind: str, key: str | None) -> ApiCallPiece:
+    if kind == "function_call":
+        whole = call_of(node, node, key, wants_id=True)
+        return msgspec.structs.replace(whole, id=string(node, "call_id", "id"))
+    name, id_, words = (string(node, member_) for member_ in ("name", "call_id", "input"))
+    return ApiCallPiece(node.range, key, name, id_, words, is_text=True, wants_id=True)
+
+
+def _streamed(piece: ApiCallPiece, heard: set[str]) -> ApiCallPiece:
+    """An item's call as the first piece of a streamed one; an empty string is only a place holder."""
+    if piece.arguments is not None and piece.arguments.scalar == "":
+        return msgspec.structs.replace(piece, arguments=None)
+    if piece.arguments is not None:
+        heard.add(f"{piece.key} arguments")
+    return piece
+
+
+def is_message(node: JsonNode) -> bool:
+    """Whether a value is a message: of a known role with words or calls, or, without a role, with whole calls."""
+    if text_of(node, "role") in _ROLES:
+        content = member(node, "content")
+        is_content = content is None or content.kind in (JsonKind.STRING, JsonKind.ARRAY)
+        return is_content and any(node.member(key) is not None for key in _WORDS_KEYS)
+    calls = items(node, "tool_calls")
+    return bool(calls) and all(string(member(call, "function"), "name") is not None for call in calls)
+
+
+def is_call(node: JsonNode) -> bool:
+    """Whether a value is a call of a message's `tool_calls`, and no tool's definition."""
+    function = member(node, "function")
+    return string(function, "name") is not None and function is not None and function.member("arguments") is not None
+
+
+def read_message(node: JsonNode) -> Iterator[ApiPiece]:
+    """What a message says; in an object the order of members says nothing about the order of words and calls."""
+    role = text_of(node, "role")
+    yield TurnBegins(Range(node.range.start, node.range.start))
+    if role in _RESULT_ROLES:
+        yield _result(node)
+        return
+    by_model = role in ("", "assistant")
+    yield from read_words(node, by_model=by_model, in_order=False)
+    for call in items(node, "tool_calls"):
+        yield whole_call(call)
+    legacy = member(node, "function_call")
+    if legacy is not None:
+        yield call_of(legacy, legacy)
+
+
+def read_words(node: JsonNode, *, by_model: bool = True, in_order: bool = True) -> Iterator[TextPiece]:
+    """The words of a message or of a stream's delta: reasoning, text and refusal."""
+    for said in _reasoning(node):
+        yield TextPiece(SpanKind.REASONING, said, by_model=by_model, in_order=in_order)
+    content = member(node, "content")
+    if content is not None and is_filled(content):
+        yield TextPiece(SpanKind.TEXT, content, by_model=by_model, in_order=in_order)
+    for block in objects(node, "content"):
+        yield from _block(block, by_model=by_model, in_order=in_order)
+    refusal = string(node, "refusal")
+    if refusal is not None and is_filled(refusal):
+        yield TextPiece(SpanKind.TEXT, refusal, "refusal", by_model=by_model, in_order=in_order)
+
+
+def whole_call(node: JsonNode) -> ApiCallPiece:
+    """One element of `tool_calls`: a function's call, or one of a custom tool, whose input is free text."""
+    custom = member(node, "custom")
+    if custom is not None:
+        name, id_, words = string(custom, "name"), string(node, "id"), string(custom, "input")
+        return ApiCallPiece(node.range, None, name, id_, words, is_text=True, wants_id=True)
+    return call_of(node, member(node, "function") or node, wants_id=True)
+
+
+def call_of(node: JsonNode, function: JsonNode, key: str | None = None, *, wants_id: bool = False) -> ApiCallPiece:
+    """The call that `node` is, whose name and arguments stand in `function`."""
+    arguments = member(function, "arguments", "parameters")
+    foreign = function.member("parameters") if arguments is not None and member(function, "arguments") is None else None
+    return ApiCallPiece(
+        node.range,
+        key,
+        string(function, "name"),
+        string(node, "id", "call_id"),
+        arguments,
+        foreign_key=foreign.key_range if foreign is not None else None,
+        wants_id=wants_id,
+    )
+
+
+def _reasoning(node: JsonNode) -> list[JsonNode]:
+    plain = [one for key in ("reasoning_content", "reasoning") if is_filled(one := string(node, key)) and one]
+    if len(plain) == 2 and plain[0].scalar == plain[1].scalar:  # some servers send the same words under both names
+        return plain[:1]
+    details = (string(one, "text", "summary") for one in objects(node, "reasoning_details"))
+    return plain or [one for one in details if one is not None and is_filled(one)]
+
+
+def _block(block: JsonNode, *, by_model: bool, in_order: bool) -> Iterator[TextPiece]:
+    kind = text_of(block, "type")
+    text = string(block, "text")
+    if kind in _TEXT_BLOCKS and text is not None and is_filled(text):
+        yield TextPiece(SpanKind.TEXT, text, by_model=by_model, in_order=in_order)
+    elif kind == "refusal" and is_filled(refusal := string(block, "refusal")) and refusal is not None:
+        yield TextPiece(SpanKind.TEXT, refusal, "refusal", by_model=by_model, in_order=in_order)
+    elif kind == "thinking":
+        inner = (string(block, "thinking"), *(string(one, "text") for one in objects(block, "thinking")))
+        for said in inner:
+            if said is not None and is_filled(said):
+                yield TextPiece(SpanKind.REASONING, said, by_model=by_model, in_order=in_order)
+
+
+def _result(node: JsonNode) -> ResultPiece:
+    content = member(node, "content")
+    place = content.range if content is not None else node.range
+    return ResultPiece(place, content, string(node, "tool_call_id"), string(node, "name"))

@@ -1,31 +1,88 @@
-"""A FormatParser for an API's raw JSON, or for the text that it turns out to be.
+"""A FormatParser for an API's raw JSON: maps what its values contain onto spans that tile the raw text.
+
+Text that turns out not to be JSON goes to the dialect's own parser.
 
 Theory of operation. The first characters decide: `{` or `[` begins JSON values (a document, or a line each), `data:`,
 `event:`, `id:`, `retry:` or a colon an event stream; anything else is text, which goes to the text side as it comes.
 The first value that a unit holds must have one of the API's shapes, or all of it is text after all. Until then
-everything is held back, and nothing told: one value, or what an event stream sends before its first. From then on the
-unit that has not ended is held back (see `units`). If that first value is no strict JSON, the whole text is held to its
-end and read as one. A value that is longer than `MAX_UNIT` code points is text, or, once values were read, markup with
-a fault.
+everything is held back, and nothing reported: one value, or what an event stream sends before its first. From then on
+the unit that has not ended is held back (see `units`). If that first value is no strict JSON, the whole text is held
+to its end and read as one. A value that is longer than `MAX_UNIT` code points is text, or, once values were read,
+markup with a fault.
 
 Spans and faults depend on the units alone, hence not on how the text was cut into pieces.
+
+Words, whole calls and results are spans of their own. The pieces of a streamed call make one span, from the object of
+its first piece to that of its last; calls whose pieces are mixed share it. All else is markup, one span from the end
+of what stands before to the beginning of what comes next.
 """
 
+import re
 from collections.abc import Callable
+from typing import assert_never
 
 from inspector.diagnostics import Fault
-from inspector.formats.api.pieces import ApiShapeReader, Piece
-from inspector.formats.api.tiling import Tiler
+from inspector.formats.api.call_reading import GrowingCall, begin, literal, read_call
+from inspector.formats.api.pieces import (
+    ApiCallPiece,
+    ApiFault,
+    ApiPiece,
+    ApiShapeReader,
+    CallsEnd,
+    RefusedCall,
+    ResultPiece,
+    TextPiece,
+    TurnBegins,
+)
 from inspector.formats.api.units import Cutter, EventLines, JsonValues, Unit, UnitKind
-from inspector.json_scanner import JsonReading, read_json
-from inspector.rules.json_syntax import TRAILING_DATA
-from inspector.rules.recording import UNKNOWN_WIRE_EVENT
-from inspector.segmenter.events import FormatParser, ParseEvent
+from inspector.formats.format import NewParser
+from inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
+from inspector.model import Decoded, Literal, Role, Span, SpanKind, ToolCall, ToolResult
+from inspector.rules import json_syntax as rules
+from inspector.rules.json_syntax import MALFORMED_JSON, TRAILING_DATA
+from inspector.rules.markers import TEXT_AFTER_CALL
+from inspector.rules.recording import ABORTED_STREAM, UNKNOWN_WIRE_EVENT
+from inspector.rules.rule import Severity
+from inspector.segmenter.events import Flagged, FormatParser, ParseEvent, ParseResult, SpanClosed, SpanOpened
 from inspector.text import Range
 
 _STREAM_BEGINNINGS = ("data:", "event:", "id:", "retry:", ":")
+
+
 _LONGEST_BEGINNING = max(map(len, _STREAM_BEGINNINGS))
+
+
 _MAX_QUOTE = 40
+
+
+LABEL = "api"
+"""The label of an API's spans that have no other."""
+
+
+_AFTER_CALL = "Text follows the turn's last call; many servers and agents drop it."
+
+
+_AFTER_HINT = "End the generation at the call."
+
+
+# The words are `Malformed function call: ` and what the model wrote, mostly `print(default_api.NAME(...))`.
+_INTRO = re.compile(r"\s*Malformed function call:?\s*")
+
+
+_NAME = re.compile(r"\bdefault_api[.:]([A-Za-z_][\w.-]*)")
+
+
+def api_or_text(shapes: Callable[[], ApiShapeReader], text_side: NewParser) -> NewParser:
+    """Makes parsers that read an API's JSON where the model's text is that, and else as `text_side` does.
+
+    Turns of somebody else than the model are always text: what a tool gave may well look like an API's message.
+    """
+
+    def new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+        text = text_side(prompt, role)
+        return ApiOrText(shapes, text) if role is Role.ASSISTANT else text
+
+    return new_parser
 
 
 class ApiOrText:
@@ -126,7 +183,7 @@ class ApiOrText:
         self._early = []
         return [*events, *self._tiler.take(unit, pieces, reading.faults)]
 
-    def _pieces(self, unit: Unit) -> tuple[list[Piece], tuple[Fault, ...]]:
+    def _pieces(self, unit: Unit) -> tuple[list[ApiPiece], tuple[Fault, ...]]:
         """What a unit says, and the faults of its JSON."""
         match unit.kind:
             case UnitKind.DONE:
@@ -142,9 +199,9 @@ class ApiOrText:
                 return pieces or [], reading.faults if pieces is not None else (*reading.faults, *self._stray(unit))
 
     @staticmethod
-    def _said(unit: Unit, reading: JsonReading, shapes: ApiShapeReader) -> list[Piece] | None:
+    def _said(unit: Unit, reading: JsonReading, shapes: ApiShapeReader) -> list[ApiPiece] | None:
         """What the values of a unit say: mostly one; malformed JSON may fall into several."""
-        found: list[Piece] = []
+        found: list[ApiPiece] = []
         is_known = False
         for node in reading.nodes:
             pieces = shapes.read(node, unit.readable)
@@ -183,3 +240,250 @@ def _cutter(beginning: str) -> Cutter | None:
     if beginning.startswith(("{", "[")):
         return JsonValues()
     return EventLines() if beginning.startswith(_STREAM_BEGINNINGS) else None
+
+
+class Tiler:
+    """Takes units and the pieces they hold, in order; gives events. `strings` is as in ShapeReader."""
+
+    def __init__(self, *, strings: bool) -> None:
+        self._strings = strings
+        self._events: list[ParseEvent] = []
+        self._unit_text = ""
+        self._base = 0
+        self._start = 0
+        self._before: list[str] = []
+        self._open: dict[str, GrowingCall] = {}
+        self._run: Range | None = None
+        self._ended: dict[str, GrowingCall] = {}
+        self._laid_to = 0
+        self._seen_to = 1
+        self._call_seen = False
+        self._after_call: Literal | None = None
+
+    @property
+    def certain_to(self) -> int:
+        """How far it is certain what the text is: to the end of the last piece."""
+        return self._run.end if self._run is not None else self._start
+
+    def take(self, unit: Unit, pieces: list[ApiPiece], faults: tuple[Fault, ...] = ()) -> list[ParseEvent]:
+        """One more unit; `faults` are those of its JSON, in places of the unit."""
+        self._unit_text, self._base = unit.text, unit.base
+        if not unit.text.isspace():
+            self._seen_to = unit.base + len(unit.text.rstrip())
+        moved = [fault.moved(unit.base) for fault in faults]
+        self._events += map(Flagged, moved)
+        broken = [fault for fault in moved if fault.rule.severity is Severity.ERROR]
+        for piece in sorted(pieces, key=_order):
+            if unit.base + piece.place.start >= self._laid_to or isinstance(piece, CallsEnd | ApiFault):
+                self._lay(piece, unit, broken)
+        rest = unit.text[max(self._start - unit.base, 0) :]
+        self._before.append(rest)
+        self._unit_text, self._base = "", unit.base + len(unit.text)
+        return self._told()
+
+    def close(self, missing: str = "") -> list[ParseEvent]:
+        """The end of the text; `missing` says what should have come, in a sentence."""
+        if missing:
+            self._events.append(Flagged(Fault(ABORTED_STREAM, Range(self._seen_to - 1, self._seen_to), missing)))
+        self._end_run()
+        self._turn_ends()
+        self._cut_markup(self._base)
+        return self._told()
+
+    def _told(self) -> list[ParseEvent]:
+        events, self._events = self._events, []
+        return events
+
+    def _lay(self, piece: ApiPiece, unit: Unit, broken: list[Fault]) -> None:
+        place = piece.place.moved(unit.base)
+        match piece:
+            case TextPiece():
+                self._end_run()
+                self._words(piece, place, unit)
+            case ApiCallPiece(key=None):
+                self._end_run()
+                call = begin(piece, unit)
+                call.add_faults(piece, unit, broken)
+                self._whole(SpanKind.TOOL_CALL, place, self._calls([call]))
+            case ApiCallPiece():
+                self._fragment(piece, piece.key or "", unit, broken)
+            case RefusedCall():
+                self._end_run()
+                self._whole(SpanKind.TOOL_CALL, place, read_refused(literal(piece.node, unit), place))
+                self._call_seen, self._after_call = True, None
+            case ResultPiece():
+                self._end_run()
+                self._turn_ends()
+                self._whole(SpanKind.TOOL_RESULT, place, ParseResult(results=(_result(piece, unit),), complete=True))
+            case TurnBegins():
+                self._end_run()
+                self._turn_ends()
+            case CallsEnd():
+                self._calls_end(piece.key)
+            case ApiFault():
+                self._events.append(Flagged(piece.fault.moved(unit.base)))
+            case _:
+                assert_never(piece)
+
+    # words, whole calls and results
+
+    def _words(self, piece: TextPiece, place: Range, unit: Unit) -> None:
+        said = literal(piece.node, unit)
+        decoded = Decoded((said,))
+        self._cut_markup(place.start)
+        span = Span(piece.kind, place, said.range, label=piece.label or LABEL)
+        reading = ParseResult(decoded=said.text, complete=True)
+        self._close(span, said.raw, reading, decoded, by_model=piece.by_model)
+        is_after = self._call_seen and self._after_call is None and piece.by_model and piece.in_order
+        if is_after and piece.kind is SpanKind.TEXT and said.text.strip():
+            self._after_call = said
+
+    def _turn_ends(self) -> None:
+        if self._after_call is not None:
+            self._events.append(Flagged(Fault(TEXT_AFTER_CALL, self._after_call.range, _AFTER_CALL, _AFTER_HINT)))
+        self._call_seen, self._after_call = False, None
+
+    def _whole(self, kind: SpanKind, place: Range, reading: ParseResult) -> None:
+        self._cut_markup(place.start)
+        inner = self._cut(place.end)
+        self._close(Span(kind, place, place, label=LABEL), inner, reading)
+
+    def _calls(self, calls: list[GrowingCall]) -> ParseResult:
+        read = [read_call(call, strings=self._strings) for call in calls]
+        self._call_seen, self._after_call = True, None
+        faults = tuple(fault for _, found in read for fault in found)
+        return ParseResult(calls=tuple(call for call, _ in read), faults=faults, complete=True)
+
+    # streamed calls
+
+    def _fragment(self, piece: ApiCallPiece, key: str, unit: Unit, broken: list[Fault]) -> None:
+        place = piece.place.moved(unit.base)
+        call = self._open.get(key)
+        if call is None:
+            if all(one.looks_complete for one in self._open.values()):
+                self._end_run()
+            self._open_run(place)
+            call = self._open[key] = begin(piece, unit)
+            earlier = self._ended.get(key)
+            if earlier is not None:
+                call.name, call.id = call.name or earlier.name, call.id or earlier.id
+                call.late = _late(place, call.name)
+        else:
+            call.take(piece, unit)
+        call.add_faults(piece, unit, broken)
+        if self._run is not None:
+            self._run = Range(self._run.start, place.end)
+        self._laid_to = place.end
+
+    def _open_run(self, place: Range) -> None:
+        if self._run is None:
+            self._cut_markup(place.start)
+            self._events.append(SpanOpened(SpanKind.TOOL_CALL, place.start, place.start, LABEL))
+            self._run = place
+
+    def _calls_end(self, key: str | None) -> None:
+        if key is not None and key in self._open:
+            self._open[key].has_ended = True
+        if self._open and (key is None or all(call.has_ended for call in self._open.values())):
+            self._end_run()
+
+    def _end_run(self) -> None:
+        run, self._run = self._run, None
+        if run is None:
+            return
+        calls, self._open = self._open, {}
+        self._ended.update(calls)
+        reading = self._calls(list(calls.values()))
+        inner = self._cut(run.end)
+        self._events.append(SpanClosed(Span(SpanKind.TOOL_CALL, run, run, label=LABEL), inner, reading=reading))
+
+    # the text itself
+
+    def _close(
+        self, span: Span, inner: str, reading: ParseResult, decoded: Decoded | None = None, *, by_model: bool = True
+    ) -> None:
+        self._start = self._laid_to = span.range.end
+        self._events.append(SpanOpened(span.kind, span.range.start, span.inner.start, span.label))
+        self._events.append(SpanClosed(span, inner, by_model=by_model, reading=reading, decoded=decoded))
+
+    def _cut_markup(self, to: int) -> None:
+        """What lies before `to` and belongs to nothing is markup."""
+        place = Range(self._start, to)
+        inner = self._cut(to)
+        if len(place):
+            self._events.append(SpanOpened(SpanKind.MARKUP, place.start, place.start, LABEL))
+            self._events.append(SpanClosed(Span(SpanKind.MARKUP, place, place, label=LABEL), inner))
+
+    def _cut(self, to: int) -> str:
+        """The text from the last cut up to `to`."""
+        start, self._start = self._start, to
+        if start >= self._base:
+            return self._unit_text[start - self._base : to - self._base]
+        before = "".join(self._before)
+        if to >= self._base:
+            self._before = []
+            return before + self._unit_text[: to - self._base]
+        self._before = [before[to - start :]]
+        return before[: to - start]
+
+
+def _order(piece: ApiPiece) -> tuple[bool, int]:
+    """Pieces lie in the order of the text; that calls end is true of all that the value holds."""
+    return isinstance(piece, CallsEnd), piece.place.start
+
+
+def _late(place: Range, name: str) -> Fault:
+    message = f"A piece of `{name}` comes after its call had ended: clients lose it, or fail on the call."
+    return Fault(rules.TRAILING_DATA, place, message)
+
+
+def _result(piece: ResultPiece, unit: Unit) -> ToolResult:
+    node = piece.content
+    call_id, name = _filled_text(piece.call_id), _filled_text(piece.name)
+    if node is None:
+        place = Range(piece.place.end, piece.place.end).moved(unit.base)
+        return ToolResult("", place, call_id, name, piece.is_error)
+    if node.kind is JsonKind.STRING:
+        said = literal(node, unit)
+        return ToolResult(said.text, said.range, call_id, name, piece.is_error)
+    text = _joined_texts(node)
+    content = node.range.of(unit.readable) if text is None else text
+    return ToolResult(content, node.range.moved(unit.base), call_id, name, piece.is_error)
+
+
+def _joined_texts(node: JsonNode) -> str | None:
+    """The words of a list of text blocks; None where it is something else."""
+    texts = [found.value.scalar for item in node.items if (found := item.member("text")) is not None]
+    if len(texts) != len(node.items) or not texts:
+        return None
+    words = [text for text in texts if isinstance(text, str)]
+    return "".join(words) if len(words) == len(texts) else None
+
+
+def _filled_text(node: JsonNode | None) -> str | None:
+    return node.scalar or None if node is not None and isinstance(node.scalar, str) else None
+
+
+def read_refused(said: Literal, place: Range) -> ParseResult:
+    """The call that a server's words tell of; `place` is the string that holds them."""
+    decoded = Decoded((said,))
+    match = _INTRO.match(said.text)
+    written = said.text[match.end() :] if match is not None else said.text
+    found = _NAME.search(written)
+    name = found[1] if found is not None else None
+    what = f"the call of `{name}`" if name else "a call"
+    call = ToolCall(
+        name,
+        written,
+        written,
+        valid=False,
+        range=place,
+        name_range=decoded.place(Range(*found.span(1)).moved(len(said.text) - len(written))) if found else None,
+    )
+    fault = Fault(
+        MALFORMED_JSON,
+        decoded.place(Range(0, len(said.text))) if said.raw else place,
+        f"The server could not read {what} and dropped it: only these words tell what the model wrote.",
+        "Ask again; a simpler schema or fewer tools make it rarer.",
+    )
+    return ParseResult(calls=(call,), faults=(fault,), complete=True)

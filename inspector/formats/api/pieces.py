@@ -1,13 +1,17 @@
-"""What one JSON value of an API says, piece by piece: words, calls, results; places count from the value's own text."""
+"""The pieces that one JSON value of an API contains, and how to look them up in its nodes."""
 
+from collections.abc import Collection, Iterator
 from typing import Protocol, TypeAlias
 
 import msgspec
 
 from inspector.diagnostics import Fault
-from inspector.json_scanner import JsonNode
+from inspector.json_scanner import JsonKind, JsonNode
 from inspector.model import SpanKind
+from inspector.rules.recording import CUT_OFF_BY_LENGTH, ERROR_INSIDE_200, UNKNOWN_WIRE_EVENT
 from inspector.text import Range
+
+_MAX_QUOTE = 200
 
 
 class TextPiece(msgspec.Struct, frozen=True):
@@ -29,7 +33,7 @@ class TextPiece(msgspec.Struct, frozen=True):
         return self.node.range
 
 
-class CallPiece(msgspec.Struct, frozen=True):
+class ApiCallPiece(msgspec.Struct, frozen=True):
     """A call, or one of the pieces that a stream sends it in.
 
     `place` is its object. `key` tells to which call a piece belongs; None where the call is whole. `arguments` is a
@@ -81,7 +85,7 @@ class CallsEnd(msgspec.Struct, frozen=True):
     key: str | None = None
 
 
-class Oddity(msgspec.Struct, frozen=True):
+class ApiFault(msgspec.Struct, frozen=True):
     """Something about the answer that is to be told."""
 
     fault: Fault
@@ -92,7 +96,7 @@ class Oddity(msgspec.Struct, frozen=True):
         return self.fault.range
 
 
-Piece: TypeAlias = TextPiece | CallPiece | RefusedCall | ResultPiece | TurnBegins | CallsEnd | Oddity
+ApiPiece: TypeAlias = TextPiece | ApiCallPiece | RefusedCall | ResultPiece | TurnBegins | CallsEnd | ApiFault
 
 
 class ApiShapeReader(Protocol):
@@ -109,10 +113,85 @@ class ApiShapeReader(Protocol):
         """See above."""
         ...
 
-    def read(self, value: JsonNode, text: str) -> list[Piece] | None:
+    def read(self, value: JsonNode, text: str) -> list[ApiPiece] | None:
         """What a value says; None where it has none of the API's shapes. Never raises."""
         ...
 
-    def end(self, place: Range) -> list[Piece]:
+    def end(self, place: Range) -> list[ApiPiece]:
         """What the stream's end sign says, which stands at `place`."""
         ...
+
+
+def cut_off(reason: JsonNode | None, lengths: Collection[str]) -> Iterator[ApiFault]:
+    """The fault of a finish reason that is one of `lengths`, the API's words for its limit."""
+    if reason is not None and reason.scalar in lengths:
+        message = f"The answer was stopped by the length limit (finish reason `{reason.scalar}`)."
+        yield ApiFault(Fault(CUT_OFF_BY_LENGTH, reason.range, message, "Raise the limit on output tokens."))
+
+
+def another_answer(node: JsonNode, index: int) -> ApiFault:
+    """That a request was answered several times; `node` is the answer of that index."""
+    message = f"Answer {index} is a further one to the same request; only answer 0 is read."
+    return ApiFault(Fault(UNKNOWN_WIRE_EVENT, node.range, message))
+
+
+def error_inside(node: JsonNode) -> Iterator[ApiFault]:
+    """The fault of an `error` that a stream holds."""
+    error = member(node, "error")
+    if error is not None:
+        said = error.scalar if error.kind is JsonKind.STRING else text_of(error, "message")
+        words = f": {str(said)[:_MAX_QUOTE].rstrip('.')}" if said else ""
+        yield ApiFault(Fault(ERROR_INSIDE_200, error.range, f"The server sent an error inside the answer{words}."))
+
+
+def member(node: JsonNode | None, *keys: str) -> JsonNode | None:
+    """The value under the first of `keys` that is there and not null."""
+    if node is None or node.kind is not JsonKind.OBJECT:
+        return None
+    for key in keys:
+        found = node.member(key)
+        if found is not None and found.value.kind is not JsonKind.NULL:
+            return found.value
+    return None
+
+
+def string(node: JsonNode | None, *keys: str) -> JsonNode | None:
+    """The string under the first of `keys` that is there and not null; None where that is no string."""
+    found = member(node, *keys)
+    return found if found is not None and found.kind is JsonKind.STRING else None
+
+
+def text_of(node: JsonNode | None, *keys: str) -> str:
+    """That string's value, "" where there is none."""
+    found = string(node, *keys)
+    return found.scalar if found is not None and isinstance(found.scalar, str) else ""
+
+
+def items(node: JsonNode | None, *keys: str) -> tuple[JsonNode, ...]:
+    """The elements of the array under the first of `keys` that is there."""
+    found = member(node, *keys)
+    return found.items if found is not None and found.kind is JsonKind.ARRAY else ()
+
+
+def objects(node: JsonNode | None, *keys: str) -> Iterator[JsonNode]:
+    """Those of them that are objects."""
+    return (item for item in items(node, *keys) if item.kind is JsonKind.OBJECT)
+
+
+def number(node: JsonNode | None, key: str) -> int | None:
+    """The integer under `key`."""
+    found = member(node, key)
+    scalar = found.scalar if found is not None else None
+    return scalar if isinstance(scalar, int) and not isinstance(scalar, bool) else None
+
+
+def truth(node: JsonNode | None, key: str) -> bool | None:
+    """The truth value under `key`."""
+    found = member(node, key)
+    scalar = found.scalar if found is not None else None
+    return scalar if isinstance(scalar, bool) else None
+
+
+def is_filled(node: JsonNode | None) -> bool:
+    """Whether a node is a string that is not empty."""
+    return node is not None and node.kind is JsonKind.STRING and bool(node.scalar)

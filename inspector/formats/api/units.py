@@ -1,4 +1,4 @@
-"""Cuts the raw text of an API's answer into units: an event or a line with one JSON value each, as soon as it is whole.
+"""Splits the raw text of an API's answer into units, events or lines with one JSON value each, as they complete.
 
 What is held back: in an event stream the line that has not ended (and earlier `data:` lines of the same event, while
 their JSON is not complete); else the JSON value that has not ended, or the line between two. A unit reaches at most
@@ -11,16 +11,26 @@ from typing import Protocol
 
 import msgspec
 
-from inspector.formats.api.brackets import BracketCounter
+from inspector.scanning import closing_quote, trailing_backslashes
 from inspector.text import Range
 
 MAX_UNIT = 64 * 1024 * 1024
 """How many code points of a JSON value or line are waited for before they are given up as a value."""
 
+
 _DATA = "data:"
+
+
 _FIELDS = ("event:", "id:", "retry:", ":")
+
+
 _FIELD_NAMES = frozenset({"event", "id", "retry", "data"})
+
+
 _SPACE = re.compile(r"\s*")
+
+
+_OUTSIDE = re.compile(r'["{}\[\]]')
 
 
 class UnitKind(Enum):
@@ -227,3 +237,55 @@ class JsonValues(_UnitBuffer):
 def _trimmed(text: str) -> Range:
     start = len(text) - len(text.lstrip())
     return Range(min(start, len(text.rstrip())), len(text.rstrip()))
+
+
+class BracketCounter:
+    """Counts the open brackets of one value. It judges nothing: of whatever kind, each closer closes one."""
+
+    __slots__ = ("_depth", "_in_string", "_is_escape", "begun")
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._in_string = False
+        self._is_escape = False
+        self.begun = False
+        """Whether a bracket was read."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every bracket is closed, and there was one."""
+        return self.begun and not self._depth
+
+    @property
+    def in_string(self) -> bool:
+        """Whether a string is open."""
+        return self._in_string
+
+    def feed(self, text: str, at: int = 0, end: int | None = None) -> int:
+        """Read `text` from `at` to `end`; the place behind the bracket that ends the value, -1 where it goes on."""
+        end = len(text) if end is None else end
+        if self._is_escape and at < end:
+            at, self._is_escape = at + 1, False
+        while at < end:
+            if self._in_string:
+                last = closing_quote(text, '"', at, end)
+                if last >= 0:
+                    self._in_string, at = False, last + 1
+                    continue
+                self._is_escape = bool(trailing_backslashes(text, at, end) & 1)
+                return -1
+            found = _OUTSIDE.search(text, at, end)
+            if found is None:
+                return -1
+            at = found.end()
+            bracket = found[0]
+            if bracket == '"':
+                self._in_string = True
+            elif bracket in "{[":
+                self._depth += 1
+                self.begun = True
+            elif self._depth:
+                self._depth -= 1
+                if not self._depth:
+                    return at
+        return -1

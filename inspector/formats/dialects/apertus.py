@@ -1,41 +1,189 @@
 """`apertus`: `<|tools_prefix|>[{"name": {...}}]<|tools_suffix|>`: the tool's name is the key (Swiss AI's Apertus).
 
-A deliberation stands in `<|inner_prefix|>` and `<|inner_suffix|>`. By the family's template real calls stand within it,
-each followed by the array of its results, and the deliberation goes on behind them: so a call ends the reasoning before
+A deliberation is in `<|inner_prefix|>` and `<|inner_suffix|>`. By the family's template real calls are within it,
+each followed by the array of its results, and the deliberation goes on behind them: so a call ends the reasoning
+before
 it without a fault, and is no draft. Sources: swiss-ai:Apertus-8B-Instruct-2509/chat_template.jinja,
 sglang:test Apertus2509Detector, llama.cpp:tests/test-chat.cpp.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from inspector.formats.chat_turns import TURN_TRANSITIONS
+import msgspec
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.chat_turns import TURN_TRANSITIONS, role_tokens, turn_ends
 from inspector.formats.dialect import Enclosed
-from inspector.formats.format import Signs
-from inspector.formats.json_dialects import JsonMarkers, json_format
-from inspector.formats.key_named_call import read_key_named_calls
-from inspector.formats.role_tokens import role_tokens, turn_ends
-from inspector.formats.writing import json_of
-from inspector.model import SpanKind, ToolCall
+from inspector.formats.format import DetectionPatterns
+from inspector.formats.json.call_shape import ARGUMENT_KEYS, decoded_arguments
+from inspector.formats.json.calls import bare_object, empty_payload, no_object, shifted_call, unreadable_payload
+from inspector.formats.json.format import JsonMarkers, json_format
+from inspector.formats.json.writing import json_of
+from inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, is_strict, read_json
+from inspector.model import Json, SpanKind, ToolCall
+from inspector.rules import json_syntax as call_shape
+from inspector.rules import json_syntax as rules
 from inspector.rules.markers import NESTED_SPAN, STRAY_END_MARKER
+from inspector.rules.rule import Severity
+from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.table import HERE, HOME, Cut, State, Transition
+from inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition
+from inspector.text import Range
 
 _OPENER, _CLOSER = "<|tools_prefix|>", "<|tools_suffix|>"
+
+
 _INNER, _OUTER = "<|inner_prefix|>", "<|inner_suffix|>"
+
+
 _SPEAKERS = ("system", "developer", "user", "assistant")
+
+
 _HEADERS, _HEADER = role_tokens("<|", "_start|>", *_SPEAKERS)
+
+
+_INTO_CALL = Transition(_OPENER, MarkerSplit.BEFORE, "inner call")
+
+
+_NESTED = Transition(_INNER, MarkerSplit.NOWHERE, HERE, NESTED_SPAN)
+
+
+_ENDS = Transition(_OUTER, MarkerSplit.AFTER, HOME)
+
+
+_GOES_ON = Transition("(anything else)", MarkerSplit.BEFORE, "deliberation", width=0)
+
+
+def read_key_named_calls(closed: SpanClosed) -> ParseResult:
+    """A SpanReader for call spans whose inner text should be an array of objects with one key each, the tool's name."""
+    text, start = closed.inner_text, closed.span.inner.start
+    if not text.strip():
+        return empty_payload(closed)
+    reading = read_json(text)
+    faults = list(reading.faults)
+    bare = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
+    if bare:
+        faults.append(bare_object(bare))
+    arrays = [node for node in reading.nodes if node.kind is JsonKind.ARRAY]
+    objects = [*bare, *(item for array in arrays for item in array.items if item.kind is JsonKind.OBJECT)]
+    calls = [
+        call
+        for node in objects
+        for call in _calls(text, node, reading, faults, is_alone=len(objects) == 1, is_bare=node in bare)
+    ]
+    if not calls:
+        calls = [unreadable_payload(text)]
+        if not any(fault.rule.severity is Severity.ERROR for fault in faults):
+            faults.append(no_object(text, reading.nodes))
+    return ParseResult(
+        calls=tuple(shifted_call(call, start) for call in calls),
+        faults=tuple(fault.moved(start) for fault in sorted(faults, key=lambda fault: fault.range)),
+        complete=bool(objects) and not any(fault.rule is rules.TRUNCATED_JSON for fault in faults),
+    )
+
+
+def _calls(
+    text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, is_alone: bool, is_bare: bool
+) -> Iterator[ToolCall]:
+    """The calls of one object, at least one; `is_alone` says that every fault of the payload concerns it."""
+    broken = [
+        one
+        for one in reading.faults
+        if one.rule.severity is Severity.ERROR and (is_alone or node.range.covers(one.range))
+    ]
+    is_readable = all(one.fix is not None for one in broken) and (reading.repairable or not is_alone)
+    strict = (reading.strict or (not is_alone and is_strict(text, node.range))) and not is_bare
+    name, arguments = node.member("name"), next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
+    if name is not None and isinstance(name.value.scalar, str) and name.value.scalar and arguments is not None:
+        faults.append(_spelled_out(text, node, name, arguments))
+        value = arguments.value.value() if is_readable else arguments.value.range.of(text)
+        named = JsonMember(name.value.scalar, name.value.range, arguments.value)
+        yield _call(text, node.range, named, value=value, valid=False, recovered=is_readable)
+        return
+    is_cut = any(one.rule is rules.TRUNCATED_JSON for one in broken)
+    if not any(member.key for member in node.members):
+        if not is_cut:
+            message = "No tool is named: expected one key, the tool's name."
+            faults.append(Fault(call_shape.NOT_A_CALL, node.range, message))
+        raw = node.range.of(text)
+        yield ToolCall(None, raw, raw, valid=False, range=node.range)
+        return
+    faults += map(_another, node.members[1:])
+    for member in node.members:
+        decoded, as_string = decoded_arguments(member)
+        if as_string is not None:
+            faults.append(as_string)
+        place = node.range if len(node.members) == 1 else Range(member.key_range.start, member.value.range.end)
+        is_call = bool(member.key) and (decoded is not None or member.value.kind is JsonKind.OBJECT)
+        if not is_call and not is_cut:
+            faults.append(_no_arguments(member))
+        valid = strict and as_string is None and is_call and place == node.range
+        is_recovered = is_readable and is_call and not valid
+        value = decoded if as_string is not None else member.value.value()
+        if not (valid or is_recovered):
+            value = member.value.range.of(text)
+        call = _call(text, place, member, value=value, valid=valid, recovered=is_recovered)
+        yield _nameless(call) if is_cut and member.key_range.end >= len(text.rstrip()) else call
+
+
+def _call(text: str, place: Range, member: JsonMember, *, value: Json, valid: bool, recovered: bool) -> ToolCall:
+    """The call at `place` whose name is the member's key."""
+    return ToolCall(
+        member.key or None,
+        value,
+        member.value.range.of(text),
+        valid=valid,
+        range=place,
+        recovered=recovered,
+        name_range=member.key_range,
+        arguments_range=member.value.range,
+    )
+
+
+def _nameless(call: ToolCall) -> ToolCall:
+    """The call, whose payload ends within the tool's name, so that nobody knows it."""
+    return msgspec.structs.replace(call, name=None)
+
+
+def _another(member: JsonMember) -> Fault:
+    return Fault(
+        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        member.key_range,
+        "A second call stands in the same object; servers read only the first, or none.",
+        "Give each call an object of its own.",
+    )
+
+
+def _no_arguments(member: JsonMember) -> Fault:
+    return Fault(
+        call_shape.NOT_A_CALL,
+        member.value.range,
+        f"A JSON {member.value.kind.value} stands under the key; expected the object of the tool's arguments.",
+    )
+
+
+def _spelled_out(text: str, node: JsonNode, name: JsonMember, arguments: JsonMember) -> Fault:
+    key, value = name.value.range.of(text), arguments.value.range.of(text)
+    return Fault(
+        call_shape.NOT_A_CALL,
+        name.key_range,
+        f"The call has `name` and `{arguments.key}`, as most formats do; here the name itself is the key.",
+        "Make the name the key of the arguments.",
+        Fix((Edit(node.range, f"{{{key}: {value}}}"),), safe=True),
+    )
+
+
 _OWN_TURNS = (*_HEADERS, *turn_ends(*(f"<|{speaker}_end|>" for speaker in _SPEAKERS)))
+
+
 _TURNS = (*TURN_TRANSITIONS, *_OWN_TURNS)
-_INTO_CALL = Transition(_OPENER, Cut.BEFORE, "inner call")
-_NESTED = Transition(_INNER, Cut.NOWHERE, HERE, NESTED_SPAN)
-_ENDS = Transition(_OUTER, Cut.AFTER, HOME)
-_GOES_ON = Transition("(anything else)", Cut.BEFORE, "deliberation", width=0)
+
 
 _STATES = (
     State(
         "deliberation",
         SpanKind.REASONING,
-        (_ENDS, _NESTED, Transition(_OPENER, Cut.NOWHERE, "deliberation before a call", width=0), *_TURNS),
+        (_ENDS, _NESTED, Transition(_OPENER, MarkerSplit.NOWHERE, "deliberation before a call", width=0), *_TURNS),
         label="think",
         opener=_INNER,
         closer=_OUTER,
@@ -44,7 +192,7 @@ _STATES = (
     State(
         "inner call",
         SpanKind.TOOL_CALL,
-        (Transition(_CLOSER, Cut.AFTER, "behind inner call"), _INTO_CALL, *_TURNS),
+        (Transition(_CLOSER, MarkerSplit.AFTER, "behind inner call"), _INTO_CALL, *_TURNS),
         label="tool_call",
         closer=_CLOSER,
         payload=JSON,
@@ -53,9 +201,9 @@ _STATES = (
         "behind inner call",
         SpanKind.TEXT,
         (
-            Transition(_OUTER, Cut.BEFORE, "marker"),
+            Transition(_OUTER, MarkerSplit.BEFORE, "marker"),
             _INTO_CALL,
-            Transition("[", Cut.BEFORE, "inner result", width=0),
+            Transition("[", MarkerSplit.BEFORE, "inner result", width=0),
             *_TURNS,
         ),
         other=r"\S",
@@ -64,10 +212,10 @@ _STATES = (
     State(
         "inner result",
         SpanKind.TOOL_RESULT,
-        (Transition(_OUTER, Cut.BEFORE, "marker"), _INTO_CALL, *_TURNS),
+        (Transition(_OUTER, MarkerSplit.BEFORE, "marker"), _INTO_CALL, *_TURNS),
         label="tool_response",
         payload=JSON,
-        then=Transition("(end of the results)", Cut.AFTER, "behind inner call", width=0),
+        then=Transition("(end of the results)", MarkerSplit.AFTER, "behind inner call", width=0),
     ),
 )
 
@@ -86,12 +234,14 @@ APERTUS = json_format(
         reasoning=(),
         turns=(
             *_OWN_TURNS,
-            Transition(_INNER, Cut.BEFORE, "deliberation"),
-            Transition(_OUTER, Cut.BEFORE, "marker", STRAY_END_MARKER, closes="deliberation"),
+            Transition(_INNER, MarkerSplit.BEFORE, "deliberation"),
+            Transition(_OUTER, MarkerSplit.BEFORE, "marker", STRAY_END_MARKER, closes="deliberation"),
         ),
         turn_states=(_HEADER, *_STATES),
     ),
-    signs=Signs(calls={r"<\|tools_prefix\|>": 0.97}, hints={r"<\|inner_prefix\|>|<\|assistant_start\|>": 0.9}),
+    signs=DetectionPatterns(
+        calls={r"<\|tools_prefix\|>": 0.97}, hints={r"<\|inner_prefix\|>|<\|assistant_start\|>": 0.9}
+    ),
     reader=read_key_named_calls,
     write_calls=_write_calls,
 )

@@ -1,32 +1,92 @@
-"""`claude`: `<invoke name="NAME">` with `<parameter name="KEY">` tags, in `<function_calls>` tags; or the API's JSON.
+"""`claude`: `<invoke name="NAME">` with `<parameter name="KEY">` tags; or the API's JSON.
 
-Every tag with or without its prefix, the wrapper left out or taken from another family, as it leaks into text; the form
+Every tag with or without its prefix, the wrapper left out or taken from another family, as it leaks into text; the
+form
 of 2023 with `<tool_name>` and `<parameters>` as well. Values are texts, or JSON where they are lists and objects;
 nothing in them is escaped, and no white space is stripped.
 
-Sources: Anthropic's tool-use prompt (2024), langchain-anthropic:experimental.py, hermes-agent#35706, claude-code#69258.
+Sources: Anthropic's tool-use prompt (2024), langchain-anthropic:experimental.py, hermes-agent#35706,
+claude-code#69258.
+
+Sources: Anthropic's tool-use prompts of 2023 and 2024, langchain-anthropic:experimental.py, the DeepSeek V3.2
+template.
 """
 
+import re
 from dataclasses import replace
 from types import MappingProxyType
 
+import msgspec
+
 from inspector.formats.api.claude_api import ClaudeShapes
-from inspector.formats.api.either import either
-from inspector.formats.claude_readings import LEGACY, LegacyCallReader, read_claude_results, read_claude_tools
-from inspector.formats.dialect import Enclosed, dialect_table
-from inspector.formats.format import Signs
-from inspector.formats.invoke_tags import InvokeTags
-from inspector.formats.reasoning_tags import ReasoningTag
-from inspector.formats.xml_format import LabelledReader, xml_format
-from inspector.formats.xml_table import XmlCall, XmlCalls
+from inspector.formats.api.parser import api_or_text
+from inspector.formats.dialect import Enclosed, ReasoningTag, dialect_table
+from inspector.formats.format import DetectionPatterns
+from inspector.formats.span_readers import read_definitions, read_result
+from inspector.formats.xml.calls import XmlCallReader
+from inspector.formats.xml.format import LabelledReader, XmlCall, XmlCalls, xml_format
+from inspector.formats.xml.syntax import NAME, XmlSyntax
+from inspector.formats.xml.tag_families import InvokeTags
+from inspector.model import ToolResult
 from inspector.rules.markers import WRONG_OPENER
+from inspector.segmenter.events import ParseResult, SpanClosed
+from inspector.segmenter.table import Lookahead, Repeat
+from inspector.text import Range
+
+_RESULT = re.compile(r"<(?P<tag>result|error)>(?P<body>.*?)</(?P=tag)>", re.DOTALL)
+
+
+_NAMED = re.compile(r"\s*<(?:tool_)?name>(?P<name>[^<]*)</(?:tool_)?name>")
+
+
+_OUTPUT = re.compile(r"\s*<(?P<tag>output|stdout)>(?P<output>.*)</(?P=tag)>\s*\Z", re.DOTALL)
+
+
+_TAG = Repeat(r"[A-Za-z_][\w.-]", 1, 1)
+
+
+_LEGACY = XmlSyntax(
+    call=Lookahead("<tool_name>", NAME, "</tool_name>"),
+    call_begins="<tool_name>",
+    shown_call="<tool_name>NAME</tool_name>",
+    call_end="",
+    parameter=Lookahead("<", Repeat(r"[\w.-]", 1, 128), ">"),
+    parameter_begins="<",
+    shown_parameter="<NAME>",
+    parameter_end="</",
+    end_tag=Lookahead("</", Repeat(r"[\w.-]", 1, 128), ">"),
+    opener="<function_calls>",
+    closer="</invoke>",
+)
+
+
+LEGACY = XmlCall(
+    "<invoke>", "</invoke>", _LEGACY, "legacy_call", rule=WRONG_OPENER, ahead=Lookahead(Repeat(r"\s"), "<tool_name>")
+)
+"""A call as of 2023: `<tool_name>`, and `<parameters>` around a tag for each parameter."""
+
+
+_WRAPPING = re.compile(r"</?parameters>")
+
 
 _PREFIX = "antml:"
+
+
 _WRAPPER = Enclosed("<function_calls>", "</function_calls>")
+
+
 _PREFIXED = Enclosed(f"<{_PREFIX}function_calls>", f"</{_PREFIX}function_calls>")
+
+
 _ALIEN = Enclosed("<tool_calls>", "</tool_calls>")
+
+
 _TAGS = InvokeTags(_WRAPPER)
+
+
 _OWN = InvokeTags(_PREFIXED, _PREFIX, label="prefixed_call")
+
+
 _NO_BRACKET = XmlCall(
     _OWN.call.opener[1:],
     _OWN.call.closer,
@@ -36,14 +96,15 @@ _NO_BRACKET = XmlCall(
     ahead=_OWN.call.ahead,
     is_drafted=False,
 )
+
+
 _CALLS = XmlCalls((_TAGS.call, _OWN.call, _NO_BRACKET, LEGACY), (_WRAPPER, _PREFIXED, _ALIEN))
+
 
 CLAUDE_CALLS = _CALLS
 """The markers of calls."""
-CLAUDE_READER = LabelledReader(
-    MappingProxyType({"tool_call": _TAGS.reader, "prefixed_call": _OWN.reader, "legacy_call": LegacyCallReader()})
-)
-"""Reads the spans of calls."""
+
+
 CLAUDE_TABLE = dialect_table(
     calls=_CALLS.ways,
     call_states=_CALLS.states,
@@ -61,12 +122,63 @@ CLAUDE_TABLE = dialect_table(
 )
 """The markers of the text side."""
 
+
+class LegacyCallReader:
+    """A SpanReader for calls of 2023: the tag around the parameters is passed over."""
+
+    def __call__(self, closed: SpanClosed) -> ParseResult:
+        """See SpanReader."""
+        return _reader(msgspec.structs.replace(closed, inner_text=_WRAPPING.sub(_blank, closed.inner_text)))
+
+
+_reader = XmlCallReader(_LEGACY)
+
+
+def read_claude_results(closed: SpanClosed) -> ParseResult:
+    """The results of a span: each `<result>` is one, and may name its tool."""
+    found = tuple(_result(match, closed.span.inner.start) for match in _RESULT.finditer(closed.inner_text))
+    return ParseResult(results=found, complete=True) if found else read_result(closed)
+
+
+def _result(match: re.Match[str], start: int) -> ToolResult:
+    body, at = match["body"], match.start("body")
+    named = _NAMED.match(body)
+    if named is not None:
+        body, at = body[named.end() :], at + named.end()
+    output = _OUTPUT.match(body)
+    if output is not None:
+        body, at = output["output"], at + output.start("output")
+    content = body.strip("\r\n")
+    at += body.index(content)
+    name = named["name"].strip() if named is not None else None
+    is_error = True if match["tag"] == "error" else None
+    return ToolResult(content, Range(at, at + len(content)).moved(start), None, name, is_error)
+
+
+def read_claude_tools(closed: SpanClosed) -> ParseResult:
+    """The tools of a list, each in a `<function>` tag or on a line of its own."""
+    text = re.sub(r"</?function>", _blank, closed.inner_text)
+    if not text.strip():
+        return ParseResult(complete=True)
+    return read_definitions(msgspec.structs.replace(closed, inner_text=text))
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+CLAUDE_READER = LabelledReader(
+    MappingProxyType({"tool_call": _TAGS.reader, "prefixed_call": _OWN.reader, "legacy_call": LegacyCallReader()})
+)
+"""Reads the spans of calls."""
+
+
 _TEXT_SIDE = xml_format(
     name="claude",
     summary="<invoke name=NAME> with <parameter name=KEY> tags, in <function_calls> tags",
     aliases=("anthropic",),
     models=("*claude*",),
-    signs=Signs(
+    signs=DetectionPatterns(
         calls={
             rf"<(?:{_PREFIX})?function_calls>\s*<(?:{_PREFIX})?invoke": 0.95,
             rf'<{_PREFIX}invoke name="': 0.9,
@@ -82,8 +194,9 @@ _TEXT_SIDE = xml_format(
     read_tools=read_claude_tools,
 )
 
+
 CLAUDE = replace(
     _TEXT_SIDE,
     summary="<invoke name=NAME> with <parameter name=KEY> tags; or the Messages API's JSON",
-    new_parser=either(ClaudeShapes, _TEXT_SIDE.new_parser),
+    new_parser=api_or_text(ClaudeShapes, _TEXT_SIDE.new_parser),
 )

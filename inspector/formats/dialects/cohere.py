@@ -8,17 +8,15 @@ CohereForAI/c4ai-command-r-plus (tokenizer_config.json).
 
 from collections.abc import Sequence
 
-from inspector.formats.call_shape import CallKeys
-from inspector.formats.chat_turns import ROLE_HOMES
-from inspector.formats.dialect import Enclosed
-from inspector.formats.format import Signs
-from inspector.formats.json_call import JsonCallReader
-from inspector.formats.json_dialects import JsonMarkers, json_format
-from inspector.formats.reasoning_tags import ReasoningTag
-from inspector.formats.role_tokens import role_tokens, turn_ends
-from inspector.formats.writing import json_of
+from inspector.formats.chat_turns import ROLE_HOMES, role_tokens, turn_ends
+from inspector.formats.dialect import Enclosed, ReasoningTag
+from inspector.formats.format import DetectionPatterns
+from inspector.formats.json.call_shape import CallKeys
+from inspector.formats.json.calls import JsonCallReader
+from inspector.formats.json.format import JsonMarkers, json_format
+from inspector.formats.json.writing import json_of
 from inspector.model import SpanKind, ToolCall
-from inspector.segmenter.table import HOME, Cut, State, Transition
+from inspector.segmenter.table import HOME, MarkerSplit, State, Transition
 
 _OPENER, _CLOSER = "<|START_ACTION|>", "<|END_ACTION|>"
 _FENCED = tuple(Enclosed(f"Action:{space}```json", "```") for space in (" ", "\n", ""))
@@ -29,10 +27,12 @@ _HEADERS, _HEADER = role_tokens(f"{_TURN}<|", "_TOKEN|>", *_SPEAKERS)
 _TOKENS, _TOKEN = role_tokens("<|", "_TOKEN|>", *_SPEAKERS)
 _PARTS = ("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>")
 _RESULTS_BY_SYSTEM = tuple(
-    Transition(f"{before}<|SYSTEM_TOKEN|>{_RESULTS.opener}", Cut.BEFORE, "results header", width=len(before) + 16)
+    Transition(
+        f"{before}<|SYSTEM_TOKEN|>{_RESULTS.opener}", MarkerSplit.BEFORE, "results header", width=len(before) + 16
+    )
     for before in (_TURN, "")
 )
-_TO_HOME = Transition("(anything else)", Cut.BEFORE, HOME, width=0)
+_TO_HOME = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
@@ -59,7 +59,7 @@ COHERE = json_format(
             *_TOKENS,
             *_RESULTS_BY_SYSTEM,
             *turn_ends(_TURN, _END, "<BOS_TOKEN>"),
-            *(Transition(part, Cut.BEFORE, "part") for part in _PARTS),
+            *(Transition(part, MarkerSplit.BEFORE, "part") for part in _PARTS),
         ),
         turn_states=(
             _HEADER,
@@ -67,14 +67,16 @@ COHERE = json_format(
             State(
                 "results header",
                 SpanKind.MARKUP,
-                (Transition(_RESULTS.opener, Cut.BEFORE, f"result {_RESULTS.opener}"),),
+                (Transition(_RESULTS.opener, MarkerSplit.BEFORE, f"result {_RESULTS.opener}"),),
                 label="turn_header",
             ),
             State("part", SpanKind.MARKUP, (), label="section", other=r"[\s\S]", other_goes=_TO_HOME),
         ),
         homes={**ROLE_HOMES, "chatbot": "text"},
     ),
-    signs=Signs(calls={r"<\|START_ACTION\|>": 0.97}, hints={r"<\|START_(?:RESPONSE|THINKING)\|>|_TOKEN\|>": 0.9}),
+    signs=DetectionPatterns(
+        calls={r"<\|START_ACTION\|>": 0.97}, hints={r"<\|START_(?:RESPONSE|THINKING)\|>|_TOKEN\|>": 0.9}
+    ),
     reader=JsonCallReader(
         CallKeys(name="tool_name", arguments="parameters", id="tool_call_id"), is_array=True, has_ids=True
     ),

@@ -6,11 +6,10 @@ Sources: vllm:tests/tool_parsers/test_dots_tool_parser.py, sglang:python/sglang/
 from types import MappingProxyType
 
 from inspector.formats.dialect import Enclosed, dialect_table
-from inspector.formats.format import Signs
-from inspector.formats.invoke_tags import InvokeTags
-from inspector.formats.json_call import JsonCallReader
-from inspector.formats.xml_format import LabelledReader, xml_format
-from inspector.formats.xml_table import XmlCalls
+from inspector.formats.format import DetectionPatterns
+from inspector.formats.json.calls import JsonCallReader
+from inspector.formats.xml.format import LabelledReader, XmlCalls, xml_format
+from inspector.formats.xml.tag_families import InvokeTags
 
 _WRAPPER = Enclosed("<dots_function_call>", "</dots_function_call>")
 _TAGS = InvokeTags(_WRAPPER)
@@ -21,7 +20,7 @@ DOTS = xml_format(
     summary="<invoke name=NAME> with <parameter name=KEY> tags, in <dots_function_call> tags",
     aliases=(),
     models=("*dots*",),
-    signs=Signs(calls={r"<dots_function_call>\s*[<{]": 0.95}, hints={r"</?dots_function_call>": 0.8}),
+    signs=DetectionPatterns(calls={r"<dots_function_call>\s*[<{]": 0.95}, hints={r"</?dots_function_call>": 0.8}),
     calls=_CALLS,
     table=dialect_table(
         calls=_CALLS.ways,

@@ -1,22 +1,104 @@
-"""`gemini`: calls in fences of `tool_code`, as Gemini and Gemma write them into text."""
+"""`gemini`: calls in fences of `tool_code`, results in fences of `tool_outputs`; or the API's JSON.
 
+Sources: Google's guides to function calling with Gemma, google-gemini cookbooks, vllm:examples/
+tool_chat_template_gemma3_pythonic.jinja. Gemini models write `print(default_api.f(x=1))` in such fences, Gemma
+`f(x=1)`
+or a list of calls; some write JSON. A fence of any other language is text. The API's own parts are read elsewhere.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
-from inspector.formats.api.either import either
 from inspector.formats.api.gemini_api import GeminiShapes
-from inspector.formats.dialects.gemini_text import (
-    CALL_OPENER,
-    GEMINI_SIGNS,
-    GEMINI_TABLE,
-    READ_CALLS,
-    expresses,
-    write_calls,
-)
-from inspector.formats.format import Format
-from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
-from inspector.model import Role, SpanKind
+from inspector.formats.api.parser import api_or_text
+from inspector.formats.dialect import Transitions, dialect_table
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.python.calls import PythonCallReader
+from inspector.formats.python.follower import PYTHON
+from inspector.formats.python.writing import is_python_call, write_call
+from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.model import Role, SpanKind, ToolCall
+from inspector.rules.markers import INVENTED_RESULT
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
+from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition
+
+_FENCE, _NAMESPACE = "```", "default_api."
+
+
+CALL_OPENER = "```tool_code"
+"""What opens a fence of calls."""
+
+
+_RESULT_OPENER = "```tool_outputs"
+
+
+_LINE_ENDS = Lookahead(Repeat(r"[ \t]"), ("\n", "\r\n"))
+
+
+_INTO_RESULT = Transition(_RESULT_OPENER, MarkerSplit.BEFORE, "result", ahead=_LINE_ENDS)
+
+
+GEMINI_PATTERNS = DetectionPatterns(
+    calls={r"```tool_code[ \t]*\r?\n": 0.95}, hints={r"```tool_outputs|default_api\.": 0.6}
+)
+
+
+READ_CALLS = PythonCallReader(namespace=_NAMESPACE)
+"""The reader of what stands in a fence of calls."""
+
+
+def _call_states(ways: Transitions) -> Iterator[State]:
+    # A fence opens and closes with the same marker, so one within a call's strings is in doubt until the call ends.
+    yield State(
+        "call",
+        SpanKind.TOOL_CALL,
+        (Transition(_FENCE, MarkerSplit.AFTER, HOME), *ways.out_of_call),
+        label="tool_call",
+        opener=CALL_OPENER,
+        closer=_FENCE,
+        payload=PYTHON,
+    )
+    yield State(
+        "result",
+        SpanKind.TOOL_RESULT,
+        (Transition(_FENCE, MarkerSplit.AFTER, HOME), *ways.turns),
+        label="tool_response",
+        opener=_RESULT_OPENER,
+        closer=_FENCE,
+    )
+
+
+def _gemini_table() -> Table:
+    table = dialect_table(
+        calls=(
+            Transition(CALL_OPENER, MarkerSplit.BEFORE, "call", ahead=_LINE_ENDS),
+            replace(_INTO_RESULT, rule=INVENTED_RESULT),
+        ),
+        call_states=_call_states,
+    )
+    states = (
+        replace(state, transitions=(_INTO_RESULT, *state.transitions))
+        if state.name in ("user", "tool", "bare_result")
+        else state
+        for state in table.states
+    )
+    return replace(table, states=tuple(states))
+
+
+GEMINI_TABLE = _gemini_table()
+
+
+def write_calls(calls: Sequence[ToolCall]) -> str:
+    """The fence that a model writes for these calls, one a line."""
+    lines = "\n".join(map(write_call, calls))
+    return f"{CALL_OPENER}\n{lines}\n{_FENCE}"
+
+
+def expresses(call: ToolCall) -> bool:
+    """Whether a fence of `tool_code` can hold the call: `print` is a frame there, not a tool."""
+    return is_python_call(call) and call.name != "print" and not (call.name or "").startswith(_NAMESPACE)
 
 
 def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
@@ -28,8 +110,8 @@ GEMINI = Format(
     summary="calls in fences of `tool_code`, in Python's syntax or JSON; or the Gemini API's JSON",
     aliases=("gemma3", "tool_code"),
     models=("*gemini*", "*gemma-3-*", "*gemma3*"),
-    confidence=GEMINI_SIGNS,
-    new_parser=either(GeminiShapes, _new_parser),
+    confidence=GEMINI_PATTERNS,
+    new_parser=api_or_text(GeminiShapes, _new_parser),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: READ_CALLS,

@@ -11,33 +11,30 @@ from collections.abc import Sequence
 import msgspec
 
 from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.bare_json import NAMED, BareJson
-from inspector.formats.format import Signs
-from inspector.formats.json_call import JsonCallReader
-from inspector.formats.json_dialects import JsonMarkers, json_format
-from inspector.formats.writing import call_object, json_of
+from inspector.formats.format import DetectionPatterns
+from inspector.formats.json.calls import JsonCallReader
+from inspector.formats.json.format import NAMED, BareJson, JsonMarkers, json_format
+from inspector.formats.json.writing import call_object, json_of
 from inspector.json_scanner import read_json
 from inspector.model import SpanKind, ToolCall
-from inspector.rules import call_shape as rules
-from inspector.segmenter.ahead import Ahead, OneOf, Piece, Repeat
-from inspector.segmenter.events import SpanClosed
+from inspector.rules import json_syntax as rules
+from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.readings import Reading
-from inspector.segmenter.table import HOME, Cut, State, Transition
+from inspector.segmenter.table import HOME, Lookahead, LookaheadPiece, MarkerSplit, OneOf, Repeat, State, Transition
 from inspector.text import Range
 
 _SPACE = Repeat(r"\s", 0, 24)
 _ONE, _SEVERAL, _RESPONSE = "tool_call", "tool_calls", "response"
-_WRAPPED: tuple[Piece, ...] = (_SPACE, (f'"{_ONE}"', f'"{_SEVERAL}"'), _SPACE, ":", _SPACE, ("{", "["))
-_CALL = Ahead(OneOf(_WRAPPED, NAMED))
-_STRING = Ahead(_SPACE, ":", _SPACE, '"')
+_WRAPPED: tuple[LookaheadPiece, ...] = (_SPACE, (f'"{_ONE}"', f'"{_SEVERAL}"'), _SPACE, ":", _SPACE, ("{", "["))
+_CALL = Lookahead(OneOf(_WRAPPED, NAMED))
+_STRING = Lookahead(_SPACE, ":", _SPACE, '"')
 _BEGINNINGS = tuple(f'{{{space}"{_RESPONSE}"' for space in ("", " ", "\n", "\r\n", "\n ", "\n  ", "\n    ", "\n\t"))
 _HEAD = re.compile(rf'(?:```\w*\s*)?\{{\s*("(?:{_ONE}|{_SEVERAL})")\s*:\s*([\[{{])')
 _WRAPPER = re.compile(rf'"(?:{_ONE}|{_SEVERAL})"')
 _READ = JsonCallReader(is_array=True, is_row=True, has_ids=True, wrappers=(_ONE, _SEVERAL))
 
 
-def _read_calls(closed: SpanClosed) -> Reading:
+def _read_calls(closed: SpanClosed) -> ParseResult:
     """A SpanReader for calls: an array belongs under `tool_calls`, one object under `tool_call`."""
     reading = _READ(closed)
     head = _HEAD.match(closed.inner_text)
@@ -52,7 +49,7 @@ def _read_calls(closed: SpanClosed) -> Reading:
     return _misplaced(reading, Fault(rules.NOT_A_CALL, place, message, f"Rename the key to `{belongs}`.", fix))
 
 
-def _unwrapped(reading: Reading) -> Reading:
+def _unwrapped(reading: ParseResult) -> ParseResult:
     """The calls of a span that no object is around."""
     place = reading.calls[0].range
     edits = (Edit(Range(place.start, place.start), f'{{"{_ONE}": '), Edit(Range(place.end, place.end), "}"))
@@ -62,7 +59,7 @@ def _unwrapped(reading: Reading) -> Reading:
     return _misplaced(reading, Fault(rules.NOT_A_CALL, where, message, f"Put it under `{_ONE}`.", fix))
 
 
-def _misplaced(reading: Reading, fault: Fault) -> Reading:
+def _misplaced(reading: ParseResult, fault: Fault) -> ParseResult:
     """The reading of calls that stand in the wrong place, as `fault` says."""
     calls = (
         msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls
@@ -70,14 +67,14 @@ def _misplaced(reading: Reading, fault: Fault) -> Reading:
     return msgspec.structs.replace(reading, calls=tuple(calls), faults=(fault, *reading.faults))
 
 
-def _read_text(closed: SpanClosed) -> Reading:
+def _read_text(closed: SpanClosed) -> ParseResult:
     """A SpanReader for text: a response stands for the string in it."""
     if closed.span.label != _RESPONSE:
-        return Reading(complete=True)
+        return ParseResult(complete=True)
     reading = read_json(closed.inner_text)
     said = reading.nodes[0].member(_RESPONSE) if reading.nodes else None
     answer = said.value.scalar if said is not None else None
-    return Reading(
+    return ParseResult(
         faults=tuple(fault.moved(closed.span.inner.start) for fault in reading.faults),
         complete=True,
         decoded=answer if isinstance(answer, str) else None,
@@ -103,7 +100,7 @@ GENERIC_JSON = json_format(
     markers=JsonMarkers(
         bare=BareJson(
             {"{": _CALL},
-            more=tuple(Transition(one, Cut.BEFORE, _RESPONSE, width=0, ahead=_STRING) for one in _BEGINNINGS),
+            more=tuple(Transition(one, MarkerSplit.BEFORE, _RESPONSE, width=0, ahead=_STRING) for one in _BEGINNINGS),
             more_states=(
                 State(
                     _RESPONSE,
@@ -111,12 +108,12 @@ GENERIC_JSON = json_format(
                     (),
                     label=_RESPONSE,
                     payload=JSON,
-                    then=Transition("(end of the object)", Cut.AFTER, HOME, width=0),
+                    then=Transition("(end of the object)", MarkerSplit.AFTER, HOME, width=0),
                 ),
             ),
         )
     ),
-    signs=Signs(
+    signs=DetectionPatterns(
         calls={rf'\A\s*(?:```(?:json)?\s*)?\{{\s*"(?:{_ONE}"\s*:\s*\{{|{_SEVERAL}"\s*:\s*\[)': 0.85},
         hints={rf'\A\s*\{{\s*"{_RESPONSE}"\s*:\s*"': 0.5},
     ),

@@ -10,34 +10,33 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES
-from inspector.formats.dialect import Ways, dialect_table, opening
-from inspector.formats.format import Format, Signs
-from inspector.formats.json_call import JsonCallReader
-from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
-from inspector.formats.writing import call_object, is_json_call
+from inspector.formats.dialect import Transitions, dialect_table, opening
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.calls import JsonCallReader
+from inspector.formats.json.writing import call_object, is_json_call
+from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
 from inspector.model import Role, SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
-from inspector.segmenter.ahead import Ahead, Repeat
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.table import ROLE, Cut, State, Transition
+from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
 
 _END = "<|message_sep|>"
 _CALL = "function call<|role_sep|>"
 _CALL_TOKEN = "<|function_call|>"
 _RESULT = "function result<|role_sep|>"
 _SEPARATOR = "`<|role_sep|>` and a line's end behind `function call`"
-_OBJECT = Ahead(Repeat(r"[ \n]"), "{", Repeat(r"[ \n]"), ('"name"', '"arguments"'))
+_OBJECT = Lookahead(Repeat(r"[ \n]"), "{", Repeat(r"[ \n]"), ('"name"', '"arguments"'))
 _ROLES = ("system", "user", "assistant", "developer system")
-_SPEAKERS = tuple(Transition(f"{role}<|role_sep|>\n", Cut.BEFORE, "speaker", width=0) for role in _ROLES)
+_SPEAKERS = tuple(Transition(f"{role}<|role_sep|>\n", MarkerSplit.BEFORE, "speaker", width=0) for role in _ROLES)
 _TURNS = tuple(opening(end, "ended") for end in (_END, "<s>", "</s>"))
-_BARE = Transition("function call", Cut.BEFORE, "call", MALFORMED_HEADER, ahead=_OBJECT, expects=_SEPARATOR)
-_RESULTS = Transition(_RESULT, Cut.BEFORE, "result")
-_TO_TEXT = Transition("(anything else)", Cut.BEFORE, "text", width=0)
+_BARE = Transition("function call", MarkerSplit.BEFORE, "call", MALFORMED_HEADER, ahead=_OBJECT, expects=_SEPARATOR)
+_RESULTS = Transition(_RESULT, MarkerSplit.BEFORE, "result")
+_TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
 
 
-def _states(ways: Ways) -> Iterator[State]:
+def _states(ways: Transitions) -> Iterator[State]:
     cuts = (opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), *ways.turns)
     yield State(
         "call",
@@ -46,17 +45,17 @@ def _states(ways: Ways) -> Iterator[State]:
         label="tool_call",
         opener=_CALL,
         payload=JSON,
-        then=Transition("(end of the object)", Cut.NOWHERE, "call end", width=0),
+        then=Transition("(end of the object)", MarkerSplit.NOWHERE, "call end", width=0),
     )
     # White space and a bracket too many still belong to the call that they break.
     yield State("call end", SpanKind.TOOL_CALL, (*cuts, _BARE), "tool_call", other=r"[^\s\]}]", other_goes=_TO_TEXT)
     ended = (opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), _BARE, _RESULTS, *_SPEAKERS, *ways.turns)
     yield State("ended", SpanKind.MARKUP, ended, "section", other=r"\S", other_goes=_TO_TEXT)
-    yield State("speaker", SpanKind.MARKUP, (Transition("<|role_sep|>\n", Cut.AFTER, ROLE),), "turn_header")
+    yield State("speaker", SpanKind.MARKUP, (Transition("<|role_sep|>\n", MarkerSplit.AFTER, ROLE),), "turn_header")
     yield State("result", SpanKind.TOOL_RESULT, ways.turns, "tool_response", _RESULT)
 
 
-_INVENTED = Transition(_RESULT, Cut.BEFORE, "result", INVENTED_RESULT)
+_INVENTED = Transition(_RESULT, MarkerSplit.BEFORE, "result", INVENTED_RESULT)
 _TABLE = dialect_table(
     calls=(opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), _BARE, _INVENTED),
     call_states=_states,
@@ -83,7 +82,7 @@ GIGACHAT3 = Format(
     summary="GigaChat 3: a message `function call` with one JSON object",
     aliases=("gigachat",),
     models=("*gigachat3*", "*gigachat-3*", "*gigachat*"),
-    confidence=Signs(
+    confidence=DetectionPatterns(
         calls={r"<\|function_call\|>\s*\{": 0.95, r"function call(?:<\|role_sep\|>\n)\s*\{": 0.97},
         hints={r"<\|message_sep\|>": 0.8},
     ),

@@ -6,15 +6,12 @@ vllm:tests/tool_parsers/test_glm47_moe_tool_parser.py.
 
 from collections.abc import Sequence
 
-from inspector.formats.arg_tags import CLOSER, OPENER, arg_syntax
-from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
+from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS, role_tokens, turn_ends
 from inspector.formats.dialect import Enclosed, dialect_table
-from inspector.formats.format import Signs
-from inspector.formats.role_tokens import role_tokens, turn_ends
-from inspector.formats.shared_opener import FUNCTION_BODY, SharedOpenerReader
-from inspector.formats.xml_format import arguments_of, value_text, xml_format
-from inspector.formats.xml_parameters import XmlCallReader
-from inspector.formats.xml_table import XmlCall, XmlCalls
+from inspector.formats.format import DetectionPatterns
+from inspector.formats.xml.calls import XmlCallReader
+from inspector.formats.xml.format import XmlCall, XmlCalls, arguments_of, value_text, xml_format
+from inspector.formats.xml.tag_families import CLOSER, FUNCTION_BODY, OPENER, SharedOpenerReader, arg_syntax
 from inspector.model import ToolCall
 
 _SYNTAX = arg_syntax()
@@ -39,7 +36,7 @@ GLM45 = xml_format(
     summary="<tool_call>NAME with <arg_key> and <arg_value> pairs",
     aliases=("glm", "glm46", "glm47", "glm4_moe"),
     models=("*glm-4.5*", "*glm-4.6*", "*glm-4.7*", "*glm-5*", "*glm4_moe*"),
-    signs=Signs(
+    signs=DetectionPatterns(
         calls={r"<tool_call>[\w.-]+\s*<arg_key>": 0.95, r"<tool_call>[\w.-]+\s*</tool_call>": 0.9},
         hints={r"</?arg_(?:key|value)>": 0.7, r"<\|observation\|>|\[gMASK\]": 0.5},
     ),

@@ -1,25 +1,65 @@
-"""`granite`: `<|tool_call|>[...]` or `<tool_call>[...]`, an array of call objects (IBM Granite 3).
+"""`granite`, `granite4` and `granite_20b_fc`: the dialects of IBM's Granite models.
 
-Turns are `<|start_of_role|>role<|end_of_role|>text<|end_of_text|>`.
-Granite 3.2 reasons in prose between two phrases. Sources: vllm:examples/tool_chat_template_granite.jinja,
-vllm:vllm/tool_parsers/granite_tool_parser.py, vllm:vllm/reasoning/granite_reasoning_parser.py.
+Granite 3 writes an array of call objects after `<|tool_call|>`, Granite 4 the Hermes wire in Granite's turns, Granite
+20B `<function_call> {...}`, repeated, without a closing marker.
+
+`granite`: Turns are `<|start_of_role|>role<|end_of_role|>text<|end_of_text|>`. Granite 3.2 reasons in prose between
+two phrases. Sources: vllm:examples/tool_chat_template_granite.jinja, vllm:vllm/tool_parsers/granite_tool_parser.py,
+vllm:vllm/reasoning/granite_reasoning_parser.py.
+
+`granite4`: Source: llama.cpp:models/templates (Granite 4.0), vllm:docs/features/tool_calling.md.
+
+`granite_20b_fc`: Source: vllm:examples/tool_chat_template_granite_20b_fc.jinja,
+vllm:vllm/tool_parsers/granite_20b_fc_tool_parser.py.
+
+`granite_turns`: Source: vllm:examples/tool_chat_template_granite.jinja.
 """
 
-from inspector.formats.dialect import Enclosed
-from inspector.formats.format import Signs
-from inspector.formats.granite_turns import GRANITE_STATES, GRANITE_TURNS
-from inspector.formats.json_call import JsonCallReader
-from inspector.formats.json_dialects import JsonMarkers, json_format
-from inspector.formats.reasoning_tags import THINK_TAGS, ReasoningTag
-from inspector.formats.shared_opener import SharedOpenerReader
-from inspector.formats.writing import call_array
-from inspector.segmenter.ahead import Ahead, Repeat
+from dataclasses import replace
+
+from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag
+from inspector.formats.dialects.hermes import HERMES, hermes_table
+from inspector.formats.format import DetectionPatterns
+from inspector.formats.json.calls import JsonCallReader
+from inspector.formats.json.format import JsonMarkers, json_format
+from inspector.formats.json.writing import call_array, call_object
+from inspector.formats.xml.tag_families import SharedOpenerReader
+from inspector.model import Role, SpanKind
+from inspector.segmenter.events import FormatParser
+from inspector.segmenter.machine import Machine
+from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
+
+_TO_ROLE = Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0)
+
+
+GRANITE_TURNS = (Transition("<|start_of_role|>", MarkerSplit.BEFORE, "role_header"),)
+"""The way out of any state into a turn header."""
+
+
+GRANITE_STATES = (
+    State(
+        "role_header",
+        SpanKind.MARKUP,
+        (Transition("<|end_of_role|>", MarkerSplit.AFTER, ROLE),),
+        label="turn_header",
+        other=r"[^A-Za-z0-9_\- ]",
+        other_goes=_TO_ROLE,
+    ),
+)
+"""The states of a turn header."""
+
 
 _RESPONSES = ("Here is my response:", "Here's my response:")
+
+
+_TABLE = hermes_table(turns=GRANITE_TURNS, turn_states=GRANITE_STATES)
+
+
 _PROSE_REASONING = tuple(
     ReasoningTag("think", f"{here} my thought process:", _RESPONSES[0], other_closers=_RESPONSES[1:])
     for here in ("Here is", "Here's")
 )
+
 
 GRANITE = json_format(
     name="granite",
@@ -31,12 +71,38 @@ GRANITE = json_format(
             Enclosed("<|tool_call|>"),
             Enclosed("<tool_call>", "</tool_call>"),
         ),
-        ahead=Ahead(Repeat(r"\s"), ("[", "{", "```")),
+        ahead=Lookahead(Repeat(r"\s"), ("[", "{", "```")),
         reasoning=(*THINK_TAGS, *_PROSE_REASONING),
         turns=GRANITE_TURNS,
         turn_states=GRANITE_STATES,
     ),
-    signs=Signs(calls={r"<\|tool_call\|>\s*\[": 0.95}),
+    signs=DetectionPatterns(calls={r"<\|tool_call\|>\s*\[": 0.95}),
     reader=SharedOpenerReader(JsonCallReader(is_array=True), "an array of JSON objects"),
     write_calls=lambda calls: f"<|tool_call|>{call_array(calls)}",
+)
+
+
+def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+    return Machine(_TABLE, role=role.value, prompt=prompt)
+
+
+GRANITE4 = replace(
+    HERMES,
+    name="granite4",
+    summary="the Hermes wire in Granite's turns",
+    aliases=(),
+    models=("*granite-4*", "*granite4*"),
+    new_parser=_new_parser,
+)
+
+
+GRANITE_20B_FC = json_format(
+    name="granite_20b_fc",
+    summary="<function_call> before each JSON object",
+    aliases=(),
+    models=("*granite-20b-functioncalling*", "*granite-20b-fc*"),
+    markers=JsonMarkers((Enclosed("<function_call>"),), ahead=Lookahead(Repeat(r"\s"), ("{", "[", "```"))),
+    signs=DetectionPatterns(calls={r"<function_call>\s*\{": 0.95}),
+    reader=JsonCallReader(between="<function_call> "),
+    write_calls=lambda calls: "".join(f"<function_call> {call_object(call)}" for call in calls),
 )

@@ -2,27 +2,76 @@
 
 Sources: openai/harmony (docs/format.md, tests/test_harmony.py, test-data), openai-gpt-oss-120b.jinja. A tool named
 `functions.f` is the user's `f`; `browser.search`, `python`, `container.exec` are built in and keep their names.
+
+Sources: openai/harmony (docs/format.md, tests/test_harmony.py), llama.cpp:models/templates/openai-gpt-oss-120b.jinja.
+A message is `<|start|>ROLE to=RECIPIENT<|channel|>CHANNEL <|constrain|>TYPE<|message|>CONTENT<|end|>`; its recipient
+may come after the channel. A header is markup up to a recipient, if it has one: from there on it is a call.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from inspector.diagnostics import Fault
-from inspector.formats.dialects.harmony_table import HARMONY_TABLE
-from inspector.formats.format import Format, Signs
-from inspector.formats.named_call import LooseHeader, NamedCallReader
-from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
-from inspector.formats.writing import is_json_call, json_of
+from inspector.formats.dialect import TOOL_TURN_HOMES, Transitions, dialect_table, opening, tool_turn
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
+from inspector.formats.json.writing import is_json_call, json_of
+from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
 from inspector.model import Role, SpanKind, ToolCall, ToolResult
+from inspector.rules import markers as rules
 from inspector.rules.markers import MALFORMED_HEADER
-from inspector.segmenter.events import FormatParser, SpanClosed
+from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
 from inspector.segmenter.machine import Machine
-from inspector.segmenter.readings import Reading
+from inspector.segmenter.payload import JSON
+from inspector.segmenter.table import HERE, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
 from inspector.text import Range
 
+START, CHANNEL, MESSAGE, CONSTRAIN = "<|start|>", "<|channel|>", "<|message|>", "<|constrain|>"
+
+
+END, CALL, RETURN = "<|end|>", "<|call|>", "<|return|>"
+
+
+_STOPS = (END, CALL, RETURN)
+
+
+_HEADER, _ASSISTANT = "`<|channel|>` and `<|message|>`", "`<|start|>assistant`"
+
+
+_BEFORE = "`<|channel|>final<|message|>` before the text that ends"
+
+
+_CHANNELS = {"analysis": "analysis", "commentary": "text", "final": "text"}
+
+
+_TYPES = ("json", "code", "text")
+
+
+_NAMED = Lookahead(Repeat(r"[A-Za-z_]", 1, 1))
+
+
+_TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
+
+
+_UNKNOWN = Transition(
+    START, MarkerSplit.BEFORE, "junk", rules.MALFORMED_HEADER, expects="a role behind it, such as `assistant`,"
+)
+
+
+_NO_START = Transition(CHANNEL, MarkerSplit.BEFORE, "channel", rules.MALFORMED_HEADER, expects=_ASSISTANT)
+
+
+_ON_COMMENTARY = "the channel `commentary` for a call of a user's tool"
+
+
 _TO = r"\s?to=(?:functions\.)?(?P<name>[^\s<{]++)"
+
+
 _TYPE = r"(?:\s?(?:<\|constrain\|>)?\s?(?:json|code|text))?"
+
+
 _CALL = NamedCallReader(
     header=re.compile(rf"{_TO}\s?(?:<\|channel\|>(?:analysis|commentary|final))?{_TYPE}\s?<\|message\|>"),
     wanted="` to=functions.NAME`, the channel and `<|message|>`, then the arguments",
@@ -33,13 +82,200 @@ _CALL = NamedCallReader(
     code=frozenset({"python"}),
     code_header=re.compile(r"[\s\S]*\bcode\s?<\|message\|>"),
 )
+
+
 _ON_ANALYSIS = re.compile(r"\s?to=functions\.[^{]{0,300}?<\|channel\|>(?P<channel>analysis)")
+
+
 _RESULT_HEADER = re.compile(r"(?:functions\.)?(?P<name>[^\s<]+)[^{]{0,300}?<\|message\|>")
+
+
 _BUILT_IN = re.compile(r"python|(?:browser|container)\..+")
+
+
 _NAME = re.compile(r"(?!functions\.)[A-Za-z_][A-Za-z0-9_.\-]*")
 
 
-def _read_call(closed: SpanClosed) -> Reading:
+_STARTS = (
+    opening(f"{START}assistant", "assistant"),
+    *(
+        Transition(f"{START}{role}", MarkerSplit.BEFORE, "others", width=len(START))
+        for role in ("user", "system", "developer")
+    ),
+)
+
+
+_TOOLS = ("functions.", "browser", "container", "python", "tool")
+
+
+_RESULTS = tuple(Transition(f"{START}{tool}", MarkerSplit.BEFORE, "result", width=len(START)) for tool in _TOOLS)
+
+
+_INVENTED = tuple(replace(way, rule=rules.INVENTED_RESULT) for way in _RESULTS)
+
+
+_TURNS = (
+    *_STARTS,
+    _UNKNOWN,
+    *(opening(stop, "between") for stop in _STOPS),
+    opening("<|endoftext|>", "between"),
+)
+
+
+_RECIPIENTS = tuple(Transition(to, MarkerSplit.BEFORE, "call", width=0, ahead=_NAMED) for to in (" to=", "to="))
+
+
+_MISPLACED = tuple(
+    Transition(to, MarkerSplit.BEFORE, "call", rules.MALFORMED_HEADER, width=0, expects=_ON_COMMENTARY)
+    for to in (" to=functions.", "to=functions.")
+)
+
+
+def _malformed(cut: MarkerSplit, target: str, expects: str) -> Transition:
+    return Transition("(anything else)", cut, target, rules.MALFORMED_HEADER, width=0, expects=expects)
+
+
+def _states(ways: Transitions) -> Iterator[State]:
+    yield from _beginnings()
+    yield from _headers()
+    yield tool_turn(_RESULTS, ways.turns)
+    leaving = (*_INVENTED, *_TURNS, _NO_START)
+    yield State("analysis", SpanKind.REASONING, _closed_by(END, leaving), label="analysis", closer=END)
+    yield State(
+        "call",
+        SpanKind.TOOL_CALL,
+        (
+            Transition(MESSAGE, MarkerSplit.NOWHERE, "arguments"),
+            Transition("{", MarkerSplit.NOWHERE, "arguments", rules.MALFORMED_HEADER, width=0, expects=f"`{MESSAGE}`"),
+            Transition(CHANNEL, MarkerSplit.NOWHERE, HERE),
+            *_closed_by(CALL, (*_INVENTED, *_TURNS)),
+        ),
+        label="tool_call",
+    )
+    yield State(
+        "arguments", SpanKind.TOOL_CALL, _closed_by(CALL, (*_INVENTED, *_TURNS, _NO_START)), "tool_call", payload=JSON
+    )
+    results = (Transition(END, MarkerSplit.AFTER, "between"), *_RESULTS, *(way for way in _TURNS if way.marker != END))
+    yield State("result", SpanKind.TOOL_RESULT, results, "tool_response", START)
+
+
+def _closed_by(closer: str, leaving: tuple[Transition, ...]) -> tuple[Transition, ...]:
+    """`leaving`, but any token that ends a message belongs to the span, `closer` or not."""
+    kept = (way for way in leaving if way.marker not in _STOPS)
+    stops = (closer, *(stop for stop in _STOPS if stop != closer))
+    return (*(Transition(stop, MarkerSplit.AFTER, "between") for stop in stops), *kept)
+
+
+def _beginnings() -> Iterator[State]:
+    """The states of a reply's beginning and of the place between two messages."""
+    strays = tuple(Transition(stop, MarkerSplit.BEFORE, "between", rules.STRAY_END_MARKER) for stop in _STOPS)
+    yield State(
+        "start",
+        SpanKind.TEXT,
+        (
+            *_INVENTED,
+            *_STARTS,
+            _UNKNOWN,
+            *strays,
+            opening(CHANNEL, "channel"),
+            opening(MESSAGE, "marker"),
+            *_RECIPIENTS,
+        ),
+        other=r"\S",
+        other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, "headless", width=0),
+    )
+    # A reply of which the server took the tokens away is plain text; only a token shows that a header is missing.
+    unopened = (
+        Transition(stop, MarkerSplit.BEFORE, "between", rules.MALFORMED_HEADER, expects=_BEFORE) for stop in _STOPS
+    )
+    yield State("headless", SpanKind.TEXT, (*_INVENTED, *_STARTS, _UNKNOWN, *unopened, _NO_START))
+    text = _malformed(MarkerSplit.BEFORE, "text", _ASSISTANT)
+    between = (*_RESULTS, *_STARTS, _UNKNOWN, *strays, _NO_START)
+    yield State("between", SpanKind.MARKUP, between, label="turn_end", other=r"\S", other_goes=text)
+
+
+def _headers() -> Iterator[State]:
+    """The states within a header: behind the role, in the channel's name, and behind that of each channel."""
+    leaving = (*_INVENTED, *_TURNS)
+    yield State(
+        "assistant",
+        SpanKind.MARKUP,
+        (
+            Transition(CHANNEL, MarkerSplit.NOWHERE, "channel"),
+            Transition(MESSAGE, MarkerSplit.AFTER, "text"),
+            *_RECIPIENTS,
+            *(Transition(dash, MarkerSplit.NOWHERE, "junk", rules.MALFORMED_HEADER, expects=_HEADER) for dash in "–—"),
+            *leaving,
+        ),
+        label="turn_header",
+        other=r"\S",
+        other_goes=_malformed(MarkerSplit.BEFORE, "text", _HEADER),
+    )
+    yield State(
+        "junk",
+        SpanKind.MARKUP,
+        (
+            Transition(CHANNEL, MarkerSplit.NOWHERE, "channel"),
+            Transition(MESSAGE, MarkerSplit.AFTER, "text"),
+            opening(" to=assistant", "result"),
+            *_RECIPIENTS,
+            *leaving,
+        ),
+        label="turn_header",
+    )
+    yield State(
+        "channel",
+        SpanKind.MARKUP,
+        (
+            *(Transition(name, MarkerSplit.NOWHERE, f"{target} header") for name, target in _CHANNELS.items()),
+            Transition(MESSAGE, MarkerSplit.AFTER, "text"),
+            *leaving,
+        ),
+        label="turn_header",
+        other=r"\S",
+        other_goes=_malformed(
+            MarkerSplit.NOWHERE, "text junk", "a channel's name, `analysis`, `commentary` or `final`,"
+        ),
+    )
+    for target in sorted(set(_CHANNELS.values())):
+        message = Transition(MESSAGE, MarkerSplit.AFTER, target)
+        constrain = Transition(CONSTRAIN, MarkerSplit.NOWHERE, f"{target} type")
+        types = (Transition(word, MarkerSplit.NOWHERE, f"{target} type") for word in _TYPES)
+        space = Transition(" ", MarkerSplit.NOWHERE, f"{target} type")
+        recipients = (*_RECIPIENTS, *_MISPLACED) if target == "analysis" else _RECIPIENTS
+        ways = (message, constrain, *recipients, *leaving)
+        no_message = _malformed(MarkerSplit.BEFORE, target, f"`{MESSAGE}`")
+        into_junk = _malformed(MarkerSplit.NOWHERE, f"{target} junk", f"`{MESSAGE}`")
+        yield State(
+            f"{target} header", SpanKind.MARKUP, (*ways, space), "turn_header", other=r"\S", other_goes=into_junk
+        )
+        yield State(f"{target} junk", SpanKind.MARKUP, (*ways, space), "turn_header")
+        yield State(
+            f"{target} type", SpanKind.MARKUP, (*ways, *types), "turn_header", other=r"\S", other_goes=no_message
+        )
+    yield State("others", SpanKind.MARKUP, (Transition(MESSAGE, MarkerSplit.AFTER, ROLE), *leaving), "turn_header")
+    yield State(
+        "marker",
+        SpanKind.MARKUP,
+        (),
+        label="turn_header",
+        other=r"[\s\S]",
+        other_goes=_TO_TEXT,
+    )
+
+
+HARMONY_TABLE = dialect_table(
+    calls=(*_INVENTED, _NO_START),
+    call_states=_states,
+    reasoning=(),
+    turns=_TURNS,
+    turn_states=(),
+    homes={**TOOL_TURN_HOMES, "assistant": "start", "model": "start"},
+    tails={f"{START}assistant": "assistant", CHANNEL: "channel", f"{CHANNEL}analysis{MESSAGE}": "analysis"},
+)
+
+
+def _read_call(closed: SpanClosed) -> ParseResult:
     """See SpanReader. A call of a user's tool belongs on the channel commentary."""
     reading = _CALL(closed)
     misplaced = _ON_ANALYSIS.match(closed.inner_text)
@@ -49,17 +285,17 @@ def _read_call(closed: SpanClosed) -> Reading:
     message = "A user's tool is called on the channel `analysis`; such calls belong on `commentary`."
     hint = "Read calls on every channel: a server that hides `analysis` loses this one."
     faults = (Fault(MALFORMED_HEADER, place, message, hint), *reading.faults)
-    return Reading(calls=reading.calls, faults=faults, complete=reading.complete)
+    return ParseResult(calls=reading.calls, faults=faults, complete=reading.complete)
 
 
-def _read_result(closed: SpanClosed) -> Reading:
+def _read_result(closed: SpanClosed) -> ParseResult:
     """See SpanReader. A result's author is the tool."""
     header = _RESULT_HEADER.match(closed.inner_text) if closed.span.label != "bare" else None
     if header is None:
         return read_result(closed)
     content = closed.inner_text[header.end() :]
     place = Range(header.end(), header.end() + len(content)).moved(closed.span.inner.start)
-    return Reading(results=(ToolResult(content, place, None, header["name"]),), complete=bool(content.strip()))
+    return ParseResult(results=(ToolResult(content, place, None, header["name"]),), complete=bool(content.strip()))
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
@@ -89,7 +325,7 @@ HARMONY = Format(
     summary="gpt-oss: channels, the recipient in a message's header",
     aliases=("gpt-oss", "gpt_oss", "openai-harmony"),
     models=("*gpt-oss*", "*gpt_oss*", "*gptoss*"),
-    confidence=Signs(
+    confidence=DetectionPatterns(
         calls={
             r"\bto=(?:functions\.)?[\w.\-]{1,80}[^{\n]{0,60}<\|message\|>": 0.97,
             r"<\|channel\|>(?:commentary|analysis) to=": 0.97,

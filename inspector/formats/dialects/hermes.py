@@ -1,24 +1,48 @@
-"""`hermes`: `<tool_call>` around a JSON object, `<think>` or `<scratch_pad>` before it, ChatML or Llama 3 turns.
+"""`hermes` and `ernie45`: `<tool_call>` around a JSON object, `<think>` or `<scratch_pad>` before it.
+
+In ChatML or Llama 3 turns; ERNIE 4.5 puts the answer in `<response>` tags.
 
 Sources: NousResearch/Hermes-Function-Calling, the Hermes 2 Pro, Hermes 3 and Hermes 4 chat templates,
 vllm:vllm/tool_parsers/hermes_tool_parser.py.
+
+Sources: NousResearch/Hermes-Function-Calling (prompt_assets/sys_prompt.yml), the Hermes 2 Pro and Hermes 3 chat
+templates, vllm:vllm/tool_parsers/hermes_tool_parser.py. The bracket spelling is in training sets.
+
+Source: vllm:vllm/tool_parsers/ernie45_tool_parser.py, vllm:vllm/reasoning/ernie45_reasoning_parser.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
-from inspector.formats.dialects.hermes_table import CALL_CLOSERS, CALL_OPENERS, HERMES_TABLE
-from inspector.formats.format import Format, Signs
-from inspector.formats.json_call import JsonCallReader
-from inspector.formats.shared_opener import SharedOpenerReader
-from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
-from inspector.formats.writing import call_object, is_json_call
+from inspector.formats.chat_turns import HEADER_END, TURN_STATES, TURN_TRANSITIONS
+from inspector.formats.dialect import HERMES_TAGS, Enclosed, Transitions, dialect_table, opening, other_spelling
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.calls import JsonCallReader, read_whole_call
+from inspector.formats.json.writing import call_object, is_json_call
+from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.formats.xml.tag_families import SharedOpenerReader
 from inspector.model import Role, SpanKind, ToolCall
+from inspector.rules import markers as rules
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
+from inspector.segmenter.payload import JSON
+from inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
+
+HERMES_PAYLOAD = replace(JSON, read_whole=read_whole_call)
+"""A JSON object with `name` and `arguments`."""
+
+
+_CALLS = (Enclosed("<tool_call>", "</tool_call>"), Enclosed("[tool_call]", "[/tool_call]"))
+
+
+_RESULTS = (Enclosed("<tool_response>", "</tool_response>"), Enclosed("[tool_response]", "[/tool_response]"))
+
 
 _OPENER, _CLOSER = "<tool_call>\n", "\n</tool_call>"
-_SIGNS = Signs(
+
+
+_PATTERNS = DetectionPatterns(
     calls={r'<tool_call>\s*\{\s*["\']': 0.9, r"\[tool_call\]\s*\{": 0.9},
     hints={
         r"<tool_response>|<scratch_pad>|\[inner_monologue\]": 0.6,
@@ -26,6 +50,66 @@ _SIGNS = Signs(
         r"<think>|<\|im_start\|>": 0.3,
     },
 )
+
+
+CALL_OPENERS = tuple(call.opener for call in _CALLS)
+
+
+CALL_CLOSERS = tuple(call.closer for call in _CALLS)
+"""The markers around a call."""
+
+
+def _call_states(ways: Transitions) -> Iterator[State]:
+    yield State(
+        "headless",
+        SpanKind.TEXT,
+        (Transition("{", MarkerSplit.BEFORE, "call <tool_call>", rules.SPECIAL_TOKEN_LEAK, width=0),),
+        other=r"\S",
+        other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, "text", width=0),
+    )
+    for call in _CALLS:
+        yield State(
+            f"call {call.opener}",
+            SpanKind.TOOL_CALL,
+            (
+                Transition(call.closer, MarkerSplit.AFTER, HOME),
+                Transition(other_spelling(call.closer), MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),
+                *ways.out_of_call,
+            ),
+            label="tool_call",
+            opener=call.opener,
+            closer=call.closer,
+            payload=HERMES_PAYLOAD,
+        )
+
+
+def hermes_table(
+    turns: tuple[Transition, ...] = (),
+    turn_states: tuple[State, ...] = (),
+    *,
+    calls: tuple[Transition, ...] = (),
+    call_states: Callable[[Transitions], Iterable[State]] = lambda ways: (),
+    tails: Mapping[str, str] = MappingProxyType({}),
+    cut_openers: tuple[str, ...] = (),
+) -> Table:
+    """The table of the Hermes wire, with more turn tokens and more ways to call than its own."""
+    return dialect_table(
+        calls=(*(opening(call.opener, f"call {call.opener}") for call in _CALLS), *calls),
+        call_states=lambda ways: (*_call_states(ways), *call_states(ways)),
+        call_closers=CALL_CLOSERS,
+        results=_RESULTS,
+        reasoning=HERMES_TAGS,
+        turns=(*TURN_TRANSITIONS, *turns),
+        turn_states=(*TURN_STATES, *turn_states),
+        special_tokens=("<|begin_of_text|>", HEADER_END),
+        headless="headless",
+        tails=tails,
+        cut_openers=cut_openers,
+    )
+
+
+HERMES_TABLE = hermes_table()
+"""The states `text`, `system`, `user` and `tool` are the homes of the roles; a call in a prompt's turn is no call."""
 
 
 def write_calls(calls: Sequence[ToolCall]) -> str:
@@ -47,7 +131,7 @@ HERMES = Format(
     summary="JSON object in <tool_call> tags, ChatML or Llama 3 turns",
     aliases=("nous", "chatml"),
     models=("*hermes*", "*nous*", "*smollm*"),
-    confidence=_SIGNS,
+    confidence=_PATTERNS,
     new_parser=_new_parser,
     readers=MappingProxyType(
         {
@@ -61,4 +145,23 @@ HERMES = Format(
     ),
     write_calls=write_calls,
     expresses=_expresses,
+)
+
+
+_TABLE = hermes_table(
+    turns=tuple(Transition(tag, MarkerSplit.BEFORE, "marker") for tag in ("<response>", "</response>")), turn_states=()
+)
+
+
+def _new_parser_ernie45(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+    return Machine(_TABLE, role=role.value, prompt=prompt)
+
+
+ERNIE45 = replace(
+    HERMES,
+    name="ernie45",
+    summary="the Hermes wire, answers in <response> tags",
+    aliases=("ernie",),
+    models=("*ernie*",),
+    new_parser=_new_parser_ernie45,
 )

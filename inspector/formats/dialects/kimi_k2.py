@@ -9,17 +9,15 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES
-from inspector.formats.dialect import Ways, dialect_table, opening
-from inspector.formats.format import Format, Signs
-from inspector.formats.named_call import LooseHeader, NamedCallReader
-from inspector.formats.sectioned_calls import Section
-from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
-from inspector.formats.writing import is_json_call, json_of
+from inspector.formats.dialect import Transitions, dialect_table, opening
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
+from inspector.formats.json.writing import is_json_call, json_of
+from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
 from inspector.model import Role, SpanKind, ToolCall, ToolResult
-from inspector.segmenter.events import FormatParser, SpanClosed
+from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
 from inspector.segmenter.machine import Machine
-from inspector.segmenter.readings import Reading
-from inspector.segmenter.table import ROLE, Cut, State, Transition
+from inspector.segmenter.table import ROLE, MarkerSplit, State, Transition
 from inspector.text import Range
 
 _SECTION = Section(
@@ -51,9 +49,9 @@ _WRITTEN_ID = re.compile(r"functions\.([^\s<{]+):\d+")
 _NAME = re.compile(r"(?!functions\.)[^\s<{\[]+")
 
 
-def _states(ways: Ways) -> Iterator[State]:
+def _states(ways: Transitions) -> Iterator[State]:
     yield from _SECTION.states(ways)
-    yield State("speaker", SpanKind.MARKUP, (Transition("<|im_middle|>", Cut.AFTER, ROLE),), "turn_header")
+    yield State("speaker", SpanKind.MARKUP, (Transition("<|im_middle|>", MarkerSplit.AFTER, ROLE),), "turn_header")
 
 
 _TABLE = dialect_table(
@@ -67,7 +65,7 @@ _TABLE = dialect_table(
 )
 
 
-def _read_result(closed: SpanClosed) -> Reading:
+def _read_result(closed: SpanClosed) -> ParseResult:
     """See SpanReader. A result's first line says which call it answers."""
     reading = read_result(closed)
     result = reading.results[0]
@@ -76,7 +74,9 @@ def _read_result(closed: SpanClosed) -> Reading:
         return reading
     content = result.content[header.end() :]
     place = Range(result.range.start + header.end(), result.range.end)
-    return Reading(results=(ToolResult(content, place, header["id"], header["name"]),), complete=bool(content.strip()))
+    return ParseResult(
+        results=(ToolResult(content, place, header["id"], header["name"]),), complete=bool(content.strip())
+    )
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
@@ -104,7 +104,7 @@ KIMI_K2 = Format(
     summary="Kimi K2: special tokens, an id that holds the name, JSON",
     aliases=("kimi", "kimi-k2"),
     models=("*kimi-k2*", "*kimi_k2*", "*kimi-latest*"),
-    confidence=Signs(
+    confidence=DetectionPatterns(
         calls={r"<\|tool_call_begin\|>\s*(?:functions\.)?[^\s<{]+:\d+": 0.98},
         hints={r"<\|tool_calls?_section_(?:begin|end)\|>": 0.9, r"<\|im_middle\|>": 0.7},
     ),

@@ -12,22 +12,17 @@ from collections.abc import Sequence
 import msgspec
 
 from inspector.diagnostics import Fault
-from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import Enclosed, dialect_table, opening
-from inspector.formats.format import Signs
-from inspector.formats.reasoning_tags import ReasoningTag
-from inspector.formats.role_tokens import turn_ends
-from inspector.formats.xml_format import arguments_of, value_text, xml_format
-from inspector.formats.xml_parameters import XmlCallReader
-from inspector.formats.xml_syntax import NAME, XmlSyntax
-from inspector.formats.xml_table import XmlCall, XmlCalls
+from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS, turn_ends
+from inspector.formats.dialect import Enclosed, ReasoningTag, dialect_table, opening
+from inspector.formats.format import DetectionPatterns
+from inspector.formats.xml.calls import XmlCallReader
+from inspector.formats.xml.format import XmlCall, XmlCalls, arguments_of, value_text, xml_format
+from inspector.formats.xml.syntax import NAME, XmlSyntax
 from inspector.json_scanner import read_json
 from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules.markers import WRONG_OPENER
-from inspector.segmenter.ahead import Ahead, Repeat
-from inspector.segmenter.events import SpanClosed
-from inspector.segmenter.readings import Reading
-from inspector.segmenter.table import ROLE, Cut, State, Transition
+from inspector.segmenter.events import ParseResult, SpanClosed
+from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
 from inspector.text import Range
 
 
@@ -43,11 +38,11 @@ _WRAPPER = Enclosed(_opens("tools"), _closes("tools"))
 _CALL, _ARGUMENT = '<|open|>call tool="', '<|open|>argument key="'
 _TYPES = ("string", "number", "boolean", "null", "object", "array")
 _SYNTAX = XmlSyntax(
-    call=Ahead(_CALL, NAME, '"', Repeat(r"[^<>\n]", 0, 32), "<|sep|>"),
+    call=Lookahead(_CALL, NAME, '"', Repeat(r"[^<>\n]", 0, 32), "<|sep|>"),
     call_begins=_CALL,
     shown_call=f'{_CALL}NAME" index="1"<|sep|>',
     call_end="",
-    parameter=Ahead(_ARGUMENT, NAME, '" type="', _TYPES, '"<|sep|>'),
+    parameter=Lookahead(_ARGUMENT, NAME, '" type="', _TYPES, '"<|sep|>'),
     parameter_begins=_ARGUMENT,
     shown_parameter=f'{_ARGUMENT}NAME" type="string"<|sep|>',
     parameter_end=_closes("argument"),
@@ -59,12 +54,15 @@ _SYNTAX = XmlSyntax(
     anywhere=True,
 )
 _JSON = re.compile(re.escape(_opens('json type="object"')) + r"(.*)" + re.escape(_closes("json")), re.DOTALL)
-_FOLLOWS = Ahead(NAME, '"', Repeat(r"[^<>\n]", 0, 32), "<|sep|><")
+_FOLLOWS = Lookahead(NAME, '"', Repeat(r"[^<>\n]", 0, 32), "<|sep|><")
 _CALLS = XmlCalls((XmlCall(_CALL, _closes("call"), _SYNTAX, rule=WRONG_OPENER, ahead=_FOLLOWS),), (_WRAPPER,))
 _HEADER = State(
     "message header",
     SpanKind.MARKUP,
-    (Transition("<|sep|>", Cut.AFTER, ROLE), Transition(f"<|sep|>{_opens('response')}", Cut.AFTER, ROLE)),
+    (
+        Transition("<|sep|>", MarkerSplit.AFTER, ROLE),
+        Transition(f"<|sep|>{_opens('response')}", MarkerSplit.AFTER, ROLE),
+    ),
     label="turn_header",
 )
 _FRAMES = (_opens("response"), _closes("response"), _closes("message"), "<|end_of_msg|>")
@@ -81,7 +79,7 @@ def _escaped(name: str | None) -> str:
 _read_arguments = XmlCallReader(_SYNTAX, unescape=_unescaped)
 
 
-def _read_call(closed: SpanClosed) -> Reading:
+def _read_call(closed: SpanClosed) -> ParseResult:
     """A call with its arguments one by one, or all in one JSON object."""
     found = _JSON.search(closed.inner_text)
     if found is None:
@@ -106,7 +104,7 @@ def _read_call(closed: SpanClosed) -> Reading:
         for call in outer.calls
     )
     faults = tuple(_placed(fault, place.start, closed.span.range) for fault in reading.faults)
-    return Reading(calls=calls, faults=(*outer.faults, *faults), complete=outer.complete)
+    return ParseResult(calls=calls, faults=(*outer.faults, *faults), complete=outer.complete)
 
 
 def _placed(fault: Fault, start: int, span: Range) -> Fault:
@@ -148,7 +146,7 @@ KIMI_K3 = xml_format(
     summary='<|open|>call tool="NAME"<|sep|> with typed arguments, in <|open|>tools<|sep|>',
     aliases=(),
     models=("*kimi-k3*",),
-    signs=Signs(calls={r'<\|open\|>call tool="': 0.95}, hints={r"<\|(?:open|close)\|>\w+<\|sep\|>": 0.7}),
+    signs=DetectionPatterns(calls={r'<\|open\|>call tool="': 0.95}, hints={r"<\|(?:open|close)\|>\w+<\|sep\|>": 0.7}),
     calls=_CALLS,
     table=dialect_table(
         calls=_CALLS.ways,

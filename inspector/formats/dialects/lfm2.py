@@ -9,27 +9,29 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from inspector.formats.dialect import Enclosed, Ways, dialect_table, opening
-from inspector.formats.format import Format, Signs
-from inspector.formats.python_call import PYTHON, PythonCallReader, is_python_call, json_in_dicts, write_call
-from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
+from inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.python.calls import PythonCallReader
+from inspector.formats.python.follower import PYTHON
+from inspector.formats.python.writing import is_python_call, json_in_dicts, write_call
+from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
 from inspector.model import Role, SpanKind, ToolCall
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
-from inspector.segmenter.table import HOME, Cut, State, Transition
+from inspector.segmenter.table import HOME, MarkerSplit, State, Transition
 
 _OPENER, _CLOSER = "<|tool_call_start|>", "<|tool_call_end|>"
-_SIGNS = Signs(
+_PATTERNS = DetectionPatterns(
     calls={r"<\|tool_call_start\|>": 0.95}, hints={r"<\|tool_(?:call_end|list_start|response_start)\|>": 0.7}
 )
 _write_call = partial(write_call, write_value=json_in_dicts)
 
 
-def _call_states(ways: Ways) -> Iterator[State]:
+def _call_states(ways: Transitions) -> Iterator[State]:
     yield State(
         "call",
         SpanKind.TOOL_CALL,
-        (Transition(_CLOSER, Cut.AFTER, HOME), *ways.out_of_call),
+        (Transition(_CLOSER, MarkerSplit.AFTER, HOME), *ways.out_of_call),
         label="tool_call",
         opener=_OPENER,
         closer=_CLOSER,
@@ -59,7 +61,7 @@ LFM2 = Format(
     summary="<|tool_call_start|>[f(a=1)]<|tool_call_end|>: calls in Python's syntax, or JSON",
     aliases=("liquid",),
     models=("*lfm2*", "*lfm-2*"),
-    confidence=_SIGNS,
+    confidence=_PATTERNS,
     new_parser=_new_parser,
     readers=MappingProxyType(
         {

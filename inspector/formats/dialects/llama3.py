@@ -1,63 +1,185 @@
 """`llama3`: the whole reply is a JSON object with `name` and `parameters` (Llama 3.1, 3.2, 3.3).
 
-`<|python_tag|>` may stand before it, before a built-in call such as `brave_search.call(query="...")`, or before code
-for the interpreter; several calls come joined by `;`. Results stand in turns of the role `ipython`.
+A call is bare JSON, so it is recognised by its first keys.
+
+`<|python_tag|>` may come before it, before a built-in call such as `brave_search.call(query="...")`, or before code
+for the interpreter; several calls come joined by `;`. Results are in turns of the role `ipython`.
 Sources: Meta's prompt format for Llama 3.1, llama.cpp:models/templates/meta-llama-Llama-3.1-8B-Instruct.jinja,
 vllm:tests/tool_parsers/test_llama3_json_tool_parser.py, MeetKai/functionary:tests/prompt_test_v3-llama3.1.txt.
+
+Sources: llama.cpp:models/templates/meta-llama-Llama-3.1-8B-Instruct.jinja, Meta's prompt format for Llama 3.1 and 3.2,
+vllm:tests/tool_parsers/test_llama3_json_tool_parser.py.
 """
 
 import ast
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 from inspector.diagnostics import Fault
-from inspector.formats.call_shape import CallKeys
-from inspector.formats.dialects.llama3_table import CALL_BEGINS, FUNCTION, LLAMA3_TABLE, TAG
-from inspector.formats.drafts import BareCall
-from inspector.formats.format import Format, Signs
-from inspector.formats.json_call import JsonCallReader
-from inspector.formats.named_call import LooseHeader, NamedCallReader
-from inspector.formats.python_call.following import PythonTracker
-from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
-from inspector.formats.writing import call_object, is_json_call
+from inspector.formats.chat_turns import HEADER_END
+from inspector.formats.dialect import Transitions, dialect_table, opening
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.call_shape import CallKeys
+from inspector.formats.json.calls import JsonCallReader
+from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
+from inspector.formats.json.writing import call_object, is_json_call
+from inspector.formats.python.follower import PythonTracker
+from inspector.formats.span_readers import BareCall, ReasoningReader, read_definitions, read_result
 from inspector.model import Json, Role, SpanKind, ToolCall
-from inspector.rules.call_shape import NOT_A_CALL
-from inspector.rules.json_syntax import TRUNCATED_JSON
-from inspector.segmenter.events import FormatParser, SpanClosed
+from inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON
+from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.readings import Reading
+from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
 from inspector.text import Range
 
+TAG = "<|python_tag|>"
+
+
+FUNCTION = "<function="
+
+
+FUNCTION_CLOSER = "</function>"
+
+
+_SPACE = Repeat(r"\s", 0, 16)
+
+
+_KEYS = ("parameters", "arguments")
+
+
+_COLON = (_SPACE, ":", _SPACE)
+
+
+_COMMA = (_SPACE, ",", _SPACE)
+
+
 _JSON = JsonCallReader(CallKeys(arguments="parameters"))
+
+
 _FUNCTION = NamedCallReader(
     header=re.compile(r"(?P<name>[A-Za-z0-9_.\-]++)>"),
     wanted="`<function=NAME>`, then the arguments",
     loose=(LooseHeader(re.compile(r"(?P<name>[A-Za-z0-9_.\-]++)(?=\{)"), "it lacks `>`"),),
 )
+
+
 _BUILT_IN = re.compile(r"\s*(?P<name>[A-Za-z_]\w{0,63})\.call\(\s*(?P<key>[A-Za-z_]\w{0,63})\s*=\s*")
+
+
 _BUILT_IN_TOOLS = ("brave_search", "wolfram_alpha")
+
+
 # A built-in call that the end of the text cuts before its first value.
 _CUT_HEADER = re.compile(
     rf"(?P<name>{'|'.join(_BUILT_IN_TOOLS)})(?:\.(?:c(?:a(?:ll?)?)?)?)?|"
     r"(?P<other>[A-Za-z_]\w{0,63})\.call\(\s*(?:[A-Za-z_]\w{0,63}\s*)?"
 )
-_BARE = (BareCall(re.compile(r"\{" + CALL_BEGINS.whole.pattern), JSON),)
+
+
 _MOST = 20_000
+
+
 # An object, or an array of objects; a list comprehension is code.
 _HOLDS_JSON = re.compile(r"\[?\s{0,16}\{")
+
+
 _SHELL_LINE = re.compile(r"^([ \t]*)[!%].*$", re.MULTILINE)
+
+
 _NO_CODE = (
     f"What follows `{TAG}` is neither a call nor Python code that parses: an interpreter refuses it, and a server "
     "takes it for one of the two."
 )
+
+
 CODE_TOOL = "code_interpreter"
 """The name under which code for the interpreter is told: the wire has none."""
 
 
-def _read_calls(closed: SpanClosed) -> Reading:
+_QUOTED, _APOSTROPHES = tuple(f'"{key}"' for key in _KEYS), tuple(f"'{key}'" for key in _KEYS)
+
+
+_FIRST_KEYS = (
+    _SPACE,
+    OneOf(
+        ('"name"', *_COLON, '"', Repeat(r'[^"\\\n]', 1, 96), '"', *_COMMA, _QUOTED),
+        ("'name'", *_COLON, "'", Repeat(r"[^'\\\n]", 1, 96), "'", *_COMMA, _APOSTROPHES),
+        ('"type"', *_COLON, '"function"', *_COMMA, ('"name"', '"function"')),
+        (_QUOTED, *_COLON, "{"),
+    ),
+)
+
+
+CALL_BEGINS = Lookahead(*_FIRST_KEYS)
+"""What follows the brace of a call; `{"name": "Alice"}` alone is text."""
+
+
+def _states(ways: Transitions) -> Iterator[State]:
+    leaving = ways.out_of_call
+    value_ends = Transition("(end of the value)", MarkerSplit.NOWHERE, "call end", width=0)
+    home = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
+    others = tuple(way for way in leaving if way.marker != "{")
+    next_call = Transition(";", MarkerSplit.BEFORE, "separator", ahead=Lookahead(_SPACE, "{", *_FIRST_KEYS))
+    yield State("call", SpanKind.TOOL_CALL, (next_call, *others), "tool_call", payload=JSON, then=value_ends)
+    # A bracket too many still belongs to the call that it breaks.
+    yield State(
+        "call end",
+        SpanKind.TOOL_CALL,
+        (Transition(";", MarkerSplit.BEFORE, "separator"),),
+        "tool_call",
+        other=r"[^\]}]",
+        other_goes=home,
+    )
+    yield State("separator", SpanKind.MARKUP, (), "section", other=r"[^;\s]", other_goes=home)
+    tagged = Transition("{", MarkerSplit.NOWHERE, "call", width=0, ahead=CALL_BEGINS)
+    after_tag = tuple(way for way in leaving if way.marker not in ("{", FUNCTION))
+    yield State(
+        "tag",
+        SpanKind.TOOL_CALL,
+        (tagged, *after_tag),
+        "tool_call",
+        TAG,
+        other=r"\S",
+        other_goes=Transition("(code)", MarkerSplit.NOWHERE, "code", width=0),
+    )
+    yield State("code", SpanKind.TOOL_CALL, ways.turns, "code", TAG)
+    closer = Transition(FUNCTION_CLOSER, MarkerSplit.AFTER, HOME)
+    arguments = Transition("{", MarkerSplit.NOWHERE, "function arguments", width=0)
+    others = tuple(way for way in leaving if way.marker != "{")
+    yield State("function", SpanKind.TOOL_CALL, (closer, arguments, *others), "function", FUNCTION, FUNCTION_CLOSER)
+    yield State(
+        "function arguments",
+        SpanKind.TOOL_CALL,
+        (closer, *others),
+        "function",
+        FUNCTION,
+        FUNCTION_CLOSER,
+        payload=JSON,
+    )
+
+
+LLAMA3_TABLE = dialect_table(
+    calls=(
+        Transition("{", MarkerSplit.BEFORE, "call", width=0, ahead=CALL_BEGINS),
+        opening(TAG, "tag"),
+        Transition(
+            FUNCTION, MarkerSplit.BEFORE, "function", ahead=Lookahead(Repeat(r"[A-Za-z0-9_.\-]", 1, 64), (">", "{"))
+        ),
+    ),
+    call_states=_states,
+    call_closers=(FUNCTION_CLOSER,),
+    special_tokens=("<|begin_of_text|>", HEADER_END),
+)
+"""Calls joined by `;` are spans of their own, with the separator between them as markup."""
+
+
+_BARE = (BareCall(re.compile(r"\{" + CALL_BEGINS.whole.pattern), JSON),)
+
+
+def _read_calls(closed: SpanClosed) -> ParseResult:
     """See SpanReader."""
     match closed.span.label:
         case "function":
@@ -67,7 +189,7 @@ def _read_calls(closed: SpanClosed) -> Reading:
     return _JSON(closed)
 
 
-def _code(closed: SpanClosed) -> Reading:
+def _code(closed: SpanClosed) -> ParseResult:
     """A built-in call with one argument, or code, which is given as it stands and never run.
 
     A call that the text's end cuts is no code: one in JSON before its second key, a built-in one before its bracket.
@@ -92,13 +214,13 @@ def _code(closed: SpanClosed) -> Reading:
                 name_range=Range(*built_in.span("name")).moved(start),
                 arguments_range=Range(built_in.start("key"), value_range.end).moved(start),
             )
-            return Reading(calls=(call,), complete=True)
+            return ParseResult(calls=(call,), complete=True)
     name_range = _name_of_cut(text, first)
     if name_range is not None:
         return _cut(name_range.of(text), name_range.moved(start), content, whole)
     is_code = _is_python(content)
     call = ToolCall(CODE_TOOL, content, content, valid=is_code, range=whole, arguments_range=whole)
-    return Reading(calls=(call,), faults=() if is_code else (Fault(NOT_A_CALL, whole, _NO_CODE),), complete=is_code)
+    return ParseResult(calls=(call,), faults=() if is_code else (Fault(NOT_A_CALL, whole, _NO_CODE),), complete=is_code)
 
 
 def _is_python(code: str) -> bool:
@@ -133,10 +255,10 @@ def _name_of_cut(text: str, first: int) -> Range | None:
     return None if tracker.completed or tracker.broken else Range(*built_in.span("name"))
 
 
-def _cut(name: str, name_range: Range, content: str, whole: Range) -> Reading:
+def _cut(name: str, name_range: Range, content: str, whole: Range) -> ParseResult:
     call = ToolCall(name, content, content, valid=False, range=whole, name_range=name_range)
     message = f"The call of `{name}` ends before it is complete; `)` is missing at the end."
-    return Reading(calls=(call,), faults=(Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message),))
+    return ParseResult(calls=(call,), faults=(Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message),))
 
 
 def _literal(text: str) -> Json:
@@ -171,7 +293,7 @@ LLAMA3 = Format(
     summary='bare JSON {"name", "parameters"}, <|python_tag|> for built-in tools',
     aliases=("llama", "llama3_json", "llama3.1", "llama31"),
     models=("*llama-3*", "*llama3*", "*llama-guard*", "*llama*"),
-    confidence=Signs(
+    confidence=DetectionPatterns(
         calls={
             r"<\|python_tag\|>": 0.9,
             r'\{\s*"name"\s*:\s*"[^"\\\n]{1,96}"\s*,\s*"parameters"\s*:\s*\{': 0.7,

@@ -1,34 +1,73 @@
 """`mistral`: `[TOOL_CALLS]` before an array of calls, or before each call as `name[CALL_ID]id[ARGS]{...}`.
 
+One opener, no closer, and tokens around everything else.
+
 An array is the way of tokenizers v2 to v7, a name before the arguments that of v11 (with an id) and of v13 and later
 (without). Ids are nine letters or digits. Sources: mistral-common (protocol/instruct/validator.py and
 tokens/tokenizers/instruct.py), vllm:tests/parser/mistral.
+
+Sources: mistral-common (tokens/tokenizers/base.py, tokens/tokenizers/instruct.py), the templates of Mistral Nemo,
+Small 3.2, Devstral and Ministral 3 (llama.cpp:models/templates), vllm:tests/parser/mistral.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 import msgspec
 
 from inspector.diagnostics import Fault
-from inspector.formats.dialects.mistral_table import MISTRAL_TABLE, OPENER
-from inspector.formats.format import Format, Signs
-from inspector.formats.json_call import JsonCallReader
-from inspector.formats.named_call import LooseHeader, NamedCallReader
-from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
-from inspector.formats.writing import is_json_call, json_of
+from inspector.formats.chat_turns import TURN_IS_OVER, TURN_STATES, TURN_TRANSITIONS
+from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, Transitions, dialect_table, opening
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.calls import JsonCallReader
+from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
+from inspector.formats.json.writing import is_json_call, json_of
+from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
 from inspector.json_scanner import JsonKind, read_json
 from inspector.json_scanner.quoting import shown
 from inspector.model import Role, SpanKind, ToolCall, ToolResult
 from inspector.rules.conversation import MALFORMED_CALL_ID
 from inspector.rules.json_syntax import TRUNCATED_JSON
-from inspector.segmenter.events import FormatParser, SpanClosed
+from inspector.rules.markers import WRONG_OPENER
+from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
 from inspector.segmenter.machine import Machine
-from inspector.segmenter.readings import Reading
+from inspector.segmenter.payload import JSON
+from inspector.segmenter.table import HERE, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
 from inspector.text import Range
 
+OPENER = "[TOOL_CALLS]"
+
+
+_RESULT = Enclosed("[TOOL_RESULTS]", "[/TOOL_RESULTS]")
+
+
+_TOOLS = Enclosed("[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]")
+
+
+_END = "</s>"
+
+
+_SPACE = Repeat(r"\s")
+
+
+_NAME_MISTRAL_TABLE = Repeat(r"[A-Za-z0-9_.\-]", 1, 64)
+
+
+_LOST_MARKER = Lookahead(
+    OneOf(
+        ("[", _SPACE, "{", _SPACE, ('"name"', '"arguments"', '"id"', '"function"')),
+        (_NAME_MISTRAL_TABLE, ("[ARGS]", "[CALL_ID]", f"{OPENER}{{", f"{OPENER} {{")),
+    )
+)
+
+
+_VALUE_ENDS = Transition("(end of the value)", MarkerSplit.NOWHERE, "call end", width=0)
+
+
 _NAME = r"(?P<name>[A-Za-z0-9_.\-]++)"
+
+
 _NAMED = NamedCallReader(
     header=re.compile(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?\[ARGS\]"),
     wanted="`NAME[ARGS]`, then the arguments",
@@ -37,15 +76,117 @@ _NAMED = NamedCallReader(
         LooseHeader(re.compile(rf"\s*{_NAME}\[TOOL_CALLS\](?=\s*\{{)"), ""),
     ),
 )
+
+
 _ARRAY = JsonCallReader(is_array=True, has_ids=True)
+
+
 _NAME_ALONE = re.compile(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?(?:\[ARGS\])?\s*")
+
+
 _ID = re.compile(r"[a-zA-Z0-9]{9}")
+
+
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.\-]+")
+
+
 _RESULT_ID = re.compile(r"\s*([A-Za-z0-9_\-]+)\[TOOL_CONTENT\]")
+
+
 _OPENINGS = re.compile(r"\s*[\[{]")
 
 
-def _read_calls(closed: SpanClosed) -> Reading:
+_TURNS = (
+    *(way for way in TURN_TRANSITIONS if way.marker != _END),
+    Transition(_END, MarkerSplit.BEFORE, "turn over", ahead=TURN_IS_OVER),
+    opening("[INST]", "user begins"),
+    opening("[/INST]", "user ends"),
+    opening("[SYSTEM_PROMPT]", "system begins"),
+    opening("[/SYSTEM_PROMPT]", "user ends"),
+    opening(_TOOLS.opener, "tools offered"),
+)
+
+
+def _states(ways: Transitions) -> Iterator[State]:
+    leaving = ways.out_of_call
+    yield State(
+        "start",
+        SpanKind.TEXT,
+        ways.out_of_text,
+        other=r"\S",
+        other_goes=Transition(
+            "(a call)", MarkerSplit.BEFORE, "lost marker", WRONG_OPENER, width=0, ahead=_LOST_MARKER, expects=OPENER
+        ),
+        otherwise=Transition("(anything else)", MarkerSplit.NOWHERE, "text", width=0),
+    )
+    ahead = (
+        Transition("[", MarkerSplit.NOWHERE, "array", width=0, ahead=Lookahead(_SPACE, ("{", "]"))),
+        Transition("[ARGS]", MarkerSplit.NOWHERE, "arguments"),
+        Transition("[CALL_ID]", MarkerSplit.NOWHERE, HERE),
+        Transition("{", MarkerSplit.NOWHERE, "arguments", width=0),
+    )
+    named = tuple(way for way in leaving if way.marker != OPENER)
+    yield State("call", SpanKind.TOOL_CALL, (*ahead, *leaving), "tool_call", OPENER)
+    yield State(
+        "lost marker",
+        SpanKind.TOOL_CALL,
+        (*ahead, Transition(OPENER, MarkerSplit.NOWHERE, "call"), *named),
+        "tool_call",
+    )
+    for name in ("array", "arguments"):
+        yield State(name, SpanKind.TOOL_CALL, leaving, "tool_call", payload=JSON, then=_VALUE_ENDS)
+    # A bracket too many still belongs to the call that it breaks.
+    text = Transition("(anything else)", MarkerSplit.BEFORE, "start", width=0)
+    yield State("call end", SpanKind.TOOL_CALL, (), "tool_call", other=r"[^\]}]", other_goes=text)
+    yield from _turn_states(ways)
+
+
+def _turn_states(ways: Transitions) -> Iterator[State]:
+    def markup(name: str, target: str) -> State:
+        goes = Transition("(anything else)", MarkerSplit.BEFORE, target, width=0)
+        return State(name, SpanKind.MARKUP, (), "turn_header", other=r"[\s\S]", other_goes=goes)
+
+    into_text = Transition("(anything else)", MarkerSplit.NOWHERE, "start", width=0)
+    yield markup("turn over", "between turns")
+    yield markup("user begins", "user words")
+    yield markup("user ends", "start")
+    yield markup("system begins", "user words")
+    yield State(
+        "between turns", SpanKind.TEXT, (*ways.calls, *ways.reasoning, *ways.results, *ways.turns), other=r"\S",
+        other_goes=into_text,
+    )  # fmt: skip
+    yield State("user words", SpanKind.TEXT, ways.turns, by_model=False)
+    yield State(
+        "tools offered",
+        SpanKind.TOOL_DEFINITIONS,
+        (
+            Transition(_TOOLS.closer, MarkerSplit.AFTER, "between turns"),
+            *(way for way in ways.turns if way.marker[1] != "A"),
+        ),
+        label="tools",
+        opener=_TOOLS.opener,
+        closer=_TOOLS.closer,
+    )
+
+
+MISTRAL_TABLE = dialect_table(
+    calls=(opening(OPENER, "call"),),
+    call_states=_states,
+    results=(_RESULT,),
+    reasoning=(ReasoningTag("think", "[THINK]", "[/THINK]"), *THINK_TAGS),
+    turns=_TURNS,
+    special_tokens=("<s>", _END),
+    turn_states=TURN_STATES,
+    homes={
+        "system": "system", "developer": "system", "user": "user", "human": "user", "tool": "tool", "ipython": "tool",
+        "observation": "tool", "assistant": "start", "model": "start", "gpt": "start",
+    },
+    default_home="start",
+)  # fmt: skip
+"""Where the marker was lost a call is known only at the beginning of the answer; elsewhere such text is text."""
+
+
+def _read_calls(closed: SpanClosed) -> ParseResult:
     """See SpanReader."""
     reading = _read_any(closed)
     odd = [call for call in reading.calls if call.id is not None and not _ID.fullmatch(call.id)]
@@ -65,7 +206,7 @@ def _odd_id(closed: SpanClosed, call: ToolCall) -> Fault:
     return Fault(MALFORMED_CALL_ID, place, message, "Give the call an id of nine letters or digits.")
 
 
-def _read_any(closed: SpanClosed) -> Reading:
+def _read_any(closed: SpanClosed) -> ParseResult:
     text = closed.inner_text
     if _OPENINGS.match(text) or not text.strip():
         return _ARRAY(closed)
@@ -76,25 +217,25 @@ def _read_any(closed: SpanClosed) -> Reading:
     if closed.ended_at is None and text.rstrip().endswith("[ARGS]"):
         return _without_arguments(alone["name"], place, Range(place.start, place.start + len(text.strip())))
     call = ToolCall(alone["name"], {}, "", valid=True, range=place, id=alone["id"], name_range=place)
-    return Reading(calls=(call,), complete=True)
+    return ParseResult(calls=(call,), complete=True)
 
 
-def _without_arguments(name: str, place: Range, whole: Range) -> Reading:
+def _without_arguments(name: str, place: Range, whole: Range) -> ParseResult:
     """A call that the stream's end cuts before its arguments."""
     message = f"The stream ends before the arguments of `{name}`."
     fault = Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message, "Raise the limit on the answer's length.")
     call = ToolCall(name, "", "", valid=False, range=whole, name_range=place)
-    return Reading(calls=(call,), faults=(fault,))
+    return ParseResult(calls=(call,), faults=(fault,))
 
 
-def _read_result(closed: SpanClosed) -> Reading:
+def _read_result(closed: SpanClosed) -> ParseResult:
     """See SpanReader. The result's id stands before it (v11), or in an object around it (v3)."""
     text, start = closed.inner_text, closed.span.inner.start
     header = _RESULT_ID.match(text)
     if header is not None:
         content = text[header.end() :]
         result = ToolResult(content, Range(header.end(), len(text)).moved(start), header[1])
-        return Reading(results=(result,), complete=True)
+        return ParseResult(results=(result,), complete=True)
     reading = read_json(text) if '"call_id"' in text else None
     node = reading.nodes[0] if reading is not None and reading.strict else None
     call_id = node.member("call_id") if node is not None and node.kind is JsonKind.OBJECT else None
@@ -102,7 +243,7 @@ def _read_result(closed: SpanClosed) -> Reading:
     if call_id is None or not isinstance(call_id.value.scalar, str):
         return found
     content, place = found.results[0].content, found.results[0].range
-    return Reading(results=(ToolResult(content, place, call_id.value.scalar),), complete=found.complete)
+    return ParseResult(results=(ToolResult(content, place, call_id.value.scalar),), complete=found.complete)
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
@@ -131,7 +272,7 @@ MISTRAL = Format(
         *("*mistral*", "*mixtral*", "*ministral*", "*magistral*", "*devstral*", "*codestral*", "*pixtral*"),
         *("*voxtral*", "*mathstral*"),
     ),
-    confidence=Signs(
+    confidence=DetectionPatterns(
         calls={r"\[TOOL_CALLS\]": 0.95},
         hints={r"\[ARGS\]\s*\{": 0.8, r"\[TOOL_RESULTS\]|\[AVAILABLE_TOOLS\]|\[THINK\]": 0.7, r"\[/?INST\]": 0.5},
     ),

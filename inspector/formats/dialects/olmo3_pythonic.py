@@ -10,34 +10,35 @@ from functools import partial
 from types import MappingProxyType
 
 from inspector.formats.chat_turns import ROLE_HOMES
-from inspector.formats.dialect import Enclosed, Ways, dialect_table, opening
-from inspector.formats.format import Format, Signs
-from inspector.formats.python_call import PYTHON, PythonCallReader, is_python_call, write_call
-from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
-from inspector.formats.writing import json_of
+from inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.writing import json_of
+from inspector.formats.python.calls import PythonCallReader
+from inspector.formats.python.follower import PYTHON
+from inspector.formats.python.writing import is_python_call, write_call
+from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
 from inspector.model import Role, SpanKind, ToolCall
-from inspector.segmenter.ahead import Ahead, Repeat
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
-from inspector.segmenter.table import HOME, Cut, State, Transition
+from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Transition
 
 _OPENER, _CLOSER = "<function_calls>", "</function_calls>"
-_CALL_BEGINS = Ahead(Repeat(r"[^\W\d]", 1, 1), Repeat(r"[\w.]", 0, 127), "(")
-_TO_CALL = Transition("(a call)", Cut.BEFORE, "call", width=0)
-_SIGNS = Signs(
+_CALL_BEGINS = Lookahead(Repeat(r"[^\W\d]", 1, 1), Repeat(r"[\w.]", 0, 127), "(")
+_TO_CALL = Transition("(a call)", MarkerSplit.BEFORE, "call", width=0)
+_PATTERNS = DetectionPatterns(
     calls={r"<function_calls>\s*\[?\s*[^\W\d][\w.]*\(": 0.95},
     hints={r"</?function_calls>|<\|im_start\|>environment": 0.3},
 )
 _write_call = partial(write_call, write_value=json_of)
 
 
-def _call_states(ways: Ways) -> Iterator[State]:
-    ends_block = Transition(_CLOSER, Cut.BEFORE, "block_end")
+def _call_states(ways: Transitions) -> Iterator[State]:
+    ends_block = Transition(_CLOSER, MarkerSplit.BEFORE, "block_end")
     # A block that closes before any call is an empty call.
     yield State(
         "block",
         SpanKind.MARKUP,
-        (Transition(_CLOSER, Cut.BEFORE, "empty"), *ways.out_of_call),
+        (Transition(_CLOSER, MarkerSplit.BEFORE, "empty"), *ways.out_of_call),
         label="tool_calls",
         opener=_OPENER,
         other=r"\S",
@@ -51,21 +52,21 @@ def _call_states(ways: Ways) -> Iterator[State]:
         other=r"\S",
         other_goes=_TO_CALL,
     )
-    to_home = Transition("(anything else)", Cut.BEFORE, HOME, width=0)
+    to_home = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
     yield State("block_end", SpanKind.MARKUP, (), label="tool_calls", other=r"[\s\S]", other_goes=to_home)
     yield State("empty", SpanKind.TOOL_CALL, (), label="tool_call", other=r"[\s\S]", other_goes=to_home)
     yield State(
         "call",
         SpanKind.TOOL_CALL,
         (
-            Transition(_CLOSER, Cut.AFTER, "between", width=0),
-            Transition("\n", Cut.AFTER, "between", width=0, ahead=_CALL_BEGINS),
+            Transition(_CLOSER, MarkerSplit.AFTER, "between", width=0),
+            Transition("\n", MarkerSplit.AFTER, "between", width=0, ahead=_CALL_BEGINS),
             *ways.out_of_call,
         ),
         label="tool_call",
         closer=_CLOSER,
         payload=PYTHON,
-        then=Transition("(end of the call)", Cut.NOWHERE, "call_end", width=0),
+        then=Transition("(end of the call)", MarkerSplit.NOWHERE, "call_end", width=0),
     )
     yield State(
         "call_end",
@@ -74,7 +75,7 @@ def _call_states(ways: Ways) -> Iterator[State]:
         label="tool_call",
         closer=_CLOSER,
         other=r"[^\])}\s]",
-        other_goes=Transition("(anything else)", Cut.AFTER, "between", width=0),
+        other_goes=Transition("(anything else)", MarkerSplit.AFTER, "between", width=0),
     )
 
 
@@ -101,7 +102,7 @@ OLMO3_PYTHONIC = Format(
     summary="<function_calls>f(a=1)</function_calls>: calls in Python's syntax, one a line",
     aliases=("olmo3", "olmo"),
     models=("*olmo-3*", "*olmo3*"),
-    confidence=_SIGNS,
+    confidence=_PATTERNS,
     new_parser=_new_parser,
     readers=MappingProxyType(
         {

@@ -6,16 +6,15 @@ these is the plain content of such an answer: servers of open models leave reaso
 
 from types import MappingProxyType
 
-from inspector.formats.api.either import either
 from inspector.formats.api.openai_api import OpenAiShapes, write_message
+from inspector.formats.api.parser import api_or_text
 from inspector.formats.dialect import dialect_table
-from inspector.formats.format import Format, Signs
-from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
-from inspector.formats.writing import is_json_call
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.writing import is_json_call
+from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
 from inspector.model import Role, SpanKind
-from inspector.segmenter.events import FormatParser, SpanClosed
+from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
 from inspector.segmenter.machine import Machine
-from inspector.segmenter.readings import Reading
 
 _TABLE = dialect_table(calls=(), call_states=lambda _: ())
 
@@ -24,9 +23,9 @@ def _text_side(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
     return Machine(_TABLE, role=role.value, prompt=prompt)
 
 
-def _read_call(closed: SpanClosed) -> Reading:
+def _read_call(closed: SpanClosed) -> ParseResult:
     """Calls come ready from the parser."""
-    return closed.reading or Reading()
+    return closed.reading or ParseResult()
 
 
 OPENAI = Format(
@@ -34,7 +33,7 @@ OPENAI = Format(
     summary="the JSON of OpenAI's APIs: messages, completions, chunks, Responses",
     aliases=("openai_api", "responses"),
     models=("gpt-3*", "gpt-4*", "gpt-5*", "chatgpt*", "o1*", "o3*", "o4*", "codex*"),
-    confidence=Signs(
+    confidence=DetectionPatterns(
         calls={},
         hints={
             r'"object"\s*:\s*"(?:chat\.completion|response)': 0.95,
@@ -43,7 +42,7 @@ OPENAI = Format(
             r'^\s*(?:data:\s*)?\{\s*"role"\s*:\s*"assistant"': 0.6,
         },
     ),
-    new_parser=either(OpenAiShapes, _text_side),
+    new_parser=api_or_text(OpenAiShapes, _text_side),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: _read_call,

@@ -16,63 +16,74 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import Ways, dialect_table, opening
-from inspector.formats.drafts import BareCall
-from inspector.formats.format import Format, Signs
-from inspector.formats.python_call import PYTHON, PythonCallReader, is_python_call, write_call
-from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
+from inspector.formats.dialect import Transitions, dialect_table, opening
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.python.calls import PythonCallReader
+from inspector.formats.python.follower import PYTHON
+from inspector.formats.python.writing import is_python_call, write_call
+from inspector.formats.span_readers import BareCall, ReasoningReader, read_definitions, read_result
 from inspector.model import Role, SpanKind, ToolCall
-from inspector.segmenter.ahead import Ahead, OneOf, Piece, Repeat, Unless
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
-from inspector.segmenter.table import HOME, ROLE, Cut, State, Transition
+from inspector.segmenter.table import (
+    HOME,
+    ROLE,
+    Lookahead,
+    LookaheadPiece,
+    MarkerSplit,
+    OneOf,
+    Repeat,
+    State,
+    Transition,
+    Unless,
+)
 
 _OPENER, _CLOSER = "<|python_start|>", "<|python_end|>"
 _TAG = "<|python_tag|>"
 _LETTER, _WORD = r"[^\W\d]", r"[\w.]"
 _GAP = Repeat(r"[ \t\n]", 0, 40)
-_NAME: tuple[Piece, ...] = (Repeat(_LETTER, 1, 1), Repeat(_WORD, 0, 127))
-_KEYWORD: tuple[Piece, ...] = (
+_NAME: tuple[LookaheadPiece, ...] = (Repeat(_LETTER, 1, 1), Repeat(_WORD, 0, 127))
+_KEYWORD: tuple[LookaheadPiece, ...] = (
     Repeat(_LETTER, 1, 1),
     Repeat(r"\w", 0, 63),
     Repeat(" "),
     "=",
     Unless("="),
 )
-_EMPTY: tuple[Piece, ...] = (")",)
-_VALUE: tuple[Piece, ...] = (Repeat(r"[\"'\d{\[-]", 1, 1),)
+_EMPTY: tuple[LookaheadPiece, ...] = (")",)
+_VALUE: tuple[LookaheadPiece, ...] = (Repeat(r"[\"'\d{\[-]", 1, 1),)
 _LONGEST_NAME = 128
-_LIST_PIECES: tuple[Piece, ...] = (_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _EMPTY, _VALUE))
-_LIST = Ahead(*_LIST_PIECES)
-_LIST_IN_FENCE = Ahead("[", *_LIST_PIECES)
-_LIST_IN_TEXT = Ahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _EMPTY))
-_ALONE: tuple[Piece, ...] = (")", Repeat("[ \t]"), Unless(r"[^\n,;<]"))
-_BARE = Ahead(*_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
-_ANOTHER = Ahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
+_LIST_PIECES: tuple[LookaheadPiece, ...] = (_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _EMPTY, _VALUE))
+_LIST = Lookahead(*_LIST_PIECES)
+_LIST_IN_FENCE = Lookahead("[", *_LIST_PIECES)
+_LIST_IN_TEXT = Lookahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _EMPTY))
+_ALONE: tuple[LookaheadPiece, ...] = (")", Repeat("[ \t]"), Unless(r"[^\n,;<]"))
+_BARE = Lookahead(*_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
+_ANOTHER = Lookahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _FENCES = ("```python\n", "```py\n", "```tool_code\n", "```\n")
 _BARE_CALLS = (BareCall(re.compile(r"(?<![\w\])])\[" + _LIST_IN_TEXT.whole.pattern), PYTHON),)
-_ENDS = Transition("(end of the calls)", Cut.NOWHERE, "call_end", width=0)
+_ENDS = Transition("(end of the calls)", MarkerSplit.NOWHERE, "call_end", width=0)
 
 _TURNS = (
     *TURN_TRANSITIONS,
-    Transition("<|header_start|>", Cut.BEFORE, "llama4_header"),
-    *(Transition(marker, Cut.BEFORE, "turn_end") for marker in ("<|eot|>", "<|eom|>")),
+    Transition("<|header_start|>", MarkerSplit.BEFORE, "llama4_header"),
+    *(Transition(marker, MarkerSplit.BEFORE, "turn_end") for marker in ("<|eot|>", "<|eom|>")),
 )
 _TURN_STATES = (
     *TURN_STATES,
     State(
         "llama4_header",
         SpanKind.MARKUP,
-        (Transition("<|header_end|>", Cut.NOWHERE, "llama_header_end"),),
+        (Transition("<|header_end|>", MarkerSplit.NOWHERE, "llama_header_end"),),
         label="turn_header",
         other=r"[^A-Za-z0-9_\- ]",
-        other_goes=Transition("(anything else)", Cut.BEFORE, ROLE, width=0),
+        other_goes=Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0),
     ),
 )
 _HOMES = {role: "start" if home == "text" else home for role, home in ROLE_HOMES.items()}
 
 
-_SIGNS = Signs(
+_PATTERNS = DetectionPatterns(
     calls={
         r"<\|python_start\|>": 0.95,
         r"\A\s*(?:<think>[\s\S]{0,20000}</think>\s*)?\[\s*[^\W\d][\w.]*\(\s*(?:\)|[^\W\d]\w*\s*=(?!=))": 0.85,
@@ -84,7 +95,7 @@ _SIGNS = Signs(
 )
 
 
-def _call_states(ways: Ways) -> Iterator[State]:
+def _call_states(ways: Transitions) -> Iterator[State]:
     into_lists = {way.marker for way in ways.calls if way.target == "call"}
     marked = tuple(way for way in ways.out_of_text if way.marker not in into_lists)
     cut_off = tuple(way for way in ways.out_of_call if way.marker not in into_lists)
@@ -94,25 +105,25 @@ def _call_states(ways: Ways) -> Iterator[State]:
         SpanKind.TEXT,
         (
             *marked,
-            Transition("[", Cut.BEFORE, "call", width=0, ahead=_LIST),
-            *(Transition(fence, Cut.BEFORE, "fenced_call", width=0, ahead=_LIST_IN_FENCE) for fence in _FENCES),
-            Transition("```", Cut.NOWHERE, "fence"),
+            Transition("[", MarkerSplit.BEFORE, "call", width=0, ahead=_LIST),
+            *(Transition(fence, MarkerSplit.BEFORE, "fenced_call", width=0, ahead=_LIST_IN_FENCE) for fence in _FENCES),
+            Transition("```", MarkerSplit.NOWHERE, "fence"),
         ),
         other=r"\S",
-        other_goes=Transition("(a bare call)", Cut.BEFORE, "call", width=0, ahead=_BARE),
-        otherwise=Transition("(anything else)", Cut.NOWHERE, "prose", width=0),
+        other_goes=Transition("(a bare call)", MarkerSplit.BEFORE, "call", width=0, ahead=_BARE),
+        otherwise=Transition("(anything else)", MarkerSplit.NOWHERE, "prose", width=0),
     )
-    yield State("prose", SpanKind.TEXT, (*ways.out_of_text, Transition("\n```", Cut.NOWHERE, "fence")))
-    yield State("fence", SpanKind.TEXT, (*in_fence, Transition("\n```", Cut.NOWHERE, "prose")))
+    yield State("prose", SpanKind.TEXT, (*ways.out_of_text, Transition("\n```", MarkerSplit.NOWHERE, "fence")))
+    yield State("fence", SpanKind.TEXT, (*in_fence, Transition("\n```", MarkerSplit.NOWHERE, "prose")))
     yield State("call", SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", payload=PYTHON, then=_ENDS)
     # A bracket too many still belongs to the call that it breaks; bare calls may stand side by side.
     yield State(
         "call_end",
         SpanKind.TOOL_CALL,
-        tuple(Transition(comma, Cut.BEFORE, "call", ahead=_ANOTHER) for comma in ",;"),
+        tuple(Transition(comma, MarkerSplit.BEFORE, "call", ahead=_ANOTHER) for comma in ",;"),
         label="tool_call",
         other=r"[^\])}]",
-        other_goes=Transition("(anything else)", Cut.BEFORE, HOME, width=0),
+        other_goes=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
     )
     yield State(
         "fenced_call",
@@ -120,20 +131,20 @@ def _call_states(ways: Ways) -> Iterator[State]:
         cut_off,
         label="fenced_call",
         payload=PYTHON,
-        then=Transition("(end of the calls)", Cut.NOWHERE, "fence_end", width=0),
+        then=Transition("(end of the calls)", MarkerSplit.NOWHERE, "fence_end", width=0),
     )
     yield State(
         "fence_end",
         SpanKind.TOOL_CALL,
-        (Transition("```", Cut.NOWHERE, "call_end"),),
+        (Transition("```", MarkerSplit.NOWHERE, "call_end"),),
         label="fenced_call",
         other=r"[^\])}\s]",
-        other_goes=Transition("(anything else)", Cut.BEFORE, HOME, width=0),
+        other_goes=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
     )
     yield State(
         "tagged_call",
         SpanKind.TOOL_CALL,
-        (Transition(_CLOSER, Cut.AFTER, HOME), *cut_off),
+        (Transition(_CLOSER, MarkerSplit.AFTER, HOME), *cut_off),
         label="tool_call",
         opener=_OPENER,
         closer=_CLOSER,
@@ -148,7 +159,7 @@ _TABLE = dialect_table(
     calls=(
         opening(_OPENER, "tagged_call"),
         opening(_TAG, "python_tag"),
-        Transition("\n[", Cut.BEFORE, "call", lead=1, width=0, ahead=_LIST_IN_TEXT),
+        Transition("\n[", MarkerSplit.BEFORE, "call", lead=1, width=0, ahead=_LIST_IN_TEXT),
     ),
     call_states=_call_states,
     call_closers=(_CLOSER,),
@@ -185,7 +196,7 @@ PYTHONIC = Format(
         "*gemma-3*",
         "*gemma3*",
     ),
-    confidence=_SIGNS,
+    confidence=_PATTERNS,
     new_parser=_new_parser,
     readers=MappingProxyType(
         {

@@ -1,46 +1,212 @@
-"""`qwen`: the Hermes wire with its newlines (Qwen 2.5, QwQ, Qwen 3), and Qwen-Agent's older marks between flowers.
+"""`qwen` and `qwen3_coder`: the dialects of Alibaba's Qwen models.
 
-Results stand in a user turn here. Sources: QwenLM/Qwen-Agent:qwen_agent/llm/fncall_prompts (nous_fncall_prompt.py,
-qwen_fncall_prompt.py), the Qwen 2.5 and Qwen 3 chat templates, sglang:srt/function_call/qwen25_detector.py.
+`qwen` is the Hermes wire with its newlines (Qwen 2.5, QwQ, Qwen 3) and Qwen-Agent's older marks between flowers;
+`qwen3_coder` writes `<function=NAME>` and `<parameter=KEY>` tags in `<tool_call>`.
+
+`qwen`: Results are in a user turn here. Sources: QwenLM/Qwen-Agent:qwen_agent/llm/fncall_prompts
+(nous_fncall_prompt.py, qwen_fncall_prompt.py), the Qwen 2.5 and Qwen 3 chat templates,
+sglang:srt/function_call/qwen25_detector.py.
+
+`flower_calls`: Source: QwenLM/Qwen-Agent:qwen_agent/llm/fncall_prompts/qwen_fncall_prompt.py.
+
+`code_block`: Source: QwenLM/Qwen-Agent:qwen_agent/llm/fncall_prompts/nous_fncall_prompt.py (its mode for code tools).
+
+`qwen3_coder`: Sources: the Qwen3-Coder chat template, vllm:tests/tool_parsers/test_qwen3_xml_coder_shared.py,
+sglang:python/sglang/srt/function_call/qwen3_coder_detector.py.
 """
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
-from inspector.formats.code_block import CodeBlockReader
-from inspector.formats.dialect import Ways, opening
-from inspector.formats.dialects.hermes import write_calls
-from inspector.formats.dialects.hermes_table import CALL_CLOSERS, CALL_OPENERS, hermes_table
-from inspector.formats.flower_calls import ARGS, FUNCTION, RESULT, RETURN, is_flower_call, read_flower_calls
-from inspector.formats.format import Format, Signs
-from inspector.formats.json_call import JsonCallReader
-from inspector.formats.shared_opener import SharedOpenerReader
-from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
-from inspector.formats.writing import is_json_call
-from inspector.model import Role, SpanKind, ToolCall
-from inspector.rules.markers import INVENTED_RESULT
-from inspector.segmenter.events import FormatParser, SpanClosed
+import msgspec
+
+from inspector.diagnostics import Fault
+from inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening
+from inspector.formats.dialects.hermes import CALL_CLOSERS, CALL_OPENERS, hermes_table, write_calls
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.calls import JsonCallReader, strict_object
+from inspector.formats.json.writing import is_json_call
+from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.formats.xml.format import xml_format
+from inspector.formats.xml.tag_families import ARG_KEY_BODY, FunctionTags, SharedOpenerReader
+from inspector.json_scanner import JsonKind, read_json
+from inspector.model import Json, Role, SpanKind, ToolCall
+from inspector.rules import json_syntax as call_shape
+from inspector.rules import json_syntax as rules
+from inspector.rules.markers import EMPTY_CALL, INVENTED_RESULT
+from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed, SpanReader
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.readings import Reading
-from inspector.segmenter.table import HERE, HOME, Cut, State, Transition
+from inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition
+from inspector.text import Range
+
+FUNCTION, ARGS, RESULT, RETURN = "✿FUNCTION✿", "✿ARGS✿", "✿RESULT✿", "✿RETURN✿"
+
+
+_NAME = re.compile(r"[ \t]*:?[ \t]*(?P<name>[^\s✿:][^\n✿]*?)?[ \t]*(?=\n|✿|\Z)")
+
+
+_COLON = re.compile(r"\s*:?\s*")
+
+
+_SPACE = " \t\r\n"
+
+
+_BLOCK = re.compile(r"\s*<code>\n?(?P<code>[\s\S]*?)\n?</code>\s*\Z")
+
+
+_TAGS = FunctionTags("<tool_call>", "</tool_call>")
+
+
+_CALLS = _TAGS.calls
+
+
+QWEN3_CODER = xml_format(
+    name="qwen3_coder",
+    summary="<function=NAME> with <parameter=KEY> tags, in <tool_call> tags",
+    aliases=("qwen3_xml", "nemotron3"),
+    models=("*qwen3-coder*", "*qwen3.5*", "*nemotron-3*", "*mimo-v2*"),
+    signs=DetectionPatterns(
+        calls={r"<tool_call>\s*<function=[^<>\s]+>": 0.95, r"<function=[^<>\s]+>\s*<parameter=": 0.9},
+        hints={r"<parameter=[^<>\s]+>": 0.6},
+    ),
+    calls=_CALLS,
+    table=dialect_table(
+        calls=_CALLS.ways,
+        call_states=_CALLS.states,
+        call_closers=_CALLS.closers,
+        results=(Enclosed("<tool_response>", "</tool_response>"),),
+    ),
+    reader=SharedOpenerReader(_TAGS.reader, "`<function=NAME>`", (ARG_KEY_BODY,)),
+    write_calls=_TAGS.writer,
+)
+
+
+def is_flower_call(closed: SpanClosed) -> bool:
+    """Whether a call span is one of these."""
+    return closed.span.label == "flower_call"
+
+
+def read_flower_calls(closed: SpanClosed) -> ParseResult:
+    """See SpanReader: a call for each `✿ARGS✿`, one without arguments where there is none."""
+    text, start = closed.inner_text, closed.span.inner.start
+    header = _NAME.match(text)
+    name = header["name"] if header is not None else None
+    if not name:
+        return _nameless(closed)
+    place = Range(*header.span("name")) if header is not None else Range(0, 0)
+    faults: list[Fault] = []
+    calls = [_call(text, name, place, at, faults) for at in _arguments(text)]
+    if not calls:
+        calls = [ToolCall(name, "", "", valid=True, range=place, name_range=place)]
+    moved = tuple(
+        ToolCall(
+            one.name,
+            one.arguments,
+            one.raw_arguments,
+            one.valid,
+            one.range.moved(start),
+            recovered=one.recovered,
+            name_range=place.moved(start),
+            arguments_range=one.arguments_range.moved(start) if one.arguments_range else None,
+        )
+        for one in calls
+    )
+    return ParseResult(calls=moved, faults=tuple(fault.moved(start) for fault in faults), complete=True)
+
+
+def _arguments(text: str) -> Iterator[Range]:
+    """Where each call's arguments stand, without the white space around them; a mark within their JSON is data."""
+    at = text.find(ARGS)
+    while at >= 0:
+        match = _COLON.match(text, at + len(ARGS))
+        start = match.end() if match is not None else at + len(ARGS)
+        end = text.find(ARGS, _value_end(text, start))
+        stop = end if end >= 0 else len(text)
+        content = text[start:stop].rstrip(_SPACE)
+        yield Range(start, start + len(content))
+        at = end
+
+
+def _value_end(text: str, start: int) -> int:
+    """The end of the JSON value at `start`; `start` where there is no such value."""
+    if text[start : start + 1] != "{":
+        return start
+    reading = read_json(text, Range(start, len(text)))
+    return reading.nodes[0].range.end if reading.nodes else start
+
+
+def _call(text: str, name: str, name_range: Range, place: Range, faults: list[Fault]) -> ToolCall:
+    raw = place.of(text)
+    whole = Range(name_range.start, max(name_range.end, place.end))
+
+    def call(value: Json, *, valid: bool, recovered: bool = False, of: Range = place) -> ToolCall:
+        return ToolCall(
+            name, value, of.of(text), valid, whole, recovered=recovered, name_range=name_range, arguments_range=of
+        )
+
+    value = strict_object(raw) if raw.startswith("{") else None
+    if value is not None or not raw.startswith(("{", "[", '"')):
+        return call(value if value is not None else raw, valid=True)
+    reading = read_json(text[: place.end], place)
+    node = reading.nodes[0] if reading.nodes else None
+    if node is not None and node.kind is JsonKind.OBJECT and reading.repairable:
+        faults += reading.faults
+        return call(node.value(), valid=reading.strict, recovered=not reading.strict)
+    faults += reading.faults or (Fault(call_shape.NOT_A_CALL, place, "The arguments are no JSON object."),)
+    return call(raw, valid=False)
+
+
+def _nameless(closed: SpanClosed) -> ParseResult:
+    span, content = closed.span, closed.inner_text.strip()
+    place = span.inner if len(span.inner) else span.range
+    where = Range(span.range.start, span.inner.start)
+    faults = [Fault(rules.TRUNCATED_JSON, where, f"No tool is named behind `{FUNCTION}`: expected `: ` and its name.")]
+    if not content.strip(":").strip():
+        faults.append(Fault(EMPTY_CALL, span.range, "The call span is empty: the model opened a call and wrote none."))
+    return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=tuple(faults))
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBlockReader:
+    """A SpanReader that puts the text of a trailing `<code>` block into the call's empty `code` argument."""
+
+    call: SpanReader
+
+    def __call__(self, closed: SpanClosed) -> ParseResult:
+        """See SpanReader."""
+        text = closed.inner_text
+        at = text.rfind("<code>") if text.rstrip().endswith("</code>") else -1
+        first = text.find("<code>") if at >= 0 else -1
+        block = _BLOCK.match(text, len(text[:first].rstrip())) if first >= 0 else None
+        if block is None:
+            return self.call(closed)
+        reading = self.call(msgspec.structs.replace(closed, inner_text=text[: block.start()], call=None))
+        calls = reading.calls
+        if len(calls) != 1 or not isinstance(calls[0].arguments, dict) or calls[0].arguments.get("code") != "":
+            return self.call(closed)
+        filled = msgspec.structs.replace(calls[0], arguments={**calls[0].arguments, "code": block["code"]})
+        return ParseResult(calls=(filled,), faults=reading.faults, complete=reading.complete)
+
 
 _JSON_CALL = SharedOpenerReader(
     CodeBlockReader(JsonCallReader(between="\n</tool_call>\n<tool_call>\n")), "a JSON object with a name and arguments"
 )
 
 
-def _flower_states(ways: Ways) -> Iterator[State]:
-    invented = Transition(RESULT, Cut.BEFORE, "flower result", INVENTED_RESULT)
+def _flower_states(ways: Transitions) -> Iterator[State]:
+    invented = Transition(RESULT, MarkerSplit.BEFORE, "flower result", INVENTED_RESULT)
     leaving = (invented, *ways.out_of_call)
-    arguments = Transition(ARGS, Cut.NOWHERE, "flower arguments")
+    arguments = Transition(ARGS, MarkerSplit.NOWHERE, "flower arguments")
     yield State("flower call", SpanKind.TOOL_CALL, (arguments, *leaving), "flower_call", FUNCTION)
-    again = Transition(ARGS, Cut.NOWHERE, HERE)
+    again = Transition(ARGS, MarkerSplit.NOWHERE, HERE)
     yield State("flower arguments", SpanKind.TOOL_CALL, (again, *leaving), "flower_call", payload=JSON)
     yield State(
         "flower result", SpanKind.TOOL_RESULT, (*leaving[1:], opening(RESULT, "flower result")), "flower_result"
     )
-    to_text = Transition("(anything else)", Cut.BEFORE, HOME, width=0)
+    to_text = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
     yield State("flower return", SpanKind.MARKUP, (), "marker", other=r"[^: ]", other_goes=to_text)
 
 
@@ -52,7 +218,7 @@ _TABLE = hermes_table(
 )
 
 
-def _read_calls(closed: SpanClosed) -> Reading:
+def _read_calls(closed: SpanClosed) -> ParseResult:
     """See SpanReader."""
     return read_flower_calls(closed) if is_flower_call(closed) else _JSON_CALL(closed)
 
@@ -74,7 +240,7 @@ QWEN = Format(
     summary="JSON object in <tool_call> tags with newlines; ✿FUNCTION✿ before Qwen 2.5",
     aliases=("qwen2.5", "qwen25", "qwen3", "qwen_agent"),
     models=("*qwen*", "*qwq*", "*qvq*", "*mimo*"),
-    confidence=Signs(
+    confidence=DetectionPatterns(
         calls={rf"{FUNCTION}\s*:": 0.95, r'<tool_call>\n\{"name": ': 0.85},
         hints={r"<tool_call>\s*\{": 0.85, r"✿(?:ARGS|RESULT|RETURN)✿": 0.8, r"<tool_response>": 0.5, r"<think>": 0.25},
     ),

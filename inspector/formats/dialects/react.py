@@ -2,26 +2,82 @@
 
 Sources: see react_call and react_table. Every action of a reply is read as a call, where langchain takes the first and
 Qwen-Agent the last. The answer's text is content, without its heading; a thought is reasoning.
+
+A heading counts only at a line's start, so each kind of text has three states: within a line, at a line's start that a
+heading may follow (spaces and asterisks before it are allowed), and within a code fence, where nothing counts.
+`Observation:` with nothing behind it is the stop word that ended the generation; anything else behind it was invented.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
-from inspector.formats.dialects.react_table import react_table
-from inspector.formats.format import Format, Signs
-from inspector.formats.react_call import FINAL_ANSWER, read_react_calls
-from inspector.formats.react_headings import read_react_words
-from inspector.formats.span_readings import read_definitions, read_result
-from inspector.formats.writing import is_finite, json_of
+from inspector.formats.chat_turns import ROLE_HOMES
+from inspector.formats.dialect import Transitions, dialect_table
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.writing import is_finite, json_of
+from inspector.formats.react.calls import FINAL_ANSWER, read_react_calls, read_react_words
+from inspector.formats.span_readers import read_definitions, read_result
 from inspector.model import Role, SpanKind, ToolCall
+from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
+from inspector.segmenter.payload import JSON
+from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition
 
-_TABLE = react_table()
+THOUGHT = "Thought:"
+"""The heading that prompts end in."""
+
+
+_HEADINGS = ("Thought", "Action", "Observation", "Final Answer", "Answer")
+
+
+_FENCE = "```"
+
+
+_NUMBERED = Lookahead(Repeat(r"\d", 1, 3), ":")
+
+
+_SAYS_SOMETHING = Lookahead(Repeat(r"\s", 0, 16), Repeat(r"\S", 1, 1))
+
+
+_BLOCKS = ("```json\n", "```\n", "```json ", "```JSON\n")
+
+
+_IS_ACTION = Lookahead(Repeat(r"\s", 0, 16), "{", Repeat(r"\s", 0, 16), '"action"')
+
+
+_IS_ANSWER = Lookahead(
+    Repeat(r"\s"), ("```json\n", "```\n", ""), Repeat(r"\s"), "{", Repeat(r"\s", 0, 16), '"action"',
+    Repeat(r"\s"), ":", Repeat(r"\s"), '"Final Answer"',
+)  # fmt: skip
+
+
+_KINDS = {
+    "prose": (SpanKind.TEXT, ""),
+    "thought": (SpanKind.REASONING, "thought"),
+    "call": (SpanKind.TOOL_CALL, "tool_call"),
+    "observation": (SpanKind.TOOL_RESULT, "observation"),
+    "answer": (SpanKind.TEXT, "answer"),
+}
+
+
+_NOT_EXPECTED: dict[tuple[str, str], dict[str, Any]] = {
+    ("call", "call"): {"rule": MALFORMED_HEADER, "expects": "`Observation:` between two actions"},
+    ("call", "answer"): {"rule": MALFORMED_HEADER, "expects": "`Observation:` between an action and the answer"},
+    ("answer", "call"): {"rule": MALFORMED_HEADER, "expects": "nothing behind the final answer"},
+}
+
+
 _NAME = re.compile(r"[^\W\d][\w.\-/]*")
+
+
 _PLAIN_TEXT = re.compile(r"(?!```|Action Input)[^\s{`][^\n\r]*")
-_SIGNS = Signs(
+
+
+_PATTERNS = DetectionPatterns(
     calls={
         r"(?m)^[ \t]*(?:\*\*)?Action(?: \d{1,3})?(?:\*\*)?:[^\n]*\n[ \t]*(?:\*\*)?Action Input\b": 0.9,
         r"(?m)^Action(?: \d{1,3})?:\s*(?:```(?:json)?\s*)?\{\s*\"action\"": 0.9,
@@ -32,6 +88,140 @@ _SIGNS = Signs(
         r"(?m)^Final Answer:": 0.5,
     },
 )
+
+
+_BEGINNINGS = tuple(f"{bold}{word}" for word in _HEADINGS for bold in ("", "**"))
+
+
+_HEADING_FOLLOWS = Lookahead(Repeat(r"[ \t]"), _BEGINNINGS)
+
+
+def _spellings(word: str) -> tuple[str, ...]:
+    return f"{word}:", f"**{word}:**", f"**{word}**:"
+
+
+def _headings(behind: str) -> Iterator[Transition]:
+    """The ways that headings open behind a text of kind `behind`, where readers expect them or not.
+
+    Readers run one action a reply and refuse one with an answer too (langchain:libs/langchain/agents/output_parsers).
+    """
+    for way in _all_headings():
+        yield replace(way, **_NOT_EXPECTED.get((behind, way.target), {}))
+
+
+def _all_headings() -> Iterator[Transition]:
+    for word, state in (("Thought", "thought"), ("Action", "call")):
+        yield from (Transition(marker, MarkerSplit.BEFORE, state) for marker in _spellings(word))
+        yield Transition(f"{word} ", MarkerSplit.BEFORE, state, width=len(word), ahead=_NUMBERED)
+    for word in ("Final Answer", "Answer"):
+        yield from (Transition(marker, MarkerSplit.BEFORE, "answer") for marker in _spellings(word))
+    yield Transition("Action:\n", MarkerSplit.BEFORE, "answer_block", ahead=_IS_ANSWER)
+    for marker in _spellings("Observation"):
+        yield Transition(marker, MarkerSplit.BEFORE, "observation", INVENTED_RESULT, ahead=_SAYS_SOMETHING)
+        yield Transition(marker[:-1], MarkerSplit.BEFORE, "stop_word", width=len(marker), ahead=Lookahead(marker[-1]))
+    yield Transition("Observation ", MarkerSplit.BEFORE, "observation", INVENTED_RESULT, width=11, ahead=_NUMBERED)
+
+
+def _call_states(ways: Transitions) -> Iterator[State]:
+    common = (*ways.reasoning, *ways.turns)
+    for name, (kind, label) in _KINDS.items():
+        to_fence = Transition(f"\n{_FENCE}", MarkerSplit.NOWHERE, f"{name} fence")
+        at_line = Transition("\n", MarkerSplit.NOWHERE, f"{name} line", ahead=_HEADING_FOLLOWS)
+        block = _blocks("\n") if name in ("prose", "thought") else ()
+        stray = ways.stray if name == "prose" else ()
+        yield State(
+            name,
+            kind,
+            (at_line, to_fence, *block, *stray, *common),
+            label=label,
+            opener=THOUGHT if name == "thought" else "",
+        )
+        inputs = (*_spellings("Action Input"), "Action Input ") if name == "call" else ()
+        own = tuple(Transition(marker, MarkerSplit.NOWHERE, "call input") for marker in inputs)
+        yield State(
+            f"{name} line",
+            kind,
+            (
+                *_headings(name),
+                *own,
+                *stray,
+                *common,
+                *(_blocks("") if name == "prose" else ()),
+                Transition(_FENCE, MarkerSplit.NOWHERE, f"{name} fence"),
+            ),
+            label=label,
+            other=r"[^ \t]" if name != "prose" else r"\S",
+            other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, name, width=0),
+        )
+        yield State(f"{name} fence", kind, (Transition(_FENCE, MarkerSplit.NOWHERE, name), *ways.turns), label=label)
+    yield State(
+        "call input",
+        SpanKind.TOOL_CALL,
+        (
+            Transition(_FENCE, MarkerSplit.NOWHERE, "call fence"),
+            Transition("{", MarkerSplit.NOWHERE, "call object", width=0),
+            *common,
+        ),
+        label="tool_call",
+        other=r"[^ \t]",
+        other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, "call", width=0),
+    )
+    # Within the strings of an object, a token of the template or a fence is data.
+    yield State(
+        "call object",
+        SpanKind.TOOL_CALL,
+        (Transition("\n", MarkerSplit.NOWHERE, "call line", ahead=_HEADING_FOLLOWS), *common),
+        label="tool_call",
+        payload=JSON,
+        then=Transition("(end of the object)", MarkerSplit.NOWHERE, "call", width=0),
+    )
+    to_home = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
+    yield State("stop_word", SpanKind.MARKUP, (), label="observation", other=r"\S", other_goes=to_home)
+    yield State(
+        "answer_block",
+        SpanKind.TEXT,
+        common,
+        label="answer_block",
+        payload=JSON,
+        then=Transition("(end of the answer)", MarkerSplit.NOWHERE, "answer_end", width=0),
+    )
+    yield State(
+        "answer_end",
+        SpanKind.TEXT,
+        (Transition(_FENCE, MarkerSplit.AFTER, HOME),),
+        label="answer_block",
+        other=r"\S",
+        other_goes=to_home,
+    )
+    yield State(
+        "block_call",
+        SpanKind.TOOL_CALL,
+        (Transition(_FENCE, MarkerSplit.AFTER, HOME), *common),
+        label="tool_call",
+        opener=_FENCE,
+        closer=_FENCE,
+        payload=JSON,
+    )
+
+
+def _blocks(line_end: str) -> tuple[Transition, ...]:
+    return tuple(
+        Transition(f"{line_end}{fence}", MarkerSplit.BEFORE, "block_call", lead=len(line_end), ahead=_IS_ACTION)
+        for fence in _BLOCKS
+    )
+
+
+def react_table() -> Table:
+    """The table of ReAct text."""
+    return dialect_table(
+        calls=(),
+        call_states=_call_states,
+        homes={role: "prose line" if home == "text" else home for role, home in ROLE_HOMES.items()},
+        default_home="prose line",
+    )
+
+
+_TABLE = react_table()
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
@@ -60,7 +250,7 @@ REACT = Format(
     summary=f"Thought, Action, Action Input, Observation, {FINAL_ANSWER}: plain text, a heading a line",
     aliases=("langchain", "mrkl"),
     models=(),
-    confidence=_SIGNS,
+    confidence=_PATTERNS,
     new_parser=_new_parser,
     readers=MappingProxyType(
         {

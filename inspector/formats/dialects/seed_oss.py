@@ -3,13 +3,11 @@
 Sources: llama.cpp:models/templates/ByteDance-Seed-OSS.jinja, vllm:tests/tool_parsers/test_seed_oss_tool_parser.py.
 """
 
-from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import dialect_table, opening
-from inspector.formats.format import Signs
-from inspector.formats.function_tags import FunctionTags
-from inspector.formats.reasoning_tags import ReasoningTag
-from inspector.formats.role_tokens import turn_ends
-from inspector.formats.xml_format import xml_format
+from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS, turn_ends
+from inspector.formats.dialect import ReasoningTag, dialect_table, opening
+from inspector.formats.format import DetectionPatterns
+from inspector.formats.xml.format import xml_format
+from inspector.formats.xml.tag_families import FunctionTags
 
 _TAGS = FunctionTags("<seed:tool_call>", "</seed:tool_call>", own_lines=False)
 _CALLS = _TAGS.calls
@@ -19,7 +17,9 @@ SEED_OSS = xml_format(
     summary="<function=NAME> with <parameter=KEY> tags, in <seed:tool_call> tags",
     aliases=("seed",),
     models=("*seed-oss*",),
-    signs=Signs(calls={r"<seed:tool_call>\s*<function=": 0.95}, hints={r"</?seed:(?:tool_call|think)>": 0.8}),
+    signs=DetectionPatterns(
+        calls={r"<seed:tool_call>\s*<function=": 0.95}, hints={r"</?seed:(?:tool_call|think)>": 0.8}
+    ),
     calls=_CALLS,
     table=dialect_table(
         calls=_CALLS.ways,

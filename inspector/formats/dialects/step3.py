@@ -1,25 +1,42 @@
-"""`step3`: `<steptml:invoke name="NAME">` within `<｜tool_call_begin｜>function<｜tool_sep｜>` and its closing token.
+"""`step3` and `step3p5`: the dialects of StepFun's models.
 
-Sources: vllm:tests/tool_parsers/test_step3_tool_parser.py, sglang:python/sglang/srt/function_call/step3_detector.py.
+Step 3 writes `<steptml:invoke name="NAME">` between special tokens, Step 3.5 and 3.7 `<function=NAME>` tags in
+`<tool_call>`.
+
+`step3`: Sources: vllm:tests/tool_parsers/test_step3_tool_parser.py,
+sglang:python/sglang/srt/function_call/step3_detector.py.
+
+`step3p5`: Sources: llama.cpp:models/templates/StepFun3.7-Flash.jinja,
+vllm:tests/tool_parsers/test_step3p5_tool_parser.py.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from inspector.formats.chat_turns import ROLE_HOMES
 from inspector.formats.dialect import Enclosed, dialect_table
-from inspector.formats.format import Signs
-from inspector.formats.invoke_tags import InvokeTags
-from inspector.formats.xml_format import arguments_of, value_text, xml_format
-from inspector.formats.xml_parameters import XmlCallReader
-from inspector.formats.xml_table import XmlCall, XmlCalls
+from inspector.formats.format import DetectionPatterns
+from inspector.formats.xml.calls import XmlCallReader
+from inspector.formats.xml.format import XmlCall, XmlCalls, arguments_of, value_text, xml_format
+from inspector.formats.xml.tag_families import ARG_KEY_BODY, FunctionTags, InvokeTags, SharedOpenerReader
 from inspector.model import ToolCall
 from inspector.rules.markers import WRONG_OPENER
 
 _WRAPPER = Enclosed("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>")
+
+
 _BEGIN, _SEPARATOR, _END = "<｜tool_call_begin｜>", "<｜tool_sep｜>", "<｜tool_call_end｜>"
+
+
 _OPENER = f"{_BEGIN}function{_SEPARATOR}"
+
+
 _INVOKE_END = "</steptml:invoke>"
+
+
 _SYNTAX = replace(InvokeTags(_WRAPPER, "steptml:").syntax, call_end=_INVOKE_END, opener=_OPENER, closer=_END, lead="")
+
+
 _CALLS = XmlCalls(
     (
         XmlCall(_OPENER, _END, _SYNTAX, rule=WRONG_OPENER),
@@ -27,6 +44,33 @@ _CALLS = XmlCalls(
     ),
     (_WRAPPER,),
     between=(_SEPARATOR,),
+)
+
+
+_TAGS = FunctionTags("<tool_call>", "</tool_call>", between="")
+
+
+_CALLS_STEP3P5 = _TAGS.calls
+
+
+STEP3P5 = xml_format(
+    name="step3p5",
+    summary="as qwen3_coder, with nothing between the calls",
+    aliases=("step3.5", "step3.7"),
+    models=("*step-3.5*", "*step-3.7*", "*step3p5*"),
+    signs=DetectionPatterns(
+        calls={r"</function>\s*</tool_call><tool_call>": 0.9}, hints={r"<\|im_start\|>tool_response": 0.8}
+    ),
+    calls=_CALLS_STEP3P5,
+    table=dialect_table(
+        calls=_CALLS_STEP3P5.ways,
+        call_states=_CALLS_STEP3P5.states,
+        call_closers=_CALLS_STEP3P5.closers,
+        results=(Enclosed("<tool_response>", "</tool_response>"),),
+        homes={**ROLE_HOMES, "tool_response": "tool"},
+    ),
+    reader=SharedOpenerReader(_TAGS.reader, "`<function=NAME>`", (ARG_KEY_BODY,)),
+    write_calls=_TAGS.writer,
 )
 
 
@@ -47,7 +91,7 @@ STEP3 = xml_format(
     summary="<steptml:invoke name=NAME> with parameters in tags, within <｜tool_call_begin｜>",
     aliases=(),
     models=("*step3", "*step-3", "*step3-*"),
-    signs=Signs(calls={r'<steptml:invoke name="': 0.95}, hints={r"<｜tool_calls_begin｜>": 0.4}),
+    signs=DetectionPatterns(calls={r'<steptml:invoke name="': 0.95}, hints={r"<｜tool_calls_begin｜>": 0.4}),
     calls=_CALLS,
     table=dialect_table(
         calls=_CALLS.ways,

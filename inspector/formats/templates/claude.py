@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from inspector.formats.template import Turns, turn_template
-from inspector.formats.writing import json_of
+from inspector.formats.json.writing import json_of
+from inspector.formats.templates.template import Turns, turn_template
 from inspector.model import Json, Role, ToolDefinition, ToolResult
 
 _BLOCK = re.compile(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
-from inspector.formats.template import Turns, turn_template
+from inspector.formats.templates.template import Turns, turn_template
 from inspector.model import Json, Role, ToolDefinition, ToolResult
 
 _BLOCK = re.compile(r"These Python functions can be called(?:(?!```python\n)[\s\S])*```python\n[\s\S]*?\n```")

@@ -1,16 +1,47 @@
-"""Llama 3.1: its headers, tools as indented JSON in the system turn, results in a turn of `ipython`.
+"""The templates with Llama 3's headers: Llama 3.1, Python call syntax (Llama 3.2) and functionary v3.
 
-Source: vllm:examples/tool_chat_template_llama3.1_json.jinja with `tools_in_user_message` off. A result that is no JSON
-stands as the `output` of an object. The sentences around the tools are ours.
+Llama shows tools as JSON in the system turn and results in a turn of `ipython`; functionary shows tools as a
+TypeScript namespace and results in a turn of `tool`.
+
+`llama3`: Source: vllm:examples/tool_chat_template_llama3.1_json.jinja with `tools_in_user_message` off. A result that
+is no JSON becomes the `output` of an object. The sentences around the tools are ours.
+
+`pythonic`: Sources: Meta's Llama 3.2 prompt guide and vllm:examples/tool_chat_template_llama3.2_pythonic.jinja: both
+show the tools as JSON and only the calls as Python. The sentences around the list are ours.
+
+`functionary`: Source: MeetKai/functionary:tests/prompt_test_v3.llama3.txt. The sentences before the namespace are
+ours; the system's own words stand behind it.
+
+`typescript`: Source: MeetKai/functionary:tests/prompt_test_v3.llama3.txt, functionary/schema.py.
 """
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
-from inspector.formats.template import Turns, turn_template
-from inspector.formats.templates.shapes import indented, json_or_text, llama_turns, openai_tool
-from inspector.formats.writing import json_of
-from inspector.model import ToolDefinition, ToolResult
+from inspector.formats.json.writing import json_of
+from inspector.formats.templates.template import (
+    Turns,
+    bare_tool,
+    contents,
+    indented,
+    json_or_text,
+    llama_turns,
+    openai_tool,
+    turn_template,
+)
+from inspector.model import Json, ToolDefinition, ToolResult
+
+_DEPTH = 32
+
+
+_TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
+
+
+_BLOCK = re.compile(
+    r"(?:You are capable of executing|These functions can be called)(?:(?!namespace functions \{)[\s\S])*"
+    r"namespace functions \{[\s\S]*?\} // namespace functions"
+)
 
 
 def outputs(results: Sequence[ToolResult]) -> str:
@@ -35,5 +66,88 @@ LLAMA3_TEMPLATE = turn_template(
     Turns(llama_turns("ipython"), beginning="<|begin_of_text|>"),
     tools=_tools,
     results=outputs,
+    join=lambda words, tools: f"{tools}\n\n{words}" if words else tools,
+)
+
+
+def _tools_pythonic(tools: Sequence[ToolDefinition]) -> str:
+    return (
+        "A call is the whole reply, as a list in Python's syntax: [name1(argument1=value1, argument2=value2), name2()]."
+        f"\nThese are the available functions:\n\n{indented([bare_tool(tool) for tool in tools])}"
+    )
+
+
+PYTHONIC_TEMPLATE = turn_template(
+    Turns(llama_turns("ipython"), beginning="<|begin_of_text|>"), tools=_tools_pythonic, results=outputs
+)
+
+
+def declaration(tool: ToolDefinition) -> str:
+    """The tool as a type of a function, its description above it."""
+    properties = _properties(tool.parameters)
+    about = _comment(tool.description)
+    if not properties:
+        return f"{about}type {tool.name} = () => any;"
+    return f"{about}type {tool.name} = (_: {{\n{_members(tool.parameters, 0)}}}) => any;"
+
+
+def _members(schema: Json, depth: int) -> str:
+    required = schema.get("required") if isinstance(schema, dict) else None
+    wanted = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
+    return "".join(
+        f"{_comment(_description(member))}{name}{'' if name in wanted else '?'}: {_type(member, depth + 1)},\n"
+        for name, member in _properties(schema).items()
+    )
+
+
+def _type(schema: Json, depth: int) -> str:
+    if not isinstance(schema, dict) or depth > _DEPTH:
+        return "any"
+    options = schema.get("enum")
+    if isinstance(options, list) and options:
+        return " | ".join(map(json_of, options))
+    named = schema.get("type")
+    if isinstance(named, list):
+        return " | ".join(dict.fromkeys(_type({**schema, "type": one}, depth + 1) for one in named)) or "any"
+    if named == "array":
+        inner = _type(schema.get("items"), depth + 1)
+        return f"Array<{inner}>" if " " in inner else f"{inner}[]"
+    if named == "object":
+        return f"{{\n{_members(schema, depth)}}}" if _properties(schema) else "object"
+    return _TYPES.get(named, "any") if isinstance(named, str) else "any"
+
+
+def _properties(schema: Json) -> dict[str, Json]:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return properties if isinstance(properties, dict) else {}
+
+
+def _description(schema: Json) -> str:
+    said = schema.get("description") if isinstance(schema, dict) else None
+    return said if isinstance(said, str) else ""
+
+
+def _comment(text: str) -> str:
+    return "".join(f"// {line}\n" for line in _lines(text))
+
+
+def _lines(text: str) -> Iterator[str]:
+    return (line for line in text.splitlines() if line.strip())
+
+
+def _tools_functionary(tools: Sequence[ToolDefinition]) -> str:
+    declared = "\n\n".join(map(declaration, tools))
+    return (
+        "These functions can be called, and only where they are needed. A reply names its recipient, `all` for words "
+        "to the user, and gives a function's arguments as JSON:\n>>>${recipient}\n${content}\n"
+        f"Available functions:\nnamespace functions {{\n\n{declared}\n\n}} // namespace functions"
+    )
+
+
+FUNCTIONARY_TEMPLATE = turn_template(
+    Turns(llama_turns("tool"), beginning="<|begin_of_text|>"),
+    tools=_tools_functionary,
+    results=contents,
+    tools_block=_BLOCK,
     join=lambda words, tools: f"{tools}\n\n{words}" if words else tools,
 )

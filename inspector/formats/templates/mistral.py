@@ -7,9 +7,8 @@ mistral-common:tokens/tokenizers/base.py. The content of a result is JSON: its o
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from inspector.formats.template import Turns, turn_template
-from inspector.formats.templates.shapes import json_or_text, openai_tool
-from inspector.formats.writing import json_of
+from inspector.formats.json.writing import json_of
+from inspector.formats.templates.template import Turns, json_or_text, openai_tool, turn_template
 from inspector.model import Json, Role, ToolDefinition, ToolResult
 
 _TURNS = MappingProxyType(

@@ -8,9 +8,8 @@ import re
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from inspector.formats.template import Turns, turn_template
-from inspector.formats.templates.shapes import contents
-from inspector.formats.writing import json_of
+from inspector.formats.json.writing import json_of
+from inspector.formats.templates.template import Turns, contents, turn_template
 from inspector.model import Json, Role, ToolDefinition
 
 _BLOCK = re.compile(

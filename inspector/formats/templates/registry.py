@@ -2,22 +2,16 @@
 
 from types import MappingProxyType
 
-from inspector.formats.completion.writers import is_api
+from inspector.formats.completion import is_api
 from inspector.formats.format import Format
-from inspector.formats.template import Template
+from inspector.formats.templates.apis import CLAUDE_API_TEMPLATE, GEMINI_API_TEMPLATE, OPENAI_TEMPLATE
+from inspector.formats.templates.chatml import HERMES_TEMPLATE, JSON_SCHEMA_TEMPLATE, QWEN_TEMPLATE
 from inspector.formats.templates.claude import CLAUDE_TEMPLATE
-from inspector.formats.templates.claude_api import CLAUDE_API_TEMPLATE
-from inspector.formats.templates.functionary import FUNCTIONARY_TEMPLATE
 from inspector.formats.templates.gemini import GEMINI_TEMPLATE
-from inspector.formats.templates.gemini_api import GEMINI_API_TEMPLATE
-from inspector.formats.templates.hermes import HERMES_TEMPLATE
-from inspector.formats.templates.json_schema import JSON_SCHEMA_TEMPLATE
-from inspector.formats.templates.llama3 import LLAMA3_TEMPLATE
+from inspector.formats.templates.llama3 import FUNCTIONARY_TEMPLATE, LLAMA3_TEMPLATE, PYTHONIC_TEMPLATE
 from inspector.formats.templates.mistral import MISTRAL_TEMPLATE
-from inspector.formats.templates.openai import OPENAI_TEMPLATE
-from inspector.formats.templates.pythonic import PYTHONIC_TEMPLATE
-from inspector.formats.templates.qwen import QWEN_TEMPLATE
 from inspector.formats.templates.react import REACT_TEMPLATE
+from inspector.formats.templates.template import Template
 
 TEMPLATES = MappingProxyType(
     {

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import pytest
 
-from inspector.checks.attempted.scanner import AttemptedCalls
+from inspector.checks.attempted.call_search import AttemptedCalls
 from inspector.inspection import inspect_trace
 from inspector.model import Generation, Part, Role, Trace, Turn
 from inspector.segmentation import segment

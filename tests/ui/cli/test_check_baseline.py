@@ -11,7 +11,7 @@ from inspector.importers.reading import read_source
 from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from tests.ui.conftest import Run
-from ui.reports.check_fingerprints import Fingerprints
+from ui.reports.check_report import Fingerprints
 
 SOUND = '<tool_call>\n{"name": "f", "arguments": {"city": "Rome"}}\n</tool_call>'
 COMMA = SOUND.replace('"}', '",}')

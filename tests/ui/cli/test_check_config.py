@@ -8,8 +8,7 @@ import pytest
 
 from inspector.errors import WeaklinkError
 from tests.ui.conftest import Run
-from ui.cli.check_config import CheckConfig, find_config, read_config
-from ui.cli.check_settings import Given, settings
+from ui.cli.check_settings import CheckArguments, CheckConfig, check_settings, find_config, read_config
 
 CALL = {"id": "a", "type": "function", "function": {"name": "warmth", "arguments": "{}"}}
 COMMA = '<tool_call>\n{"name": "f", "arguments": {"city": "Rome",}}\n</tool_call>'
@@ -136,14 +135,14 @@ def test_a_pattern_that_cannot_be_read_is_said(tmp_path: Path, weaklink: Run) ->
 
 def test_the_command_line_goes_before_the_configuration(tmp_path: Path) -> None:
     path = str(config(tmp_path, 'select = ["J"]\nignore = ["J104"]\nformat = "hermes"\n[check]\nfail-on = "info"\n'))
-    said = settings(Given(), path, no_config=False)
+    said = check_settings(CheckArguments(), path, no_config=False)
     assert (said.wanted.select, said.wanted.ignore, said.wanted.format) == (("J",), ("J104",), "hermes")
     assert said.fail_on == "info"
-    given = Given(None, "auto", ("S2",), ("F",), "never")
-    wins = settings(given, path, no_config=False)
+    given = CheckArguments(None, "auto", ("S2",), ("F",), "never")
+    wins = check_settings(given, path, no_config=False)
     assert (wins.wanted.select, wins.wanted.ignore, wins.wanted.format) == (("S2",), ("F",), "auto")
     assert wins.fail_on == "never"
-    assert settings(Given(), None, no_config=True).wanted.select == ()
+    assert check_settings(CheckArguments(), None, no_config=True).wanted.select == ()
 
 
 def test_the_command_heeds_it(weaklink: Run, tmp_path: Path) -> None:

@@ -15,10 +15,9 @@ import pytest
 from storage import open_store
 from tests.ui.conftest import ROOT, START, Run, environment
 from ui.cli import import_jobs
-from ui.cli.import_jobs import ImportOptions, jobs_for, readings
-from ui.importing.file_places import files_below
+from ui.cli.import_jobs import ImportOptions, job_count, read_in_order
+from ui.importing.file_places import PlacedFile, files_below
 from ui.importing.files import ReadItem
-from ui.importing.placed_file import PlacedFile
 from ui.reports.import_report import FileReport
 
 CASES = ROOT / "tests" / "cases" / "importers"
@@ -103,7 +102,7 @@ def test_many_processes_report_and_write_what_one_does(weaklink: Run, tmp_path: 
 
 
 def reports(files: Sequence[PlacedFile], jobs: int) -> list[FileReport]:
-    with readings(files, ImportOptions(), jobs) as read:
+    with read_in_order(files, ImportOptions(), jobs) as read:
         found: list[ReadItem] = [item for items in read for item in items]
     return [report for item in found if isinstance(item, tuple) for report in item]
 
@@ -112,7 +111,7 @@ def test_a_process_that_dies_costs_its_file_and_no_other(tmp_path: Path) -> None
     files = [PlacedFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(5)]
     with (tmp_path / "1").open("a", encoding="utf-8") as stream:
         stream.writelines(chat(str(number)) for number in range(2_000))
-    with readings(files, ImportOptions(), 2) as read:
+    with read_in_order(files, ImportOptions(), 2) as read:
         assert len(list(next(read))) == 2
         second = next(read)
         next(second)
@@ -136,10 +135,10 @@ def test_another_process_must_be_worth_it(tmp_path: Path, monkeypatch: pytest.Mo
     large = tmp_path / "large"
     large.write_bytes(b" " * (5 << 20))
     small = write(tmp_path / "small", "x")
-    assert jobs_for([PlacedFile(str(small)), PlacedFile("a\0b")]) == 1
-    assert jobs_for([PlacedFile(str(large))]) == 2
+    assert job_count([PlacedFile(str(small)), PlacedFile("a\0b")]) == 1
+    assert job_count([PlacedFile(str(large))]) == 2
     monkeypatch.setattr(import_jobs.os, "sched_getaffinity", lambda _: {0}, raising=False)  # type: ignore[attr-defined]
-    assert jobs_for([PlacedFile(str(large))]) == 1
+    assert job_count([PlacedFile(str(large))]) == 1
 
 
 def test_ctrl_c_ends_all_processes_and_keeps_what_is_finished(tmp_path: Path) -> None:

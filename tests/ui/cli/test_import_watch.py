@@ -12,8 +12,8 @@ from typing import Any
 
 from storage import open_store
 from tests.ui.conftest import START, Run, environment
-from ui.cli.import_watching import PathWatcher
-from ui.importing.placed_file import PlacedFile
+from ui.cli.import_round import PathWatcher
+from ui.importing.file_places import PlacedFile
 
 LINE = '{"role": "user", "content": "Hi"}\n'
 

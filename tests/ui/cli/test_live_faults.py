@@ -9,8 +9,8 @@ from inspector.formats.registry import formats
 from inspector.segmentation import segment
 from tests.examples import in_the_gate
 from tests.strategies import texts
-from ui.cli.live_faults import LiveFaults
-from ui.views.run import plain
+from ui.cli.log_session import LiveFaults
+from ui.views.styled_text import plain
 
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
 

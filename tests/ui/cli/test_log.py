@@ -17,7 +17,7 @@ from tests.capture import scripted_answers as scripted
 from tests.capture.events import Remembering, wait_until
 from tests.capture.server import EventsServer
 from tests.ui.conftest import START, Run, environment
-from ui.cli.log_form import Form, form_of
+from ui.cli.log_session import Form, detect_form
 
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
 RAW = f"<think>Hm\0 \x1b[31m é</think>{CALL}".encode() + b"\xff"
@@ -302,5 +302,5 @@ LINE = json.dumps({"name": "f", "arguments": {}}).encode()
     ],
 )
 def test_the_first_bytes_tell_what_it_is(start: bytes, found: Form | None) -> None:
-    assert form_of(start) is found
-    assert form_of(start, at_end=True) is (found or Form.TEXT)
+    assert detect_form(start) is found
+    assert detect_form(start, at_end=True) is (found or Form.TEXT)

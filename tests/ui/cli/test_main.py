@@ -9,7 +9,7 @@ import pytest
 
 from inspector.version import __version__
 from tests.ui.conftest import START, Run, environment
-from ui.cli.commands import COMMANDS
+from ui.cli.group import COMMANDS
 
 
 def test_help_lists_every_command_and_imports_none_of_them() -> None:

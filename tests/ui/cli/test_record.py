@@ -13,7 +13,7 @@ from http.client import HTTPResponse
 from pathlib import Path
 
 from inspector.model import BodyState, ErrorPhase, Json, Trace
-from inspector.redaction.everything import texts_of
+from inspector.redaction.redactor import texts_of
 from storage import open_store
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import DEADLINE_S, Drop, Pause, running_upstream

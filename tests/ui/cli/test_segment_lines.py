@@ -15,7 +15,7 @@ from inspector.json_text import write_json
 from inspector.segmentation import segment
 from tests.strategies import texts
 from tests.ui.conftest import START, Run, environment
-from ui.cli.segment_lines import Defaults, answer, answers
+from ui.cli.segment import Defaults, answer, answers
 from ui.views.segment_json import segmentation_object
 
 

@@ -30,7 +30,7 @@ from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, trace
 from tests.storage.templates import put_empty_database
 from tests.storage.test_live import events_of, streamed
 from tests.ui.conftest import ROOT, START, Run, environment
-from ui.cli.tail_reading import TailReading
+from ui.cli.tail import TailReader
 
 SGR = re.compile(rb"\x1b\[[\d;]*m")
 GENERATION = Generation(answered_model="hermes-4", tools=TOOLS, finish=FinishReason.STOP, finish_reason="stop")
@@ -281,7 +281,7 @@ def test_every_fault_and_every_text_of_a_sample_is_told(
         assert not isinstance(whole, Skipped)
         with open_store(put_empty_database(tmp_path / f"{number}.db")) as store:
             sink, following, told = StoreSink(store), store.follow(), Remembering()
-            reading = TailReading(store, told)
+            reading = TailReader(store, told)
             for event in events_of(streamed(whole) if all(turn.parts for turn in whole.turns) else whole):
                 sink.accept(event)
                 sink.flush()

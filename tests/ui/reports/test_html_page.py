@@ -17,10 +17,9 @@ from inspector.text import Range
 from tests.examples import in_the_gate
 from tests.strategies import traces
 from tests.ui.scenes import broken_trace
+from ui.reports.html import part_html, style_sheet
 from ui.reports.html_page import POLICY, html_page
-from ui.reports.html_style import style_sheet
-from ui.reports.html_text import part_html
-from ui.views.palette import Style
+from ui.views.styled_text import Style
 
 MARKUP = "</pre></mark></style></title><script>alert(1)</script><img src=//evil.example/x onerror=x()>"
 EVIL = f"{MARKUP}\"'\x1b[31m\u202e\x00\ud800"

@@ -6,9 +6,8 @@ from inspector.inspection import Inspection, PartInspection
 from inspector.model import Generation, Part, Role, ToolCall, Trace, Turn, TurnFlag
 from inspector.text import Range
 from tests.ui.scenes import broken_trace
-from ui.reports.import_lines import import_lines
-from ui.reports.import_report import Counts, FileReport, counts_of, report_object
-from ui.views.run import plain, width_of
+from ui.reports.import_report import Counts, FileReport, counts_of, import_lines, report_object
+from ui.views.styled_text import plain, width_of
 
 FILE_KEYS = [
     *("path", "source", "refused", "traces", "requests", "turns", "tool_calls", "tools", "diagnostics", "skipped"),

@@ -7,10 +7,9 @@ from textual.command import CommandList, CommandPalette
 
 from tests.ui.tui.apps import at_home, filled, home, press, running, shown, told
 from ui.tui.app import every_command
-from ui.tui.commands import commands_of, key_names, offered
-from ui.tui.help_screen import help_lines
-from ui.tui.keymap import keymap_of
-from ui.views.run import plain
+from ui.tui.commands import available_commands, commands_of, key_names, keymap_of
+from ui.tui.dialogs import help_lines
+from ui.views.styled_text import plain
 
 SCREENS = {
     "list": (),
@@ -39,7 +38,7 @@ async def test_every_command_of_a_screen_has_a_key_a_method_and_a_line_of_help(
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         await press(pilot, *keys)
         screen = app.screen
-        there = list(offered(screen))
+        there = list(available_commands(screen))
         reached = key_names(screen)
         typed = app.focused is not None and app.focused.check_consume_key("a", "a")
         assert there
@@ -58,7 +57,7 @@ async def test_no_key_means_two_things_at_once(tmp_path: Path, keys: tuple[str, 
             keys_of_line = [key for command in commands_of(app.focused) for key in command.keys]
             assert len(set(keys_of_line)) == len(keys_of_line)
             return
-        all_keys = [key for one in offered(app.screen) for key in one.command.keys]
+        all_keys = [key for one in available_commands(app.screen) for key in one.command.keys]
         assert len(set(all_keys)) == len(all_keys)
 
 
@@ -69,7 +68,7 @@ async def test_the_palette_runs_a_command_by_its_name(tmp_path: Path) -> None:
         await pilot.pause(0.1)
         listed = app.screen.query_one(CommandList).option_count
         await press(pilot, "escape")
-        assert listed == len(list(offered(home(app))))
+        assert listed == len(list(available_commands(home(app))))
         await press(pilot, "ctrl+p", *"broken only")
         await pilot.pause(0.3)
         await press(pilot, "enter")

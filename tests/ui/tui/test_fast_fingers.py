@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from tests.ui.tui.apps import at_home, filled, home, press, running, settled, shown, told
 from ui.tui.app import WeaklinkApp
 from ui.tui.chains.filter_bar import FilterInput
-from ui.tui.dialogs import Choice, ChoiceDialog, LineDialog
+from ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog
 from ui.tui.footer import KeyFooter
 
 
@@ -34,7 +34,7 @@ async def test_enter_for_a_dialog_that_is_not_there_yet_is_taken_once_it_is(tmp_
 async def test_a_choice_that_is_made_twice_at_once_leaves_the_screen_below(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         answers: list[str | None] = []
-        app.push_screen(ChoiceDialog("copy", [Choice("id", "7", "7")]), answers.append)
+        app.push_screen(ChoiceDialog("copy", [DialogChoice("id", "7", "7")]), answers.append)
         await settled(pilot)
         await at_once(app, pilot, "enter", "enter", "enter")
         assert answers == ["7"]

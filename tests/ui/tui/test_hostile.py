@@ -17,7 +17,7 @@ from ui.tui.app import WeaklinkApp
 from ui.tui.chains.filter_bar import FilterInput
 from ui.tui.dialogs import LineDialog
 from ui.tui.line_bar import ClickTarget, LineBar
-from ui.views.run import Run
+from ui.views.styled_text import Run
 
 HOSTILE = (
     "[red]\x1b[2J\x1b]52;c;aGk=\x07\u202eleft\u2066 a\u200db\u200c\ufe0f\u200b\x9b31m [@click=app.leave()]x[/]\tz\x00"

@@ -3,11 +3,9 @@
 import pytest
 from textual.app import App, ComposeResult
 
-from ui.tui.line_view import Cells, Lines, LineView
+from ui.tui.line_view import CellRange, LineList, LineView
 from ui.tui.palette import themes
-from ui.views.palette import Style
-from ui.views.run import Line, Run
-from ui.views.visible import visible_runs
+from ui.views.styled_text import Line, Run, Style, visible_runs
 
 
 class Numbered:
@@ -80,10 +78,10 @@ async def test_a_click_moves_the_cursor_and_a_second_one_chooses() -> None:
 
 
 async def test_lit_cells_and_the_cursor_show_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    shell = Shell(LineView(Lines(((Run("first"),), (Run("second line"),)))))
+    shell = Shell(LineView(LineList(((Run("first"),), (Run("second line"),)))))
     async with shell.run_test(size=(40, 10)) as pilot:
         shell.theme = "ansi"
-        shell.view.light({1: [Cells(0, 6)]})
+        shell.view.light({1: [CellRange(0, 6)]})
         await pilot.pause()
         cursor, lit, *_ = shell.view.render_line(0), shell.view.render_line(1)
         assert all(segment.style and segment.style.reverse for segment in cursor)
@@ -102,7 +100,7 @@ async def test_wide_and_joined_characters_keep_every_line_as_wide_as_the_screen(
         "\x1b[31mred\u202e",
         "☀\ufe0f",
     )
-    shell = Shell(LineView(Lines([visible_runs(name) for name in names])))
+    shell = Shell(LineView(LineList([visible_runs(name) for name in names])))
     async with shell.run_test(size=(40, 10)):
         assert {shell.view.render_line(y).cell_length for y in range(10)} == {40}
         assert "␛[31mred\\u202e" in rows(shell.view)[4]
@@ -112,7 +110,7 @@ async def test_a_line_that_is_too_long_is_reached_by_going_aside() -> None:
     view = LineView()
     shell = Shell(view)
     async with shell.run_test(size=(40, 10)) as pilot:
-        view.show(Lines(((Run("x" * 60 + "END"),),)), content_width=63)
+        view.show(LineList(((Run("x" * 60 + "END"),),)), content_width=63)
         await pilot.pause()
         assert "END" not in rows(view)[0]
         await pilot.press(*["right"] * 4)
@@ -123,7 +121,7 @@ async def test_fewer_lines_take_the_cursor_with_them() -> None:
     view = LineView(Numbered())
     async with Shell(view).run_test(size=(40, 10)) as pilot:
         await pilot.press("G")
-        view.show(Lines(((Run("only"),),)), cursor=9)
+        view.show(LineList(((Run("only"),),)), cursor=9)
         await pilot.pause()
         assert view.cursor == 0
         assert rows(view)[0] == "only"

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from inspector.diagnostics import Fault
 from inspector.rules.catalogue import RULES
 from inspector.text import Range
-from ui.views.carets import Under, caret_lines
-from ui.views.run import Run, plain, width_of
+from ui.views.marked_text import CaretLabel, caret_lines
+from ui.views.styled_text import Run, plain, width_of
 
 _COMMA = next(rule for rule in RULES if rule.code == "J104")
 
 
-def under(before: int, cells: int, *words: str) -> Under:
+def under(before: int, cells: int, *words: str) -> CaretLabel:
     fault = Fault(_COMMA, Range(before, before + cells), "A comma.")
-    return Under(before, cells, [fault], [[(Run(one),)] for one in words])
+    return CaretLabel(before, cells, [fault], [[(Run(one),)] for one in words])
 
 
-def drawn(places: Sequence[Under], room: int = 40) -> list[str]:
+def drawn(places: Sequence[CaretLabel], room: int = 40) -> list[str]:
     lines = list(caret_lines(places, room))
     assert all(width_of(line) <= room for line in lines)
     return [plain(line).rstrip() for line in lines]

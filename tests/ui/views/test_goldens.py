@@ -19,11 +19,10 @@ from tests.ui.scenes import (
     trailing_comma,
     weather_call,
 )
+from ui.cli.segment import segmented_lines
 from ui.views.diagnostic import diagnostic_lines
-from ui.views.rule import rule_lines
-from ui.views.rule_example import read_example
-from ui.views.run import Line, plain, width_of
-from ui.views.segmented import segmented_lines
+from ui.views.rule import read_example, rule_lines
+from ui.views.styled_text import Line, plain, width_of
 from ui.views.trace import trace_lines
 
 CASES = Path(__file__).parents[2] / "cases" / "views"

@@ -9,11 +9,10 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Part, Role, Trace, Turn
 from tests.counted_columns import counted
 from tests.ui.scenes import broken_trace, step
-from ui.views.minimap import minimap
-from ui.views.run import plain
+from ui.views.minimap import focus_of, minimap
+from ui.views.places import StepPlaces
 from ui.views.status import status_run, step_glyph
-from ui.views.step_places import StepPlaces
-from ui.views.trace_boxes import focus_of
+from ui.views.styled_text import plain
 
 OK = '<tool_call>\n{"name": "f", "arguments": {"n": %d}}\n</tool_call>'
 RESULT = '<tool_response>\n{"name": "f", "content": "1"}\n</tool_response>'

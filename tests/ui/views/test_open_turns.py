@@ -5,7 +5,7 @@ from dataclasses import replace
 from inspector.inspection import inspect_trace
 from inspector.model import Generation, Part, Role, Trace, Turn
 from tests.counted_columns import counted
-from ui.views.open_turns import continued
+from ui.views.turn import continued
 
 _CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
 

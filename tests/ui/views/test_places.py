@@ -5,10 +5,10 @@ from bisect import bisect_left, bisect_right
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.views.places import NO_PART, Order, Places
+from ui.views.places import NO_PART, PositionIndex, PositionKey
 
 
-def orders() -> st.SearchStrategy[Order]:
+def orders() -> st.SearchStrategy[PositionKey]:
     """Places that lie close together, some of them empty, some in no part."""
     return st.builds(
         lambda turn, part, start, length: (turn, part, start, start + length),
@@ -19,8 +19,8 @@ def orders() -> st.SearchStrategy[Order]:
     )
 
 
-def placed(found: list[Order], *, by_end: bool) -> Places:
-    places = Places(by_end=by_end)
+def placed(found: list[PositionKey], *, by_end: bool) -> PositionIndex:
+    places = PositionIndex(by_end=by_end)
     for order in found:
         places.add(*order)
     places.settle()
@@ -28,7 +28,9 @@ def placed(found: list[Order], *, by_end: bool) -> Places:
 
 
 @given(st.lists(orders(), max_size=12), orders(), st.booleans(), st.booleans())
-def test_the_next_place_is_that_of_a_sorted_list(found: list[Order], here: Order, by_end: bool, back: bool) -> None:
+def test_the_next_place_is_that_of_a_sorted_list(
+    found: list[PositionKey], here: PositionKey, by_end: bool, back: bool
+) -> None:
     keys = [order if by_end else (*order[:3], 0) for order in found]
     ordered = sorted(range(len(found)), key=keys.__getitem__)
     at = (
@@ -43,25 +45,27 @@ def test_the_next_place_is_that_of_a_sorted_list(found: list[Order], here: Order
 
 
 @given(st.lists(orders(), max_size=12), orders(), st.booleans())
-def test_the_nearest_place_is_the_first_of_the_best_of_all(found: list[Order], here: Order, by_end: bool) -> None:
+def test_the_nearest_place_is_the_first_of_the_best_of_all(
+    found: list[PositionKey], here: PositionKey, by_end: bool
+) -> None:
     grades = [_grade(one, here) for one in found]
     wanted = grades.index(max(grades)) if any(grades) else None
     assert placed(found, by_end=by_end).nearest(here) == wanted
 
 
-def _grade(one: Order, here: Order) -> int:
+def _grade(one: PositionKey, here: PositionKey) -> int:
     if one[0] != here[0]:
         return 0
     return 4 if one == here else 1 if one[1] != here[1] else 3 if _holds(one, here[2]) else 2
 
 
-def _holds(one: Order, at: int) -> bool:
+def _holds(one: PositionKey, at: int) -> bool:
     return one[2] <= at < max(one[3], one[2] + 1)
 
 
 @given(st.lists(orders(), max_size=12), orders(), st.booleans())
 def test_what_stands_in_a_turn_or_a_part_is_found_without_looking_at_all(
-    found: list[Order], here: Order, by_end: bool
+    found: list[PositionKey], here: PositionKey, by_end: bool
 ) -> None:
     places = placed(found, by_end=by_end)
     turn, part, start, end = here

@@ -15,12 +15,9 @@ from inspector.model import Trace
 from tests.chain.building import trace_of
 from tests.examples import in_the_gate
 from tests.strategies import texts
-from ui.views.palette import Style
-from ui.views.run import plain, width_of
-from ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines
-from ui.views.run_diff_json import diff_object
+from ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines, diff_object
 from ui.views.run_diff_text import text_diff_lines
-from ui.views.visible import visible_line
+from ui.views.styled_text import Style, plain, visible_line, width_of
 
 CASES = Path(__file__).parents[2] / "cases" / "run_diff"
 ORDER = (

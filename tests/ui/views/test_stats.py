@@ -5,17 +5,14 @@ import re
 import pytest
 
 from inspector.chain.metrics import added, tallies_of
-from inspector.chain.metrics_comparing import compared
 from inspector.chain.metrics_figures import TRACE_NUMBERS
-from inspector.chain.metrics_groups import GroupFigures, GroupKey, Slice
+from inspector.chain.metrics_groups import GroupFigures, GroupKey, Slice, compared_groups
 from inspector.checks.schema_complexity import SchemaComplexity
 from storage import Prompt, Violations
-from ui.views.cells import cell_width
-from ui.views.run import plain
-from ui.views.stats import statistics_lines
+from ui.views.stats import Statistics, statistics_lines
 from ui.views.stats_json import statistics_object
-from ui.views.stats_report import Statistics
 from ui.views.stats_wording import bar, percent
+from ui.views.styled_text import cell_width, plain
 
 HOSTILE = "mo\x1b[31mdel\u202e\n\x00 " + "長" * 90
 
@@ -53,7 +50,7 @@ def whole(**others: object) -> Statistics:
 
 
 def by_model(*groups: GroupFigures, compares: bool = False) -> Statistics:
-    comparisons = compared(groups, groups[0]) if compares else []
+    comparisons = compared_groups(groups, groups[0]) if compares else []
     return whole(
         by=(GroupKey.MODEL,),
         groups=groups,
@@ -158,7 +155,7 @@ def test_groups_that_share_traces_are_not_taken_for_independent() -> None:
     found = whole(
         by=(GroupKey.TOOL,),
         groups=(groups := [group("a", traces=9, broken=1), group("b", traces=9, broken=8)]),
-        comparisons=compared(groups, groups[0]),
+        comparisons=compared_groups(groups, groups[0]),
         baseline=groups[0],
     )
     assert "take p as a hint" in shown(found, 160)

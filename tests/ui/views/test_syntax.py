@@ -3,10 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.views.palette import Style
-from ui.views.run import Run, plain
-from ui.views.syntax import syntax_line, syntax_lines
-from ui.views.visible import visible_line
+from ui.views.dissect.raw import syntax_line, syntax_lines
+from ui.views.styled_text import Run, Style, plain, visible_line
 
 
 def test_the_keys_and_values_of_json_are_told_apart() -> None:

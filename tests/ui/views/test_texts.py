@@ -10,13 +10,23 @@ from inspector.model import SpanKind
 from inspector.rules.rule import Severity
 from inspector.text import Range
 from tests.strategies import texts
-from ui.views.cells import cell_width, fitting, wrapped_words
-from ui.views.palette import GLYPHS, Style, style_of
-from ui.views.rows import Folding, caret_place, cut_rows, kept
-from ui.views.run import Run, clipped, padded, plain, right_aligned, width_of
-from ui.views.table import table_lines
-from ui.views.visible import visible_line
-from ui.views.wording import counted, folded_middle, quoted, wrapped
+from ui.views.marked_text import Folding, caret_place, cut_rows, shown_ranges
+from ui.views.styled_text import (
+    GLYPHS,
+    Run,
+    Style,
+    cell_width,
+    clipped,
+    fitting,
+    padded,
+    plain,
+    right_aligned,
+    style_of,
+    visible_line,
+    width_of,
+    wrapped_words,
+)
+from ui.views.wording import counted, folded_middle, quoted, table_lines, wrapped
 
 ROOM = 20
 
@@ -57,7 +67,7 @@ def test_folding_never_leaves_out_a_fault(text: str, faults: list[int]) -> None:
     if not text:
         return
     places = [Range(at, min(at + 3, len(text))) for at in sorted(faults) if at < len(text)]
-    shown = kept(text, Range(0, len(text)), places, ROOM, Folding(3, 2))
+    shown = shown_ranges(text, Range(0, len(text)), places, ROOM, Folding(3, 2))
     assert (shown[0].start, shown[-1].end) == (0, len(text))
     assert all(one.end < two.start for one, two in pairwise(shown))
     assert all(any(piece.start <= place.start < piece.end for piece in shown) for place in places)
@@ -65,7 +75,7 @@ def test_folding_never_leaves_out_a_fault(text: str, faults: list[int]) -> None:
 
 def test_folding_bounds_what_is_shown_of_a_long_text() -> None:
     text = "line\n" * 100_000
-    (head, tail) = kept(text, Range(0, len(text)), [], ROOM, Folding(3, 2))
+    (head, tail) = shown_ranges(text, Range(0, len(text)), [], ROOM, Folding(3, 2))
     assert (head.of(text), tail.of(text)) == ("line\n" * 3, "line\n" * 2)
 
 

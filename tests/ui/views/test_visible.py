@@ -13,13 +13,11 @@ from inspector.model import Part, Role, Trace, Turn
 from inspector.segmentation import segment
 from tests.examples import in_the_gate
 from tests.strategies import texts, traces
+from ui.cli.segment import segmented_lines
 from ui.views.diagnostic import diagnostic_lines
 from ui.views.minimap import minimap
-from ui.views.palette import Style
-from ui.views.run import Line, Run, plain
-from ui.views.segmented import segmented_lines
+from ui.views.styled_text import Line, Run, Style, plain, visible, visible_line, visible_runs
 from ui.views.trace import trace_lines
-from ui.views.visible import visible, visible_line, visible_runs
 
 INVISIBLE = ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp")
 EVERY_CODE_POINT = "".join(map(chr, range(sys.maxunicode + 1)))

@@ -5,7 +5,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
 
-from ui.web.serving import Serving, serve_from
+from ui.web.options import DashboardOptions, set_options
 
 _PATIENCE_S = 120
 _SCRIPT = """
@@ -22,7 +22,7 @@ def page(name: str, database: Path, patience_s: float = _PATIENCE_S, /, **state:
 
     So long it waits for figures before it is drawn without them.
     """
-    serve_from(Serving(str(database), patience_s=patience_s))
+    set_options(DashboardOptions(str(database), patience_s=patience_s))
     app = AppTest.from_string(_SCRIPT.format(name=name), default_timeout=_PATIENCE_S)
     for key, value in state.items():
         app.query_params[key] = value

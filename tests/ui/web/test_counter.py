@@ -8,7 +8,7 @@ from time import monotonic, sleep
 import pytest
 
 from storage import FilterError, Store, open_store
-from ui.web.counter import Counter, CountQuery, value_of
+from ui.web.queries import CountQuery, QueryRunner, result_value
 
 _PATIENCE_S = 60.0
 
@@ -28,20 +28,20 @@ def _waits_for(event: Event, key: str, counted: list[str]) -> CountQuery[str]:
     return CountQuery(key, count)
 
 
-def _wait(counter: Counter, *questions: CountQuery[str], since_s: float = 0.0) -> None:
+def _wait(counter: QueryRunner, *questions: CountQuery[str], since_s: float = 0.0) -> None:
     counter.wait(questions, since_s, monotonic() + _PATIENCE_S)
 
 
 def test_a_question_that_two_pages_wait_for_is_counted_once(store: Store) -> None:
     go_on, counted = Event(), list[str]()
-    counter = Counter(store)
+    counter = QueryRunner(store)
     for _ in range(2):
         counter.ask([_waits_for(go_on, "all", counted)], 0.0)
     assert counter.known([_waits_for(go_on, "all", counted)], 0.0) == {}
     go_on.set()
     one = _waits_for(go_on, "all", counted)
     _wait(counter, one)
-    assert value_of(counter.known([one], 0.0), one) == "all"
+    assert result_value(counter.known([one], 0.0), one) == "all"
     assert counted == ["all"]
 
 
@@ -60,7 +60,7 @@ def test_no_more_threads_count_at_once_than_were_allowed(store: Store) -> None:
             now[0] -= 1
         return ""
 
-    counter = Counter(store, threads=2)
+    counter = QueryRunner(store, threads=2)
     questions = [CountQuery(number, count) for number in range(8)]
     _wait(counter, *questions)
     assert len(counter.known(questions, 0.0)) == 8
@@ -75,7 +75,7 @@ def test_what_nobody_waits_for_any_more_is_not_begun(store: Store) -> None:
         assert go_on.wait(_PATIENCE_S)
         return "first"
 
-    counter = Counter(store, threads=1, unwanted_s=0.1)
+    counter = QueryRunner(store, threads=1, unwanted_s=0.1)
     first, left = CountQuery("first", count), _waits_for(go_on, "left", counted)
     while not begun.wait(0.01):
         counter.ask([first], 0.0)
@@ -91,7 +91,7 @@ def test_who_sleeps_until_an_answer_is_there_goes_on_waiting_for_it(store: Store
     counted: list[str] = []
     go_on = Event()
     go_on.set()
-    counter = Counter(store, threads=1)
+    counter = QueryRunner(store, threads=1)
     questions = [_waits_for(go_on, key, counted) for key in "abcdef"]
     _wait(counter, *questions)
     assert counted == list("abcdef")
@@ -100,7 +100,7 @@ def test_who_sleeps_until_an_answer_is_there_goes_on_waiting_for_it(store: Store
 def test_an_answer_of_before_a_change_is_none_of_after_it(store: Store) -> None:
     go_on, counted = Event(), list[str]()
     go_on.set()
-    counter, one = Counter(store), _waits_for(go_on, "one", counted)
+    counter, one = QueryRunner(store), _waits_for(go_on, "one", counted)
     _wait(counter, one)
     later_s = monotonic()
     assert counter.known([one], 0.0)
@@ -117,7 +117,7 @@ def test_what_the_store_refuses_is_told_once_and_then_asked_again(store: Store) 
         asked.append("again")
         return list(store.figures("status:brk"))
 
-    counter, question = Counter(store), CountQuery("refused", count)
+    counter, question = QueryRunner(store), CountQuery("refused", count)
     for _ in range(2):
         counter.wait([question], 0.0, monotonic() + _PATIENCE_S)
         with pytest.raises(FilterError):
@@ -128,10 +128,10 @@ def test_what_the_store_refuses_is_told_once_and_then_asked_again(store: Store) 
 
 @pytest.mark.parametrize("key", ["\ud800", 'model:"\u202e"', ""])
 def test_any_text_can_be_asked_for(store: Store, key: str) -> None:
-    counter = Counter(store)
+    counter = QueryRunner(store)
     question: CountQuery[str] = CountQuery(key, _constant(key))
     _wait(counter, question)
-    assert value_of(counter.known([question], 0.0), question) == key
+    assert result_value(counter.known([question], 0.0), question) == key
 
 
 def _constant(value: str) -> Callable[[Store], str]:

@@ -12,9 +12,9 @@ from tests.ui.web.apps import field_of, said_in
 from tests.ui.web.apps import page as drawn_page
 from tests.ui.web.dashboards import running
 from tests.ui.web.gates import break_figures, gate_of, gated, lose_newest, minding
-from ui.web.figures import grouped
-from ui.web.serving import Serving, serve_from
-from ui.web.sheets import sheet_of
+from ui.web.options import DashboardOptions, set_options
+from ui.web.queries import grouped
+from ui.web.query_results import page_results
 
 _PATIENCE_MS = 60_000
 _MINDS = "from tests.ui.web.gates import mind; mind()"
@@ -178,18 +178,18 @@ def test_a_page_over_a_slow_database_is_drawn_with_room_for_its_figures(slow: Pa
 
 @pytest.mark.usefixtures("_at_gates")
 def test_figures_of_a_database_that_is_being_filled_come_all_the_same(slow: Path) -> None:
-    serve_from(Serving(str(slow), patience_s=0.0))
+    set_options(DashboardOptions(str(slow), patience_s=0.0))
     question = grouped("status:broken")
-    begun = sheet_of(question)
+    begun = page_results(question)
     assert question not in begun
     lose_newest(slow)
-    assert question not in sheet_of(question)
+    assert question not in page_results(question)
     gate_of(slow).unlink()
     begun.wait(monotonic() + _PATIENCE_MS / 1_000)
     assert begun.has_more()
-    found = sheet_of(question)
+    found = page_results(question)
     assert found.is_settled()
     lose_newest(slow)
-    later = sheet_of(question)
+    later = page_results(question)
     assert later.as_of_s
     assert later[question] == found[question]

@@ -3,7 +3,7 @@
 import pytest
 
 from storage import check_filter
-from ui.web.filters import field, narrowed, on_day
+from ui.web.filter_bar import field, narrowed, on_day
 
 
 @pytest.mark.parametrize("value", ["gpt-4", "two words", 'a "quoted" one', "back\\slash", "a,b", "(x)", "or", "ü", "*"])

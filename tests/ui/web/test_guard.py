@@ -8,9 +8,8 @@ import pytest
 
 from inspector.errors import WeaklinkError
 from tests.host_headers import NO_HOST, ODD_ADDRESSES, OF_OTHERS, OF_THIS_MACHINE
-from ui.web.access import Access, links
-from ui.web.guard import Guard
-from ui.web.policy import index_page, security_headers
+from ui.web.guard import Access, Guard, links
+from ui.web.server import index_page, security_headers
 
 _HEADERS = ((b"content-security-policy", b"default-src 'none'"),)
 _LOCAL = Access("127.0.0.1", 8789)

@@ -12,7 +12,7 @@ from storage import open_store
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.hostile import ATTACKS, MARKER, make_hostile
 from tests.ui.web.pages_walked import settled, watched
-from ui.views.visible import visible_line
+from ui.views.styled_text import visible_line
 from ui.web.application import PAGES
 
 _STATES = {

@@ -3,8 +3,8 @@
 import pytest
 
 from ui.views.colours import DARK, LIGHT, Colours
-from ui.views.palette import Style
-from ui.web.shades import contrast, ink_on, mixed
+from ui.views.styled_text import Style
+from ui.web.theme import contrast, ink_on, mixed
 
 
 @pytest.mark.parametrize("colours", [DARK, LIGHT], ids=["dark", "light"])

@@ -8,10 +8,10 @@ from streamlit.testing.v1 import AppTest
 
 from storage import open_store
 from storage.console import ask
-from storage.location import DatabaseLocation
+from storage.engine import DatabaseLocation
 from tests.ui.scenes import broken_trace
+from ui.web.options import DashboardOptions, set_options
 from ui.web.pages.sql import _EXAMPLES
-from ui.web.serving import Serving, serve_from
 
 
 @pytest.fixture
@@ -20,9 +20,9 @@ def served(tmp_path: Path) -> Iterator[DatabaseLocation]:
     with open_store(tmp_path / "w.db") as store:
         store.save([broken_trace()])
         place = store.place
-    serve_from(Serving(str(tmp_path / "w.db")))
+    set_options(DashboardOptions(str(tmp_path / "w.db")))
     yield place
-    serve_from(Serving())
+    set_options(DashboardOptions())
 
 
 def _sql() -> None:

@@ -8,7 +8,7 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from ui.web.ticks import Ticks
+from ui.web.server import TimerMiddleware
 
 
 def _asks(*, tick: bool = False, fragment: str = "f") -> bytes:
@@ -68,5 +68,5 @@ async def _heard(frames: Iterable[tuple[str, bytes]]) -> list[bytes]:
             message = await receiving()
             heard.extend([message["bytes"]] if "bytes" in message else [])
 
-    await Ticks(application)({"type": "websocket"}, receive, send)
+    await TimerMiddleware(application)({"type": "websocket"}, receive, send)
     return heard

@@ -13,15 +13,12 @@ from inspector.model import Part, Role, Trace, Turn
 from storage import open_store
 from tests.ui.scenes import broken_trace
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.verdict import landing
+from ui.views.dissect.side import initial_position
 from ui.views.links import read_link
-from ui.views.visible import visible_line
-from ui.web.fault_data import fault_data
-from ui.web.flow_picture import MOST_STEPS, flow_picture
-from ui.web.serving import Serving, serve_from
-from ui.web.stream_data import TurnWindow, stream_data, window_of
-from ui.web.trace_rail import MOST_BOXES, rail, rail_boxes, selected_box
-from ui.web.value_rows import MOST_ROWS, NEAR, value_rows
+from ui.views.styled_text import visible_line
+from ui.web.options import DashboardOptions, set_options
+from ui.web.pictures import MOST_BOXES, MOST_STEPS, flow_picture, rail, rail_boxes, selected_box
+from ui.web.stream_data import EXPANDED_TURNS, MOST_ROWS, TurnWindow, fault_data, stream_data, value_rows, window_of
 
 _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo %d"}}\n</tool_call>'
 _RESULT = '<tool_response>\n{"name": "get_weather", "content": "grey"}\n</tool_response>'
@@ -32,9 +29,9 @@ def served(tmp_path: Path) -> Iterator[int]:
     """The id of a broken trace in the store that the pages show."""
     with open_store(tmp_path / "w.db") as store:
         saved = store.save([broken_trace()])
-    serve_from(Serving(str(tmp_path / "w.db")))
+    set_options(DashboardOptions(str(tmp_path / "w.db")))
     yield saved[0].id
-    serve_from(Serving())
+    set_options(DashboardOptions())
 
 
 def _page(**asked: object) -> AppTest:
@@ -107,7 +104,7 @@ def test_each_box_of_the_rail_leads_to_its_characters_and_the_break_is_selected(
     assert all(dissection.part(box.location.turn, box.location.part) is not None for box in found)
     calls = [box.location for box in found if box.step is not None and box.location == box.step.location]
     assert calls == [step.location for step in dissection.inspection.chain.steps]
-    place = landing(dissection.inspection)
+    place = initial_position(dissection.inspection)
     assert place is not None
     key = selected_box(found, place)
     assert key is not None
@@ -129,7 +126,7 @@ def test_a_long_trace_is_shown_around_the_place_that_is_looked_at() -> None:
     assert len(rows) <= MOST_ROWS + 1
     near = [row for row in rows if row["depth"] > 1]
     assert near
-    assert all(abs(row["turn"] - last.location.turn) <= NEAR for row in near)
+    assert all(abs(row["turn"] - last.location.turn) <= EXPANDED_TURNS for row in near)
     assert any(row["turn"] == last.location.turn for row in near)
 
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from inspector.chain.metrics import Tally
 from inspector.chain.metrics_groups import GroupFigures, Slice
-from inspector.chain.metrics_tallies import Tally
 from storage import open_store
 from tests.ui.web.apps import address, page, said_in
-from ui.web.triage_figures import code_of, code_rows, day_rows, heat_rows, step_rows
+from ui.web.triage_charts import code_of, code_rows, day_rows, heat_rows, step_rows
 
 
 @pytest.fixture(scope="module")

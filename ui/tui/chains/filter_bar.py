@@ -1,6 +1,7 @@
-"""The filter bar: checks a filter as it is typed, shows where it goes wrong, and offers what could come next."""
+"""The filter bar: checks a filter as it is typed, shows where it goes wrong, completes it; and filter edits by keys."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import ClassVar
@@ -14,15 +15,20 @@ from textual.message import Message
 from textual.widgets import Input, Label
 
 from storage import FilterCompletion, FilterError
-from storage.filter import parse_filter
+from storage.filter import Filter, PhraseTerm, parse_filter
+from storage.filter.terms import AllTerms, AnyTerm, NotTerm
 from ui.tui.commands import Command, bindings
 from ui.tui.line_bar import ClickTarget, LineBar
-from ui.tui.line_input import LineInput
-from ui.tui.work import begin
-from ui.views.palette import Style
-from ui.views.run import Line, Run
-from ui.views.visible import visible_line
+from ui.tui.line_view import LineInput
+from ui.tui.store_access import start_work
+from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.wording import quoted, wrapped
+
+_STATUS_TERM = re.compile(r"(?<!\S)status:[\w*]+(?!\S)")
+
+
+_OR = re.compile(r"\bor\b", re.IGNORECASE)
+
 
 FILTER_COMMANDS = (
     Command("filter.accept", "Accept", "Keeps the filter and goes back to the list.", ("enter",), in_footer=True),
@@ -31,17 +37,63 @@ FILTER_COMMANDS = (
     Command("filter.older", "Older", "Takes the filter that was used before.", ("up",), in_footer=True),
     Command("filter.newer", "Newer", "Takes the filter that was used after.", ("down",)),
 )
+
+
 _PATIENCE_S = 0.25  # after the last key the list follows
+
+
 _OFFERED = 12
+
+
 _NARROWEST = 20  # cells
+
+
 _NOTHING = "-"
+
+
+def toggled(wanted: str, term: str) -> str:
+    """A filter with a `status:` term in the place of the one it has, or without it where it is the same."""
+    if _OR.search(wanted):
+        return narrowed(wanted, term)
+    found = _STATUS_TERM.findall(wanted)
+    rest = " ".join(_STATUS_TERM.sub(" ", wanted).split())
+    return rest if term in found else narrowed(rest, term)
+
+
+def narrowed(wanted: str, term: str) -> str:
+    """A filter that lets through what fulfils `term` besides; where there is a choice in it, that is bracketed."""
+    return f"({wanted}) {term}" if _OR.search(wanted) else f"{wanted} {term}".strip()
+
+
+def has_words(wanted: str) -> bool:
+    """Whether a filter asks the text index; False for one that cannot be read."""
+    try:
+        return _has_words(parse_filter(wanted))
+    except FilterError:
+        return False
+
+
+def _has_words(terms: Filter) -> bool:
+    for term in terms:
+        match term:
+            case PhraseTerm():
+                return True
+            case AllTerms(inner) | AnyTerm(inner):
+                if _has_words(inner):
+                    return True
+            case NotTerm(inner):
+                if _has_words((inner,)):
+                    return True
+            case _:
+                continue
+    return False
 
 
 Completer = Callable[[str, int], Awaitable[Sequence[FilterCompletion]]]
 """What could stand at a place of a filter."""
 
 
-class _Wrong(Highlighter):
+class _ErrorHighlighter(Highlighter):
     """Marks a filter from the character on at which it goes wrong."""
 
     def __init__(self) -> None:
@@ -110,7 +162,7 @@ class FilterBar(Vertical):
     def __init__(self, complete: Completer) -> None:
         super().__init__(id="filter")
         self._complete = complete
-        self._marker = _Wrong()
+        self._marker = _ErrorHighlighter()
         self._before = ""
         self._history: list[str] = []
         self._at = 0
@@ -169,7 +221,7 @@ class FilterBar(Vertical):
             case "leave":
                 self._leave(self._before)
             case "complete":
-                begin(self, self._take_first, "complete")
+                start_work(self, self._take_first, "complete")
             case "older":
                 self._recall(-1)
             case _:
@@ -195,7 +247,7 @@ class FilterBar(Vertical):
             self._marker.position = None
             self.remove_class("wrong")
             self._say([])
-        begin(self, partial(self._typed, text), "typed")
+        start_work(self, partial(self._typed, text), "typed")
 
     def _say(self, lines: list[Line]) -> None:
         bar = self.query_one(LineBar)

@@ -1,5 +1,6 @@
-"""The home screen: places list, counts, filter bar and detail, and does what its commands say."""
+"""The home screen: places list, counts, filter bar and the detail of a trace, and runs their commands."""
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
@@ -9,31 +10,67 @@ from textual.binding import BindingType
 
 from inspector.errors import WeaklinkError
 from storage import FilterCompletion, FilterError, ListCursor, Listed, Order, Store, TraceSummary
+from ui.tui.chains.actions import ORDERS, SORT_COLUMN, nothing_lines, shown_count, status_cells
 from ui.tui.chains.chain_list import ChainList
-from ui.tui.chains.commands import CHAIN_COMMANDS
-from ui.tui.chains.detail import ChainDetail
-from ui.tui.chains.filter_bar import FilterBar
-from ui.tui.chains.opening import ChainDoors, OpeningChains, OpenTrace
-from ui.tui.chains.sentences import COLUMN_OF, ORDERS, nothing_lines, shown_of, status_spots
-from ui.tui.chains.wanted import has_words, narrowed, toggled
+from ui.tui.chains.filter_bar import FilterBar, has_words, narrowed, toggled
+from ui.tui.chains.watching import ChainCallbacks, ChainsWithCallbacks, OpenTrace
 from ui.tui.commands import Command, bindings
-from ui.tui.dialogs import Choice, ChoiceDialog
+from ui.tui.dialogs import ChoiceDialog, DialogChoice
 from ui.tui.footer import KeyFooter
-from ui.tui.line_bar import LineBar
-from ui.tui.status_line import StatusLine, StatusText
-from ui.tui.store_access import StoreAccess, sentence
-from ui.tui.work import begin
-from ui.views.chain_list import chain_columns
-from ui.views.palette import Style
-from ui.views.run import Line, Run
-from ui.views.visible import visible_line
-from ui.views.wording import counted
+from ui.tui.line_bar import LineBar, StatusLine, StatusText
+from ui.tui.store_access import StoreAccess, error_sentence, start_work
+from ui.views.minimap import minimap
+from ui.views.search_hits import hit_lines
+from ui.views.styled_text import Line, Run, Style, visible_line, visible_runs
+from ui.views.trace_list import chain_columns
+from ui.views.wording import counted, quoted, wrapped
+
+CHAIN_COMMANDS = (
+    Command("chains.next-break", "Next break", "Opens the next broken chain, on its break.", ("e",), in_footer=True),
+    Command("chains.previous-break", "Previous break", "Opens the broken chain before, on its break.", ("E",)),
+    Command("chains.filter", "Filter", "Filters the list; keys and values are completed.", ("f",), in_footer=True),
+    Command("chains.search", "Search", "Finds words in the texts of all traces.", ("/",), in_footer=True),
+    Command("chains.next-match", "Next match", "Goes to the next chain that holds the words.", ("n",)),
+    Command("chains.previous-match", "Previous match", "Goes to the chain before that holds the words.", ("N",)),
+    Command("chains.broken", "Broken only", "Shows only broken chains, or all again.", ("b",), in_footer=True),
+    Command("chains.sort", "Sort", "Sorts by time, duration, tokens or errors.", ("s",), in_footer=True),
+    Command("chains.clear", "Clear filter", "Shows all chains again.", ("escape", "backspace")),
+    Command("chains.mark", "Mark", "Marks the chain under the cursor, or takes its mark away.", ("m",), in_footer=True),
+    Command("chains.note", "Note", "Writes a note on the chain under the cursor.", (";",), in_footer=True),
+    Command("chains.follow", "Follow", "Keeps the cursor on the newest chain, or lets it go.", ("F",), in_footer=True),
+    Command("chains.pause", "Pause", "Holds the list still while traces come, or goes on.", ("p",), in_footer=True),
+    Command("chains.export", "Export", "Writes the chain under the cursor to a file.", ("x",), in_footer=True),
+    Command("chains.copy", "Copy", "Copies the chain's id, link or command to the clipboard.", ("y",), in_footer=True),
+    Command("chains.diff", "Diff", "Compares the chain under the cursor with the marked ones.", ("d",), in_footer=True),
+    Command("chains.reread", "Read again", "Reads the chain's stream with other formats.", ("r",)),
+    Command("chains.live", "Live", "Watches a chain while it is being recorded.", ("v",)),
+    Command("chains.rules", "Rules", "Lists the rules, and how often each was broken.", ("R",)),
+    Command("chains.import", "Import", "Brings files into the database.", ("i",)),
+    Command("chains.reload", "Reload", "Reads the database anew, and tries again what failed.", ("ctrl+r",)),
+    Command("chains.quit", "Quit", "Ends weaklink.", ("q",), in_footer=True),
+)
+"""The scope `chains`: they act on the list and on the chain under its cursor."""
+
 
 _OF_RUNNING = frozenset({"chains.live"})
+
+
 _INDEXED = 100  # traces that are read into the text index at a time
 
 
-class ChainsScreen(OpeningChains):
+_PATIENCE_S = 0.06  # a cursor that runs over a trace does not make it be read
+
+
+_LONGEST, _MOST = 4_000_000, 5_000  # characters, turns and calls of a trace that is read just to be glanced at
+
+
+_KEPT = 64
+
+
+_GLANCE = 400
+
+
+class ChainsScreen(ChainsWithCallbacks):
     """Traces, the newest first. `open_trace` is called with what is to be opened."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = CHAIN_COMMANDS
@@ -47,9 +84,9 @@ class ChainsScreen(OpeningChains):
     """
 
     def __init__(
-        self, access: StoreAccess, open_trace: OpenTrace, *, wanted: str = "", doors: ChainDoors | None = None
+        self, access: StoreAccess, open_trace: OpenTrace, *, wanted: str = "", doors: ChainCallbacks | None = None
     ) -> None:
-        super().__init__(access, doors or ChainDoors())
+        super().__init__(access, doors or ChainCallbacks())
         self._open_trace = open_trace
         self._first_wanted = wanted
         self._landed: int | None = None
@@ -156,7 +193,7 @@ class ChainsScreen(OpeningChains):
 
     def action_sort(self) -> None:
         """Choose by what the list is sorted."""
-        choices = [Choice(order.value, about, order.value) for order, about in ORDERS.items()]
+        choices = [DialogChoice(order.value, about, order.value) for order, about in ORDERS.items()]
         self.app.push_screen(ChoiceDialog("sort by", choices), self._sort)
 
     def action_reload(self) -> None:
@@ -183,7 +220,7 @@ class ChainsScreen(OpeningChains):
         self.problem = None
         self.wanted = wanted
         loading = partial(self._loaded, wanted, keep=keep, prefer_broken=prefer_broken)
-        begin(self, loading, "load")
+        start_work(self, loading, "load")
 
     async def _loaded(self, wanted: str, *, keep: TraceSummary | None, prefer_broken: bool) -> None:
         status = self.query_one(StatusLine)
@@ -225,7 +262,8 @@ class ChainsScreen(OpeningChains):
                 status.working = f"read {counted(done, 'trace')} into the text index"
         except WeaklinkError as error:
             self.tell(
-                f"What waits for the text index is not searched: {sentence(error, self._access.name)}", is_error=True
+                f"What waits for the text index is not searched: {error_sentence(error, self._access.name)}",
+                is_error=True,
             )
 
     def _to_match(self, by: int) -> None:
@@ -265,13 +303,13 @@ class ChainsScreen(OpeningChains):
         """Say everything that the lines above the list say."""
         pages, wanted = self.chains.pages, self.chains.wanted
         about: Line = (Run("f: ", Style.DIM), Run(visible_line(wanted), Style.KEY)) if wanted else ()
-        problem = sentence(self.problem, self._access.name) if self.problem and pages.count else ""
-        right = (*shown_of(pages, wanted, self.counts, self.order), *self.mood())
+        problem = error_sentence(self.problem, self._access.name) if self.problem and pages.count else ""
+        right = (*shown_count(pages, wanted, self.counts, self.order), *self.mood())
         self.query_one(StatusLine).said = StatusText(("weaklink", self._place, "chains"), about, right, problem)
-        spots = status_spots(self.counts, self.pulse, wanted)
+        spots = status_cells(self.counts, self.pulse, wanted)
         self.query_one("#statuses", LineBar).offer(spots)
         columns = chain_columns(max(self.size.width - 1, 10))
-        self.query_one("#head", LineBar).say([columns.head(COLUMN_OF[self.order])])
+        self.query_one("#head", LineBar).say([columns.head(SORT_COLUMN[self.order])])
         self.set_class(not pages.count, "nothing")
         if not pages.count and (self.problem or pages.is_complete):
             self.query_one("#nothing", LineBar).say(
@@ -293,3 +331,68 @@ def _next_broken(store: Store, *, wanted: str, order: Order, after: ListCursor |
 
 def _broken_before(store: Store, *, wanted: str, order: Order, at: ListCursor) -> Listed | None:
     return store.paging().before(narrowed(wanted, "status:broken"), order, at=at)
+
+
+class ChainDetail(LineBar):
+    """Shows what the chain under the cursor is like, once the cursor rests on it."""
+
+    DEFAULT_CSS = """
+    ChainDetail { height: 3; background: $surface; }
+    """
+
+    def __init__(self, access: StoreAccess) -> None:
+        super().__init__(id="detail")
+        self._access = access
+        self._known: dict[tuple[object, ...], tuple[Line, ...]] = {}
+
+    def look_at(self, summary: TraceSummary | None, wanted: str) -> None:
+        """Show this trace, as the filter `wanted` found it."""
+        if summary is None:
+            self.say([])
+            return
+        key = (summary.id, summary.turns, summary.characters, summary.errors, summary.note, self.size.width, wanted)
+        if key in self._known:
+            self.say(self._known[key])
+            self.workers.cancel_group(self, "detail")
+        else:
+            start_work(self, partial(self._read, summary, wanted, key), "detail")
+
+    async def _read(self, summary: TraceSummary, wanted: str, key: tuple[object, ...]) -> None:
+        await asyncio.sleep(_PATIENCE_S)
+        said = _detail_lines(summary)
+        room = max(self.size.width - 2, 20)
+        try:
+            question = partial(_looked_up, summary=summary, wanted=wanted, width=room)
+            found = (
+                *await self._access.ask_for_trace(question),
+                *(row for line in said for row in wrapped(line, room)),
+            )
+            lines = tuple((Run(" "), *line) for line in found)
+        except WeaklinkError:
+            lines = said  # what is wrong with the store is said in the status line
+        if len(self._known) >= _KEPT:
+            self._known.clear()
+        self._known[key] = lines
+        self.say(lines)
+
+
+def _detail_lines(summary: TraceSummary) -> tuple[Line, ...]:
+    """What broke the chain, or why it ended."""
+    note = summary.note[:_GLANCE]
+    noted: tuple[Line, ...] = ((Run("✎ ", Style.KEY), *visible_runs(note)),) if note else ()
+    if summary.broken is not None:
+        return (*noted, (Run(f"#{summary.broken.step} ", Style.ERROR), *quoted(summary.broken.message)))
+    return noted
+
+
+def _looked_up(store: Store, *, summary: TraceSummary, wanted: str, width: int) -> list[Line]:
+    lines: list[Line] = []
+    if summary.characters <= _LONGEST and summary.turns + summary.tool_calls <= _MOST:
+        lines.append(minimap(*store.inspected(summary.id, in_columns=True), width))
+    else:
+        lines.append((Run("a long trace; open it to see its map", Style.DIM),))
+    if has_words(wanted):
+        just_before = ListCursor(summary.cursor.sort_at_s, summary.id + 1)
+        hits = store.search(wanted, limit=1, after=just_before).hits
+        lines += list(hit_lines(hits, width=width))[2:3]
+    return lines

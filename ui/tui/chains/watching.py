@@ -1,20 +1,26 @@
-"""A list of chains that is kept true: new traces come to its top, and what is wrong with the store is said."""
+"""A list of traces that follows its store, and the callbacks that open other screens from it."""
 
 from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from inspector.errors import WeaklinkError
 from storage import Order, Pulse, TraceSummary
-from ui.tui.chains.deeds import ChainDeeds
-from ui.tui.store_access import StoreAccess, sentence
-from ui.views.palette import Style
-from ui.views.run import Line, Run
+from ui.tui.chains.actions import ChainActions
+from ui.tui.store_access import StoreAccess, error_sentence
+from ui.views.styled_text import Line, Run, Style
 from ui.views.wording import counted
 
-_BEAT_S = 1.0  # how often the store is asked whether it has changed
-_COUNTED = 5  # beats from one count of all traces to the next
+_POLL_S = 1.0  # how often the store is asked whether it has changed
 
 
-class WatchedChains(ChainDeeds):
+_POLLS_PER_COUNT = 5  # beats from one count of all traces to the next
+
+
+_CALLBACKS = {"diff": "diff", "reread": "reread", "live": "live", "rules": "rules", "import": "read_in"}
+
+
+class ChainsFollowingStore(ChainActions):
     """A screen with a list of chains that follows its store. Whoever is one loads the list, and says what it knows."""
 
     def __init__(self, access: StoreAccess) -> None:
@@ -41,7 +47,7 @@ class WatchedChains(ChainDeeds):
 
     def watch_store(self) -> None:
         """Look every second whether the store has changed."""
-        self.set_interval(_BEAT_S, self.beat)
+        self.set_interval(_POLL_S, self.beat)
 
     def action_follow(self) -> None:
         """Keep the cursor on the newest chain, or let it go."""
@@ -99,7 +105,7 @@ class WatchedChains(ChainDeeds):
     async def _count(self, pulse: Pulse) -> None:
         """Now and then see whether traces went, or stand elsewhere in a list that is sorted or filtered."""
         self._beats += 1
-        if self._beats % _COUNTED:
+        if self._beats % _POLLS_PER_COUNT:
             return
         counts = await self._access.ask(lambda store: store.paging().status_counts())
         changed, fewer = counts != self.counts, sum(counts.values()) < sum(self.counts.values())
@@ -112,8 +118,8 @@ class WatchedChains(ChainDeeds):
 
     def failed(self, error: WeaklinkError) -> None:
         """Say what is wrong with the store: in the status line as long as it is, and once beside it."""
-        said = sentence(error, self._access.name)
-        if self.problem is None or sentence(self.problem, self._access.name) != said:
+        said = error_sentence(error, self._access.name)
+        if self.problem is None or error_sentence(self.problem, self._access.name) != said:
             self.problem = error
             if self.chains.pages.count:
                 self.tell(said, is_error=True)
@@ -129,3 +135,59 @@ class WatchedChains(ChainDeeds):
         """How much of what is being recorded could not be kept, where the store knows of any."""
         short = self.short_turns
         return (Run(f"  … {counted(short, 'turn')} not kept whole", Style.WARNING),) if short else ()
+
+
+OpenTrace = Callable[[int, int | None], None]
+"""Opens a trace on a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainCallbacks:
+    """What opens other screens; a command without its door is not offered."""
+
+    diff: Callable[[int], None] | None = None
+    reread: Callable[[int], None] | None = None
+    live: Callable[[int | None], None] | None = None
+    rules: Callable[[], None] | None = None
+    read_in: Callable[[], None] | None = None
+
+
+class ChainsWithCallbacks(ChainsFollowingStore):
+    """A screen with a list of chains and doors to other screens."""
+
+    def __init__(self, access: StoreAccess, doors: ChainCallbacks) -> None:
+        super().__init__(access)
+        self.doors = doors
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What no screen can do is not offered."""
+        door = _CALLBACKS.get(action)
+        if door is not None and getattr(self.doors, door) is None:
+            return False
+        return super().check_action(action, parameters)
+
+    def action_diff(self) -> None:
+        """Compare the chain with the marked ones."""
+        if self.doors.diff is not None and self.chains.current is not None:
+            self.doors.diff(self.chains.current.id)
+
+    def action_reread(self) -> None:
+        """Read the chain's stream with other formats."""
+        if self.doors.reread is not None and self.chains.current is not None:
+            self.doors.reread(self.chains.current.id)
+
+    def action_live(self) -> None:
+        """Watch the chain while it is being recorded; where it has ended, the newest that is."""
+        current = self.chains.current
+        if self.doors.live is not None:
+            self.doors.live(current.id if current is not None and current.is_open else None)
+
+    def action_rules(self) -> None:
+        """List the rules."""
+        if self.doors.rules is not None:
+            self.doors.rules()
+
+    def action_import(self) -> None:
+        """Ask for files to import."""
+        if self.doors.read_in is not None:
+            self.doors.read_in()

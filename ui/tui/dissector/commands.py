@@ -1,7 +1,6 @@
 """The commands of the dissector: of its screen, its tree, its stream and the views beside them."""
 
-from ui.tui.commands import Command
-from ui.tui.line_commands import LINE_COMMANDS
+from ui.tui.commands import LINE_COMMANDS, Command
 
 _OF_LINES = {command.id: command for command in LINE_COMMANDS}
 

@@ -8,8 +8,7 @@ from ui.tui.dissector.side_pane import SidePane, SideView
 from ui.tui.dissector.stream_view import StreamView
 from ui.tui.dissector.tree_view import TreeView
 from ui.tui.line_bar import ClickTarget, LineBar
-from ui.views.palette import Style
-from ui.views.run import Run
+from ui.views.styled_text import Run, Style
 
 _NARROW, _LOW, _BROAD = 100, 28, 180
 _NAMES = ("tree", "stream", "side")

@@ -1,7 +1,8 @@
-"""The screen of one trace: opens it where it broke, keeps its panes together, and does what its commands say."""
+"""The screen of one trace: opens it where it broke, keeps its panes together, and runs their commands."""
 
+from collections.abc import Awaitable
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -9,29 +10,35 @@ from textual.binding import BindingType
 from inspector.diagnostics import Location
 from inspector.errors import WeaklinkError
 from ui.tui.commands import Command, bindings
+from ui.tui.dissector.actions import OpenedTrace, TraceCallbacks, read_trace
 from ui.tui.dissector.commands import DISSECTOR_COMMANDS
-from ui.tui.dissector.deeds import Doors
-from ui.tui.dissector.moves import TraceMoves
-from ui.tui.dissector.opened import Opened, opened
+from ui.tui.dissector.navigation import TraceNavigation
 from ui.tui.dissector.panes import Panes
-from ui.tui.dissector.siblings import Siblings
 from ui.tui.dissector.side_pane import SidePane
 from ui.tui.dissector.stream_view import StreamView
 from ui.tui.dissector.tree_view import TreeView
 from ui.tui.footer import KeyFooter
-from ui.tui.line_bar import LineBar
+from ui.tui.line_bar import LineBar, StatusLine, StatusText
 from ui.tui.line_view import LineView
-from ui.tui.status_line import StatusLine, StatusText
-from ui.tui.store_access import StoreAccess, sentence
-from ui.tui.work import begin
+from ui.tui.store_access import StoreAccess, error_sentence, start_work
 from ui.views.dissect.tree import Tree
 from ui.views.links import Link
 
 _BEAT_S = 1.0  # how often a running trace is asked whether it has grown
+
+
 _OF_RUNNING = frozenset({"dissector.follow"})
 
 
-class DissectorScreen(TraceMoves):
+class Siblings(Protocol):
+    """A list of traces."""
+
+    def beside(self, id: int, by: int) -> Awaitable[int | None]:
+        """The id of the trace that stands `by` places behind this one; None at an end."""
+        ...
+
+
+class DissectorScreen(TraceNavigation):
     """A trace as tree, stream and side views; it opens where `link` leads, on `step`, its break, or its first fault."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = DISSECTOR_COMMANDS
@@ -48,10 +55,10 @@ class DissectorScreen(TraceMoves):
         *,
         step: int | None,
         siblings: Siblings,
-        doors: Doors | None = None,
+        doors: TraceCallbacks | None = None,
         link: Link | None = None,
     ) -> None:
-        super().__init__(access, doors or Doors())
+        super().__init__(access, doors or TraceCallbacks())
         self._trace_id = id
         self._step = step
         self._link = link
@@ -93,7 +100,7 @@ class DissectorScreen(TraceMoves):
 
     def on_side_pane_flow_wanted(self) -> None:
         """Look where the values came from."""
-        begin(self, self._look_for_origins, "flow")
+        start_work(self, self._look_for_origins, "flow")
 
     def on_tree_view_reading(self, event: TreeView.Reading) -> None:
         """What lies in a row takes a while to be read."""
@@ -168,7 +175,7 @@ class DissectorScreen(TraceMoves):
 
     def _open(self, id: int, step: int | None) -> None:
         self._trace_id = id
-        begin(self, partial(self._read, id, step), "trace")
+        start_work(self, partial(self._read, id, step), "trace")
 
     async def _read(self, id: int, step: int | None) -> None:
         status = self.query_one(StatusLine)
@@ -176,7 +183,7 @@ class DissectorScreen(TraceMoves):
         if self._opened is not None and self._opened.is_long:
             self._show_nothing()  # two long traces at once would take twice the memory
         try:
-            found = await self.access.ask_for_trace(partial(opened, id=id))
+            found = await self.access.ask_for_trace(partial(read_trace, id=id))
         except WeaklinkError as error:
             self._show_nothing()
             self._say_problem(error)
@@ -185,7 +192,7 @@ class DissectorScreen(TraceMoves):
         finally:
             status.working = ""
 
-    def _led(self, found: Opened) -> Location | None:
+    def _led(self, found: OpenedTrace) -> Location | None:
         """Where the link leads that this was opened by, the first time."""
         link, self._link = self._link, None
         place = link.find(found.dissection) if link is not None else None
@@ -193,7 +200,7 @@ class DissectorScreen(TraceMoves):
             self.tell(f"The link leads to {link.leads}, which this trace does not have.", is_error=True)
         return place
 
-    def _show(self, found: Opened, landing: Location | None) -> None:
+    def _show(self, found: OpenedTrace, landing: Location | None) -> None:
         self._opened, self._place, self._jumped_from = found, None, []
         self.panes.branches.show_tree(Tree(found.dissection))
         self.panes.stream.show(found.dissection)
@@ -205,7 +212,7 @@ class DissectorScreen(TraceMoves):
         self.panes.side.refresh_view()
         self._say()
 
-    def _show_running(self, found: Opened) -> None:
+    def _show_running(self, found: OpenedTrace) -> None:
         """What a running trace offers besides: to be watched."""
         self.panes.side.liveness = found.summary.liveness
         self.query_one(KeyFooter).besides = _OF_RUNNING if found.summary.is_open else frozenset()
@@ -233,16 +240,16 @@ class DissectorScreen(TraceMoves):
             summary = await self.access.ask(lambda store: store.summary(found.id))
             if summary == found.summary and not found.open_turns:
                 return
-            grown = await self.access.ask_for_trace(partial(opened, id=found.id))
+            grown = await self.access.ask_for_trace(partial(read_trace, id=found.id))
         except WeaklinkError as error:
             self.query_one(StatusLine).said = StatusText(
-                ("chains", f"trace {self._trace_id}"), problem=sentence(error, self.access.name)
+                ("chains", f"trace {self._trace_id}"), problem=error_sentence(error, self.access.name)
             )
             return
         if found is self._opened:
             self._grow(grown)
 
-    def _grow(self, grown: Opened) -> None:
+    def _grow(self, grown: OpenedTrace) -> None:
         self._opened = grown
         tree = Tree(grown.dissection)
         self.panes.branches.show_tree(tree)
@@ -256,5 +263,5 @@ class DissectorScreen(TraceMoves):
         self._say()
 
     def _say_problem(self, error: WeaklinkError) -> None:
-        problem = sentence(error, self.access.name)
+        problem = error_sentence(error, self.access.name)
         self.query_one(StatusLine).said = StatusText(("chains", f"trace {self._trace_id}"), problem=problem)

@@ -17,20 +17,15 @@ from storage import Mark
 from ui.tui.commands import Command, bindings
 from ui.tui.dissector.commands import SIDE_COMMANDS
 from ui.tui.line_bar import ClickTarget, LineBar
-from ui.tui.line_view import Lines, LineView
-from ui.tui.work import begin
+from ui.tui.line_view import LineList, LineView
+from ui.tui.store_access import start_work
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.lists import diagnostic_list, step_list
-from ui.views.dissect.notes import notes
-from ui.views.dissect.origins import origins
+from ui.views.dissect.navigation import call_at, step_at
 from ui.views.dissect.raw import raw
 from ui.views.dissect.schema import schema
-from ui.views.dissect.selection import call_at, step_at
-from ui.views.dissect.side import SideLine, SideLines, SideSource
-from ui.views.dissect.timing import AnswerTimes, answer_times, are_soon_known, timing
-from ui.views.dissect.verdict import verdict
-from ui.views.palette import Style
-from ui.views.run import Run
+from ui.views.dissect.side import SideLine, SideLines, SideSource, diagnostic_list, notes, origins, step_list, verdict
+from ui.views.dissect.timing import AnswerTimes, answer_times, are_cheap_to_compute, timing
+from ui.views.styled_text import Run, Style
 
 
 class SideKind(StrEnum):
@@ -129,7 +124,7 @@ class SidePane(Vertical):
         self.flow = self.flow_step = self._times = None
         self.workers.cancel_group(self, _TIMING)
         if dissection is None:
-            self.view.show(Lines())
+            self.view.show(LineList())
         self._name_views()
 
     def show_marks(self, marks: tuple[Mark, ...]) -> None:
@@ -261,11 +256,11 @@ class SidePane(Vertical):
         return self.flow if self.flow_step in (None, step) else None
 
     def _timed(self, dissection: Dissection) -> SideSource:
-        if self._times is None and are_soon_known(dissection.trace):
+        if self._times is None and are_cheap_to_compute(dissection.trace):
             self._times = answer_times(dissection.trace)
         if self._times is not None:
             return timing(dissection, self._times)
-        begin(self, self._look_at_times, _TIMING)
+        start_work(self, self._look_at_times, _TIMING)
         return SideLines([SideLine((Run("Looking when the answers came …", Style.DIM),))])
 
     async def _look_at_times(self) -> None:

@@ -1,7 +1,7 @@
-"""The pane with the exact stream: a viewport drawn, with the selected characters lit, moved by keys, wheel and clicks.
+"""The pane with the exact stream: a viewport with the selection highlighted, moved by keys, wheel and clicks.
 
-It is no scroll view: the number of rows is a guess until they are laid out, so what is on the screen is known by its
-first row, and the bar at the right says where that is, with a tick for every fault.
+This is not a Textual scroll view: the number of rows is an estimate until they are laid out, so the position is
+that of the first visible row. The bar at the right shows it, with a tick for every fault.
 """
 
 from typing import ClassVar
@@ -15,22 +15,38 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from inspector.diagnostics import Location
+from inspector.rules.rule import Severity
 from inspector.text import Range
 from ui.tui.commands import Command, bindings
 from ui.tui.dissector.commands import STREAM_COMMANDS
-from ui.tui.dissector.stream_bar import StreamBar
-from ui.tui.line_view import settled
+from ui.tui.line_view import fit_cell_width
 from ui.tui.palette import paint_of
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.options import StreamOptions
+from ui.views.dissect.lanes import StreamOptions
 from ui.views.dissect.stream import BlockRow, StreamLayout
 from ui.views.dissect.stream_rows import GUTTER, RowKind, StreamRow
 from ui.views.dissect.viewport import Viewport
+from ui.views.styled_text import Run, Style, style_of
 
 _WHEEL = 3
+
+
 _UNSEEN = 80  # the width of a pane that is not shown
+
+
 _NARROWEST = 24
+
+
 _CURSOR = RichStyle(reverse=True)
+
+
+_MOST_TICKS = 2_000  # of more faults, every so-manieth is looked up
+
+
+_THUMB, _TRACK, _TICK = "┃", "│", "●"
+
+
+_SEVERITIES = tuple(Severity)
 
 
 class StreamView(Widget, can_focus=True):
@@ -235,7 +251,7 @@ class StreamView(Widget, can_focus=True):
 
     def _drawn(self, port: Viewport, spot: BlockRow, row: StreamRow, base: RichStyle) -> Strip:
         paint = paint_of(self.app)
-        strip = Strip([Segment(settled(run.text), base + paint.of[run.style]) for run in row.line])
+        strip = Strip([Segment(fit_cell_width(run.text), base + paint.of[run.style]) for run in row.line])
         if row.kind is not RowKind.TEXT:
             return strip
         lit = port.layout.lit(row, self._lit) if self._lit is not None else None
@@ -255,3 +271,34 @@ def _laid_over(strip: Strip, cells: Range, style: RichStyle, base: RichStyle) ->
     whole = strip.extend_cell_length(cells.end, base)
     before, over, behind = whole.divide([cells.start, cells.end, max(whole.cell_length, cells.end)])
     return Strip.join([before, over.apply_style(style), behind])
+
+
+class StreamBar:
+    """One column of cells for one layout; the places of faults are looked up once a height."""
+
+    def __init__(self) -> None:
+        self._ticks: dict[int, Severity] | None = None
+        self._height = 0
+
+    def cell(self, layout: StreamLayout, y: int, height: int, top: int) -> Run:
+        """The cell beside line `y` of a screen of `height`; `top` is the number of the first row in sight."""
+        count = max(layout.count, 1)
+        first = top * height // count
+        last = max((top + height) * height // count, first + 1)
+        worst = self._at(layout, height).get(y)
+        if worst is not None:
+            return Run(_TICK, style_of(worst))
+        return Run(_THUMB, Style.STRONG) if first <= y < last else Run(_TRACK, Style.GUTTER)
+
+    def _at(self, layout: StreamLayout, height: int) -> dict[int, Severity]:
+        """The gravest severity of the faults that each cell stands for."""
+        if self._ticks is None or self._height != height:
+            self._ticks, self._height = {}, height
+            faults, count = layout.dissection.faults, max(layout.count, 1)
+            for at in range(0, len(faults.places), max(len(faults.places) // _MOST_TICKS, 1)):
+                number = layout.guessed(*faults.places.order(at)[:3])
+                y, severity = min(number * height // count, height - 1), faults.severity(at)
+                before = self._ticks.get(y)
+                if before is None or _SEVERITIES.index(severity) < _SEVERITIES.index(before):
+                    self._ticks[y] = severity
+        return self._ticks

@@ -10,9 +10,9 @@ from textual.worker import get_current_worker
 from inspector.diagnostics import Location
 from ui.tui.commands import Command, bindings
 from ui.tui.dissector.commands import TREE_COMMANDS
-from ui.tui.line_view import Lines, LineView
+from ui.tui.line_view import LineList, LineView
 from ui.views.dissect.tree import Tree
-from ui.views.dissect.tree_row import TreeRow
+from ui.views.dissect.tree_rows import TreeRow
 
 
 class TreeView(LineView, inherit_bindings=False):
@@ -45,7 +45,7 @@ class TreeView(LineView, inherit_bindings=False):
     def show_nothing(self) -> None:
         """Show no tree."""
         self._tree = None
-        self.show(Lines())
+        self.show(LineList())
 
     def reveal_place(self, location: Location) -> TreeRow | None:
         """Put the cursor on the innermost row that holds a place, without telling; that row."""

@@ -1,28 +1,184 @@
-"""A trace and its inspection, looked up by place: what the tree, the stream and the side views share.
+"""A trace and its inspection, looked up by position: what the tree, the stream and the side views share.
 
-Of a trace of any width only numbers are kept: where its parts, blocks, faults and steps stand. The things themselves
-are made where somebody looks. Several threads may look at once.
+Only numbers are kept, whatever the size of the trace: where its parts, blocks, faults and steps are. The objects
+themselves are created when they are looked at. Safe for several threads at once.
 """
 
 from array import array
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from inspector.diagnostics import Location
+from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
-from inspector.model import Trace
-from inspector.model.columns import Column
-from inspector.model.recent import Recent
+from inspector.model import Part, Role, Span, Trace
+from inspector.model.columns import Column, Entries
+from inspector.model.lru_cache import LruCache
 from inspector.rules.rule import Severity
-from ui.views.dissect.dissected_part import DissectedPart
-from ui.views.dissect.faults import FaultIndex, Faults
-from ui.views.dissect.outline import Outline, OutlineWalk, PartNumbers
-from ui.views.gist import Gist
-from ui.views.places import NO_PART, Order
-from ui.views.step_places import StepPlaces
+from inspector.text import LineIndex, Range
+from ui.views.break_story import BreakFacts
+from ui.views.dissect.outline import BLOCK, Outline, OutlineWalk, PartNumbers
+from ui.views.places import NO_PART, PositionIndex, PositionKey, StepPlaces
+
+_SEVERITIES = tuple(Severity)
+
+
+_FEW_SPANS = 256  # spans, all of which are as quickly looked through as found
+
+
+_CACHED_RANGES = 8  # neighbourhoods whose spans are kept
+
 
 _LEAST, _ROOM = 1 << 16, 1 << 22  # what an empty part weighs, and how many characters are kept near
+
+
+_CODES: Mapping[Severity, int] = {severity: code for code, severity in enumerate(_SEVERITIES)}
+
+
+class FaultIndex:
+    """Where each diagnostic stands and how grave it is, made of one walk over them; `number` names parts by number.
+
+    `graded` holds a byte for each, in the order in which they are found: the place of its severity among all.
+    """
+
+    def __init__(self, diagnostics: Entries[Diagnostic], number: Callable[[int, str], int]) -> None:
+        self.diagnostics, self.places = diagnostics, PositionIndex(by_end=True)
+        codes = bytearray()
+        for one in diagnostics:
+            at = one.location
+            self.places.add(at.turn, number(at.turn, at.part), at.range.start, at.range.end)
+            codes.append(_CODES[one.rule.severity])
+        self.places.settle()
+        indices = self.places.indices
+        self.graded = bytes(codes)
+        self._codes = self.graded if isinstance(indices, range) else bytes(map(codes.__getitem__, indices))
+
+    @property
+    def severities(self) -> Mapping[Severity, int]:
+        """How many diagnostics there are of each severity."""
+        return {severity: self._codes.count(code) for severity, code in _CODES.items()}
+
+    def worst(self, positions: range) -> Severity | None:
+        """The gravest severity among some places; None among none."""
+        codes = self._codes
+        return next(
+            (one for one, code in _CODES.items() if codes.find(code, positions.start, positions.stop) >= 0), None
+        )
+
+    def severity(self, position: int) -> Severity:
+        """How grave the diagnostic at a place is."""
+        return _SEVERITIES[self._codes[position]]
+
+    def of_part(self, turn: int, part: int) -> "Faults":
+        """The diagnostics of a part by place; those of a turn that lie in none of its parts for `NO_PART`."""
+        return Faults(self, self.places.of_part(turn, part))
+
+    def of_turn(self, turn: int) -> "Faults":
+        """The diagnostics of a turn by place, first those that lie in none of its parts."""
+        return Faults(self, self.places.of_turn(turn))
+
+
+class Faults(Column[Diagnostic]):
+    """Diagnostics that stand beside each other, by place."""
+
+    __slots__ = ("_index", "_positions")
+
+    def __init__(self, index: FaultIndex, positions: range) -> None:
+        self._index, self._positions = index, positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    @property
+    def worst(self) -> Severity | None:
+        """The gravest severity among them; None where there are none."""
+        return self._index.worst(self._positions)
+
+    def begun(self, start: int, end: int) -> "Faults":
+        """Those that begin from `start` on and before `end`, of diagnostics in one part."""
+        return Faults(self._index, self._index.places.begun(self._positions, start, end))
+
+    def smallest_at(self, offset: int) -> Diagnostic | None:
+        """The smallest that holds a character, of diagnostics in one part; None where none does."""
+        places = self._index.places
+        held = min(places.holding(self._positions, offset), key=places.length, default=None)
+        return None if held is None else self._index.diagnostics[places.indices[held]]
+
+    def _at(self, index: int) -> Diagnostic:
+        return self._index.diagnostics[self._index.places.indices[self._positions[index]]]
+
+
+NO_FAULTS = Faults(FaultIndex((), lambda _, __: NO_PART), range(0))
+"""Where nothing is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class DissectedPart:
+    """One part with what was found in it; `index` counts the parts of the trace from 0, `turn` the turns from 1.
+
+    `diagnostics` are those that lie in this part, by place, `lines` the lines of its text.
+    """
+
+    index: int
+    turn: int
+    role: Role
+    source: Part
+    found: PartInspection
+    diagnostics: Faults = NO_FAULTS
+    lines: LineIndex = field(init=False, repr=False, compare=False)
+    _near: dict[tuple[int, int], tuple[Span, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lines", LineIndex(self.source.text))
+
+    @property
+    def name(self) -> str:
+        """The part's name within its turn."""
+        return self.source.name
+
+    @property
+    def text(self) -> str:
+        """The exact text."""
+        return self.source.text
+
+    def location(self, place: Range | None = None) -> Location:
+        """A place in this part, or the whole part."""
+        return Location(self.turn, self.name, place if place is not None else Range(0, len(self.text)))
+
+    def wrong_in(self, place: Range) -> Faults:
+        """The diagnostics that begin in a range; at the end of the text too where the range reaches it."""
+        end = place.end + 1 if place.end == len(self.text) or not len(place) else place.end
+        return self.diagnostics.begun(place.start, end)
+
+    def spans_near(self, place: Range) -> Sequence[Span]:
+        """The spans that share characters with a place, in order, with more of those around it: found once for all."""
+        if len(self.found.spans) <= _FEW_SPANS:
+            return self.found.spans
+        near = place.start // BLOCK, max(place.end - 1, place.start) // BLOCK + 1
+        spans = self._near.get(near)
+        if spans is None:
+            around = Range(near[0] * BLOCK, near[1] * BLOCK)
+            spans = tuple(span for _, span in touching(self.found.spans, around))
+            if len(self._near) >= _CACHED_RANGES:
+                self._near.clear()
+            self._near[near] = spans
+        return spans
+
+
+def touching(spans: Sequence[Span], place: Range) -> Iterator[tuple[int, Span]]:
+    """The spans, with their indices, that share characters with `place`; `spans` lie in order."""
+    first = max(bisect_right(spans, place.start, key=_start) - 1, 0)
+    for index in range(first, len(spans)):
+        span = spans[index]
+        if span.range.start >= place.end:
+            return
+        if span.range.end > place.start:
+            yield index, span
+
+
+def _start(span: Span) -> int:
+    return span.range.start
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +200,9 @@ class Dissection:
         return self._walked[0]
 
     @cached_property
-    def parts(self) -> "Parts":
+    def parts(self) -> "DissectedParts":
         """Every part of every turn, in order."""
-        return Parts(self.trace, self.inspection, self.outline.parts, self.faults)
+        return DissectedParts(self.trace, self.inspection, self.outline.parts, self.faults)
 
     @cached_property
     def faults(self) -> FaultIndex:
@@ -64,9 +220,9 @@ class Dissection:
         return self.faults.severities
 
     @cached_property
-    def gist(self) -> Gist:
+    def gist(self) -> BreakFacts:
         """What a verdict says of the whole trace."""
-        return Gist(self.trace, self.inspection, self.faults.graded, self.steps.failed)
+        return BreakFacts(self.trace, self.inspection, self.faults.graded, self.steps.failed)
 
     def parts_of(self, turn: int) -> tuple[DissectedPart, ...]:
         """The parts of a turn, in order."""
@@ -94,7 +250,7 @@ class Dissection:
         part = self.part(location.turn, location.part)
         return location.range.of(part.text) if part else ""
 
-    def order_of(self, location: Location) -> Order:
+    def order_of(self, location: Location) -> PositionKey:
         """Where a place stands among all."""
         number = self.outline.parts.number(location.turn, location.part)
         return location.turn, number, location.range.start, location.range.end
@@ -106,7 +262,7 @@ class Dissection:
         return walk.finished(), steps
 
 
-class Parts(Column[DissectedPart]):
+class DissectedParts(Column[DissectedPart]):
     """The parts of a trace, each made when somebody looks; the last ones are kept.
 
     `defining` are those that define tools, by index.
@@ -120,7 +276,7 @@ class Parts(Column[DissectedPart]):
                 read[number] = at
                 defining |= {number} if one.definitions else set()
         self.defining: Sequence[int] = sorted(defining)
-        self._near = Recent(_Making(trace, inspection, numbers, faults, read).part, _weight, _ROOM)
+        self._near = LruCache(_PartFactory(trace, inspection, numbers, faults, read).part, _weight, _ROOM)
 
     def __len__(self) -> int:
         return self._count
@@ -130,7 +286,7 @@ class Parts(Column[DissectedPart]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Making:
+class _PartFactory:
     """Makes parts; `read` says by number of the part which of the inspected ones it is."""
 
     trace: Trace

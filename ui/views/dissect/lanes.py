@@ -1,21 +1,38 @@
-"""The lanes below a row of the stream: the chunks that it arrived in, their token ids and log probabilities."""
+"""The lanes below a row of the stream (chunks, token ids, log probabilities), and the options that switch them."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
 from inspector.model import Chunks, Part
 from inspector.text import Range
-from ui.views.cells import wrapped_words
-from ui.views.dissect.options import StreamOptions
-from ui.views.palette import Style
-from ui.views.run import Line, Run
+from ui.views.styled_text import Line, Run, Style, wrapped_words
 
 STALL_S = 0.5
 """A gap between two chunks that is marked, in seconds."""
 
+
 _UNLIKELY = -4.0
+
+
 _MOST_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """`wrap` cuts long lines into rows; the others draw blanks as glyphs, and lanes below the text.
+
+    The lanes are the chunks that the text arrived in, the token ids, and their log probabilities.
+    """
+
+    wrap: bool = True
+    white_space: bool = False
+    chunks: bool = False
+    ids: bool = False
+    logprobs: bool = False
+
+
 _Lane: TypeAlias = tuple[str, Line]
 
 

@@ -1,15 +1,126 @@
-"""The outline of a trace: where its turns, parts and blocks begin, and what its parts are called; no text is kept."""
+"""The outline of a trace: where its turns, parts and blocks begin, in a few bytes each and without any text."""
 
 from array import array
-from bisect import bisect_right
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice, repeat
+from operator import add, floordiv
+from typing import NamedTuple
 
 from inspector.model import Trace, Turn
-from ui.views.dissect.blocks import Blocks
 from ui.views.places import NO_PART
 from ui.views.trace import model_named
+
+BLOCK = 4096
+"""How many characters of one part a block holds at most."""
+
+
+_HEADING = 2  # rows that a turn's heading is guessed to take
+
+
+class TextBlock(NamedTuple):
+    """A piece of one part's text, or a turn's heading where `part` is None.
+
+    `part` is the part's index in the dissection, `end` what follows the block's last character, `is_first` whether
+    the part begins with it.
+    """
+
+    turn: int
+    part: int | None
+    start: int = 0
+    end: int = 0
+    is_first: bool = False
+    is_last: bool = False
+
+
+class TextBlocks:
+    """The blocks of a trace in order: for each turn its heading, then its parts, cut behind line feeds where it can.
+
+    Made of one walk over the trace: `begin_turn` and `add` for each text, `close` at the end. There is at least one
+    block then, that of turn 0 for a trace without turns. Blocks, parts and turns are known by number; turns from 1.
+    """
+
+    def __init__(self) -> None:
+        self._headings = array("I")  # by turn
+        self._parts = array("I")  # by part, where it begins among the pieces: the blocks that are no headings
+        self._starts, self._lengths, self._feeds = array("I"), array("H"), array("H")  # by piece
+        self._begun = 0
+
+    def __len__(self) -> int:
+        return len(self._headings) + len(self._starts)
+
+    def begin_turn(self) -> None:
+        """The texts that follow are those of the next turn."""
+        self._headings.append(len(self))
+        self._begun += 1
+
+    def add(self, text: str) -> None:
+        """The next text of the turn."""
+        self._parts.append(len(self._starts))
+        at, length = 0, len(text)
+        while at + BLOCK < length:
+            feed = text.rfind("\n", at + BLOCK // 4, at + BLOCK)
+            end = feed + 1 if feed >= 0 else at + BLOCK
+            self._piece(text, at, end)
+            at = end
+        self._piece(text, at, length)
+
+    def close(self) -> None:
+        """There are no further turns."""
+        self._parts.append(len(self._starts))
+        if not self._begun:
+            self._headings.append(0)
+
+    def block(self, number: int) -> TextBlock:
+        """The block with a number, from 0."""
+        turn = bisect_right(self._headings, number)
+        if self._headings[turn - 1] == number:
+            return TextBlock(min(turn, self._begun), None)
+        piece = number - turn
+        part = bisect_right(self._parts, piece) - 1
+        start = self._starts[piece]
+        first, last = self._parts[part] == piece, self._parts[part + 1] == piece + 1
+        return TextBlock(turn, part, start, start + self._lengths[piece], first, last)
+
+    def heading(self, turn: int) -> int:
+        """The block of a turn's heading; that behind all blocks for a turn behind all."""
+        return self._headings[max(turn - 1, 0)] if turn <= len(self._headings) else len(self)
+
+    def holding(self, turn: int, part: int, offset: int) -> int:
+        """The block that holds a character of a part, which lies in that turn; the end of the text is in its last."""
+        first, last = self._parts[part], self._parts[part + 1]
+        return bisect_right(self._starts, offset, first, last) - 1 + turn
+
+    def length(self, part: int) -> int:
+        """How many characters a part has."""
+        last = self._parts[part + 1] - 1
+        return self._starts[last] + self._lengths[last]
+
+    def last_text(self) -> int | None:
+        """The last part that is not empty; None where all are."""
+        piece = next((at for at in reversed(range(len(self._lengths))) if self._lengths[at]), None)
+        return None if piece is None else bisect_right(self._parts, piece) - 1
+
+    def guessed(self, room: int | None) -> Sequence[int]:
+        """How many rows there are about before each piece, and last in all: in `room` cells, or uncut without them.
+
+        Headings are not among them.
+        """
+        rows: Iterator[int] = map(max, self._feeds, repeat(1))
+        if room is not None:
+            rows = map(add, rows, map(floordiv, self._lengths, repeat(2 * room)))
+        return array("Q", accumulate(rows, initial=0))
+
+    def guessed_before(self, number: int, guessed: Sequence[int]) -> int:
+        """About how many rows stand before a block, or in all where it is the number of blocks."""
+        headings = bisect_left(self._headings, number)
+        return guessed[number - headings] + headings * _HEADING
+
+    def _piece(self, text: str, start: int, end: int) -> None:
+        self._starts.append(start)
+        self._lengths.append(end - start)
+        self._feeds.append(text.count("\n", start, end))
 
 
 class PartNumbers:
@@ -73,7 +184,7 @@ class Outline:
     """The parts and the blocks of a trace, and the model that it names; empty where it names none."""
 
     parts: PartNumbers
-    blocks: Blocks
+    blocks: TextBlocks
     model: str
 
 
@@ -85,7 +196,7 @@ class OutlineWalk:
 
     def __init__(self, trace: Trace) -> None:
         self._turns = iter(trace.turns)
-        self._parts, self._blocks, self._model = PartNumbers(), Blocks(), trace.model
+        self._parts, self._blocks, self._model = PartNumbers(), TextBlocks(), trace.model
 
     def number(self, turn: int, name: str) -> int:
         """The number of a part, as `PartNumbers` says it."""

@@ -1,23 +1,50 @@
-"""The request and the answer as the source tells them: parameters, tools, finish, usage, errors, what the wire said."""
+"""The request and the response as recorded: parameters, tools, usage, errors, and JSON laid out and coloured."""
 
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
+from typing import NamedTuple
+
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.token import Comment, Keyword, Name, Number, Operator, String, is_token_subtype
+from pygments.token import _TokenType as TokenType
 
 from inspector.diagnostics import Location
-from inspector.model import Generation, Instant, Turn
+from inspector.json_text import write_json
+from inspector.model import Generation, Instant, Json, Turn
 from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.pretty_json import pretty_json
 from ui.views.dissect.side import SideLine, SideLines
-from ui.views.palette import Style
-from ui.views.run import Run
+from ui.views.styled_text import Line, Run, Style, visible_line, visible_runs
 from ui.views.turn import error_words
-from ui.views.visible import visible_line
-from ui.views.wording import counted, wrapped
+from ui.views.wording import counted, folded_middle, wrapped
 
 _NAME, _LONGEST = 12, 4_000
+
+
+_DEEPEST, _LONGEST_TEXT = 24, 2_000
+
+
+LONGEST = 100_000
+"""How many characters are looked at; a longer text is shown plain from there on."""
+
+
+# The first that holds the token's type counts.
+_STYLES: tuple[tuple[TokenType, Style], ...] = (
+    (Comment, Style.DIM),
+    (Name.Tag, Style.KEY),
+    (Name.Attribute, Style.KEY),
+    (Name.Function, Style.TOOL_CALL),
+    (Name.Class, Style.TOOL_CALL),
+    (Name.Builtin, Style.TOOL_CALL),
+    (Keyword, Style.REASONING),
+    (Operator.Word, Style.REASONING),
+    (Number, Style.INFO),
+    (String, Style.OK),
+)
 
 
 def raw(dissection: Dissection, turn: int, width: int) -> SideLines:
@@ -115,3 +142,81 @@ def _moment(instant: Instant | None) -> str:
     except (OverflowError, ValueError, OSError):  # no year that a calendar has
         said = f"{instant.at_s:.3f} s since 1970"
     return f"{said}, {instant.source.value}"
+
+
+class PrettyLine(NamedTuple):
+    """One line; `pointer` is the JSON Pointer of the value that begins in it, None where one only ends."""
+
+    line: Line
+    pointer: str | None
+
+
+def pretty_json(value: Json, *, room: int) -> Iterator[PrettyLine]:
+    """The lines of a value, two blanks a level; what takes less than `room` characters stands on one line."""
+    yield from _value_lines(value, "", (), room=max(room, 20))
+
+
+def _value_lines(
+    value: Json, pointer: str, name: Line, *, room: int, comma: str = "", depth: int = 0
+) -> Iterator[PrettyLine]:
+    lead = Run("  " * depth)
+    short = _on_one_line(value, room - 2 * depth - sum(len(run.text) for run in name), depth)
+    if short is not None:
+        yield PrettyLine((lead, *name, *syntax_line(short, "json"), Run(comma)), pointer)
+        return
+    is_object = isinstance(value, dict)
+    yield PrettyLine((lead, *name, Run("{" if is_object else "[")), pointer)
+    items = (
+        list(value.items()) if isinstance(value, dict) else list(enumerate(value if isinstance(value, list) else ()))
+    )
+    for index, (key, child) in enumerate(items, 1):
+        named = (
+            (Run(visible_line(write_json(key, ascii_only=False)[:_LONGEST_TEXT]), Style.KEY), Run(": "))
+            if is_object
+            else ()
+        )
+        below = f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
+        behind = "," if index < len(items) else ""
+        yield from _value_lines(child, below, named, room=room, comma=behind, depth=depth + 1)
+    yield PrettyLine((lead, Run(("}" if is_object else "]") + comma)), None)
+
+
+def _on_one_line(value: Json, room: int, depth: int) -> str | None:
+    """The value as one line; None where it is an object or array that should take several."""
+    if not isinstance(value, dict | list) or not value or depth >= _DEEPEST:
+        return folded_middle(write_json(value, ascii_only=False), _LONGEST_TEXT)
+    if any(isinstance(child, dict | list) for child in (value.values() if isinstance(value, dict) else value)):
+        return None
+    written = write_json(value, ascii_only=False) if len(value) <= room else ""
+    return written if written and len(written) <= room else None
+
+
+def syntax_line(text: str, language: str) -> Line:
+    """A text on one line in the colours of a language that Pygments knows by this name, hostile characters visible."""
+    return tuple(run for piece, style in _pieces(text, language) for run in visible_runs(piece, style))
+
+
+def syntax_lines(text: str, language: str) -> Iterator[Line]:
+    """The lines of a text in the colours of its language."""
+    line: list[Run] = []
+    for piece, style in _pieces(text, language):
+        first, *rest = piece.split("\n")
+        line += visible_runs(first, style)
+        for following in rest:
+            yield tuple(line)
+            line = list(visible_runs(following, style))
+    if line:
+        yield tuple(line)
+
+
+def _pieces(text: str, language: str) -> Iterator[tuple[str, Style]]:
+    """The text piece by piece; they add up to it."""
+    for _, kind, piece in _lexer(language).get_tokens_unprocessed(text[:LONGEST]):
+        yield piece, next((style for type_, style in _STYLES if is_token_subtype(kind, type_)), Style.PLAIN)
+    if len(text) > LONGEST:
+        yield text[LONGEST:], Style.PLAIN
+
+
+@cache
+def _lexer(language: str) -> Lexer:
+    return get_lexer_by_name(language)

@@ -1,10 +1,42 @@
-"""The views beside the stream: lines of words, some of which lead to a place."""
+"""The views beside the stream, as lines that may link to a position: verdict, diagnostics, steps, origins, notes."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from inspector.diagnostics import Location
-from ui.views.run import Line, clipped
+from inspector.chain.data_flow import ArgumentFlow, DataFlow, Origin, OriginKind
+from inspector.chain.steps import Chain, Status, Step, StepOutcome
+from inspector.diagnostics import Diagnostic, Location
+from inspector.inspection import Inspection
+from inspector.model import Liveness
+from inspector.model.columns import LazyColumn
+from inspector.rules.rule import Severity
+from storage import Mark
+from ui.views.break_story import BreakFacts, break_lines, cause_of
+from ui.views.chain import ending
+from ui.views.dissect.dissection import Dissection
+from ui.views.minimap import minimap
+from ui.views.places import NO_PART, PositionIndex
+from ui.views.status import LIVENESS, call_brief, outcome_words, status_run, step_glyph, task_run, value_text
+from ui.views.styled_text import GLYPHS, Line, Run, Style, clipped, style_of, visible_line
+from ui.views.trace import severity_counts, title_of, trace_facts
+from ui.views.wording import counted, quoted, wrapped
+
+_NAME, _LONGEST_FACT = 9, 2_000
+
+
+_WORDS = {
+    OriginKind.SYSTEM: "the system prompt",
+    OriginKind.USER: "the user's words",
+    OriginKind.RESULT: "the result of step {}",
+    OriginKind.TOOLS: "a tool's definition",
+    OriginKind.ARGUMENT: "an argument of step {}",
+}
+
+
+_LONGEST = 40
+
+
+_MARGIN = 8
 
 
 class SideLine(NamedTuple):
@@ -85,3 +117,204 @@ def nearest(places: Sequence[Location | None], place: Location) -> int | None:
         if grade > best:
             best, found = grade, index
     return found
+
+
+def diagnostic_list(dissection: Dissection) -> SideSource:
+    """A line for each diagnostic, in the order of their places."""
+    found = dissection.inspection.diagnostics
+    if not found:
+        return SideLines([SideLine((Run("✔ ", Style.OK), Run("Nothing is wrong with this trace.")))])
+    located = LazyColumn(found, _place)
+    return LazyLines(
+        located,
+        lambda index, width: _diagnostic(found[index]),
+        lambda place: _near(dissection, dissection.faults.places, located, place),
+    )
+
+
+def step_list(dissection: Dissection) -> SideSource:
+    """A line for each step; a step leads to its call."""
+    steps = dissection.inspection.chain.steps
+    if not steps:
+        return SideLines([SideLine((Run("No tool was called.", Style.DIM),))])
+    digits = len(str(len(steps)))
+    located = LazyColumn(steps, _place)
+    return LazyLines(
+        located,
+        lambda index, width: _step(steps[index], digits, width),
+        lambda place: _near(dissection, dissection.steps.calls, located, place),
+    )
+
+
+def _place(thing: Diagnostic | Step) -> Location:
+    return thing.location
+
+
+def _near(dissection: Dissection, places: PositionIndex, located: Sequence[Location], place: Location) -> int | None:
+    """The index of what is nearest to a place; what lies in no part of its turn is known by the name it gives."""
+    order = dissection.order_of(place)
+    if order[1] != NO_PART:
+        return places.nearest(order)
+    apart = places.numbers(places.of_part(place.turn, NO_PART))
+    alike = [index for index in apart if located[index].part == place.part]
+    found = nearest([located[index] for index in alike], place)
+    return alike[found] if found is not None else places.first(places.of_turn(place.turn))
+
+
+def _diagnostic(one: Diagnostic) -> Line:
+    rule = one.rule
+    style = style_of(rule.severity)
+    return (
+        Run(f"{GLYPHS[rule.severity.value]} {rule.code}", style),
+        Run(f" {rule.name:<22} ", Style.STRONG),
+        Run(f"turn {one.location.turn:<4}", Style.DIM),
+        *quoted(one.fault.message),
+    )
+
+
+def _step(step: Step, digits: int, width: int) -> Line:
+    glyph = step_glyph(step)
+    used = f" uses {', '.join(map(str, step.depends_on))}" if step.depends_on else ""
+    return (
+        glyph,
+        Run(f" {step.number:>{digits}}  ", Style.STRONG),
+        Run(f"turn {step.location.turn:<4}", Style.DIM),
+        Run(f"{outcome_words(step)}{visible_line(used)}  ", glyph.style),
+        Run(call_brief(step.call, width), Style.TOOL_CALL),
+    )
+
+
+def notes(dissection: Dissection, marks: Sequence[Mark], width: int) -> SideLines:
+    """The marks and notes that somebody left on a trace, each leading to its step or turn; then the trace's facts."""
+    return SideLines(_note_lines(dissection, marks, width))
+
+
+def _note_lines(dissection: Dissection, marks: Sequence[Mark], width: int) -> Iterator[SideLine]:
+    for mark in marks:
+        where = f"step {mark.step}" if mark.step else f"turn {mark.turn}" if mark.turn else "trace"
+        said = (Run(f"{where}  ", Style.KEY), Run(visible_line(mark.note[:_LONGEST_FACT]) or "marked", Style.STRONG))
+        for line, _ in _fact("note" if mark.note else "mark", said, width):
+            yield SideLine(line, _mark_place(dissection, mark))
+    name = title_of(dissection.trace)
+    if name:
+        yield from _fact("name", (Run(visible_line(name[:_LONGEST_FACT])),), width)
+    for key, value in trace_facts(dissection.trace, dissection.inspection, dissection.outline.model):
+        yield from _fact("kept" if key == "note" else key, (Run(visible_line(value[:_LONGEST_FACT])),), width)
+
+
+def _mark_place(dissection: Dissection, mark: Mark) -> Location | None:
+    steps = dissection.inspection.chain.steps
+    if mark.step is not None and mark.step <= len(steps):
+        return steps[mark.step - 1].location
+    parts = dissection.parts_of(mark.turn) if mark.turn is not None else ()
+    return parts[0].location() if parts else None
+
+
+def _fact(name: str, said: Line, width: int) -> Iterator[SideLine]:
+    lead = Run(f"{name:<{_NAME}} ", Style.DIM)
+    for line in wrapped(said, max(width - _NAME - 1, 12)):
+        yield SideLine((lead, *line))
+        lead = Run(" " * (_NAME + 1))
+
+
+def origins(flow: DataFlow, step: Step | None) -> SideLines:
+    """A line for each value of a step's arguments; it leads to where the value stood first."""
+    return SideLines(_origin_lines(flow, step))
+
+
+def origin_of(flow: DataFlow, step: int, pointer: str) -> Origin | None:
+    """Where the value at a pointer, or the first value within it, came from; None where it stood nowhere before."""
+    below = (one for one in flow.of(step) if one.pointer == pointer or one.pointer.startswith(f"{pointer}/"))
+    return next((one.origins[0] for one in below if one.origins), None)
+
+
+def origin_words(origin: Origin) -> str:
+    """What an origin is, in words."""
+    return _WORDS[origin.kind].format(origin.step)
+
+
+def _origin_lines(flow: DataFlow, step: Step | None) -> Iterator[SideLine]:
+    if step is None:
+        yield SideLine((Run("Here is no call: select one to see where its values came from.", Style.DIM),))
+        return
+    found = flow.of(step.number)
+    yield SideLine(
+        (Run(f"step {step.number} ", Style.STRONG), Run(visible_line(step.call.name or ""), Style.TOOL_CALL))
+    )
+    if not found:
+        yield SideLine((Run("The call has no values to look for.", Style.DIM),))
+    for one in found:
+        yield from _value(one)
+
+
+def _value(flow: ArgumentFlow) -> Iterator[SideLine]:
+    named: Line = (
+        Run(f"  {visible_line(flow.pointer or 'arguments')} ", Style.KEY),
+        Run(value_text(flow.value, _LONGEST)),
+    )
+    if flow.is_trivial:
+        yield SideLine((*named, Run("  too short to look for", Style.DIM)))
+    elif not flow.origins:
+        yield SideLine((*named, Run("  ▲ stood nowhere before", Style.WARNING)))
+    else:
+        first, *more = flow.origins
+        yield SideLine(
+            (*named, Run(f"  ← {origin_words(first)}, turn {first.location.turn}", Style.OK)), first.location
+        )
+        for other in more:
+            came = f"← {origin_words(other)}, turn {other.location.turn}"
+            said = f"      part `{visible_line(other.text[:_LONGEST])}` {came}"
+            yield SideLine((Run(said, Style.DIM),), other.location)
+
+
+def verdict(dissection: Dissection, width: int, liveness: Liveness | None = None) -> SideLines:
+    """Status and counts in a line, the break in a few more, and the chain as a map; the break's lines lead to it.
+
+    A trace that has a `liveness` has not ended in any way yet.
+    """
+    return SideLines(_verdict_lines(dissection, width, liveness))
+
+
+def _verdict_lines(dissection: Dissection, width: int, liveness: Liveness | None) -> Iterator[SideLine]:
+    inspection = dissection.inspection
+    chain = inspection.chain
+    status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
+    gist = dissection.gist
+    ended, yet = ("so far", " yet") if liveness is not None else (_ended(chain, gist), "")
+    steps = "" if f"of {len(chain.steps)}" in ended or not chain.steps else counted(len(chain.steps), "step")
+    task = task_run(dissection.trace.outcome)
+    facts = [ended, steps, severity_counts(gist.severities) or f"no faults{yet}", f"task {task.text}" if task else ""]
+    said = " · ".join(fact for fact in facts if fact)
+    said = f"· {said}" if chain.status in (Status.OK, Status.UNKNOWN) and liveness is None else said
+    place = initial_position(inspection, gist)
+    yield SideLine((status if liveness is None else LIVENESS[liveness], Run(f" {said}")), place)
+    for line in break_lines(dissection.trace, inspection, width, gist=gist):
+        yield SideLine(line, place)
+    if chain.steps:
+        room = max(width - _MARGIN, 8)
+        drawn = minimap(dissection.trace, inspection, room, steps=dissection.steps, focus=gist.focus)
+        yield SideLine((Run(f"{'map':{_MARGIN}}", Style.DIM), *drawn))
+
+
+def _ended(chain: Chain, gist: BreakFacts) -> str:
+    return ending(chain, gist.failed if chain.status is Status.RECOVERED else None)
+
+
+def initial_position(inspection: Inspection, gist: BreakFacts | None = None) -> Location | None:
+    """Where to begin to look: the fault that broke the chain, else the broken step, else the gravest first fault.
+
+    `gist` is that of the trace, where somebody has gathered it already.
+    """
+    broken, found = inspection.chain.broken, inspection.diagnostics
+    if broken is not None:
+        step = inspection.chain.steps[broken.step - 1]
+        cause = cause_of(broken, step, inspection)
+        if cause is None and broken.outcome is StepOutcome.ERROR_RESULT:
+            return step.result_location or step.location
+        return cause.location if cause is not None else step.location
+    if gist is not None:
+        first = gist.first_error
+    else:
+        errors = (index for index, one in enumerate(found) if one.rule.severity is Severity.ERROR)
+        first = next(errors, None)
+    return found[first or 0].location if found else None

@@ -1,9 +1,10 @@
-"""The exact stream of a trace as the rows of a screen, laid out where somebody looks.
+"""The exact stream of a trace as the rows of a screen, laid out only where it is looked at.
 
-The trace is cut into blocks. A block's rows are counted by a guess until they are laid out, which happens when one of
-them is asked for; so opening a trace and moving in it cost the same whatever its size. A `BlockRow` names a row by its
-block, hence stays true while guesses above it are mended; a row's number among all does not. Of the blocks that were
-laid out the newest are kept.
+The trace is cut into blocks. The number of rows of a block is estimated until it is laid out, which happens when one
+of
+its rows is requested; so opening a trace and moving in it cost the same whatever its size. A `BlockRow` names a row by
+its block and stays valid while estimates above it are corrected; the number of a row among all does not. The most
+recently laid out blocks are cached.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -12,16 +13,18 @@ from collections.abc import Iterator
 from itertools import accumulate, chain, islice
 from typing import NamedTuple
 
-from inspector.diagnostics import Location
+from inspector.diagnostics import Diagnostic, Location
+from inspector.model import CallHeader
 from inspector.text import Range
-from ui.views.dissect.blocks import Block
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.glyphs import edges
-from ui.views.dissect.headings import part_heading, turn_heading
-from ui.views.dissect.markers import boxes_in
-from ui.views.dissect.options import StreamOptions
-from ui.views.dissect.stream_rows import GUTTER, BlockRows, RowKind, StreamRow
+from ui.views.dissect.dissection import DissectedPart, Dissection
+from ui.views.dissect.lanes import StreamOptions
+from ui.views.dissect.outline import TextBlock
+from ui.views.dissect.stream_rows import GUTTER, BlockRows, RowKind, StreamRow, boxes_in, edges
 from ui.views.places import NO_PART
+from ui.views.status import UNNAMED
+from ui.views.styled_text import Line, Run, Style, clipped, visible_line, width_of
+from ui.views.turn import answers, error_words, turn_facts
+from ui.views.wording import counted, help_line, title, wrapped
 
 _KEPT = 48
 
@@ -171,7 +174,7 @@ class StreamLayout:
             return None
         return BlockRow(number, min(1, len(self.rows(number)) - 1))
 
-    def _lay_out(self, block: Block) -> Iterator[StreamRow]:
+    def _lay_out(self, block: TextBlock) -> Iterator[StreamRow]:
         if block.part is None:
             for line in turn_heading(self.dissection, block.turn, self.width):
                 yield StreamRow(RowKind.HEAD, line, block.turn)
@@ -198,3 +201,47 @@ class StreamLayout:
 
     def _guess_before(self, block: int) -> int:
         return self._blocks.guessed_before(block, self._guessed)
+
+
+def turn_heading(dissection: Dissection, number: int, width: int) -> Iterator[Line]:
+    """A rule with a turn's number, role and facts; below it what is wrong with it and lies in none of its texts.
+
+    Turn 0 stands for a trace that has none.
+    """
+    if not number:
+        yield (Run("The trace holds no turns.", Style.DIM),)
+        return
+    turn = dissection.trace.turns[number - 1]
+    told = islice(answers(turn, number, dissection.steps), width)  # no more fit
+    facts = " · ".join(visible_line(fact) for fact in (*told, *turn_facts(turn, dissection.outline.model)))
+    role = (Run(f"── {number} ", Style.GUTTER), Run(turn.role.value, Style.STRONG))
+    left = clipped((*role, Run(f" {facts} " if facts else " ", Style.DIM)), max(width - 2, 1))
+    if number > 1:
+        yield ()
+    yield (*left, Run("─" * max(width - width_of(left), 0), Style.GUTTER))
+    if turn.generation is not None and turn.generation.error is not None:
+        yield from wrapped(error_words(turn.generation.error), width, indent=4)
+    for one in dissection.without_part(number):
+        yield from _fault(one, width)
+
+
+def part_heading(dissection: Dissection, part: DissectedPart, width: int) -> Iterator[Line]:
+    """The name of a part that is not the turn's only text, and of a call its tool and id."""
+    turn = dissection.trace.turns[part.turn - 1]
+    if len(turn.parts) == 1 and part.name == "text":
+        return
+    header = next((one for one in turn.calls if one.part == part.name), None)
+    said = (Run(" ┄ ", Style.GUTTER), Run(visible_line(part.name), Style.KEY), *(_called(header) if header else ()))
+    length = Run(f"  {counted(len(part.text), 'character')}", Style.DIM)
+    yield clipped((*said, length), width)
+
+
+def _called(header: CallHeader) -> Line:
+    name = Run(f"  {visible_line(header.name) if header.name else UNNAMED}", Style.STRONG)
+    return (name, Run(f"  {visible_line(header.id)}", Style.DIM)) if header.id else (name,)
+
+
+def _fault(diagnostic: Diagnostic, width: int) -> Iterator[Line]:
+    yield from wrapped(title(diagnostic.fault), width, indent=2)
+    if diagnostic.fault.hint:
+        yield from ((Run("  "), *line) for line in wrapped(help_line(diagnostic.fault.hint), width - 2, indent=6))

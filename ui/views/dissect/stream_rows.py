@@ -1,27 +1,30 @@
-"""The rows that show one block of a stream: its exact text, what is wrong below it, and the lanes."""
+"""The rows that show one block of a stream: a glyph for each character, boxed markers, carets and lanes."""
 
-from collections.abc import Iterator, Sequence
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import accumulate
 
-from inspector.diagnostics import Diagnostic
+from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Role, Span, SpanKind
 from inspector.text import Range
-from ui.views.dissect.blocks import Block
-from ui.views.dissect.carets import fault_rows, marks_of
-from ui.views.dissect.dissected_part import DissectedPart
-from ui.views.dissect.glyphs import CLOSE, OPEN, edges, glyph_runs, pieces, row_end
-from ui.views.dissect.lanes import lane_lines
-from ui.views.dissect.markers import boxes_in, innermost
-from ui.views.dissect.options import StreamOptions
-from ui.views.dissect.touching import touching
-from ui.views.palette import Style, style_of
-from ui.views.run import Line, Run
+from inspector.wire.events import WIRE_PREFIX
+from ui.views.dissect.dissection import DissectedPart, touching
+from ui.views.dissect.lanes import StreamOptions, lane_lines
+from ui.views.dissect.outline import TextBlock
+from ui.views.marked_text import CaretLabel, caret_lines
+from ui.views.styled_text import LINE_FEED, TAB, Line, Run, Style, cell_width, style_of, visible_line, visible_runs
+from ui.views.wording import counted, help_line, title
 
 GUTTER = 12
 """How many cells stand before the text of a row."""
 
+
 _LABEL = GUTTER - 3
+
+
 LABELS = {
     SpanKind.TEXT: "text",
     SpanKind.REASONING: "reasoning",
@@ -31,6 +34,26 @@ LABELS = {
     SpanKind.MARKUP: "markup",
 }
 """What the gutter calls each kind of span."""
+
+
+OPEN, CLOSE = "⟨", "⟩"
+"""What stands around a marker: they are no characters of the stream."""
+
+
+_BLANKS = re.compile(r"\s+")
+
+
+_TAB_BLANK = " " * len(TAB)
+
+
+_UNFINISHED = "\"'="  # what a marker ends with that a name follows, within the same tag
+
+
+_LONGEST = 200  # a marker is short: longer structure, such as a whole header, is not boxed
+
+
+MOST_MARKED_ROWS = 3
+"""A fault of more rows has its carets and words below the first, of fewer or as many below the last."""
 
 
 class RowKind(StrEnum):
@@ -58,7 +81,7 @@ class BlockRows:
     """Lays out one block of a part in `width` cells; `spans` are those that touch it, perhaps with some beside them."""
 
     part: DissectedPart
-    block: Block
+    block: TextBlock
     width: int
     options: StreamOptions
     spans: Sequence[Span] = field(init=False, repr=False)
@@ -180,3 +203,189 @@ def _span_cuts(spans: Sequence[Span], place: Range) -> Iterator[int]:
     for _, span in touching(spans, place):
         yield from (span.range.start, span.range.end)
         yield from _span_cuts(span.children, place)
+
+
+def glyph(character: str, *, white_space: bool) -> str:
+    """What is drawn for one character: what takes no ink shows itself only if `white_space` does."""
+    if character == "\n":
+        return LINE_FEED if white_space else ""
+    if character == "\t":
+        return TAB if white_space else _TAB_BLANK
+    if character == " ":
+        return "·" if white_space else " "
+    shown = visible_line(character)
+    if white_space and shown == character and character.isspace():
+        return "⍽" + " " * (cell_width(character) - 1)
+    return shown
+
+
+def glyph_runs(text: str, style: Style, *, white_space: bool) -> Line:
+    """The glyphs of a text as runs; what stands for something else is styled apart."""
+    if not white_space:
+        return visible_runs(text.replace("\n", "").replace("\t", _TAB_BLANK), style)
+    runs: list[Run] = []
+    at = 0
+    for match in _BLANKS.finditer(text):
+        runs += visible_runs(text[at : match.start()], style)
+        runs.append(Run("".join(glyph(one, white_space=True) for one in match[0]), Style.DIM))
+        at = match.end()
+    return (*runs, *visible_runs(text[at:], style))
+
+
+def is_plain(text: str) -> bool:
+    """Whether every character of a text takes one cell and is its own glyph, blanks aside."""
+    return text.isascii() and text.isprintable()
+
+
+def edges(text: str, place: Range, boxes: Sequence[Range], *, white_space: bool) -> Sequence[int]:
+    """The cells at which the characters of a row begin, and last where the row ends; from 0.
+
+    A box's opening bracket belongs to its first character, its closing one to its last.
+    """
+    shown = place.of(text)
+    inside = [box for box in boxes if box.start < place.end and place.start < box.end]
+    if not inside and is_plain(shown):
+        return range(len(shown) + 1)
+    widths = [_width(one, white_space=white_space) for one in shown]
+    for box in inside:
+        if box.start >= place.start:
+            widths[box.start - place.start] += 1
+        if box.end <= place.end:
+            widths[box.end - 1 - place.start] += 1
+    return list(accumulate(widths, initial=0))
+
+
+def row_end(text: str, start: int, limit: int, room: int, boxes: Sequence[Range], *, white_space: bool) -> int:
+    """Where a row that begins at `start` ends so that it takes at most `room` cells; at least one character on.
+
+    It ends behind a blank where there is one in its second half. A line feed takes no room, and ends the row.
+    """
+    piece = text[start : min(limit, start + room + 1)]
+    in_box = any(box.start < start + len(piece) and start < box.end for box in boxes)
+    if in_box or not is_plain(piece.removesuffix("\n")):
+        end = start + _fitting(text, start, limit, room, boxes, white_space=white_space)
+    else:
+        end = start + len(piece) if len(piece) <= room or piece.endswith("\n") else start + room
+    if end >= limit or text[end - 1] == "\n":
+        return end
+    blank = text.rfind(" ", start + room // 2, end)
+    return blank + 1 if blank >= 0 and not _cuts(boxes, blank + 1) else end
+
+
+def _fitting(text: str, start: int, limit: int, room: int, boxes: Sequence[Range], *, white_space: bool) -> int:
+    opened = {box.start for box in boxes}
+    closed = {box.end - 1 for box in boxes}
+    taken = 0
+    for at in range(start, limit):
+        character = text[at]
+        if character == "\n":
+            return at + 1 - start
+        taken += _width(character, white_space=white_space) + (at in opened) + (at in closed)
+        if taken > room:
+            return max(at - start, 1)
+    return limit - start
+
+
+def _width(character: str, *, white_space: bool) -> int:
+    if " " <= character <= "~":
+        return 1
+    return cell_width(glyph(character, white_space=white_space))
+
+
+def _cuts(boxes: Sequence[Range], at: int) -> bool:
+    return any(box.start < at < box.end for box in boxes)
+
+
+def pieces(place: Range, cuts: Iterable[int]) -> Iterator[Range]:
+    """A range in pieces, cut at every offset of `cuts` that lies within."""
+    at = place.start
+    for cut in sorted({one for one in cuts if place.start < one < place.end}):
+        yield Range(at, cut)
+        at = cut
+    if at < place.end:
+        yield Range(at, place.end)
+
+
+def boxes_in(part: DissectedPart, place: Range) -> list[Range]:
+    """The markers of a part that touch `place`, in order, without the white space around them."""
+    if part.name.startswith(WIRE_PREFIX):
+        return []
+    return sorted(box for box in _boxes(part.text, part.spans_near(place), place) if box.start < box.end)
+
+
+def innermost(spans: Sequence[Span], offset: int) -> Span | None:
+    """The smallest span that holds the character at `offset`."""
+    found: Span | None = None
+    while True:
+        inside = next((span for _, span in touching(spans, Range(offset, offset + 1))), None)
+        if inside is None:
+            return found
+        found, spans = inside, inside.children
+
+
+def _boxes(text: str, spans: Sequence[Span], place: Range) -> Iterator[Range]:
+    for _, span in touching(spans, place):
+        if span.kind is SpanKind.MARKUP:
+            yield from _trimmed(text, span.range)
+            continue
+        yield from _trimmed(text, Range(span.range.start, min(span.inner.start, span.range.end)))
+        yield from _boxes(text, span.children, place)
+        yield from _trimmed(text, Range(max(span.inner.end, span.range.start), span.range.end))
+
+
+def _trimmed(text: str, marker: Range) -> Iterator[Range]:
+    written = marker.of(text) if len(marker) <= _LONGEST else ""
+    if written and written[-1] not in _UNFINISHED:
+        start = marker.start + len(written) - len(written.lstrip())
+        yield Range(start, start + len(written.strip()))
+
+
+@dataclass(frozen=True, slots=True)
+class CaretMark:
+    """Carets for a fault below one row; `says` where its words follow, `rows` how many rows they stand for."""
+
+    fault: Fault
+    says: bool = True
+    rows: int = 1
+
+
+def marks_of(rows: Sequence[Range], diagnostics: Sequence[Diagnostic]) -> list[list[CaretMark]]:
+    """What belongs below each row: carets in every row of a short fault, in the first alone of one that goes on."""
+    starts = [row.start for row in rows]
+    below: list[list[CaretMark]] = [[] for _ in rows]
+    for one in diagnostics if rows else ():
+        first = max(bisect_right(starts, one.range.start) - 1, 0)
+        last = max(bisect_left(starts, one.range.end) - 1, first)
+        if last - first >= MOST_MARKED_ROWS:
+            below[first].append(CaretMark(one.fault, rows=last - first + 1))
+        else:
+            for index in range(first, last + 1):
+                below[index].append(CaretMark(one.fault, says=index == last))
+    return below
+
+
+def fault_rows(marks: Sequence[CaretMark], text: str, row: Range, cells: Sequence[int], room: int) -> Iterator[Line]:
+    """The lines below a row; `cells` are those at which its characters begin."""
+    places = []
+    for mark in marks:
+        said = [list(_message_lines(mark, text))] if mark.says else []
+        places.append(CaretLabel(*_under(mark.fault.range, row, cells), [mark.fault], said))
+    if places:
+        yield from caret_lines(places, room)
+
+
+def _under(place: Range, row: Range, cells: Sequence[int]) -> tuple[int, int]:
+    start = min(max(place.start, row.start), row.end)
+    end = min(max(place.end, start), row.end)
+    before = cells[start - row.start]
+    return before, max(cells[end - row.start] - before, 1)
+
+
+def _message_lines(mark: CaretMark, text: str) -> Iterator[Line]:
+    fault = mark.fault
+    feeds = text.count("\n", fault.range.start, fault.range.end) if mark.rows > 1 else 0
+    length = f"{counted(feeds + 1, 'line')}, " if feeds else ""
+    goes_on = (Run(f" (over {length}{counted(len(fault.range), 'character')})", Style.DIM),) if mark.rows > 1 else ()
+    yield (*title(fault), *goes_on)
+    if fault.hint:
+        yield (Run("  "), *help_line(fault.hint))

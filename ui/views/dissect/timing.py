@@ -15,8 +15,7 @@ from inspector.text import Range
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.lanes import STALL_S
 from ui.views.dissect.side import LazyLines, SideLine, SideLines, SideSource
-from ui.views.palette import Style
-from ui.views.run import Line, Run
+from ui.views.styled_text import Line, Run, Style
 from ui.views.wording import counted
 
 _PIECE = 65_536  # chunks between two looks whether anybody still waits
@@ -24,28 +23,28 @@ _LONG = 20_000  # chunks of an answer that are not gone through again whenever i
 _FEW = 200  # turns of a trace that is gone through at once
 
 
-class Gap(NamedTuple):
+class ChunkGap(NamedTuple):
     """A time between two chunks of a part, in seconds, and the sequence number of the later one."""
 
     seconds: float
     before: int
 
 
-class _Times(NamedTuple):
+class _ChunkTimes(NamedTuple):
     """When the first chunk of an answer came, in seconds from its beginning, and its longest gap; None for unknown."""
 
     first_s: float | None
-    gap: Gap | None
+    gap: ChunkGap | None
 
 
 class AnswerTimes(NamedTuple):
     """The turns with answers of a model, by number, and what is known of those with very many chunks."""
 
     turns: Sequence[int]
-    long: Mapping[int, _Times] = MappingProxyType({})
+    long: Mapping[int, _ChunkTimes] = MappingProxyType({})
 
 
-def are_soon_known(trace: Trace) -> bool:
+def are_cheap_to_compute(trace: Trace) -> bool:
     """Whether the times of a trace's answers are found before anybody notices."""
     if len(trace.turns) > _FEW:
         return False
@@ -54,7 +53,7 @@ def are_soon_known(trace: Trace) -> bool:
 
 def answer_times(trace: Trace, is_left: Callable[[], bool] = bool) -> AnswerTimes | None:
     """Go through the times of a trace's answers, which may take seconds; None where that `is_left` meanwhile."""
-    turns, long = array("L"), dict[int, _Times]()
+    turns, long = array("L"), dict[int, _ChunkTimes]()
     for number, turn in enumerate(trace.turns, 1):
         if is_left():
             return None
@@ -105,7 +104,7 @@ class _Begins(Column[Location | None]):
         return Location(number, parts[0].name, Range(0, 0)) if parts else None
 
 
-def longest_gap(chunks: Chunks, is_left: Callable[[], bool] = bool) -> Gap | None:
+def longest_gap(chunks: Chunks, is_left: Callable[[], bool] = bool) -> ChunkGap | None:
     """The longest time between two chunks; None without times, or where `is_left` says that nobody waits any more."""
     if chunks.offsets_s is None:
         return None
@@ -119,7 +118,7 @@ def longest_gap(chunks: Chunks, is_left: Callable[[], bool] = bool) -> Gap | Non
         found = max(_gaps(row, at + 1), default=longest)
         longest = found if longest is None or found is None else max(longest, found)
         at += len(piece)
-    return None if longest is None else Gap(longest[0], chunks.sequences[longest[1]])
+    return None if longest is None else ChunkGap(longest[0], chunks.sequences[longest[1]])
 
 
 def _gaps(offsets: Sequence[float | None], first: int) -> Iterator[tuple[float, int]]:
@@ -138,15 +137,15 @@ def _chunks(turn: Turn) -> int:
     return sum(len(part.chunks) for part in turn.parts if part.chunks is not None)
 
 
-def _times(turn: Turn, is_left: Callable[[], bool] = bool) -> _Times:
+def _times(turn: Turn, is_left: Callable[[], bool] = bool) -> _ChunkTimes:
     kept = [part.chunks for part in turn.parts if part.chunks is not None]
     firsts = (next((one for one in chunks.offsets_s or () if one is not None), None) for chunks in kept)
     gaps = (gap for chunks in kept if (gap := longest_gap(chunks, is_left)) is not None)
     first_s = min((one for one in firsts if one is not None), default=None)
-    return _Times(first_s, max(gaps, key=lambda gap: gap.seconds, default=None))
+    return _ChunkTimes(first_s, max(gaps, key=lambda gap: gap.seconds, default=None))
 
 
-def _line(number: int, turn: Turn, known: _Times | None) -> Line:
+def _line(number: int, turn: Turn, known: _ChunkTimes | None) -> Line:
     generation = turn.generation
     head: Line = (Run(f"turn {number:<4}", Style.STRONG),)
     if generation is None:

@@ -4,9 +4,8 @@ from itertools import islice
 
 from inspector.diagnostics import Location
 from inspector.text import Range
-from ui.views.dissect.carets import MOST_MARKED_ROWS
 from ui.views.dissect.stream import BlockRow, StreamLayout
-from ui.views.dissect.stream_rows import GUTTER, RowKind, StreamRow
+from ui.views.dissect.stream_rows import GUTTER, MOST_MARKED_ROWS, RowKind, StreamRow
 
 _MARGIN = 2  # rows that are kept in sight around the cursor
 _BELOW = (RowKind.FAULT, RowKind.LANE)

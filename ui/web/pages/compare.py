@@ -1,20 +1,76 @@
 """Compare: two to six runs step by step, or whole groups of traces measure by measure."""
 
+import re
+
 import streamlit as st
 
-from ui.web.group_comparison import compare_groups
-from ui.web.places import asked, keep
-from ui.web.run_comparison import compare_runs
+from inspector.chain.alignment import run_label
+from inspector.chain.metrics import BY_NAME, FEWEST, MeasureKind, estimate
+from inspector.chain.metrics_groups import COMPARED, GroupFigures, GroupKey, MeasureComparison, compared_groups
+from inspector.text import Range
+from storage import Prompt, TraceSummary
+from ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines
+from ui.views.stats import Statistics, comparison_sentence, p_text
+from ui.views.stats_wording import key_title, number_text, value_text
+from ui.views.styled_text import Line, Run, Style
+from ui.views.trace_list import trace_title
+from ui.views.wording import counted
+from ui.web.charts import HIGH
+from ui.web.components import BarCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
+from ui.web.filter_bar import field, filter_bar, narrowed, nothing_found
+from ui.web.markup import put_lines, put_sentence
+from ui.web.navigation import go_to_page, parameter, set_parameters
+from ui.web.queries import grouped, prompts_of
+from ui.web.query_results import page_results, put_placeholder, put_progress, wait_for
+from ui.web.stores import ShownTrace, shown_trace, store
+from ui.web.trace_listing import MOST_RUNS, TRACE_COLUMNS, trace_rows
 
 _WHAT = "what"
+
+
 _RUNS, _GROUPS = "runs", "groups"
+
+
 _TITLES = {_RUNS: "Runs", _GROUPS: "Groups of traces"}
+
+
+_KEYS = (GroupKey.MODEL, GroupKey.PROMPT, GroupKey.REASONING, GroupKey.FORMAT, GroupKey.SOURCE)
+
+
+_KEY_TITLES = {GroupKey.PROMPT: "prompt version"}
+
+
+_MOST = 40
+
+
+_ALL = "(all others)"
+
+
+_UNKNOWN = "?"
+
+
+_LONGEST = 100
+
+
+_SHOWN = ("broken", "well_formed", "schema_compliance", "error_recovery")
+
+
+_WIDTH = 100
+
+
+_KEY = "weaklink_runs"
+
+
+_ALIKE = 50
+
+
+_ID = re.compile(r"\d{1,15}")
 
 
 def show() -> None:
     """Draw what the address asks for."""
     st.title("Compare")
-    asked_for = asked(_WHAT) if asked(_WHAT) in _TITLES else _RUNS
+    asked_for = parameter(_WHAT) if parameter(_WHAT) in _TITLES else _RUNS
     chosen = st.segmented_control(
         "What is compared",
         list(_TITLES),
@@ -24,9 +80,225 @@ def show() -> None:
         label_visibility="collapsed",
     )
     if chosen is not None and chosen != asked_for:
-        keep(what=None if chosen == _RUNS else chosen)
+        set_parameters(what=None if chosen == _RUNS else chosen)
         st.rerun()
     if asked_for == _GROUPS:
         compare_groups()
     else:
         compare_runs()
+
+
+def compare_groups() -> None:
+    """Draw the groups that the address asks for, and what sets them apart from the baseline."""
+    wanted = filter_bar("compare")
+    if wanted is None:
+        return
+    by = _selected_key()
+    question = grouped(wanted, by)
+    sheet = page_results(question)
+    put_progress(sheet)
+    if question not in sheet:
+        put_placeholder(HIGH)
+        return
+    groups = sheet[question][:_MOST]
+    if not groups:
+        nothing_found(wanted)
+        return
+    prompts = wait_for(prompts_of([group.keys[0] for group in groups])) if by is GroupKey.PROMPT else {}
+    sides = _sides(by, groups, prompts)
+    if len(sides) > 1:
+        _differences(
+            Statistics(
+                None, (by,), sides, comparisons=compared_groups(sides, sides[0]), baseline=sides[0], prompts=prompts
+            )
+        )
+    else:
+        st.info("There is one group alone: nothing to compare.")
+    _groups(by, groups, prompts, wanted)
+
+
+def _selected_key() -> GroupKey:
+    named = next((key for key in _KEYS if key.value == parameter("by")), _KEYS[0])
+    chosen = st.selectbox("Groups by", _KEYS, index=_KEYS.index(named), format_func=_title)
+    if chosen is not named:
+        set_parameters(by=chosen.value, base=None, other=None)
+        st.rerun()
+    return named
+
+
+def _title(key: GroupKey) -> str:
+    return _KEY_TITLES.get(key) or key.value
+
+
+def _sides(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, Prompt]) -> list[GroupFigures]:
+    """The baseline, and the group or groups that are held against it."""
+
+    def titled(group: GroupFigures) -> str:
+        return f"{key_title(by, group.keys[0], prompts)[:_LONGEST]} ({counted(group.traces, 'trace')})"
+
+    left, right = st.columns(2)
+    base = next((at for at, group in enumerate(groups) if _in_address(group) == parameter("base")), 0)
+    chosen = left.selectbox(
+        "Baseline", range(len(groups)), index=base, format_func=lambda at: titled(groups[at]), key=f"weaklink_base_{by}"
+    )
+    others = [group for at, group in enumerate(groups) if at != chosen]
+    other = next((at for at, group in enumerate(others, 1) if _in_address(group) == parameter("other")), 0)
+    against = right.selectbox(
+        "Against",
+        range(len(others) + 1),
+        index=other,
+        format_func=lambda at: titled(others[at - 1]) if at else _ALL,
+        key=f"weaklink_other_{by}_{chosen}",
+    )
+    set_parameters(
+        base=_in_address(groups[chosen]) if chosen else None,
+        other=_in_address(others[against - 1]) if against else None,
+    )
+    return [groups[chosen], *([others[against - 1]] if against else others)]
+
+
+def _in_address(group: GroupFigures) -> str:
+    """A group as the address names it."""
+    return group.keys[0] or _UNKNOWN
+
+
+def _differences(found: Statistics) -> None:
+    put_sentence(comparison_sentence(found), is_strong=True)
+    judged = [one for one in found.comparisons if one.difference is not None]
+    rows = [_difference(str(index), found, one) for index, one in enumerate(sorted(judged, key=_certainty))]
+    if rows:
+        heads = (
+            ListingColumn("group"),
+            ListingColumn("measure"),
+            ListingColumn("verdict"),
+            ListingColumn("baseline", "end", room=MinimumWidth.MEDIUM),
+            ListingColumn("group's", "end", room=MinimumWidth.MEDIUM),
+        )
+        tail = (
+            ListingColumn("difference (95 %)", "end", room=MinimumWidth.MEDIUM),
+            ListingColumn("p", "end", room=MinimumWidth.MEDIUM),
+        )
+        listing((*heads, *tail), rows, key="weaklink_differences", label="Differences")
+
+
+def _certainty(one: MeasureComparison) -> float:
+    return 1.0 if one.adjusted_p is None else one.adjusted_p
+
+
+def _difference(key: str, found: Statistics, one: MeasureComparison) -> ListingRow:
+    mine, theirs = (group.tally(one.measure.name) for group in (one.group, one.baseline))
+    apart = one.difference
+    assert apart is not None  # only such are shown
+    said = f"{apart.value:+.2f} ({apart.interval.low:+.2f} to {apart.interval.high:+.2f})".replace("-", "−")
+    verdict = Run("more than noise", Style.WARNING) if one.is_more_than_noise else Run("may be noise", Style.DIM)
+    cells: tuple[Line, ...] = (
+        (Run(key_title(found.by[0], one.group.keys[0], found.prompts), Style.STRONG),),
+        (Run(one.measure.title),),
+        (verdict,),
+        (Run(number_text(one.measure, theirs.hits / theirs.trials)),),
+        (Run(number_text(one.measure, mine.hits / mine.trials)),),
+        (Run(said),),
+        (Run(p_text(one.adjusted_p)),),
+    )
+    return ListingRow(key, cells)
+
+
+def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, Prompt], wanted: str) -> None:
+    """Every group with what it comes to; Enter shows its traces."""
+    st.subheader("The groups", anchor=False)
+    measures = [BY_NAME[name] for name in _SHOWN if name in COMPARED]
+    rows = []
+    for group in groups:
+        cells: list[ListingCell] = [
+            (Run(key_title(by, group.keys[0], prompts), Style.STRONG),),
+            (Run(f"{group.traces:,}"),),
+        ]
+        for measure in measures:
+            one = estimate(measure, group.tally(measure.name))
+            share = one.value if measure.kind is not MeasureKind.MEAN else None
+            cells.append(BarCell(share, (Run(value_text(one, FEWEST)),)))
+        rows.append(ListingRow(group.keys[0], cells))
+    heads = [
+        ListingColumn(
+            measure.title, room=(MinimumWidth.ANY, MinimumWidth.MEDIUM, MinimumWidth.MEDIUM, MinimumWidth.WIDE)[index]
+        )
+        for index, measure in enumerate(measures)
+    ]
+    columns = (ListingColumn(_title(by)), ListingColumn("traces", "end"), *heads)
+    done = listing(columns, rows, key=f"weaklink_groups_{by}", label="Groups")
+    st.caption("Enter or a double click shows a group's traces.")
+    if done.opened:
+        go_to_page("traces", filter=narrowed(wanted, field(by.value, done.opened)))
+
+
+def compare_runs() -> None:
+    """Draw the runs that the address names, and what could stand beside the first."""
+    if st.session_state.get(_KEY) != parameter("runs"):
+        st.session_state[_KEY] = parameter("runs")
+    st.text_input("Traces by number; others are held against the first", key=_KEY, on_change=_changed)
+    ids = list(dict.fromkeys(_ID.findall(parameter("runs"))))[:MOST_RUNS]
+    runs = [shown_trace(int(one)) for one in ids]
+    if len(runs) > 1:
+        _diff(compare([ComparedRun(str(run.summary.id), run.trace, run.inspection) for run in runs]))
+    elif not runs:
+        _begin()
+    if runs and len(runs) < MOST_RUNS:
+        _candidates(runs)
+
+
+def _changed() -> None:
+    set_parameters(runs=st.session_state[_KEY])
+
+
+def _diff(diff: RunDiff) -> None:
+    put_lines(diff_lines(diff, _WIDTH))
+    parted = diff.alignment.divergence
+    with st.container(horizontal=True):
+        for index, run in enumerate(diff.runs):
+            step = parted.steps[index] if parted is not None else None
+            at = {} if step is None else _place(step.location.turn, step.location.part, step.location.range)
+            if st.button(f"Open {run_label(index)} there", key=f"weaklink_open_{index}"):
+                go_to_page("trace", trace=run.called, **at)
+        if st.button("The first to the end", key="weaklink_rotate", icon=":material/sync:"):
+            set_parameters(runs=" ".join([*(run.called for run in diff.runs[1:]), diff.runs[0].called]))
+            st.rerun()
+
+
+def _place(turn: int, part: str, where: Range) -> dict[str, object]:
+    return {"turn": turn, "part": part, "start": where.start, "end": where.end}
+
+
+def _begin() -> None:
+    found = store().traces(limit=_ALIKE)
+    if not found:
+        nothing_found("")
+        return
+    st.info("Name two to six traces, choose them in the list of traces, or begin with one of these.")
+    _choices(found, [])
+
+
+def _candidates(runs: list[ShownTrace]) -> None:
+    """Runs that look like the first: of its name, else of its source, which is said, since it is a guess."""
+    first = runs[0].summary
+    title = trace_title(first)
+    known = {run.summary.id for run in runs}
+    named = store().traces(field("name", title), limit=_ALIKE) if title else []
+    by_name = [one for one in named if one.id not in known]
+    of_source = field("source", first.source) if first.source else ""
+    found = by_name or [one for one in store().traces(of_source, limit=_ALIKE) if one.id not in known]
+    if not found:
+        return
+    guessed = "the same source" if of_source else "this database"
+    why = "the same name" if by_name else f"{guessed}; whether they had the same task is a guess"
+    st.caption(f"Others of {why}. A click adds one.")
+    _choices(found, [str(run.summary.id) for run in runs])
+
+
+def _choices(found: list[TraceSummary], chosen: list[str]) -> None:
+    rows = trace_rows(found)
+    done = listing(
+        TRACE_COLUMNS, rows, key=f"weaklink_alike_{len(chosen)}", label="Traces to add", is_eager=True, most_rem=24
+    )
+    if done.opened is not None:
+        set_parameters(runs=" ".join([*chosen, done.opened]))
+        st.rerun()

@@ -4,21 +4,19 @@ from typing import IO, BinaryIO, cast
 
 import streamlit as st
 
-from inspector.importers.recognition import signs_of
+from inspector.importers.reading import signs_of
 from inspector.importers.registry import importers
 from inspector.redaction.redactor import Redactor
 from storage import open_store
+from ui.importing.file_places import held_file
 from ui.importing.files import read_file, save_file
-from ui.importing.placed_file import held_file
-from ui.reports.import_lines import import_lines
-from ui.reports.import_report import FileReport
-from ui.views.palette import Style
-from ui.views.run import Run
+from ui.reports.import_report import FileReport, import_lines
+from ui.views.styled_text import Run, Style
 from ui.views.wording import counted
 from ui.web.components import ListingColumn, ListingRow, listing
 from ui.web.markup import put_lines
-from ui.web.places import go
-from ui.web.serving import current
+from ui.web.navigation import go_to_page
+from ui.web.options import current_options
 
 _REPORTS = "weaklink_import_reports"
 _ROUND = "weaklink_import_round"
@@ -49,7 +47,7 @@ def show() -> None:
         return
     put_lines(import_lines(reports, width=_WIDTH))
     if any(report.counts.traces for report in reports) and st.button("To the traces", icon=":material/list:"):
-        go("traces")
+        go_to_page("traces")
 
 
 def _sources() -> list[ListingRow]:
@@ -58,7 +56,7 @@ def _sources() -> list[ListingRow]:
 
 def _imported(name: str, file: IO[bytes]) -> FileReport:
     """What became of one file; its name is the user's."""
-    with held_file(cast("BinaryIO", file), name, name) as placed, open_store(current().where) as opened:
+    with held_file(cast("BinaryIO", file), name, name) as placed, open_store(current_options().where) as opened:
         (done,) = save_file(opened, read_file(placed, None, Redactor()))
         opened.catch_up()
         return done

@@ -5,16 +5,14 @@ import streamlit as st
 from inspector.chain.metrics_groups import GroupKey
 from inspector.rules.catalogue import FAMILIES, RULES, find_rule
 from inspector.rules.rule import Rule
-from ui.views.palette import Style, style_of
-from ui.views.rule import rule_lines
-from ui.views.rule_example import read_example
-from ui.views.run import Run
-from ui.web.components import ListingColumn, ListingRow, Measured, MinimumWidth, listing
-from ui.web.figures import grouped, hits
-from ui.web.filters import field
+from ui.views.rule import read_example, rule_lines
+from ui.views.styled_text import Run, Style, style_of
+from ui.web.components import BarCell, ListingColumn, ListingRow, MinimumWidth, listing
+from ui.web.filter_bar import field
 from ui.web.markup import put_lines
-from ui.web.places import asked, go, keep
-from ui.web.waiting import answer_to
+from ui.web.navigation import go_to_page, parameter, set_parameters
+from ui.web.queries import grouped, hits
+from ui.web.query_results import wait_for
 
 _WIDTH = 84
 _COLUMNS = (
@@ -31,18 +29,18 @@ _COLUMNS = (
 def show() -> None:
     """Draw the page: every rule, and the one that the address names, explained."""
     st.title("Rules")
-    named = asked("rule")
+    named = parameter("rule")
     chosen = find_rule(named) if named else None
-    found = {group.keys[0]: (group.traces, hits(group, "broken")) for group in answer_to(grouped("", GroupKey.CODE))}
+    found = {group.keys[0]: (group.traces, hits(group, "broken")) for group in wait_for(grouped("", GroupKey.CODE))}
     only_found = st.toggle("Only those that were found", value=False, key="weaklink_rules_found")
     most = max((traces for traces, _ in found.values()), default=1)
     rows = [_row(rule, *found.get(rule.code, (0, 0)), most) for rule in RULES if rule.code in found or not only_found]
     done = listing(_COLUMNS, rows, key="weaklink_rules", selected=chosen.code if chosen else None, label="Rules")
     st.caption("A click explains a rule, Enter or a double click shows the traces in which it found something.")
     if done.opened is not None:
-        go("traces", filter=field("code", done.opened))
+        go_to_page("traces", filter=field("code", done.opened))
     if done.picked is not None:
-        keep(rule=done.picked)
+        set_parameters(rule=done.picked)
         chosen = find_rule(done.picked)
     if chosen is not None:
         _explain(chosen, found.get(chosen.code, (0, 0))[0])
@@ -55,7 +53,7 @@ def _row(rule: Rule, traces: int, broken: int, most: int) -> ListingRow:
         (
             (Run(rule.code, style_of(rule.severity)),),
             (Run(rule.name, Style.STRONG),),
-            Measured(traces / most if traces else None, (Run(f"{traces:,}" if traces else "-"),)),
+            BarCell(traces / most if traces else None, (Run(f"{traces:,}" if traces else "-"),)),
             (Run(f"{broken:,}" if broken else "-"),),
             (Run(rule.severity.value, style_of(rule.severity)),),
             (Run(family, Style.DIM),),
@@ -67,4 +65,4 @@ def _explain(rule: Rule, traces: int) -> None:
     bad, good = (read_example(text, rule.format) if text else None for text in (rule.bad, rule.good))
     put_lines(rule_lines(rule, bad, good, width=_WIDTH))
     if traces and st.button(f"Traces with {rule.code}: {traces:,}", type="primary"):
-        go("traces", filter=field("code", rule.code))
+        go_to_page("traces", filter=field("code", rule.code))

@@ -7,20 +7,16 @@ import streamlit as st
 from inspector.redaction.redactor import Redactor
 from inspector.version import __version__
 from storage import StoreStats
-from ui.views.palette import Style
-from ui.views.run import Line, Run
 from ui.views.store_stats import stats_lines
-from ui.views.visible import visible
+from ui.views.styled_text import Line, Run, Style, visible
 from ui.views.wording import counted
-from ui.web.figures import grouped, hits
-from ui.web.labels import label
-from ui.web.markup import put_lines, put_sentence
-from ui.web.places import asked, keep
+from ui.web.markup import label, put_lines, put_sentence
+from ui.web.navigation import parameter, set_parameters
+from ui.web.options import current_options
+from ui.web.queries import grouped, hits
+from ui.web.query_results import data_version, wait_for
 from ui.web.saved_views import views_file
-from ui.web.serving import current
-from ui.web.sheets import data_version
 from ui.web.stores import store
-from ui.web.waiting import answer_to
 
 _AGES = {"7d": "a week", "30d": "30 days", "90d": "90 days", "365d": "a year"}
 _MARKED = Style.REMOVED
@@ -40,7 +36,7 @@ def show() -> None:
 
 def _database() -> None:
     st.subheader("Database", anchor=False)
-    put_lines(stats_lines(_stats(current().where, data_version()), str(store().place)))
+    put_lines(stats_lines(_stats(current_options().where, data_version()), str(store().place)))
     st.caption("The page writes marks, notes and imports into it, and nothing else.")
     st.code(_command("stats"), language=None, wrap_lines=True)
 
@@ -57,12 +53,12 @@ def _retention() -> None:
     age = st.selectbox(
         "Traces older than",
         ages,
-        index=ages.index(asked("age")) if asked("age") in ages else 1,
+        index=ages.index(parameter("age")) if parameter("age") in ages else 1,
         format_func=lambda one: _AGES[one],
     )
-    keeps_broken = st.toggle("Keep those that broke", value=asked("keep_broken") == "yes")
-    keep(age=age if age != ages[1] else None, keep_broken="yes" if keeps_broken else None)
-    old = answer_to(grouped(f"before:{age}"))
+    keeps_broken = st.toggle("Keep those that broke", value=parameter("keep_broken") == "yes")
+    set_parameters(age=age if age != ages[1] else None, keep_broken="yes" if keeps_broken else None)
+    old = wait_for(grouped(f"before:{age}"))
     doomed = old[0].traces - (hits(old[0], "broken") if keeps_broken else 0) if old else 0
     put_sentence(f"{counted(doomed, 'trace')} would go.", is_strong=True)
     st.code(
@@ -108,7 +104,7 @@ def _marked(text: str, taken: str) -> list[Line]:
 
 def _page() -> None:
     st.subheader("This page", anchor=False)
-    place = "this machine alone" if current().is_local else "other machines too, with the token"
+    place = "this machine alone" if current_options().is_local else "other machines too, with the token"
     facts = (
         ("weaklink", __version__),
         ("reached by", place),
@@ -121,5 +117,5 @@ def _page() -> None:
 
 
 def _command(*words: str) -> str:
-    where = current().where
+    where = current_options().where
     return shlex.join(["weaklink", "db", *words, *(("--db", where) if where else ())])

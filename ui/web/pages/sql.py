@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import streamlit as st
 
 from storage.console import VIEWS, QueryResult, View, ask
-from storage.console.asking import Value
-from ui.views.visible import visible
+from storage.console.sql_executor import Value
+from ui.views.styled_text import visible
 from ui.views.wording import counted
-from ui.web.labels import label
-from ui.web.places import asked, go, keep
+from ui.web.markup import label
+from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.stores import store
 
 _KEY = "weaklink_sql"
@@ -37,17 +37,17 @@ def show() -> None:
     """
     st.title("SQL")
     place = store().place
-    st.session_state.setdefault(_KEY, asked("sql") or next(iter(_EXAMPLES.values())))
+    st.session_state.setdefault(_KEY, parameter("sql") or next(iter(_EXAMPLES.values())))
     st.pills("Examples", list(_EXAMPLES), key="weaklink_sql_example", on_change=_take)
     with st.form("weaklink_sql_form", border=False):
         statement = st.text_area("One statement that reads the views below; Ctrl+Enter runs it", key=_KEY, height=130)
         ran = st.form_submit_button("Run", type="primary")
     if ran:
         st.session_state[_RAN] = statement
-        keep(sql=statement)
+        set_parameters(sql=statement)
     if st.session_state.get(_RAN) is not None:
         _rows(ask(place, st.session_state[_RAN]))
-    elif asked("sql"):
+    elif parameter("sql"):
         st.info("This statement came with the address. Read it, then choose Run.", icon=":material/info:")
     st.subheader("Views", anchor=False)
     for view in VIEWS:
@@ -58,7 +58,7 @@ def _take() -> None:
     chosen = st.session_state["weaklink_sql_example"]
     if chosen:
         st.session_state[_KEY] = st.session_state[_RAN] = _EXAMPLES[chosen]
-        keep(sql=_EXAMPLES[chosen])
+        set_parameters(sql=_EXAMPLES[chosen])
 
 
 def _rows(answer: QueryResult) -> None:
@@ -90,7 +90,7 @@ def _way_to(row: Mapping[str, Value]) -> None:
     """A button that opens the trace of a row, at the characters where the row names some."""
     where = {name: row[name] for name in _PLACE if name in row}
     if st.button(f"Open trace {label(str(row['trace_id']))}", type="primary", icon=":material/account_tree:"):
-        go("trace", trace=row["trace_id"], **(where if len(where) == len(_PLACE) else {}))
+        go_to_page("trace", trace=row["trace_id"], **(where if len(where) == len(_PLACE) else {}))
 
 
 def _documented(view: View) -> None:

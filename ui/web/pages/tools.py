@@ -2,27 +2,21 @@
 
 import streamlit as st
 
-from inspector.chain.metrics import FEWEST, estimate
+from inspector.chain.metrics import BY_NAME, FEWEST, MeasureKind, estimate
 from inspector.chain.metrics_groups import GroupFigures, GroupKey
-from inspector.chain.metrics_measures import BY_NAME, MeasureKind
 from inspector.checks.schema_complexity import SchemaComplexity
 from storage import TraceSummary, Violations
-from ui.views.palette import Style
-from ui.views.run import Line, Run
 from ui.views.stats_wording import code_title, value_text
-from ui.views.visible import visible_line
+from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.web.charts import HIGH, LOW
-from ui.web.components import Cell, ListingColumn, ListingRow, Measured, MinimumWidth, listing
-from ui.web.counter import CountQuery
-from ui.web.figures import grouped, schemas_of, violated
-from ui.web.filter_bar import filter_bar, nothing_found
-from ui.web.filters import field, narrowed
-from ui.web.labels import label
-from ui.web.places import asked, go, keep
-from ui.web.sheets import Sheet, begin, sheet_of
+from ui.web.components import BarCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
+from ui.web.filter_bar import field, filter_bar, narrowed, nothing_found
+from ui.web.markup import label
+from ui.web.navigation import go_to_page, parameter, set_parameters
+from ui.web.queries import CountQuery, grouped, schemas_of, violated
+from ui.web.query_results import PageResults, page_results, put_placeholder, put_progress, start_queries, wait_for
 from ui.web.stores import store
 from ui.web.trace_listing import TRACE_COLUMNS, trace_rows
-from ui.web.waiting import answer_to, put_room, put_waiting
 
 _MOST = 200
 _EXAMPLES = 5
@@ -49,47 +43,47 @@ def show() -> None:
     wanted = filter_bar("tools")
     if wanted is None:
         return
-    tool = asked("tool")
+    tool = parameter("tool")
     narrower = narrowed(wanted, field("tool", tool)) if tool else wanted
     groups, violations = grouped(wanted, GroupKey.TOOL), violated(narrower)
-    begin(groups, violations)
+    start_queries(groups, violations)
     examples = _examples(narrower)
     if not examples and not tool:
         nothing_found(wanted)
         return
     above = st.container()
     _show_examples(examples)
-    sheet = sheet_of(groups, violations)
+    sheet = page_results(groups, violations)
     with above:
-        put_waiting(sheet)
+        put_progress(sheet)
         _tools(sheet, groups, wanted, tool)
         _violations(sheet, violations, wanted, tool)
 
 
-def _tools(sheet: Sheet, question: CountQuery[tuple[GroupFigures, ...]], wanted: str, tool: str) -> None:
+def _tools(sheet: PageResults, question: CountQuery[tuple[GroupFigures, ...]], wanted: str, tool: str) -> None:
     """Every tool with what its calls come to."""
     if question not in sheet:
-        put_room(HIGH)
+        put_placeholder(HIGH)
         return
     groups = sheet[question]
     shown = groups[:_MOST]
-    schemas = answer_to(schemas_of([group.keys[0] for group in shown]))
+    schemas = wait_for(schemas_of([group.keys[0] for group in shown]))
     rows = [_row(group, schemas.get(group.keys[0])) for group in shown]
-    done = listing(_COLUMNS, rows, key="weaklink_tools", selected=asked("tool"), label="Tools")
+    done = listing(_COLUMNS, rows, key="weaklink_tools", selected=parameter("tool"), label="Tools")
     left_out = f" These are the {_MOST} tools of the most traces, of {len(groups):,}." if len(groups) > _MOST else ""
     st.caption(f"A click shows what breaks a tool, Enter or a double click its traces.{left_out}")
     if done.opened is not None:
-        go("traces", filter=narrowed(wanted, field("tool", done.opened)))
+        go_to_page("traces", filter=narrowed(wanted, field("tool", done.opened)))
     if done.picked is not None:
-        keep(tool=done.picked)
+        set_parameters(tool=done.picked)
     if tool and st.button(f"All tools, not {label(tool)} alone", icon=":material/close:"):
-        keep(tool=None)
+        set_parameters(tool=None)
         st.rerun()
 
 
 def _row(group: GroupFigures, schema: SchemaComplexity | None) -> ListingRow:
     tool = group.keys[0]
-    cells: list[Cell] = [
+    cells: list[ListingCell] = [
         (Run(visible_line(tool) or "(no readable name)", Style.STRONG),),
         (Run(f"{group.traces:,}"),),
         (Run(f"{group.tally('calls_per_trace').hits:,}"),),
@@ -97,7 +91,7 @@ def _row(group: GroupFigures, schema: SchemaComplexity | None) -> ListingRow:
     for measure in _MEASURES:
         one = estimate(measure, group.tally(measure.name))
         share = one.value if measure.kind is not MeasureKind.MEAN else None
-        cells.append(Measured(share, (Run(value_text(one, FEWEST), Style.DIM if one.value is None else Style.PLAIN),)))
+        cells.append(BarCell(share, (Run(value_text(one, FEWEST), Style.DIM if one.value is None else Style.PLAIN),)))
     return ListingRow(tool, (*cells, _schema_words(schema)))
 
 
@@ -111,10 +105,10 @@ def _schema_words(schema: SchemaComplexity | None) -> Line:
     return (Run(", ".join([f"depth {schema.depth}, {schema.properties} properties", *filter(None, further)])),)
 
 
-def _violations(sheet: Sheet, question: CountQuery[tuple[Violations, ...]], wanted: str, tool: str) -> None:
+def _violations(sheet: PageResults, question: CountQuery[tuple[Violations, ...]], wanted: str, tool: str) -> None:
     st.subheader("Where schemas are broken", anchor=False)
     if question not in sheet:
-        put_room(LOW)
+        put_placeholder(LOW)
         return
     found = [one for one in sheet[question] if not tool or one.tool == tool]
     if not found:
@@ -137,7 +131,7 @@ def _violations(sheet: Sheet, question: CountQuery[tuple[Violations, ...]], want
     st.caption("A click shows the traces.")
     if done.opened is not None:
         one = found[int(done.opened)]
-        go("traces", filter=narrowed(wanted, field("tool", one.tool), field("code", one.code)))
+        go_to_page("traces", filter=narrowed(wanted, field("tool", one.tool), field("code", one.code)))
 
 
 def _examples(wanted: str) -> list[TraceSummary]:
@@ -151,4 +145,4 @@ def _show_examples(found: list[TraceSummary]) -> None:
     st.subheader("Examples", anchor=False)
     done = listing(TRACE_COLUMNS, trace_rows(found), key="weaklink_examples", label="Examples", is_eager=True)
     if done.opened is not None:
-        go("trace", trace=done.opened, filter=asked("filter"))
+        go_to_page("trace", trace=done.opened, filter=parameter("filter"))

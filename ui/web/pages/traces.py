@@ -8,10 +8,9 @@ from storage import ListCursor, TraceSummary
 from ui.views.wording import counted
 from ui.web.components import listing
 from ui.web.filter_bar import filter_bar, nothing_found
-from ui.web.places import asked, go, keep
+from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.stores import store
-from ui.web.trace_listing import TRACE_COLUMNS, trace_rows
-from ui.web.trace_look import trace_look
+from ui.web.trace_listing import TRACE_COLUMNS, trace_look, trace_rows
 
 _PAGE = 100
 _LIVE_S = 2.0
@@ -58,15 +57,15 @@ def _chosen(found: Sequence[TraceSummary]) -> TraceSummary:
     """Draw the table; the trace that is looked at: one that comes in above it while the list is followed is not."""
     rows = trace_rows(found)
     here = {row.key for row in rows}
-    page = (asked("filter"), asked("after"))
+    page = (parameter("filter"), parameter("after"))
     looked: tuple[tuple[str, str], str] = st.session_state.get(_LOOKED, (page, ""))
-    wanted = (asked("look"), looked[1] if looked[0] == page else "", rows[0].key)
+    wanted = (parameter("look"), looked[1] if looked[0] == page else "", rows[0].key)
     selected = next(one for one in wanted if one in here)
     done = listing(TRACE_COLUMNS, rows, key="weaklink_traces", selected=selected, label="Traces")
     if done.opened is not None:
-        go("trace", trace=done.opened, filter=asked("filter"))
+        go_to_page("trace", trace=done.opened, filter=parameter("filter"))
     if done.picked is not None:
-        keep(look=done.picked)
+        set_parameters(look=done.picked)
         selected = done.picked
     st.session_state[_LOOKED] = (page, selected)
     return next((one for one in found if str(one.id) == selected), found[0])
@@ -74,7 +73,7 @@ def _chosen(found: Sequence[TraceSummary]) -> TraceSummary:
 
 def _cursor() -> ListCursor | None:
     """Where the page begins, as the address says it: `after=TIME_ID`."""
-    at, _, id_ = asked("after").partition("_")
+    at, _, id_ = parameter("after").partition("_")
     try:
         return ListCursor(float(at), int(id_)) if len(id_) <= _LONGEST_ID else None
     except ValueError:
@@ -86,18 +85,18 @@ def _pager(found: Sequence[TraceSummary], running: int) -> None:
     before: list[str] = st.session_state.setdefault(_BACK, [])
     last = found[min(len(found), _PAGE) - 1].cursor
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Newest", icon=":material/first_page:", disabled=not asked("after")):
+        if st.button("Newest", icon=":material/first_page:", disabled=not parameter("after")):
             before.clear()
             _turn_to("")
         if st.button("Newer", icon=":material/chevron_left:", disabled=not before):
             _turn_to(before.pop())
         if st.button("Older", icon=":material/chevron_right:", disabled=len(found) <= _PAGE):
-            before.append(asked("after"))
+            before.append(parameter("after"))
             _turn_to(f"{last.sort_at_s!r}_{last.id}")
         recorded = f"; {counted(running, 'trace')} being recorded now" if running else ""
         st.caption(f"{counted(min(len(found), _PAGE), 'trace')} on this page, the newest first{recorded}")
 
 
 def _turn_to(after: str) -> None:
-    keep(after=after, look=None)
+    set_parameters(after=after, look=None)
     st.rerun()

@@ -4,28 +4,22 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from inspector.chain.metrics import FEWEST, estimate
-from inspector.chain.metrics_measures import MEASURES, TASK_CASES, MeasureKind
+from inspector.chain.metrics import FEWEST, MEASURES, TASK_CASES, MeasureKind, estimate
 from inspector.chain.steps import Status
-from ui.views.palette import Style
-from ui.views.run import Run
 from ui.views.stats_wording import percent, value_text
 from ui.views.status import status_run
-from ui.views.task_cases import HEADS, task_cases
+from ui.views.styled_text import Run, Style
+from ui.views.triage import HEADS, task_cases
 from ui.views.wording import counted
 from ui.web.charts import LOW
-from ui.web.components import Cell, ListingColumn, ListingRow, Measured, MinimumWidth, listing
-from ui.web.facets import STATUSES
-from ui.web.figures import hits
-from ui.web.filter_bar import filter_bar, nothing_found
-from ui.web.filters import field
-from ui.web.places import go
-from ui.web.sheets import begin, sheet_of
+from ui.web.components import BarCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
+from ui.web.filter_bar import STATUSES, field, filter_bar, nothing_found
+from ui.web.navigation import go_to_page
+from ui.web.queries import hits
+from ui.web.query_results import page_results, put_placeholder, put_progress, start_queries
 from ui.web.stores import store
 from ui.web.trace_listing import TRACE_COLUMNS, trace_rows
-from ui.web.triage_charts import charts, narrow
-from ui.web.triage_figures import TriageFigures, rule_title, triage_questions
-from ui.web.waiting import put_room, put_waiting
+from ui.web.triage_charts import TriageFigures, charts, narrow, rule_title, triage_queries
 
 _NEWEST = 10
 _COLOURS = {"broken": "red", "aborted": "orange", "recovered": "violet", "unknown": "blue", "ok": "green"}
@@ -37,8 +31,8 @@ def show() -> None:
     wanted = filter_bar("triage")
     if wanted is None:
         return
-    questions = triage_questions(wanted)
-    begin(*questions.all())
+    questions = triage_queries(wanted)
+    start_queries(*questions.all())
     rows = trace_rows(store().traces(wanted, limit=_NEWEST))
     if not rows:
         nothing_found(wanted)
@@ -46,14 +40,14 @@ def show() -> None:
     above = st.container()
     _newest(rows, wanted)
     below = st.container()
-    figures = TriageFigures(questions, sheet_of(*questions.all()))
+    figures = TriageFigures(questions, page_results(*questions.all()))
     if figures.is_uncounted():
         above.info(
             "No figure counts these traces: what is derived from them is missing; `weaklink reinspect` makes it again."
         )
         return
     with above:
-        put_waiting(figures.sheet, _summary(figures))
+        put_progress(figures.sheet, _summary(figures))
         _statuses(figures, wanted)
         _tasks(figures)
         charts(figures, wanted)
@@ -106,22 +100,22 @@ def _newest(rows: Sequence[ListingRow], wanted: str) -> None:
     st.subheader("The newest of them", anchor=False)
     done = listing(TRACE_COLUMNS, rows, key="weaklink_newest", label="The newest traces", is_eager=True)
     if done.opened is not None:
-        go("trace", trace=done.opened, filter=wanted)
+        go_to_page("trace", trace=done.opened, filter=wanted)
     if st.button("All of them", icon=":material/list:"):
-        go("traces", filter=wanted)
+        go_to_page("traces", filter=wanted)
 
 
 def _measures(figures: TriageFigures) -> None:
     st.subheader("Measures", anchor=False)
     if not figures.has(figures.asked.whole):
-        put_room(LOW)
+        put_placeholder(LOW)
         return
     whole, rows = figures.whole(), []
     for measure in (one for one in MEASURES if one.name not in TASK_CASES):
         one = estimate(measure, whole.tally(measure.name))
         is_share = measure.kind is not MeasureKind.MEAN
         said = Run(value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)
-        value: Cell = Measured(one.value if is_share else None, (said,))
+        value: ListingCell = BarCell(one.value if is_share else None, (said,))
         meaning = measure.meaning if one.value is not None else measure.absent
         rows.append(ListingRow(measure.name, ((Run(measure.title),), value, (Run(meaning, Style.DIM),))))
     heads = (

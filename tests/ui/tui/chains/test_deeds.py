@@ -10,9 +10,8 @@ from inspector.model import ExternalId
 from storage import open_store
 from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, at_home, filled, home, names, press, running, settled, shown, told
-from ui.tui.chains.filter_bar import FilterBar, FilterInput
-from ui.tui.chains.wanted import has_words, toggled
-from ui.tui.dialogs import Choice, ChoiceDialog
+from ui.tui.chains.filter_bar import FilterBar, FilterInput, has_words, toggled
+from ui.tui.dialogs import ChoiceDialog, DialogChoice
 from ui.tui.dissector.screen import DissectorScreen
 from ui.tui.line_bar import LineBar
 
@@ -329,7 +328,7 @@ async def test_keys_at_the_bottom_can_be_clicked_and_hidden(tmp_path: Path) -> N
 
 async def test_what_is_too_long_for_a_dialog_is_cut_with_a_sign(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
-        app.push_screen(ChoiceDialog("copy", [Choice("text", "long " * 100, "long")]))
+        app.push_screen(ChoiceDialog("copy", [DialogChoice("text", "long " * 100, "long")]))
         await settled(pilot)
         line = next(line for line in shown(app).splitlines() if "long long" in line)
         assert line.rstrip(" │").endswith("…")

@@ -12,7 +12,7 @@ from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, filled, home, names, press, running, settled, shown
 from ui.tui.app import WeaklinkApp
 from ui.tui.chains import chain_list
-from ui.tui.chains.pages import PAGE
+from ui.tui.chains.chain_list import PAGE
 
 GOLDENS = Path(__file__).parents[3] / "cases" / "tui"
 

@@ -4,15 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from inspector.capture.events import TraceStarted, TurnEnded
-from inspector.capture.losses import with_losses
+from inspector.capture.events import TraceStarted, TurnEnded, with_losses
 from inspector.model import Instant, Part, Role, Trace, Turn
 from storage import Order, StoreSink, open_store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, filled, home, names, press, running, settled, shown, told
 from ui.tui.app import WeaklinkApp
-from ui.tui.chains import pages as pages_module
-from ui.tui.chains.watching import _COUNTED
+from ui.tui.chains import chain_list as pages_module
+from ui.tui.chains.watching import _POLLS_PER_COUNT
 
 
 def current(app: WeaklinkApp) -> str:
@@ -23,7 +22,7 @@ def current(app: WeaklinkApp) -> str:
 
 async def beat(app: WeaklinkApp) -> None:
     """As many beats as it takes until all traces are counted."""
-    for _ in range(_COUNTED):
+    for _ in range(_POLLS_PER_COUNT):
         await home(app).beat()
 
 

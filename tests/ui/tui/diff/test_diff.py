@@ -12,9 +12,9 @@ from storage import open_store
 from tests.chain.building import trace_of
 from tests.ui.tui.apps import SIZES, agree, at_home, filled, press, running, settled, shown, told
 from ui.tui.app import WeaklinkApp
-from ui.tui.diff.screen import DiffScreen
+from ui.tui.diff_screen import DiffScreen
 from ui.tui.dissector.screen import DissectorScreen
-from ui.views.run import plain
+from ui.views.styled_text import plain
 
 ORDER = (
     "user: Give me back what I paid for order 17.",

@@ -14,7 +14,7 @@ from tests.ui.views.dissect import scenes
 from ui.tui.app import WeaklinkApp
 from ui.tui.dissector.screen import DissectorScreen
 from ui.views.dissect.dissection import Dissection
-from ui.views.run import plain
+from ui.views.styled_text import plain
 
 WIDE, SMALL = (140, 44), (80, 24)
 

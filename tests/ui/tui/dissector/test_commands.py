@@ -13,10 +13,10 @@ from tests.storage.samples import GOOD_CALL, trace
 from tests.ui.tui.apps import at_home, running, settled, shown, told
 from tests.ui.tui.dissector.stage import SMALL, WIDE, Stage, dissecting
 from tests.ui.views.dissect import scenes
-from ui.tui.commands import key_names, offered
+from ui.tui.commands import available_commands, key_names
 from ui.tui.dialogs import ChoiceDialog
+from ui.tui.dissector.actions import TraceCallbacks
 from ui.tui.dissector.commands import DISSECTOR_COMMANDS, SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
-from ui.tui.dissector.deeds import Doors
 from ui.tui.dissector.side_pane import SideKind, SideView
 from ui.views.links import Link, read_link
 
@@ -25,7 +25,7 @@ from ui.views.links import Link, read_link
 async def test_every_command_has_a_method_and_a_key_that_means_nothing_else(tmp_path: Path, pane: str) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press(pane)
-        there = list(offered(stage.screen))
+        there = list(available_commands(stage.screen))
         assert all(hasattr(one.node, f"action_{one.command.action}") for one in there)
         assert {one.command.id for one in there} <= set(key_names(stage.screen))
         keys = [key for one in there for key in one.command.keys]
@@ -267,11 +267,11 @@ def _typed(text: str) -> list[str]:
 
 async def test_other_screens_are_offered_where_there_is_a_door_to_them(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
-        stage.screen.doors = Doors()
+        stage.screen.doors = TraceCallbacks()
         further = {"dissector.diff", "dissector.reread", "dissector.rule"}
-        assert not further & {one.command.id for one in offered(stage.screen)}
+        assert not further & {one.command.id for one in available_commands(stage.screen)}
         opened: list[tuple[str, object]] = []
-        stage.screen.doors = Doors(
+        stage.screen.doors = TraceCallbacks(
             diff=lambda id, place: opened.append(("diff", id)),
             reread=lambda id, place: opened.append(("reread", id)),
             rule=lambda code: opened.append(("rule", code)),
@@ -322,7 +322,7 @@ async def test_a_running_trace_grows_and_f_stays_at_its_end(tmp_path: Path) -> N
         assert "▸ running" in shown(app)
         assert "▸ running so far · 1 step · no faults yet" in stage.side
         assert "F Follow" in shown(app)
-        stage.screen.doors = Doors()  # where there is no live view to go to
+        stage.screen.doors = TraceCallbacks()  # where there is no live view to go to
         await stage.press("F")
         assert "F following" in shown(app)
         assert stage.place.turn == 3

@@ -7,11 +7,17 @@ from textual.containers import Vertical
 
 from storage import open_store
 from tests.ui.tui.apps import SIZES, agree, at_home, filled, names, press, running, settled, shown
-from ui.tui.imports.paths import common_start, completions, names_in_rows
-from ui.tui.imports.reading_in import Progress, read_in
-from ui.tui.imports.screen import ImportScreen, PathInput
+from ui.tui.import_screen import (
+    FileProgress,
+    ImportScreen,
+    PathInput,
+    common_start,
+    completions,
+    import_files,
+    names_in_rows,
+)
 from ui.tui.line_view import LineView
-from ui.views.run import plain, width_of
+from ui.views.styled_text import plain, width_of
 
 
 def folder(path: Path) -> Path:
@@ -121,8 +127,8 @@ def test_hidden_files_are_offered_where_a_point_is_typed(tmp_path: Path) -> None
 
 
 def test_an_import_that_is_left_stops_behind_the_file_in_hand(tmp_path: Path) -> None:
-    place, progress = folder(tmp_path), Progress()
-    read_in(str(tmp_path / "runs.db"), str(place), progress, progress.left.set)
+    place, progress = folder(tmp_path), FileProgress()
+    import_files(str(tmp_path / "runs.db"), str(place), progress, progress.left.set)
     assert (progress.files, progress.done) == (4, 1)
     with open_store(tmp_path / "runs.db") as store:
         assert len(store.traces()) == progress.traces

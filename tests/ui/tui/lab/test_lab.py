@@ -18,10 +18,9 @@ from storage import open_store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.tui.apps import SIZES, agree, at_home, home, press, running, settled, shown, told
 from ui.tui.app import WeaklinkApp
-from ui.tui.lab.cutting import MOST_PIECES, Chunking, pieces_of
-from ui.tui.lab.reading import Likeness
-from ui.tui.lab.screen import LabScreen
-from ui.views.run import plain
+from ui.tui.lab_readings import MOST_PIECES, Chunking, ResultMatch, pieces_of
+from ui.tui.lab_screen import LabScreen
+from ui.views.styled_text import plain
 
 
 @asynccontextmanager
@@ -67,13 +66,13 @@ async def test_formats_stand_in_rows_and_cuts_in_columns(
 @pytest.mark.parametrize("text", [GOOD_CALL, BAD_CALL, "<think>Hm.</think>Hello <tool_call>{", "plain words"])
 async def test_the_formats_own_reading_is_the_stored_one_however_it_is_cut(tmp_path: Path, text: str) -> None:
     async with reading(tmp_path, chunked(text, 1, len(text) // 2)) as (_, _, screen):
-        assert {screen.cells["hermes", cut].likeness for cut in Chunking} == {Likeness.SAME}
+        assert {screen.cells["hermes", cut].likeness for cut in Chunking} == {ResultMatch.SAME}
         assert len(screen.cells) == len(formats()) * len(Chunking)
 
 
 async def test_a_reading_in_another_format_shows_what_differs_side_by_side(tmp_path: Path) -> None:
     async with reading(tmp_path) as (app, pilot, screen):
-        assert screen.cells["mistral", Chunking.WHOLE].likeness is Likeness.DIFFERS
+        assert screen.cells["mistral", Chunking.WHOLE].likeness is ResultMatch.DIFFERS
         assert "the same reading" in unlike(screen)
         await press(pilot, "n")
         assert "- tool_call" in unlike(screen)
@@ -85,7 +84,7 @@ async def test_a_reading_in_another_format_shows_what_differs_side_by_side(tmp_p
 
 async def test_how_a_text_came_is_not_made_up(tmp_path: Path) -> None:
     async with reading(tmp_path) as (_, pilot, screen):
-        assert screen.cells["hermes", Chunking.AS_CAME].likeness is Likeness.UNCUT
+        assert screen.cells["hermes", Chunking.AS_CAME].likeness is ResultMatch.UNCUT
         await press(pilot, "]")
         assert "did not keep in which pieces" in unlike(screen)
         await press(pilot, "[")
@@ -97,7 +96,7 @@ async def test_another_seed_cuts_elsewhere(tmp_path: Path) -> None:
         await press(pilot, "s")
         await settled(pilot)
         assert "seed 2" in shown(app)
-        assert screen.cells["hermes", Chunking.RANDOM].likeness is Likeness.SAME
+        assert screen.cells["hermes", Chunking.RANDOM].likeness is ResultMatch.SAME
 
 
 async def test_a_reading_is_written_as_json(tmp_path: Path) -> None:
@@ -146,7 +145,7 @@ async def test_a_reader_of_foreign_code_that_raises_is_an_error(
     monkeypatch.setattr(registry, "_registered", {})
     registry.register_format(replace(formats()[0], name="raising", aliases=(), new_parser=raises))
     async with reading(tmp_path) as (app, pilot, screen):
-        assert screen.cells["raising", Chunking.WHOLE].likeness is Likeness.ERROR
+        assert screen.cells["raising", Chunking.WHOLE].likeness is ResultMatch.ERROR
         assert "3 errors" in shown(app).splitlines()[0]
         while screen.selected != ("raising", Chunking.WHOLE):
             await press(pilot, "n")

@@ -13,11 +13,9 @@ from inspector.model import Chunk, Part, Role, Trace, Turn
 from storage import StoreSink
 from tests.ui.tui.apps import SIZES, at_home, filled, press, running, settled, shown, told
 from ui.tui.dissector.screen import DissectorScreen
-from ui.tui.live.growing import MOST_TURNS, GrowingTrace
-from ui.tui.live.lines import GrowingLines
-from ui.tui.live.rate import Rate
-from ui.tui.live.screen import LiveScreen
-from ui.views.run import Line, plain, width_of
+from ui.tui.live_screen import ChunkRate, LiveScreen
+from ui.tui.live_trace import MOST_TURNS, GrowingLines, GrowingTrace
+from ui.views.styled_text import Line, plain, width_of
 
 TOOLS = [
     {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"enum": ["Oslo"]}}}},
@@ -234,7 +232,7 @@ def test_of_a_long_open_span_the_end_is_laid_out() -> None:
 
 
 def test_the_rate_counts_by_the_second() -> None:
-    rate = Rate()
+    rate = ChunkRate()
     for at_s, chunks in ((10.0, 4), (10.9, 4), (11.5, 2), (13.2, 1)):
         rate.count(chunks, at_s)
     assert rate.bars(10) == "█▃▁▂"

@@ -6,7 +6,7 @@ import pytest
 
 from inspector.rules.catalogue import RULES
 from tests.ui.tui.apps import SIZES, agree, at_home, filled, home, press, running, settled, shown, told
-from ui.tui.rules.screen import RulesScreen
+from ui.tui.rules_screen import RulesScreen
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

@@ -15,17 +15,15 @@ from tests.counted_columns import counted
 from tests.examples import in_the_gate
 from tests.strategies import texts, traces
 from tests.ui.views.dissect import scenes
-from ui.views.dissect.blocks import BLOCK, Block
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.lists import diagnostic_list, step_list
-from ui.views.dissect.moving import fault_at, find, next_fault, next_step
-from ui.views.dissect.options import StreamOptions
+from ui.views.dissect.lanes import StreamOptions
+from ui.views.dissect.navigation import fault_at, find, next_fault, next_step, offered_at, step_at
+from ui.views.dissect.outline import BLOCK, TextBlock
 from ui.views.dissect.schema import tool_place
-from ui.views.dissect.selection import offered_at, step_at
-from ui.views.dissect.side import nearest
+from ui.views.dissect.side import diagnostic_list, nearest, step_list
 from ui.views.dissect.stream import StreamLayout
 from ui.views.dissect.tree import Tree
-from ui.views.run import plain
+from ui.views.styled_text import plain
 
 _CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
 _TOOLS = '<tools>[{"type": "function", "function": {"name": "f", "parameters": {}}}]</tools>'
@@ -225,7 +223,7 @@ def test_blocks_tile_the_texts_under_a_heading_a_turn(lengths: list[list[int]], 
     assert [one.turn for one in found if one.part is None] == (list(range(1, len(turns) + 1)) or [0])
     index = 0
     for number, turn in enumerate(turns, 1):
-        assert found[blocks.heading(number)] == Block(number, None)
+        assert found[blocks.heading(number)] == TextBlock(number, None)
         for part in turn.parts:
             mine = [one for one in found if one.part == index]
             assert [one.turn for one in mine] == [number] * len(mine)

@@ -11,19 +11,15 @@ from inspector.text import Range
 from storage import Mark
 from tests.ui.views.dissect import scenes
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.lists import diagnostic_list, step_list
-from ui.views.dissect.notes import notes
-from ui.views.dissect.options import StreamOptions
-from ui.views.dissect.origins import origins
+from ui.views.dissect.lanes import StreamOptions
+from ui.views.dissect.navigation import step_at
 from ui.views.dissect.raw import raw
 from ui.views.dissect.schema import schema
-from ui.views.dissect.selection import step_at
-from ui.views.dissect.side import SideSource
+from ui.views.dissect.side import SideSource, diagnostic_list, initial_position, notes, origins, step_list, verdict
 from ui.views.dissect.stream import StreamLayout
 from ui.views.dissect.timing import timing
 from ui.views.dissect.tree import Tree
-from ui.views.dissect.verdict import landing, verdict
-from ui.views.run import Line, Run, plain, width_of
+from ui.views.styled_text import Line, Run, plain, width_of
 
 CASES = Path(__file__).parents[3] / "cases" / "dissect"
 WIDTHS = (60, 110)
@@ -96,7 +92,7 @@ def sides_of_nothing(width: int) -> Iterator[Line]:
 
 
 def _sides(dissection: Dissection, width: int) -> Iterator[Line]:
-    place = landing(dissection.inspection) or dissection.parts[-1].location(Range(0, 0))
+    place = initial_position(dissection.inspection) or dissection.parts[-1].location(Range(0, 0))
     flow = data_flow_of(dissection.trace, dissection.inspection)
     views = {
         "verdict": verdict(dissection, width),

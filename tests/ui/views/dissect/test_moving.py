@@ -9,12 +9,12 @@ from inspector.model import Part, Role, Trace, Turn
 from inspector.text import Range
 from tests.examples import in_the_gate
 from tests.ui.views.dissect import scenes
-from ui.views.dissect.moving import find, next_fault, next_step
-from ui.views.dissect.options import StreamOptions
+from ui.views.dissect.lanes import StreamOptions
+from ui.views.dissect.navigation import find, next_fault, next_step
 from ui.views.dissect.stream import StreamLayout
 from ui.views.dissect.stream_rows import RowKind
 from ui.views.dissect.viewport import Viewport
-from ui.views.run import plain
+from ui.views.styled_text import plain
 
 BEGIN = Location(0, "", Range(0, 0))
 

@@ -10,12 +10,11 @@ from tests.examples import in_the_gate
 from tests.strategies import texts
 from tests.ui.views.dissect import scenes
 from ui.views.dissect import stream
-from ui.views.dissect.blocks import BLOCK
-from ui.views.dissect.options import StreamOptions
+from ui.views.dissect.lanes import StreamOptions
+from ui.views.dissect.outline import BLOCK
 from ui.views.dissect.stream import BlockRow, StreamLayout
 from ui.views.dissect.stream_rows import BlockRows, RowKind, StreamRow
-from ui.views.run import plain, width_of
-from ui.views.visible import visible_line
+from ui.views.styled_text import plain, visible_line, width_of
 
 
 def streams() -> st.SearchStrategy[str]:

@@ -13,8 +13,8 @@ from inspector.model import Chunks, Generation, Part, Role, Trace, Turn
 from inspector.text import Range
 from ui.views.dissect import timing as timing_view
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.timing import answer_times, are_soon_known, longest_gap, timing
-from ui.views.run import plain
+from ui.views.dissect.timing import answer_times, are_cheap_to_compute, longest_gap, timing
+from ui.views.styled_text import plain
 
 TIMES = st.lists(st.none() | st.integers(0, 40).map(lambda tenths: tenths / 10), min_size=1, max_size=12)
 
@@ -66,10 +66,10 @@ def test_nobody_goes_on_looking_where_nobody_waits() -> None:
 
 
 def test_a_trace_is_gone_through_at_once_where_it_has_few_turns_and_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert are_soon_known(answered([0.0] * 40))
-    assert not are_soon_known(answered(*[[0.0]] * 201))
+    assert are_cheap_to_compute(answered([0.0] * 40))
+    assert not are_cheap_to_compute(answered(*[[0.0]] * 201))
     monkeypatch.setattr(timing_view, "_LONG", 39)
-    assert not are_soon_known(answered([0.0] * 40))
+    assert not are_cheap_to_compute(answered([0.0] * 40))
 
 
 def test_the_line_of_the_answer_that_is_looked_at_is_the_nearest() -> None:

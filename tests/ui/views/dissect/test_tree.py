@@ -12,11 +12,10 @@ from inspector.text import Range
 from tests.examples import in_the_gate
 from tests.strategies import json_values
 from tests.ui.views.dissect import scenes
-from ui.views.dissect import call_rows
-from ui.views.dissect.bundles import MOST_CHILDREN
+from ui.views.dissect import tree_rows as call_rows
 from ui.views.dissect.tree import HEAVY, Tree
-from ui.views.dissect.tree_row import TreeRow
-from ui.views.run import plain
+from ui.views.dissect.tree_rows import MOST_CHILDREN, TreeRow
+from ui.views.styled_text import plain
 
 
 def whole(tree: Tree) -> list[TreeRow]:

@@ -5,9 +5,9 @@ import pytest
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Part, Role, Trace, Turn
 from tests.counted_columns import counted
+from ui.views.break_story import BreakFacts
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.verdict import landing, verdict
-from ui.views.gist import Gist
+from ui.views.dissect.side import initial_position, verdict
 
 GOOD = '<tool_call>\n{"name": "f%d", "arguments": {}}\n</tool_call>'
 BROKEN = '<tool_call>\n{"name": "f%d", "arguments": {,}}\n</tool_call>'
@@ -52,7 +52,7 @@ def test_of_a_wide_trace_the_verdict_looks_at_little_once_its_gist_is_gathered(k
 def test_the_landing_is_the_fault_of_the_broken_step_itself() -> None:
     both, once = f"{BROKEN % 1}\n{BROKEN % 2}", (Role.TOOL, RESULT % "1")
     inspection = read((Role.ASSISTANT, both), (Role.TOOL, "no JSON"), (Role.ASSISTANT, GOOD % 1), once)[1]
-    place = landing(inspection)
+    place = initial_position(inspection)
     assert inspection.chain.broken is not None
     assert place is not None
     broken = inspection.chain.steps[inspection.chain.broken.step - 1]
@@ -64,14 +64,14 @@ def test_without_a_break_the_landing_is_the_first_error_else_the_first_fault() -
     trace, inspection = read(
         (Role.ASSISTANT, f"<think>{GOOD % 1}"), (Role.TOOL, RESULT % "1"), (Role.ASSISTANT, "Done.</think>")
     )
-    whole, gist = list(inspection.diagnostics), Gist(trace, inspection)
+    whole, gist = list(inspection.diagnostics), BreakFacts(trace, inspection)
     severities = [one.rule.severity.value for one in whole]
     assert inspection.chain.broken is None
     first = severities.index("error") if "error" in severities else 0
-    assert landing(inspection) == landing(inspection, gist) == whole[first].location
+    assert initial_position(inspection) == initial_position(inspection, gist) == whole[first].location
     assert sum(gist.severities.values()) == len(whole)
 
 
 def test_a_trace_without_faults_has_no_landing() -> None:
     trace, inspection = read((Role.ASSISTANT, "Done."))
-    assert landing(inspection) is landing(inspection, Gist(trace, inspection)) is None
+    assert initial_position(inspection) is initial_position(inspection, BreakFacts(trace, inspection)) is None

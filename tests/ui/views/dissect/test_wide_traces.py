@@ -11,17 +11,13 @@ from inspector.model import Generation, Instant, Part, Role, Trace, Turn
 from inspector.text import Range
 from storage import Mark
 from tests.counted_columns import Looks, counted
-from ui.tui.dissector.stream_bar import StreamBar
+from ui.tui.dissector.stream_view import StreamBar
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.lists import diagnostic_list, step_list
-from ui.views.dissect.moving import fault_at, next_fault, next_step
-from ui.views.dissect.notes import notes
-from ui.views.dissect.options import StreamOptions
-from ui.views.dissect.place_words import place_line, trace_line
+from ui.views.dissect.lanes import StreamOptions
+from ui.views.dissect.navigation import fault_at, next_fault, next_step, place_line, step_at, trace_line
 from ui.views.dissect.raw import raw
 from ui.views.dissect.schema import schema
-from ui.views.dissect.selection import step_at
-from ui.views.dissect.side import SideSource
+from ui.views.dissect.side import SideSource, diagnostic_list, notes, step_list
 from ui.views.dissect.stream import StreamLayout
 from ui.views.dissect.tree import Tree
 from ui.views.dissect.viewport import Viewport

@@ -1,0 +1,417 @@
+"""Anthropic's messages: the shapes, the answer (streamed or whole) as wire events, and the request.
+
+A stream is `message_start`, then blocks, each opened, grown and closed under its `index`, then `message_delta` with
+the
+stop reason and `message_stop`. Text and thoughts go to `text` and `reasoning`, a `tool_use` is a call. Sources:
+Anthropic's API reference (messages, streaming) and the types of anthropic-sdk-python:src/anthropic/types.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from inspector.apis.openai.messages import read_message, read_tools
+from inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage
+from inspector.wire.answer_reader import AnswerFaults, finish_meaning
+from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
+from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
+from inspector.wire.request import DecodedRequest, flag_of, parameters_of, text_of
+
+API = "messages"
+"""The name of this kind of endpoint in a generation's facts."""
+
+
+DETAILS_PART = "wire:stop_details"
+"""The part that keeps, as JSON text, what the server says of its stop reason."""
+
+
+_INDEX = re.compile(r"\[\d+\]")
+
+
+CITATIONS_PART = "wire:citations"
+"""The part that keeps, as JSON texts, the citations of a text."""
+
+
+_READ = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
+
+
+_KEPT = frozenset(
+    {"container_upload", "image", "document", "search_result", "compaction", "fallback", "mcp_tool_listing"}
+)
+
+
+_KEPT_ENDINGS = ("_tool_use", "_tool_result")
+
+
+def read_messages_request(request: dict[str, Json]) -> DecodedRequest:
+    """A request for messages; never raises.
+
+    A user message with results gives one tool turn for each, in order, and a user turn for what else it says. Input of
+    a call is the compact JSON of the object that stands there. A result that is a list of blocks gives the text of its
+    text blocks; any other block is kept in a part `content:N`.
+    """
+    messages = request.get("messages", [])
+    return DecodedRequest(
+        API,
+        text_of(request.get("model")),
+        (*_system(request.get("system")), *(turn for message in _listed(messages) for turn in read_turns(message))),
+        read_tools(request.get("tools")),
+        parameters_of(request, without=("model", "messages", "system", "tools", "stream")),
+        flag_of(request.get("stream")) or False,
+    )
+
+
+def read_turns(message: Json) -> Iterator[Turn]:
+    """The turns of one message: one, or more where results stand in it; never raises."""
+    blocks = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or not isinstance(blocks, list):
+        yield read_message(message)
+        return
+    if message.get("role") == "assistant":
+        yield _assistant(blocks)
+        return
+    said: list[Json] = []
+    for block in blocks:
+        if isinstance(block, dict) and block.get("type") == "tool_result":
+            yield from _said(message, said)
+            said = []
+            yield _result(block)
+        else:
+            said.append(block)
+    if said or not blocks:
+        yield from _said(message, said, even_empty=not blocks)
+
+
+def _said(message: dict[str, Json], blocks: list[Json], *, even_empty: bool = False) -> Iterator[Turn]:
+    if blocks or even_empty:
+        yield read_message({"role": message.get("role"), "content": blocks})
+
+
+def _system(system: Json) -> Iterator[Turn]:
+    if system:
+        yield read_message({"role": "system", "content": system})
+
+
+def _result(block: dict[str, Json]) -> Turn:
+    read = read_message({"role": "tool", "content": block.get("content", "")})
+    is_error = block.get("is_error")
+    header = ResultHeader(
+        text_of(block.get("tool_use_id")) or None, None, is_error if isinstance(is_error, bool) else None
+    )
+    return Turn(Role.TOOL, read.parts, "user", result=header)
+
+
+def _assistant(blocks: list[Json]) -> Turn:
+    """An earlier answer; its parts are named as those of the answer's own decoder."""
+    texts: dict[str, list[str]] = {}
+    calls: list[CallHeader] = []
+    for at, block in enumerate(blocks):
+        members = block if isinstance(block, dict) else {}
+        match block:
+            case {"type": "tool_use"}:
+                part = f"call:{len(calls)}"
+                calls.append(CallHeader(part, text_of(members.get("name")) or None, text_of(members.get("id")) or None))
+                texts[part] = [compact_json(members["input"]) if "input" in members else ""]
+            case {"type": "thinking", "thinking": str(words)}:
+                texts.setdefault("reasoning", []).append(words)
+                if signature := text_of(members.get("signature")):
+                    texts[f"wire:signature:{at}"] = [signature]
+            case {"type": "redacted_thinking", "data": str(words)}:
+                texts[f"wire:redacted_thinking:{at}"] = [words]
+            case {"type": "text", "text": str(words)} | str(words):
+                texts.setdefault("text", []).append(words)
+            case _:
+                texts[f"content:{at}"] = [compact_json(block)]
+    parts = tuple(Part(name, "".join(pieces)) for name, pieces in texts.items())
+    return Turn(Role.ASSISTANT, parts or (Part("text", ""),), "assistant", tuple(calls))
+
+
+def _listed(messages: Json) -> list[Json]:
+    return messages if isinstance(messages, list) else [messages]
+
+
+class ContentBlockShape(msgspec.Struct, forbid_unknown_fields=True):
+    """A content block of a kind that weaklink reads; a block of another kind is kept as its text."""
+
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    data: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: msgspec.Raw = NOTHING
+    citations: msgspec.Raw = NOTHING
+    caller: Any = None
+    toolset_name: str | None = None
+
+
+class BlockKindShape(msgspec.Struct):
+    """Of what kind a block is."""
+
+    type: str = ""
+
+
+class BlockDelta(msgspec.Struct, forbid_unknown_fields=True):
+    """What a block, or the message's head, grew by."""
+
+    type: str | None = None
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    partial_json: str | None = None
+    citation: msgspec.Raw = NOTHING
+    stop_reason: str | None = None
+    stop_sequence: str | None = None
+    stop_details: msgspec.Raw = NOTHING
+    container: Any = None
+    estimated_tokens: Any = None
+    content: str | None = None
+    encrypted_content: str | None = None
+
+
+class AnthropicOutputDetails(msgspec.Struct):
+    """The parts of the output count."""
+
+    thinking_tokens: int | None = None
+
+
+class AnthropicUsageShape(msgspec.Struct):
+    """Token counts; those of `message_delta` are cumulative, and name only what changed."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    output_tokens_details: AnthropicOutputDetails | None = None
+
+    def after(self, known: "AnthropicUsageShape") -> "AnthropicUsageShape":
+        """These counts, and from `known` those that are not named here."""
+        pairs = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        return AnthropicUsageShape(**{name: getattr(known, name) if value is None else value for name, value in pairs})
+
+    def usage(self) -> Usage:
+        """The same in weaklink's words: input counts what was read from the cache or written to it."""
+        counts = (self.input_tokens, self.cache_creation_input_tokens, self.cache_read_input_tokens)
+        known = [count for count in counts if count is not None]
+        details = self.output_tokens_details or AnthropicOutputDetails()
+        return Usage(
+            sum(known) if known else None, self.output_tokens, details.thinking_tokens, self.cache_read_input_tokens
+        )
+
+
+class AnthropicMessageShape(msgspec.Struct):
+    """A message: the head of a stream, or the whole answer."""
+
+    type: str | None = None
+    id: str | None = None
+    model: str | None = None
+    content: list[msgspec.Raw] | None = None
+    stop_reason: str | None = None
+    stop_details: msgspec.Raw = NOTHING
+    usage: AnthropicUsageShape | None = None
+
+
+class AnthropicEvent(AnthropicMessageShape):
+    """One event of a stream, or a message that came whole."""
+
+    message: AnthropicMessageShape | None = None
+    index: int | None = None
+    content_block: msgspec.Raw = NOTHING
+    delta: BlockDelta | None = None
+    error: Any = None
+
+
+read_event = StructReader(AnthropicEvent)
+
+
+read_block = StructReader(ContentBlockShape)
+
+
+read_kind = StructReader(BlockKindShape)
+
+
+class MessagesReader:
+    """Reads the events of one answer, or a message that came whole; see `inspector.wire.answer_reader`."""
+
+    __slots__ = ("_blocks", "_is_stopped", "_usage", "faults", "finish")
+
+    api = API
+    unended = "The stream ended without `message_stop`."
+
+    def __init__(self, *, status: int | None = None, whole: bool = False) -> None:
+        self.faults = AnswerFaults(status=status, whole=whole)
+        self.finish = ""
+        self._blocks = ContentBlocksReader()
+        self._usage = AnthropicUsageShape()
+        self._is_stopped = False
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether `message_stop` came."""
+        return self._is_stopped
+
+    def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
+        """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
+        try:
+            event, strange = read_event(text)
+        except ValueError:
+            return self.faults.read_error(text, raw, at_s, found)
+        if event.type == "error" or event.error:
+            self.faults.fail(event.error or {"type": "error"}, raw, at_s, found)
+            return True
+        more = self._read_event(event, at_s, found)
+        if more is None:
+            return self.faults.read_error(text, raw, at_s, found)
+        strange += more
+        self.faults.last_part = self._blocks.last_part
+        if strange:
+            self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
+        return True
+
+    def _read_event(self, event: AnthropicEvent, at_s: float | None, found: list[WireEvent]) -> list[str] | None:
+        """The paths of what could not be read; None for an event that is not known."""
+        match event.type:
+            case "content_block_delta" if event.delta is not None:
+                return self._blocks.grow(event.index or 0, event.delta, at_s, found)
+            case "content_block_start":
+                return self._blocks.open(event.index or 0, raw_text(event.content_block), at_s, found)
+            case "content_block_stop":
+                self._blocks.close(event.index or 0, at_s, found)
+            case "message_start":
+                return self._read_message(event.message or AnthropicMessageShape(), at_s, found)
+            case "message":
+                self._is_stopped = True
+                return self._read_message(event, at_s, found)
+            case "message_delta":
+                self._learn_end(event.delta or BlockDelta(), event.usage, at_s, found)
+            case "message_stop":
+                self._is_stopped = True
+            case "ping":
+                pass
+            case _:
+                return None
+        return []
+
+    def _read_message(self, message: AnthropicMessageShape, at_s: float | None, found: list[WireEvent]) -> list[str]:
+        found.append(FactsLearned(message.id or None, message.model or None))
+        strange = []
+        for index, block in enumerate(message.content or ()):
+            strange += self._blocks.open(index, raw_text(block), at_s, found)
+            self._blocks.close(index, at_s, found, is_whole=True)
+        self._learn_end(message, message.usage, at_s, found)
+        return strange
+
+    def _learn_end(
+        self,
+        end: BlockDelta | AnthropicMessageShape,
+        usage: AnthropicUsageShape | None,
+        at_s: float | None,
+        found: list[WireEvent],
+    ) -> None:
+        if usage is not None:
+            self._usage = usage.after(self._usage)
+            found.append(FactsLearned(usage=self._usage.usage()))
+        if end.stop_reason:
+            self.finish = end.stop_reason
+            found.append(FactsLearned(finish_reason=self.finish, finish=finish_meaning(self.finish)))
+        if details := raw_text(end.stop_details):
+            found.append(PartGrew(DETAILS_PART, details, at_s))
+
+
+class ContentBlocksReader:
+    """Gives each block its parts. A block is opened, grows, and is closed; `last_part` is the part that grew last."""
+
+    __slots__ = ("_count", "_grown", "_inputs", "_parts", "last_part")
+
+    def __init__(self) -> None:
+        self._count = 0  # of calls
+        self._parts: dict[int, str] = {}  # where a block's input goes, by index
+        self._inputs: dict[int, str] = {}  # the input with which an open call began
+        self._grown: set[int] = set()  # calls whose input was streamed
+        self.last_part = "text"
+
+    def open(self, index: int, text: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
+        """Append what a block, whose JSON text this is, begins with; the paths of what is not known come back."""
+        try:
+            kind, _ = read_kind(text)
+        except ValueError:
+            return [f"content_block[{index}]"]
+        if kind.type not in _READ:
+            found.append(PartGrew(f"content:{index}", text, at_s))
+            self._parts[index] = f"content:{index}:input"
+            is_known = kind.type in _KEPT or kind.type.endswith(_KEPT_ENDINGS)
+            return [] if is_known else [f"content_block.type {kind.type}"]
+        block, strange = read_block(text)
+        self._read(index, block, at_s, found)
+        return [f"content_block.{path}" for path in strange]
+
+    def grow(self, index: int, delta: BlockDelta, at_s: float | None, found: list[WireEvent]) -> list[str]:
+        """Append what a block grew by; the paths of what is not known come back."""
+        match delta.type:
+            case "text_delta":
+                self._grow("text", delta.text, at_s, found)
+            case "input_json_delta":
+                return self._grow_input(index, delta.partial_json, at_s, found)
+            case "thinking_delta":
+                self._grow("reasoning", delta.thinking, at_s, found)
+            case "signature_delta" if delta.signature:
+                found.append(PartGrew(f"wire:signature:{index}", delta.signature, at_s))
+            case "citations_delta":
+                found.append(PartGrew(CITATIONS_PART, raw_text(delta.citation), at_s))
+            case "compaction_delta":
+                self._grow(f"content:{index}:delta", delta.content, at_s, found)
+                self._grow(f"content:{index}:encrypted", delta.encrypted_content, at_s, found)
+            case "signature_delta":
+                pass
+            case _:
+                return [f"delta.type {delta.type}"]
+        return []
+
+    def close(self, index: int, at_s: float | None, found: list[WireEvent], *, is_whole: bool = False) -> None:
+        """The block is complete: a call whose input was not streamed has the one that it began with.
+
+        An empty object at the head of a stream is a placeholder; in a message that `is_whole` it is the input.
+        """
+        text = self._inputs.pop(index, "")
+        if text and index not in self._grown and (is_whole or text.replace(" ", "") != "{}"):
+            self._grow(self._parts[index], text, at_s, found)
+
+    def _read(self, index: int, block: ContentBlockShape, at_s: float | None, found: list[WireEvent]) -> None:
+        match block.type:
+            case "text":
+                self._grow("text", block.text, at_s, found)
+            case "thinking":
+                self._grow("reasoning", block.thinking, at_s, found)
+            case "redacted_thinking" if block.data:
+                found.append(PartGrew(f"wire:redacted_thinking:{index}", block.data, at_s))
+            case "tool_use":
+                self._open_call(index, CallNamed(f"call:{self._count}", block.name, block.id), found)
+                self._inputs[index] = raw_text(block.input)
+        if block.signature:
+            found.append(PartGrew(f"wire:signature:{index}", block.signature, at_s))
+        if (citations := raw_text(block.citations)) and citations != "[]":
+            found.append(PartGrew(CITATIONS_PART, citations, at_s))
+
+    def _open_call(self, index: int, call: CallNamed, found: list[WireEvent]) -> None:
+        self._count += 1
+        self._parts[index] = self.last_part = call.part
+        self._grown.discard(index)
+        found.append(call)
+
+    def _grow_input(self, index: int, text: str | None, at_s: float | None, found: list[WireEvent]) -> list[str]:
+        is_known = index in self._parts
+        if not is_known:
+            self._open_call(index, CallNamed(f"call:{self._count}"), found)
+        if text:
+            self._grown.add(index)
+            self._grow(self._parts[index], text, at_s, found)
+        return [] if is_known else ["index"]
+
+    def _grow(self, part: str, text: str | None, at_s: float | None, found: list[WireEvent]) -> None:
+        if text:
+            if not part.startswith("content:"):
+                self.last_part = part
+            found.append(PartGrew(part, text, at_s))

@@ -1,0 +1,413 @@
+"""Gemini's `generateContent`: the shapes, the answer (streamed or whole) as wire events, and the request.
+
+A stream is an event stream (`alt=sse`) or one JSON array that arrives element by element; only the finish reason ends
+it. Candidate 0 is the turn; others are kept in parts that begin with `choice1:` and so on. Sources: the API references
+of the Gemini API and of Vertex AI, and the types of python-genai:google/genai/types.py.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from inspector.model import CallHeader, FinishReason, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
+from inspector.wire.answer_reader import AnswerFaults, finish_meaning
+from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
+from inspector.wire.provider_json import NOTHING, StructReader, compact_json, parse_json, raw_text
+from inspector.wire.request import DecodedRequest, parameters_of, text_of
+
+_NO_SETTINGS = frozenset({"model", "contents", "systemInstruction", "tools"})
+
+
+API = "generate_content"
+"""The name of this kind of endpoint in a generation's facts."""
+
+
+_INDEX = re.compile(r"\[\d+\]")
+
+
+MESSAGE_PART = "wire:finish_message"
+"""The part that keeps the server's words for why it ended or blocked; a malformed call stands nowhere else."""
+
+
+_READ = frozenset({"text", "thought", "thoughtSignature", "functionCall"})
+
+
+_KEPT = frozenset({"executableCode", "codeExecutionResult", "inlineData", "fileData", "toolCall", "toolResponse"})
+
+
+_KEPT_MEMBERS = (
+    (MESSAGE_PART, "finish_message"),
+    ("wire:citations", "citation_metadata"),
+    ("wire:grounding", "grounding_metadata"),
+    ("wire:url_context", "url_context_metadata"),
+)
+
+
+def read_gemini_request(request: dict[str, Json]) -> DecodedRequest:
+    """A request for generated content; never raises.
+
+    Names in snake_case are read too, and the wrapper of Code Assist (`{"model", "request": {...}}`). A content with
+    function responses gives one tool turn for each, in order, and a turn for what else it says. The model and
+    whether a stream is wanted stand in the path, as a rule: see `inspector.apis.providers.read_request`.
+    """
+    inner = request.get("request")
+    wrapped = isinstance(inner, dict) and "contents" in inner
+    body = {
+        camel_case(key): value for key, value in (inner if wrapped and isinstance(inner, dict) else request).items()
+    }
+    contents = body.get("contents", [])
+    return DecodedRequest(
+        API,
+        text_of(request.get("model")).removeprefix("models/"),
+        (
+            *_system(body.get("systemInstruction")),
+            *(turn for content in _listed(contents) for turn in _turns(content)),
+        ),
+        tuple(_tools(body.get("tools"))),
+        parameters_of(body, without=_NO_SETTINGS),
+    )
+
+
+def _system(content: Json) -> Iterator[Turn]:
+    if content:
+        for turn in _turns(content):
+            yield Turn(Role.SYSTEM, turn.parts, "system")
+
+
+def _turns(content: Json) -> Iterator[Turn]:
+    if isinstance(content, str):
+        yield Turn(Role.USER, (Part("text", content),), "user")
+        return
+    held = content if isinstance(content, dict) else {}
+    source_role = text_of(held.get("role"))
+    said: list[tuple[int, dict[str, Json]]] = []
+    for at, part in enumerate(_listed(held.get("parts", [] if held else content))):
+        members: dict[str, Json] = {"": part}
+        if isinstance(part, dict):
+            members = {camel_case(key): value for key, value in part.items()}
+        if isinstance(response := members.get("functionResponse"), dict):
+            yield from _said(said, source_role)
+            said = []
+            yield _result(response, source_role)
+        else:
+            said.append((at, members))
+    yield from _said(said, source_role)
+
+
+def _said(parts: list[tuple[int, dict[str, Json]]], source_role: str) -> Iterator[Turn]:
+    if not parts:
+        return
+    texts: dict[str, list[str]] = {}
+    calls: list[CallHeader] = []
+    for at, members in parts:
+        match members:
+            case {"text": str(words)}:
+                texts.setdefault("reasoning" if members.get("thought") is True else "text", []).append(words)
+            case {"functionCall": dict(call)}:
+                part = f"call:{len(calls)}"
+                calls.append(CallHeader(part, text_of(call.get("name")) or None, text_of(call.get("id")) or None))
+                texts[part] = [compact_json(call["args"]) if "args" in call else ""]
+            case _:
+                texts[f"content:{at}"] = [compact_json(members.get("", members))]
+        if signature := text_of(members.get("thoughtSignature")):
+            texts[f"wire:signature:{at}"] = [signature]
+    role = Role.ASSISTANT if source_role == "model" else Role.SYSTEM if source_role == "system" else Role.USER
+    yield Turn(role, tuple(Part(name, "".join(all_)) for name, all_ in texts.items()), source_role, tuple(calls))
+
+
+def _result(response: dict[str, Json], source_role: str) -> Turn:
+    header = ResultHeader(text_of(response.get("id")) or None, text_of(response.get("name")) or None)
+    return Turn(Role.TOOL, (Part("text", compact_json(response.get("response"))),), source_role, result=header)
+
+
+def _tools(tools: Json) -> Iterator[ToolDefinition]:
+    """The functions of each tool; a tool of the server's own is kept in `raw`, with its member's name as the name."""
+    for tool in _listed(tools):
+        members = {camel_case(key): value for key, value in tool.items()} if isinstance(tool, dict) else {}
+        for key, value in members.items():
+            if key != "functionDeclarations":
+                yield ToolDefinition(key, raw=compact_json({key: value}))
+                continue
+            for declared in _listed(value):
+                yield _definition(declared)
+
+
+def _definition(declared: Json) -> ToolDefinition:
+    members = {camel_case(key): value for key, value in declared.items()} if isinstance(declared, dict) else {}
+    return ToolDefinition(
+        text_of(members.get("name")),
+        text_of(members.get("description")),
+        members.get("parametersJsonSchema", members.get("parameters")),
+        compact_json(declared),
+    )
+
+
+def _listed(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+class GeminiFunctionCall(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """A call; `args` is an object, not there where it is empty."""
+
+    id: str | None = None
+    name: str | None = None
+    args: msgspec.Raw = NOTHING
+
+
+class GeminiPart(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """A part of a kind that weaklink reads; a part of another kind is kept as its text."""
+
+    text: str | None = None
+    thought: bool | None = None
+    thought_signature: str | None = None
+    function_call: GeminiFunctionCall | None = None
+
+
+class ContentShape(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """What a candidate says."""
+
+    role: str | None = None
+    parts: list[msgspec.Raw] | None = None
+
+
+class ChosenToken(msgspec.Struct, rename="camel"):
+    """A token that was chosen; protobuf leaves out an id or a probability of 0."""
+
+    token_id: int = 0
+    log_probability: float = 0.0
+
+
+class LogprobsResult(msgspec.Struct, rename="camel"):
+    """The tokens of a chunk."""
+
+    chosen_candidates: list[ChosenToken] | None = None
+
+
+class Candidate(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """One of the answers to a request; requests ask for one, as a rule."""
+
+    index: int = 0
+    content: ContentShape | None = None
+    finish_reason: str | None = None
+    finish_message: str | None = None
+    citation_metadata: msgspec.Raw = NOTHING
+    grounding_metadata: msgspec.Raw = NOTHING
+    logprobs_result: LogprobsResult | None = None
+    token_count: Any = None
+    avg_logprobs: Any = None
+    safety_ratings: Any = None
+    url_context_metadata: msgspec.Raw = NOTHING
+
+
+class GeminiUsageShape(msgspec.Struct, rename="camel"):
+    """Token counts, cumulative; each event of a stream may bring them."""
+
+    prompt_token_count: int | None = None
+    candidates_token_count: int | None = None
+    thoughts_token_count: int | None = None
+    tool_use_prompt_token_count: int | None = None
+    cached_content_token_count: int | None = None
+
+    def usage(self) -> Usage:
+        """The same in weaklink's words: output counts thoughts too, input the results of the server's own tools."""
+        given = [count for count in (self.prompt_token_count, self.tool_use_prompt_token_count) if count is not None]
+        made = [count for count in (self.candidates_token_count, self.thoughts_token_count) if count is not None]
+        return Usage(
+            sum(given) if given else None,
+            sum(made) if made else None,
+            self.thoughts_token_count,
+            self.cached_content_token_count,
+        )
+
+
+class PromptFeedback(msgspec.Struct, rename="camel"):
+    """Why a prompt was not answered."""
+
+    block_reason: str | None = None
+    block_reason_message: str | None = None
+
+
+class GenerateResponse(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """One event of a stream, or a body that came whole."""
+
+    candidates: list[Candidate] | None = None
+    prompt_feedback: PromptFeedback | None = None
+    usage_metadata: GeminiUsageShape | None = None
+    model_version: str | None = None
+    response_id: str | None = None
+    create_time: Any = None
+    model_status: Any = None
+    error: msgspec.Raw = NOTHING
+    response: msgspec.Raw = NOTHING
+    trace_id: Any = None
+
+
+def camel_case(key: str) -> str:
+    """A name in snake_case as the API itself writes it."""
+    first, *others = key.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in others)
+
+
+read_response = StructReader(GenerateResponse, rename=camel_case)
+
+
+read_part = StructReader(GeminiPart, rename=camel_case)
+
+
+class GeminiReader:
+    """Reads the objects of one answer: many chunks, or one body that came whole; see `inspector.wire.answer_reader`."""
+
+    __slots__ = ("_candidates", "_first", "_model", "_response_id", "_usage", "faults", "finish")
+
+    api = API
+    unended = "The stream ended without a finish reason."
+
+    def __init__(self, *, status: int | None = None, whole: bool = False) -> None:
+        self.faults = AnswerFaults(status=status, whole=whole)
+        self.finish = ""
+        self._first = CandidateReader(0)
+        self._candidates = {0: self._first}
+        self._response_id = ""
+        self._model = ""
+        self._usage: GeminiUsageShape | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the first candidate has its finish reason, or the prompt was blocked."""
+        return bool(self.finish)
+
+    def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
+        """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
+        try:
+            response, strange = read_response(text)
+            if inner := raw_text(response.response):
+                response, more = read_response(inner)
+                strange = [*strange, *(f"response.{path}" for path in more)]
+        except ValueError:
+            return self.faults.read_error(text, raw, at_s, found)
+        is_answer = response.candidates or response.prompt_feedback or response.usage_metadata
+        if raw_text(response.error) or not (is_answer or response.model_version):
+            return self.faults.read_error(text, raw, at_s, found)
+        strange += self._read_response(response, raw, at_s, found)
+        if strange:
+            self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
+        return True
+
+    def _read_response(
+        self, response: GenerateResponse, raw: str, at_s: float | None, found: list[WireEvent]
+    ) -> list[str]:
+        strange = []
+        if (response.response_id and not self._response_id) or (response.model_version and not self._model):
+            self._response_id = self._response_id or response.response_id or ""
+            self._model = self._model or response.model_version or ""
+            found.append(FactsLearned(self._response_id or None, self._model or None))
+        if response.usage_metadata is not None and response.usage_metadata != self._usage:
+            self._usage = response.usage_metadata
+            found.append(FactsLearned(usage=self._usage.usage()))
+        for candidate in response.candidates or ():
+            reader = self._candidates.setdefault(candidate.index, CandidateReader(candidate.index))
+            strange += reader.read(candidate, at_s, found)
+        self.faults.last_part = self._first.last_part
+        for candidate in response.candidates or ():
+            if candidate.finish_reason and not candidate.index:
+                self._learn_end(candidate, raw, at_s, found)
+        if response.prompt_feedback is not None and response.prompt_feedback.block_reason:
+            self._learn_block(response.prompt_feedback, at_s, found)
+        return strange
+
+    def _learn_end(self, candidate: Candidate, raw: str, at_s: float | None, found: list[WireEvent]) -> None:
+        self.finish = candidate.finish_reason or ""
+        meaning = finish_meaning(self.finish)
+        found.append(FactsLearned(finish_reason=self.finish, finish=meaning))
+        if meaning is FinishReason.ERROR:
+            words = candidate.finish_message or f"finish reason {self.finish}"
+            error: Json = {"message": words, "code": self.finish}
+            self.faults.fail(error, raw, at_s, found, in_answer=True)
+
+    def _learn_block(self, feedback: PromptFeedback, at_s: float | None, found: list[WireEvent]) -> None:
+        if feedback.block_reason_message:
+            found.append(PartGrew(MESSAGE_PART, feedback.block_reason_message, at_s))
+        self.finish = feedback.block_reason or ""
+        found.append(FactsLearned(finish_reason=self.finish, finish=FinishReason.FILTER))
+
+
+class CandidateReader:
+    """Turns the pieces of one candidate into events; `last_part` is the part that grew last."""
+
+    __slots__ = ("_calls", "_count", "_prefix", "last_part")
+
+    def __init__(self, index: int) -> None:
+        self._prefix = f"choice{index}:" if index else ""
+        self._calls = 0
+        self._count = 0  # of parts
+        self.last_part = f"{self._prefix}text"
+
+    def read(self, candidate: Candidate, at_s: float | None, found: list[WireEvent]) -> list[str]:
+        """Append the events of a piece; the paths of what is not known come back."""
+        first = len(found)
+        strange = []
+        for part in (candidate.content.parts if candidate.content else None) or ():
+            strange += self._read_part(raw_text(part), at_s, found)
+        if candidate.logprobs_result:
+            self._add_tokens(candidate.logprobs_result, first, at_s, found)
+        for part_name, member in _KEPT_MEMBERS:
+            value = getattr(candidate, member)
+            if text := value if isinstance(value, str) else raw_text(value) if value is not None else "":
+                found.append(PartGrew(self._prefix + part_name, text, at_s))
+        if self._prefix and candidate.finish_reason:
+            found.append(PartGrew(f"{self._prefix}finish_reason", candidate.finish_reason, at_s))
+        return strange
+
+    def _read_part(self, text: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
+        index = self._count
+        self._count += 1
+        try:
+            part, strange = read_part(text)
+        except ValueError:
+            return ["content.parts[]"]
+        kinds = self._kinds(text) if strange else set()
+        if kinds & _KEPT and not kinds & {"text", "functionCall"}:
+            found.append(PartGrew(f"{self._prefix}content:{index}", text, at_s))
+            strange = sorted(kinds - _KEPT - _READ)
+        if part.text:
+            self._grow("reasoning" if part.thought else "text", part.text, at_s, found)
+        if part.function_call is not None:
+            self._read_call(part.function_call, at_s, found)
+        if part.thought_signature:
+            found.append(PartGrew(f"{self._prefix}wire:signature:{index}", part.thought_signature, at_s))
+        return [f"part.{path}" for path in strange]
+
+    def _kinds(self, text: str) -> set[str]:
+        document = parse_json(text)
+        return {camel_case(key) for key in document} if isinstance(document, dict) else set()
+
+    def _read_call(self, call: GeminiFunctionCall, at_s: float | None, found: list[WireEvent]) -> None:
+        part = f"{self._prefix}call:{self._calls}"
+        self._calls += 1
+        self.last_part = part
+        if self._prefix:
+            named = (("name", call.name), ("id", call.id))
+            found += [PartGrew(f"{part}:{what}", word, at_s) for what, word in named if word]
+        else:
+            found.append(CallNamed(part, call.name or None, call.id or None))
+        if arguments := raw_text(call.args):
+            found.append(PartGrew(part, arguments, at_s))
+
+    def _grow(self, part: str, text: str, at_s: float | None, found: list[WireEvent]) -> None:
+        self.last_part = self._prefix + part
+        found.append(PartGrew(self.last_part, text, at_s))
+
+    def _add_tokens(self, result: LogprobsResult, first: int, at_s: float | None, found: list[WireEvent]) -> None:
+        """Give tokens to the first text that came with them, or to an empty one."""
+        tokens = result.chosen_candidates or []
+        if not tokens:
+            return
+        token_ids = tuple(token.token_id for token in tokens)
+        logprobs = tuple(token.log_probability for token in tokens)
+        at = next((n for n in range(first, len(found)) if isinstance(found[n], PartGrew)), None)
+        grew = PartGrew(self.last_part, "", at_s) if at is None else found[at]
+        assert isinstance(grew, PartGrew)
+        new = PartGrew(grew.part, grew.text, at_s, token_ids if any(token_ids) else None, logprobs)
+        found[len(found) if at is None else at : len(found) if at is None else at + 1] = [new]

@@ -1,0 +1,212 @@
+"""Ollama's chat and generate: the shapes, and the answer (streamed or whole) as wire events.
+
+A stream is lines; the last is `done` and has counts and durations. A call comes whole, its arguments as an object.
+"""
+
+import re
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from inspector.apis.openai.chat_shapes import TokenLogprob
+from inspector.model import Instant, InstantSource, Usage
+from inspector.wire.answer_reader import AnswerFaults, finish_meaning
+from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
+from inspector.wire.provider_json import NOTHING, StructReader, raw_text
+
+_TIMES = ("created_at", "total_duration", "load_duration", "prompt_eval_duration", "eval_duration")
+
+
+CHAT = "ollama.chat"
+
+
+GENERATE = "ollama.generate"
+"""The names of these kinds of endpoint in a generation's facts."""
+
+
+TIMES_PART = "wire:durations"
+"""The part that keeps what the server says of its times, as one JSON object: durations in nanoseconds."""
+
+
+CONTEXT_PART = "wire:context"
+"""The part that keeps, as JSON text, the token ids of prompt and answer together (`context`)."""
+
+
+_INDEX = re.compile(r"\[\d+\]")
+
+
+class OllamaFunction(msgspec.Struct, forbid_unknown_fields=True):
+    """A call's name and its arguments, an object."""
+
+    index: int | None = None
+    name: str | None = None
+    arguments: msgspec.Raw = NOTHING
+
+
+class OllamaCall(msgspec.Struct, forbid_unknown_fields=True):
+    """A call; older servers give it no id."""
+
+    id: str | None = None
+    type: str | None = None
+    function: OllamaFunction | None = None
+
+
+class OllamaMessageShape(msgspec.Struct, forbid_unknown_fields=True):
+    """What the answer grew by, or the whole of it."""
+
+    role: str | None = None
+    content: str | None = None
+    thinking: str | None = None
+    tool_calls: list[OllamaCall] | None = None
+
+
+class OllamaLineShape(msgspec.Struct, forbid_unknown_fields=True):
+    """One line of a stream, or a body that came whole; `response` is the word of generate, `message` that of chat."""
+
+    model: str | None = None
+    created_at: msgspec.Raw = NOTHING
+    message: OllamaMessageShape | None = None
+    response: str | None = None
+    thinking: str | None = None
+    done: bool | None = None
+    done_reason: str | None = None
+    total_duration: msgspec.Raw = NOTHING
+    load_duration: msgspec.Raw = NOTHING
+    prompt_eval_count: int | None = None
+    prompt_eval_duration: msgspec.Raw = NOTHING
+    eval_count: int | None = None
+    eval_duration: msgspec.Raw = NOTHING
+    context: msgspec.Raw = NOTHING
+    logprobs: list[TokenLogprob] | None = None
+    remote_model: Any = None
+    remote_host: Any = None
+    error: Any = None
+
+    def usage(self) -> Usage | None:
+        """The counts in weaklink's words, None where there are none."""
+        if self.prompt_eval_count is None and self.eval_count is None:
+            return None
+        return Usage(self.prompt_eval_count, self.eval_count)
+
+    def created_s(self) -> float | None:
+        """When the line was made, by the server's clock, in seconds since 1970; None where it does not say."""
+        text = raw_text(self.created_at).strip('"')
+        try:
+            created = datetime.fromisoformat(text)
+            return created.timestamp() if created.tzinfo is not None else None
+        except (ValueError, OverflowError):
+            return None
+
+    def took_s(self) -> float | None:
+        """How long the whole took, in seconds; None where it does not say."""
+        text = raw_text(self.total_duration)
+        return int(text) / 1e9 if text.isascii() and text.isdigit() and len(text) < 19 else None
+
+    def times(self) -> str:
+        """What the line says of times, as a JSON object of the texts that stood there; `""` without durations."""
+        texts = [(name, raw_text(getattr(self, name))) for name in _TIMES]
+        if not any(text for name, text in texts[1:]):
+            return ""
+        return "{" + ",".join(f'"{name}":{text}' for name, text in texts if text) + "}"
+
+
+read_line = StructReader(OllamaLineShape)
+
+
+class OllamaReader:
+    """Reads the lines of one answer, or a body that came whole; see `inspector.wire.answer_reader`."""
+
+    __slots__ = ("_calls", "_is_timed", "_model", "api", "faults", "finish", "has_ended")
+
+    unended = "The stream ended without a line that is `done`."
+
+    def __init__(self, api: str, *, status: int | None = None, whole: bool = False) -> None:
+        self.api = api
+        self.faults = AnswerFaults(status=status, whole=whole)
+        self.finish = ""
+        self.has_ended = False
+        self._calls = 0
+        self._is_timed = False  # whether the pieces bear the server's times, as nobody gave others
+        self._model = ""
+
+    def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
+        """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
+        try:
+            line, strange = read_line(text)
+        except ValueError:
+            return self.faults.read_error(text, raw, at_s, found)
+        if line.error or (line.message is None and line.response is None and line.done is None):
+            return self.faults.read_error(text, raw, at_s, found)
+        if at_s is None:
+            at_s = self._time_of(line, found)
+        if line.model and line.model != self._model:
+            self._model = line.model
+            found.append(FactsLearned(model=line.model))
+        self._read_texts(line, at_s, found)
+        if line.done:
+            self._read_end(line, at_s, found)
+        if strange:
+            self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
+        return True
+
+    def _time_of(self, line: OllamaLineShape, found: list[WireEvent]) -> float | None:
+        """The time that the line bears; the first one counts as the start until the last line tells it."""
+        created_s = line.created_s()
+        if created_s is not None and not self._is_timed:
+            self._is_timed = True
+            found.append(FactsLearned(clock_start_s=created_s))
+        return created_s
+
+    def _read_texts(self, line: OllamaLineShape, at_s: float | None, found: list[WireEvent]) -> None:
+        message = line.message
+        thinking = (message.thinking if message else None) or line.thinking
+        words = (message.content if message else None) or line.response
+        first = len(found)
+        for part, text in (("reasoning", thinking), ("text", words)):
+            if text:
+                self.faults.last_part = part
+                found.append(PartGrew(part, text, at_s))
+        logprobs = tuple(token.logprob for token in line.logprobs or () if token.logprob is not None)
+        if logprobs:
+            grew = found[first] if len(found) > first else PartGrew(self.faults.last_part, "", at_s)
+            assert isinstance(grew, PartGrew)
+            found[first : first + 1] = [PartGrew(grew.part, grew.text, at_s, None, logprobs)]
+        for call in (message.tool_calls if message else None) or ():
+            self._read_call(call, at_s, found)
+
+    def _read_call(self, call: OllamaCall, at_s: float | None, found: list[WireEvent]) -> None:
+        part = f"call:{self._calls}"
+        self._calls += 1
+        self.faults.last_part = part
+        function = call.function
+        found.append(CallNamed(part, (function.name if function else None) or None, call.id or None))
+        if function and (arguments := raw_text(function.arguments)):
+            found.append(PartGrew(part, arguments, at_s))
+
+    def _read_end(self, line: OllamaLineShape, at_s: float | None, found: list[WireEvent]) -> None:
+        self.has_ended = True
+        self.finish = line.done_reason or ""
+        usage = line.usage()
+        meaning = finish_meaning(self.finish) if self.finish else None
+        found.append(FactsLearned(usage=usage, finish_reason=self.finish or None, finish=meaning))
+        created_s, took_s = line.created_s(), line.took_s()
+        if created_s is not None and took_s is not None:
+            start_s = created_s - took_s
+            started, ended = Instant(start_s, InstantSource.DERIVED), Instant(created_s)
+            clock_start_s = start_s if self._is_timed else None
+            found.append(FactsLearned(started=started, ended=ended, clock_start_s=clock_start_s))
+        if times := line.times():
+            found.append(PartGrew(TIMES_PART, times, at_s))
+        if context := raw_text(line.context):
+            found.append(PartGrew(CONTEXT_PART, context, at_s))
+
+
+def new_chat_reader(*, status: int | None = None, whole: bool = False) -> OllamaReader:
+    """A reader for one answer of `/api/chat`."""
+    return OllamaReader(CHAT, status=status, whole=whole)
+
+
+def new_generate_reader(*, status: int | None = None, whole: bool = False) -> OllamaReader:
+    """A reader for one answer of `/api/generate`."""
+    return OllamaReader(GENERATE, status=status, whole=whole)

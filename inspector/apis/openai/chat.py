@@ -1,0 +1,317 @@
+"""OpenAI's chat completions, streamed or whole: their JSON objects, in the order they come, as wire events.
+
+Pieces of calls are keyed by `index`; servers that do not keep to it are handled as well.
+"""
+
+import re
+
+from inspector.apis.openai.chat_shapes import (
+    ChatChunk,
+    ChoiceDelta,
+    ChoiceShape,
+    FunctionDelta,
+    Logprobs,
+    OpenAIUsageShape,
+    TokenLogprob,
+    ToolCallDelta,
+    decode_chunk,
+    lenient_chunk,
+)
+from inspector.wire.answer_reader import AnswerFaults, finish_meaning
+from inspector.wire.events import PROMPT_TOKENS_PART, CallNamed, FactsLearned, PartGrew, WireEvent
+from inspector.wire.provider_json import compact_json
+
+API = "chat.completions"
+"""The name of this kind of endpoint in a generation's facts."""
+
+
+_INDEX = re.compile(r"\[\d+\]")
+
+
+DETAILS_PART = "wire:reasoning_details"
+"""The part that keeps, as JSON texts, reasoning details that hold more than words: signatures, encrypted blocks."""
+
+
+LEGACY_INDEX = -1
+"""The index under which the one call of the legacy `function_call` stands."""
+
+
+class ChatReader:
+    """Reads the objects of one answer: many chunks, or one body that came whole; see `inspector.wire.answer_reader`."""
+
+    __slots__ = ("_choices", "_first", "_model", "_response_id", "_usage", "faults", "finish")
+
+    api = API
+    unended = "The stream ended with neither a finish reason nor `[DONE]`."
+
+    def __init__(self, *, status: int | None = None, whole: bool = False) -> None:
+        self.faults = AnswerFaults(status=status, whole=whole)
+        self.finish = ""  # the first choice's finish reason
+        self._first = ChoiceReader(0)
+        self._choices = {0: self._first}
+        self._response_id = ""
+        self._model = ""
+        self._usage: OpenAIUsageShape | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the first choice has its finish reason."""
+        return bool(self.finish)
+
+    def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
+        """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
+        strange: list[str] = []
+        try:
+            chunk = decode_chunk(text)
+        except (ValueError, RecursionError):
+            try:
+                chunk, strange = lenient_chunk(text)
+            except ValueError:
+                return self.faults.read_error(text, raw, at_s, found)
+        if chunk.choices is None and chunk.usage is None:
+            return self.faults.read_error(text, raw, at_s, found)
+        strange += self._read_chunk(chunk, raw, at_s, found)
+        if strange:
+            self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
+        return True
+
+    def _read_chunk(self, chunk: ChatChunk, raw: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
+        strange: list[str] = []
+        if (chunk.id and not self._response_id) or (chunk.model and not self._model):
+            self._response_id = self._response_id or chunk.id or ""
+            self._model = self._model or chunk.model or ""
+            found.append(FactsLearned(self._response_id or None, self._model or None))
+        if chunk.prompt_token_ids is not None:
+            found.append(PartGrew(PROMPT_TOKENS_PART, compact_json(chunk.prompt_token_ids), at_s))
+        for choice in chunk.choices or ():
+            strange += self._read_choice(choice, raw, at_s, found)
+        if chunk.usage is not None and chunk.usage != self._usage:
+            self._usage = chunk.usage
+            found.append(FactsLearned(usage=chunk.usage.usage()))
+        self.faults.last_part = self._first.last_part
+        if chunk.error:
+            self.faults.fail(chunk.error, raw, at_s, found)
+        return strange
+
+    def _read_choice(self, choice: ChoiceShape, raw: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
+        reader = self._choices.get(choice.index)
+        if reader is None:
+            reader = self._choices.setdefault(choice.index, ChoiceReader(choice.index))
+        if choice.message is not None and (choice.delta is not None or reader.grown):
+            strange = [f"choices[{choice.index}].message"]  # the whole message once more, after its pieces
+        else:
+            strange = reader.read(choice, at_s, found)
+            if reader.reused_index is not None:
+                self.faults.keep_reused(reader.reused_index, raw, at_s, found)
+        if choice.finish_reason and not choice.index and choice.finish_reason != self.finish:
+            self.finish = choice.finish_reason
+            found.append(FactsLearned(finish_reason=self.finish, finish=finish_meaning(self.finish)))
+        return strange
+
+
+class ChoiceReader:
+    """Turns the pieces of one choice into events.
+
+    Choice 0 is the turn. Any other is kept apart, in parts that begin with `choice1:`; its calls are not announced,
+    for nobody ran them: their names, ids and the finish reason are parts too (`choice1:call:0:name`).
+    """
+
+    __slots__ = ("_calls", "_prefix", "grown", "last_part", "reused_index")
+
+    def __init__(self, index: int) -> None:
+        self._prefix = f"choice{index}:" if index else ""
+        self._calls = CallParts(self._prefix)
+        self.last_part = f"{self._prefix}text"  # which part grew last
+        self.grown = False  # whether any did
+        self.reused_index: int | None = None  # under which the piece opened a call although another has it
+
+    def read(self, choice: ChoiceShape, at_s: float | None, found: list[WireEvent]) -> list[str]:
+        """Append the events of a piece; the paths of what contradicts earlier pieces come back."""
+        first = len(found)
+        strange: list[str] = []
+        self.reused_index = None
+        delta = choice.delta or choice.message
+        if delta is not None:
+            self._read_texts(delta, at_s, found)
+            strange = self._read_calls(delta, at_s, found, whole=choice.delta is None)
+        if choice.token_ids or choice.logprobs:
+            self._add_tokens(choice, first, at_s, found)
+        if self._prefix and choice.finish_reason:
+            found.append(PartGrew(f"{self._prefix}finish_reason", choice.finish_reason, at_s))
+        return strange
+
+    def _read_texts(self, delta: ChoiceDelta, at_s: float | None, found: list[WireEvent]) -> None:
+        if delta.content and not (delta.reasoning_content or delta.reasoning or delta.reasoning_details):
+            self._grow("text", delta.content, at_s, found)  # nearly every piece
+        else:
+            for words in _reasoning(delta):
+                self._grow("reasoning", words, at_s, found)
+            if delta.reasoning_details and _more_than_words(delta.reasoning_details):
+                found.append(PartGrew(self._prefix + DETAILS_PART, compact_json(delta.reasoning_details), at_s))
+            if delta.content:
+                self._grow("text", delta.content, at_s, found)
+        if delta.refusal:
+            self._grow("refusal", delta.refusal, at_s, found)
+
+    def _read_calls(self, delta: ChoiceDelta, at_s: float | None, found: list[WireEvent], *, whole: bool) -> list[str]:
+        pieces = delta.tool_calls or []
+        if delta.function_call:
+            pieces = [*pieces, ToolCallDelta(index=LEGACY_INDEX, function=delta.function_call)]
+        contradicting = []
+        for at, piece in enumerate(pieces):
+            function = piece.function or _custom(piece)
+            call = self._calls.place(piece, function, whole=whole)
+            if self._calls.reused_index is not None:
+                self.reused_index = self._calls.reused_index
+            if call.learn(piece, function):
+                custom = piece.function is None and piece.custom is not None
+                self._announce(CallNamed(call.part, function.name or None, piece.id or None, custom), at_s, found)
+            elif call.contradicts(piece, function):
+                contradicting.append(f"tool_calls[{at}]")
+            if function.arguments:
+                self._grow(call.part.removeprefix(self._prefix), function.arguments, at_s, found)
+        return contradicting
+
+    def _announce(self, call: CallNamed, at_s: float | None, found: list[WireEvent]) -> None:
+        if not self._prefix:
+            found.append(call)
+            self.last_part = call.part
+            self.grown = True
+            return
+        told = (("name", call.name), ("id", call.id))
+        found += [PartGrew(f"{call.part}:{what}", word, at_s) for what, word in told if word]
+
+    def _grow(self, part: str, text: str, at_s: float | None, found: list[WireEvent]) -> None:
+        name = self._prefix + part if self._prefix else part
+        self.last_part = name
+        self.grown = True
+        found.append(PartGrew(name, text, at_s))
+
+    def _add_tokens(self, choice: ChoiceShape, first: int, at_s: float | None, found: list[WireEvent]) -> None:
+        """Give tokens to the first text that came with them, or to an empty text where the server held that back."""
+        token_ids = tuple(choice.token_ids or _written_ids(choice.logprobs)) or None
+        logprobs = tuple(token.logprob for token in _tokens(choice.logprobs) if token.logprob is not None) or None
+        if token_ids is None and logprobs is None:
+            return
+        at = next((n for n in range(first, len(found)) if isinstance(found[n], PartGrew)), None)
+        if at is None:
+            found.append(PartGrew(self.last_part, "", at_s, token_ids, logprobs))
+            return
+        grew = found[at]
+        assert isinstance(grew, PartGrew)
+        found[at] = PartGrew(grew.part, grew.text, grew.at_s, token_ids, logprobs)
+
+
+def _reasoning(delta: ChoiceDelta) -> list[str]:
+    plain = [words for words in (delta.reasoning_content, delta.reasoning) if words]
+    if plain:
+        return plain[:1] if len(set(plain)) == 1 else plain  # some servers send the same words under both names
+    details = delta.reasoning_details if isinstance(delta.reasoning_details, list) else []
+    found = []
+    for detail in details:
+        match detail:
+            case {"text": str(words)} | {"summary": str(words)}:
+                found.append(words)
+    return [words for words in found if words]
+
+
+def _more_than_words(details: object) -> bool:
+    if not isinstance(details, list):
+        return True
+    return any(not isinstance(detail, dict) or detail.get("signature") or detail.get("data") for detail in details)
+
+
+def _custom(piece: ToolCallDelta) -> FunctionDelta:
+    return FunctionDelta(piece.custom.name, piece.custom.input) if piece.custom else FunctionDelta()
+
+
+def _tokens(logprobs: Logprobs | None) -> list[TokenLogprob]:
+    return [*(logprobs.content or []), *(logprobs.refusal or [])] if logprobs else []
+
+
+def _written_ids(logprobs: Logprobs | None) -> list[int]:
+    """Token ids that vLLM writes as words (`return_tokens_as_token_ids`)."""
+    words = [
+        token.token.removeprefix("token_id:") for token in _tokens(logprobs) if token.token.startswith("token_id:")
+    ]
+    return [int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 19]
+
+
+class StreamedCall:
+    """A call as far as it has come: its part, its header, and whether its arguments may be complete."""
+
+    __slots__ = ("id", "looks_complete", "name", "part")
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+        self.name = ""
+        self.id = ""
+        self.looks_complete = False
+
+    def learn(self, piece: ToolCallDelta, function: FunctionDelta) -> bool:
+        """Take the header that comes with a piece; whether it said anything new. The first id and name stay."""
+        new = bool((piece.id and not self.id) or (function.name and not self.name))
+        self.id = self.id or piece.id or ""
+        self.name = self.name or function.name or ""
+        return new
+
+    def contradicts(self, piece: ToolCallDelta, function: FunctionDelta) -> bool:
+        """Whether the piece names another id or name than this call has."""
+        return bool((piece.id and piece.id != self.id) or (function.name and function.name != self.name))
+
+
+class CallParts:
+    """Gives each call of an answer its part `call:N`, N in order of appearance.
+
+    A piece opens a new call where its index is new. Servers that send every call with index 0 are told by the name,
+    which only a first piece bears: such a piece opens a new call where its id is not known yet; or, without an id,
+    where the call under this index has another name, or ends like a complete object while the piece begins one.
+    A piece without an index goes by its id, or belongs to the latest call. `reused_index` is the index under which
+    the latest piece opened a call although another has it, None where it did not.
+    """
+
+    __slots__ = ("_by_id", "_by_index", "_count", "_latest", "_prefix", "reused_index")
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
+        self._by_index: dict[int, StreamedCall] = {}
+        self._by_id: dict[str, StreamedCall] = {}
+        self._latest: StreamedCall | None = None
+        self._count = 0
+        self.reused_index: int | None = None
+
+    def place(self, piece: ToolCallDelta, function: FunctionDelta, *, whole: bool = False) -> StreamedCall:
+        """The call that the piece belongs to; a new one for each piece where the message came whole."""
+        call = None if whole else self._known(piece, function)
+        self.reused_index = piece.index if call is None and not whole and piece.index in self._by_index else None
+        if call is None:
+            call = StreamedCall(f"{self._prefix}call:{self._count}")
+            self._count += 1
+        if piece.index is not None:
+            self._by_index[piece.index] = call
+        if piece.id:
+            self._by_id[piece.id] = call
+        self._latest = call
+        _note_end(call, function.arguments)
+        return call
+
+    def _known(self, piece: ToolCallDelta, function: FunctionDelta) -> StreamedCall | None:
+        if piece.index is None and piece.id:
+            return self._by_id.get(piece.id)
+        call = self._latest if piece.index is None else self._by_index.get(piece.index)
+        if call is None or not call.contradicts(piece, function) or not function.name:
+            return None if call and _begins_again(call, piece, function) else call
+        if piece.id:
+            return self._by_id.get(piece.id) if call.id else call
+        return call if not call.name else None
+
+
+def _begins_again(call: StreamedCall, piece: ToolCallDelta, function: FunctionDelta) -> bool:
+    begins = (function.arguments or "").lstrip().startswith("{")
+    return bool(function.name) and not piece.id and call.looks_complete and begins
+
+
+def _note_end(call: StreamedCall, arguments: str | None) -> None:
+    ending = arguments.rstrip() if arguments else ""
+    if ending:
+        call.looks_complete = ending[-1] == "}"

@@ -1,0 +1,299 @@
+"""Bare captures of chat completions, as `curl` prints them: bytes in, one answer after another out.
+
+A capture has no frame of its own, so what the events say decides where an answer ends and another begins.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from inspector.apis.openai.chat import API, ChatReader
+from inspector.memory import RECORD_BYTES
+from inspector.text import decode
+from inspector.wire.decoder import DONE, EventStreamDecoder, read_whole
+from inspector.wire.events import DecodedTurn, TurnAssembly, WireEvent
+from inspector.wire.sse import ServerSentEvent, SseDecoder
+
+_BLANK = "\ufeff\r\n\t "
+
+
+_STREAM_STARTS = ("data:", "event:", "id:", "retry:", ":")
+
+
+_BODY_STARTS = ("{", "[")
+
+
+MAX_ANSWER_BYTES = RECORD_BYTES
+"""An answer that is longer is passed over."""
+
+
+# A status line counts wherever it stands, as a body before it may lack its last line end. Within an event's JSON no
+# line can end, so no answer that quotes one is cut.
+STATUS_LINE = re.compile(
+    r'HTTP/\d(?:\.\d)? (?P<status>[1-5]\d\d)(?: [^\r\n"]*)?\r?\n'
+    r"(?:(?!data:|event:|id:|retry:)[A-Za-z][A-Za-z0-9-]*:|\r?\n)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedAnswer:
+    """One answer of a capture; `number` counts from 1.
+
+    `decoded` is None where the answer was longer than the bound. `created_s` is the time that the server gave it, in
+    seconds since 1970, None where it gave none. `digest` is the SHA-256 of its bytes, the first 16 hexadecimal digits.
+    """
+
+    number: int
+    decoded: DecodedTurn | None
+    created_s: float | None
+    digest: str
+
+
+class ArrivingChatAnswer:
+    """An answer with the HTTP status `status`, None where no header stood before it. Holds at most `limit` bytes."""
+
+    def __init__(self, status: int | None, limit: int) -> None:
+        self._status = status
+        self._left = limit
+        self._decoder = ChatStreamDecoder(status=status)
+        self._assembly = TurnAssembly(API)
+        self._body: list[str] = []  # the texts of an answer that came whole
+        self._is_whole = False
+        self._sha256 = hashlib.sha256()
+        self._has_text = False
+        self._heads = _Heads()
+
+    @property
+    def says_something(self) -> bool:
+        """Whether this is an answer at all: it has a text, or the status of an error."""
+        if self._status is None:
+            return self._has_text
+        return self._status >= 400 or (self._has_text and 200 <= self._status < 300)
+
+    @property
+    def is_empty_body(self) -> bool:
+        """Whether the headers of a good answer came, and nothing after them."""
+        return self._status is not None and 200 <= self._status < 300 and not self._has_text
+
+    def take(self, event: ServerSentEvent) -> bool:
+        """Take an event; False, with nothing taken, where it belongs to another answer."""
+        text = event.raw.lstrip(_BLANK)
+        if self._is_whole:
+            if text.startswith((*_STREAM_STARTS, *_BODY_STARTS)):
+                return False
+        elif event.data == DONE:
+            self._heads.is_done = True
+        elif event.data is not None:
+            head = _head(event.data)
+            if self._heads.are_over_before(head):
+                return False
+            self._heads.learn(head)
+        elif self._heads.has_ended and text.startswith(_BODY_STARTS):
+            return False
+        self.take_text(event.raw)
+        return True
+
+    def take_text(self, text: str) -> None:
+        """Take a piece of the capture as it stands."""
+        start = text.lstrip(_BLANK)
+        if not self._has_text and start:
+            self._has_text = True
+            is_error_page = self._status is not None and self._status >= 400 and not start.startswith(_STREAM_STARTS)
+            self._is_whole = is_error_page or start.startswith(_BODY_STARTS)
+        raw = text.encode("utf-8", "surrogateescape")
+        self._sha256.update(raw)
+        self._left -= len(raw)
+        if self._left < 0:
+            self._decoder, self._assembly, self._body = ChatStreamDecoder(), TurnAssembly(API), []
+        elif self._is_whole:
+            self._body.append(text)
+        else:
+            self._assembly.extend(self._decoder.feed(raw))
+
+    def captured(self, number: int) -> CapturedAnswer:
+        """The answer, now that it has ended."""
+        return CapturedAnswer(number, self._decoded(), self._created_s(), self._sha256.hexdigest()[:16])
+
+    def _decoded(self) -> DecodedTurn | None:
+        if self._left < 0:
+            return None
+        if self._is_whole or not self._has_text:
+            return read_chat_completion("".join(self._body), status=self._status)
+        self._assembly.extend(self._decoder.close())
+        return self._assembly.decoded()
+
+    def _created_s(self) -> float | None:
+        if self._is_whole:
+            self._heads.learn(_head("".join(self._body)))
+        created = self._heads.created
+        is_time = isinstance(created, int | float) and not isinstance(created, bool) and 0 < created < 1e11
+        return float(created) if is_time else None
+
+
+class _HeadDelta(msgspec.Struct):
+    role: Any = None
+
+
+class _HeadChoice(msgspec.Struct):
+    delta: _HeadDelta | None = None
+    finish_reason: Any = None
+
+
+class _Head(msgspec.Struct):
+    """As much of a chunk as tells which answer it belongs to."""
+
+    id: Any = None
+    created: Any = None
+    choices: list[_HeadChoice] | None = None
+    error: Any = None
+
+    def names_the_role(self) -> bool:
+        return any(choice.delta is not None and choice.delta.role for choice in self.choices or ())
+
+    def is_finished(self) -> bool:
+        return any(choice.finish_reason for choice in self.choices or ())
+
+
+class _Heads:
+    """What the heads of an answer's chunks have said so far."""
+
+    def __init__(self) -> None:
+        self.is_done = False
+        self.created: Any = None
+        self._id = ""
+        self._under_id = 0  # how many chunks
+        self._is_finished = False
+
+    @property
+    def has_ended(self) -> bool:
+        return self.is_done or self._is_finished
+
+    def are_over_before(self, head: _Head | None) -> bool:
+        if self.is_done:
+            return head is None or head.choices is not None or bool(head.error)
+        if head is None or not head.choices:
+            return False
+        if isinstance(head.id, str) and head.id:
+            is_first = self._is_finished or (self._under_id > 1 and head.names_the_role())
+            return bool(self._id) and head.id != self._id and is_first
+        return not self._id and self._is_finished and head.names_the_role()
+
+    def learn(self, head: _Head | None) -> None:
+        if head is None:
+            return
+        if isinstance(head.id, str) and head.id:
+            self._id = self._id or head.id
+            self._under_id += head.id == self._id
+        self.created = self.created or head.created
+        self._is_finished = self._is_finished or head.is_finished()
+
+
+_decode_head = msgspec.json.Decoder(_Head).decode
+
+
+def _head(text: str) -> _Head | None:
+    """None for an object that is broken; the head of what is no object says nothing."""
+    try:
+        return _decode_head(text)
+    except (ValueError, RecursionError):
+        return None if text.lstrip().startswith("{") else _Head()
+
+
+class ChatCaptureDecoder:
+    """Cuts a capture into answers and decodes each; never raises, and where the bytes are cut does not matter.
+
+    Answers may be event streams, JSON bodies, or both by turns, with the header lines of HTTP before them or without;
+    `ArrivingAnswer` says how one is told from the next. Headers are read for the status and not kept, as they hold
+    cookies and keys; what only announces or forwards (1xx, 3xx, a proxy's `200 Connection established`) is no answer.
+    It holds the answer that has not ended, of at most `max_answer_bytes`, and one event of the stream beside it.
+    Linear in the bytes.
+    """
+
+    def __init__(self, *, max_answer_bytes: int = MAX_ANSWER_BYTES) -> None:
+        self._sse = SseDecoder()
+        self._max = max_answer_bytes
+        self._number = 0
+        self._answer = ArrivingChatAnswer(None, max_answer_bytes)
+
+    def feed(self, raw: bytes) -> list[CapturedAnswer]:
+        """The answers that are known to have ended."""
+        return self._take(self._sse.feed(raw))
+
+    def close(self) -> list[CapturedAnswer]:
+        """The end of the capture: the last answer. Another capture may follow, whose answers are counted on."""
+        found = self._take(self._sse.close())
+        self._begin(None, found, at_end=True)
+        return found
+
+    def _take(self, events: list[ServerSentEvent]) -> list[CapturedAnswer]:
+        found: list[CapturedAnswer] = []
+        for event in events:
+            head = STATUS_LINE.search(event.raw) if "HTTP/" in event.raw else None
+            if head:
+                self._answer.take_text(event.raw[: head.start()])
+                self._begin(int(head["status"]), found)
+            elif self._answer.take(event):
+                continue
+            else:
+                self._begin(None, found)
+                self._answer.take(event)
+        return found
+
+    def _begin(self, status: int | None, found: list[CapturedAnswer], *, at_end: bool = False) -> None:
+        if self._answer.says_something or (at_end and self._answer.is_empty_body):
+            self._number += 1
+            found.append(self._answer.captured(self._number))
+        self._answer = ArrivingChatAnswer(status, self._max)
+
+
+class ChatStreamDecoder(EventStreamDecoder):
+    """Decodes a streamed chat completion; never raises, whatever the bytes.
+
+    `status` is the answer's HTTP status; None counts as 200.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, *, status: int | None = None) -> None:
+        super().__init__(ChatReader(status=status))
+
+
+def read_chat_stream(arrivals: Iterable[tuple[float | None, bytes]], *, status: int | None = None) -> DecodedTurn:
+    """A streamed chat completion from its pieces, each with the seconds since the request began, or None."""
+    decoder = ChatStreamDecoder(status=status)
+    assembly = TurnAssembly(API)
+    for at_s, raw in arrivals:
+        assembly.extend(decoder.feed(raw, at_s))
+    assembly.extend(decoder.close())
+    return assembly.decoded()
+
+
+def read_chat_completion(raw: bytes | str, *, status: int | None = None) -> DecodedTurn:
+    """A chat completion, or an HTTP error, whose body came whole; never raises.
+
+    `status` is the HTTP status, None where unknown: an error object is then taken for an HTTP error. A body that is
+    cut off, or no answer at all, is kept word for word in the part `wire:unread`.
+    """
+    found: list[WireEvent] = []
+    read_whole(
+        ChatReader(status=status, whole=True), raw if isinstance(raw, str) else decode(raw), found, status=status
+    )
+    assembly = TurnAssembly(API, streamed=False)
+    assembly.extend(found)
+    return assembly.decoded()
+
+
+def read_chat_body(raw: bytes, *, status: int | None = None) -> DecodedTurn:
+    """A stored answer body, streamed or whole: what begins like JSON came whole, all else is an event stream.
+
+    No time of any chunk is known. Never raises.
+    """
+    start = raw[:64].removeprefix(b"\xef\xbb\xbf").lstrip()
+    is_error_page = status is not None and status >= 400 and not start.startswith((b"data:", b"event:", b":"))
+    if start.startswith((b"{", b"[")) or is_error_page:
+        return read_chat_completion(raw, status=status)
+    return read_chat_stream([(None, raw)], status=status)

@@ -1,0 +1,127 @@
+"""OpenAI's completions of raw prompts, streamed or whole: their JSON objects, in order, as wire events."""
+
+import re
+
+import msgspec
+
+from inspector.apis.openai.chat_shapes import OpenAIUsageShape
+from inspector.wire.answer_reader import AnswerFaults, finish_meaning
+from inspector.wire.events import PROMPT_TOKENS_PART, FactsLearned, PartGrew, WireEvent
+from inspector.wire.provider_json import NOTHING, StructReader, raw_text
+
+API = "completions"
+"""The name of this kind of endpoint in a generation's facts."""
+
+
+PROMPT_LOGPROBS_PART = "wire:prompt_logprobs"
+"""The part that keeps, as JSON text, the log probabilities of the prompt, where the server sent them (vLLM)."""
+
+
+_INDEX = re.compile(r"\[\d+\]")
+
+
+class TokenColumns(msgspec.Struct):
+    """The tokens of a choice, as the completions API writes them: in columns."""
+
+    tokens: list[str] | None = None
+    token_logprobs: list[float | None] | None = None
+
+
+class TextChoice(msgspec.Struct, forbid_unknown_fields=True):
+    """One of the answers: what its text grew by, or the whole of it."""
+
+    text: str | None = None
+    index: int = 0
+    finish_reason: str | None = None
+    logprobs: TokenColumns | None = None
+    token_ids: list[int] | None = None
+    prompt_token_ids: msgspec.Raw = NOTHING
+    prompt_logprobs: msgspec.Raw = NOTHING
+    stop_reason: int | str | None = None
+    matched_stop: int | str | None = None
+    content_filter_results: msgspec.Raw = NOTHING
+
+
+class TextChunk(msgspec.Struct):
+    """One event of a stream, or a body that came whole."""
+
+    id: str | None = None
+    model: str | None = None
+    choices: list[TextChoice] | None = None
+    usage: OpenAIUsageShape | None = None
+    error: msgspec.Raw = NOTHING
+
+
+_read_chunk = StructReader(TextChunk)
+
+
+class CompletionsReader:
+    """Reads the objects of one answer: many chunks, or one body that came whole; see `inspector.wire.answer_reader`.
+
+    Choice 0 is the part `text`; any other is kept apart, in `choice1:text` and so on.
+    """
+
+    __slots__ = ("_model", "_response_id", "_usage", "faults", "finish")
+
+    api = API
+    unended = "The stream ended with neither a finish reason nor `[DONE]`."
+
+    def __init__(self, *, status: int | None = None, whole: bool = False) -> None:
+        self.faults = AnswerFaults(status=status, whole=whole)
+        self.finish = ""
+        self._response_id = ""
+        self._model = ""
+        self._usage: OpenAIUsageShape | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the first choice has its finish reason."""
+        return bool(self.finish)
+
+    def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
+        """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
+        try:
+            chunk, strange = _read_chunk(text)
+        except ValueError:
+            return self.faults.read_error(text, raw, at_s, found)
+        if chunk.choices is None and chunk.usage is None:
+            return self.faults.read_error(text, raw, at_s, found)
+        if (chunk.id and not self._response_id) or (chunk.model and not self._model):
+            self._response_id = self._response_id or chunk.id or ""
+            self._model = self._model or chunk.model or ""
+            found.append(FactsLearned(self._response_id or None, self._model or None))
+        for choice in chunk.choices or ():
+            self._read_choice(choice, at_s, found)
+        if chunk.usage is not None and chunk.usage != self._usage:
+            self._usage = chunk.usage
+            found.append(FactsLearned(usage=chunk.usage.usage()))
+        if raw_text(chunk.error):
+            self.faults.read_error(text, raw, at_s, found)
+        if strange:
+            self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
+        return True
+
+    def _read_choice(self, choice: TextChoice, at_s: float | None, found: list[WireEvent]) -> None:
+        prefix = f"choice{choice.index}:" if choice.index else ""
+        for part, kept in (
+            (PROMPT_TOKENS_PART, choice.prompt_token_ids),
+            (PROMPT_LOGPROBS_PART, choice.prompt_logprobs),
+        ):
+            if text := raw_text(kept):
+                found.append(PartGrew(prefix + part, text, at_s))
+        columns = choice.logprobs or TokenColumns()
+        token_ids = tuple(choice.token_ids or _written_ids(columns)) or None
+        logprobs = tuple(number for number in columns.token_logprobs or () if number is not None) or None
+        if choice.text or token_ids or logprobs:
+            found.append(PartGrew(f"{prefix}text", choice.text or "", at_s, token_ids, logprobs))
+        if choice.finish_reason and prefix:
+            found.append(PartGrew(f"{prefix}finish_reason", choice.finish_reason, at_s))
+        elif choice.finish_reason and choice.finish_reason != self.finish:
+            self.finish = choice.finish_reason
+            found.append(FactsLearned(finish_reason=self.finish, finish=finish_meaning(self.finish)))
+
+
+def _written_ids(columns: TokenColumns) -> list[int]:
+    """Token ids that vLLM writes as words (`return_tokens_as_token_ids`)."""
+    words = [word.removeprefix("token_id:") for word in columns.tokens or () if word.startswith("token_id:")]
+    return [int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 19]

@@ -1,0 +1,560 @@
+"""OpenAI's Responses: the shapes, the answer (streamed or whole) as wire events, and the request.
+
+A stream reports a response (`response.created`), its items and their texts, each under its `output_index` and
+`item_id`, and ends with `response.completed`, `.incomplete` or `.failed`, which repeats all of it. Sources: OpenAI's
+API reference (responses, streaming events) and the types of openai-python:src/openai/types/responses.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import msgspec
+
+from inspector.apis.openai.chat_shapes import TokenDetails, TokenLogprob
+from inspector.apis.openai.messages import read_message, read_tools
+from inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage
+from inspector.wire.answer_reader import AnswerFaults, finish_meaning
+from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
+from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
+from inspector.wire.request import DecodedRequest, flag_of, parameters_of, text_of
+
+_NO_SETTINGS = ("model", "input", "instructions", "tools", "stream", "previous_response_id")
+
+
+_CALL_TYPES = {"function_call": "arguments", "custom_tool_call": "input"}
+
+
+_RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
+
+
+ANNOTATIONS_PART = "wire:annotations"
+"""The part that keeps, as JSON texts, the annotations of a text."""
+
+
+_CUSTOM = "custom_tool_call"
+
+
+_CALLS = frozenset({"function_call", _CUSTOM})
+
+
+_READ = _CALLS | {"message", "reasoning"}
+
+
+API = "responses"
+"""The name of this kind of endpoint in a generation's facts."""
+
+
+_INDEX = re.compile(r"\[\d+\]")
+
+
+_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+
+
+# What the server's own tools grow by; the item that is done holds it whole.
+_KEPT_TEXTS = frozenset(
+    {"code_interpreter_call_code", "mcp_call_arguments", "mcp_call.arguments", "shell_call_command"}
+)
+
+
+# What only says how far something is; the items say the same.
+_STATES = re.compile(
+    r"response\.(?:created|queued|in_progress|content_part\.(?:added|done)|reasoning_summary_part\.(?:added|done)|"
+    r"(?:web_search|file_search|code_interpreter|image_generation|mcp|computer|local_shell|shell|apply_patch)_call"
+    r"\.(?:in_progress|searching|interpreting|generating|completed|failed)|"
+    r"shell_call_command\.added|mcp_list_tools\.(?:in_progress|completed|failed)|compaction\.compacting)|keepalive"
+)
+
+
+def read_responses_request(request: dict[str, Json]) -> DecodedRequest:
+    """A request for a response; never raises.
+
+    `instructions` are the system turn. Items of one answer that follow each other (reasoning, messages, calls) are one
+    assistant turn; an item of a kind that weaklink does not read is kept as JSON text in a part `content:N`, N its
+    place in the input. With `previous_response_id` the input is only what is new.
+    """
+    given = request.get("input")
+    items: list[Json] = given if isinstance(given, list) else [] if given is None else [given]
+    return DecodedRequest(
+        API,
+        text_of(request.get("model")),
+        (*_instructions(request.get("instructions")), *_turns(items)),
+        read_tools(request.get("tools")),
+        parameters_of(request, without=_NO_SETTINGS),
+        flag_of(request.get("stream")) or False,
+        text_of(request.get("previous_response_id")),
+    )
+
+
+def _instructions(instructions: Json) -> Iterator[Turn]:
+    if instructions:
+        yield read_message({"role": "system", "content": instructions})
+
+
+def _turns(items: list[Json]) -> Iterator[Turn]:
+    answer: list[tuple[int, dict[str, Json]]] = []
+    for at, item in enumerate(items):
+        if isinstance(item, dict) and _is_answer(item):
+            answer.append((at, item))
+            continue
+        yield from _answer(answer)
+        answer = []
+        yield _turn(item)
+    yield from _answer(answer)
+
+
+def _is_answer(item: dict[str, Json]) -> bool:
+    kind = _kind(item)
+    return item.get("role") == "assistant" if kind == "message" else kind not in _RESULTS
+
+
+def _kind(item: dict[str, Json]) -> str:
+    """What an item is; one that does not say it is a message, as the API has it."""
+    return text_of(item.get("type", "message"))
+
+
+def _turn(item: Json) -> Turn:
+    if not isinstance(item, dict):
+        return read_message({"role": "user", "content": item} if isinstance(item, str) else item)
+    if _kind(item) not in _RESULTS:
+        return read_message(item)
+    output = item.get("output", "")
+    read = read_message({"role": "tool", "content": output})
+    return Turn(Role.TOOL, read.parts, _kind(item), result=ResultHeader(text_of(item.get("call_id")) or None))
+
+
+def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
+    """The turn of items that follow each other, if there are any."""
+    if not items:
+        return
+    texts: dict[str, list[str]] = {}
+    calls: list[CallHeader] = []
+    for at, item in items:
+        kind = _kind(item)
+        if kind in _CALL_TYPES:
+            part = f"call:{len(calls)}"
+            name, call_id = text_of(item.get("name")) or None, text_of(item.get("call_id")) or None
+            calls.append(CallHeader(part, name, call_id, kind == "custom_tool_call"))
+            given = item.get(_CALL_TYPES[kind], "")
+            texts[part] = [given if isinstance(given, str) else compact_json(given)]
+        elif kind == "reasoning":
+            texts.setdefault("reasoning", []).extend(_reasoning(item))
+            if encrypted := text_of(item.get("encrypted_content")):
+                texts[f"wire:encrypted_reasoning:{at}"] = [encrypted]
+        elif kind == "message":
+            for said in read_message(item).parts:
+                texts.setdefault(said.name.replace("content:", f"content:{at}."), []).append(said.text)
+        else:
+            texts[f"content:{at}"] = [compact_json(item)]
+    parts = tuple(Part(name, "".join(pieces)) for name, pieces in texts.items())
+    yield replace(Turn(Role.ASSISTANT, parts, "assistant"), calls=tuple(calls))
+
+
+def _reasoning(item: dict[str, Json]) -> Iterator[str]:
+    for key in ("summary", "content"):
+        pieces = item.get(key)
+        for piece in pieces if isinstance(pieces, list) else ():
+            if isinstance(piece, dict):
+                yield text_of(piece.get("text"))
+
+
+class OutputText(msgspec.Struct):
+    """A text of a message, a reasoning text, or a summary of one."""
+
+    type: str | None = None
+    text: str | None = None
+    refusal: str | None = None
+    logprobs: list[TokenLogprob] | None = None
+    annotations: msgspec.Raw = NOTHING
+
+
+class OutputItem(msgspec.Struct):
+    """An item of the output, of a kind that weaklink reads; an item of another kind is kept as its text."""
+
+    type: str = ""
+    id: str | None = None
+    call_id: str | None = None
+    name: str | None = None
+    arguments: str | None = None
+    input: str | None = None
+    content: list[OutputText] | None = None
+    summary: list[OutputText] | None = None
+    encrypted_content: str | None = None
+
+
+class ResponsesUsageShape(msgspec.Struct):
+    """Token counts; they come with the last event."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    input_tokens_details: TokenDetails | None = None
+    output_tokens_details: TokenDetails | None = None
+
+    def usage(self) -> Usage:
+        """The same in weaklink's words."""
+        given = self.input_tokens_details or TokenDetails()
+        made = self.output_tokens_details or TokenDetails()
+        return Usage(self.input_tokens, self.output_tokens, made.reasoning_tokens, given.cached_tokens)
+
+
+class IncompleteDetails(msgspec.Struct):
+    """Why a response is incomplete."""
+
+    reason: str | None = None
+
+
+class ResponseShape(msgspec.Struct):
+    """A response: as an event tells of it, or the whole answer."""
+
+    id: str | None = None
+    object: str | None = None
+    model: str | None = None
+    status: str | None = None
+    output: list[msgspec.Raw] | None = None
+    usage: ResponsesUsageShape | None = None
+    error: Any = None
+    incomplete_details: IncompleteDetails | None = None
+
+
+class ResponseEvent(ResponseShape):
+    """One event of a stream, or a response that came whole."""
+
+    type: str | None = None
+    response: ResponseShape | None = None
+    item: msgspec.Raw = NOTHING
+    item_id: str | None = None
+    output_index: int | None = None
+    content_index: int | None = None
+    summary_index: int | None = None
+    delta: str | None = None
+    text: str | None = None
+    arguments: str | None = None
+    input: str | None = None
+    refusal: str | None = None
+    annotation: msgspec.Raw = NOTHING
+    logprobs: list[TokenLogprob] | None = None
+
+
+read_event = StructReader(ResponseEvent)
+
+
+read_item = StructReader(OutputItem)
+
+
+class ItemText(NamedTuple):
+    """A text of an item: its key among them, and the part that it goes to.
+
+    The part is `call` for what a call is given, whose own part it is then, and `content` for what is kept as it came.
+    """
+
+    key: str
+    part: str
+
+
+class _OpenItem:
+    """An item as far as it came, and its texts by the place that they have in it."""
+
+    __slots__ = ("call", "id", "index", "is_done", "is_named", "kind", "texts")
+
+    def __init__(self, index: int, kind: str, id_: str | None) -> None:
+        self.index = index
+        self.kind = kind
+        self.id = id_
+        self.call = ""  # the part that holds a call's arguments
+        self.is_named = False  # whether the call's name came
+        self.is_done = False
+        self.texts: dict[str, list[str]] = {}
+
+
+class ItemsReader:
+    """Gives each item its parts. `last_part` is the part that grew last.
+
+    `reused_index` is the index under which the latest item came although another call has it, None where it did not.
+    `contradicting` are the places of texts that came whole and differ from their pieces; the reader that has this
+    object empties it.
+    """
+
+    __slots__ = ("_by_id", "_by_index", "_calls", "_count", "contradicting", "last_part", "reused_index")
+
+    def __init__(self) -> None:
+        self._by_index: dict[int, _OpenItem] = {}
+        self._by_id: dict[str, _OpenItem] = {}
+        self._calls = 0
+        self._count = 0
+        self.last_part = "text"
+        self.reused_index: int | None = None
+        self.contradicting: list[str] = []
+
+    def open(self, index: int | None, text: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
+        """Append what an item, whose JSON text this is, begins with; the paths of what is not known come back."""
+        try:
+            item, strange = read_item(text)
+        except ValueError:
+            return ["item"]
+        known = self._by_index.get(self._count if index is None else index)
+        self.reused_index = index if known and known.id != item.id and known.kind in _CALLS else None
+        self._begin(index, item, text, at_s, found)
+        return [f"item.{path}" for path in strange]
+
+    def finish(self, index: int | None, text: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
+        """Append what an item that is done adds to what came of it; the paths of what is not known come back."""
+        try:
+            item, strange = read_item(text)
+        except ValueError:
+            return ["item"]
+        known = self._known(item.id, index)
+        if known is None or known.kind != item.type:
+            known = self._begin(index, item, "", at_s, found)
+        if known.is_done:
+            return []
+        known.is_done = True
+        if item.type not in _READ:
+            found.append(
+                PartGrew(f"content:{known.index}:done" if known.texts else f"content:{known.index}", text, at_s)
+            )
+            return []
+        if known.call and not known.is_named and item.name:
+            found.append(CallNamed(known.call, item.name, item.call_id or None, item.type == _CUSTOM))
+        strange += self._read_texts(known, item, at_s, found)
+        if item.encrypted_content:
+            found.append(PartGrew(f"wire:encrypted_reasoning:{known.index}", item.encrypted_content, at_s))
+        return [f"item.{path}" for path in strange]
+
+    def grow(self, place: ItemText, event: ResponseEvent, at_s: float | None, found: list[WireEvent]) -> list[str]:
+        """Append a piece of a text; the path of what says where it belongs comes back if nothing is there."""
+        item = self._known(event.item_id, event.output_index)
+        strange = []
+        if item is None:
+            strange = ["output_index"]
+            kind = "function_call" if place.part == "call" else "message"
+            item = self._begin(event.output_index, OutputItem(kind, event.item_id), "", at_s, found)
+        text = event.delta or ""
+        item.texts.setdefault(place.key, []).append(text)
+        self._grow(_part(item, place), text, at_s, found, logprobs=event.logprobs)
+        return strange
+
+    def complete(
+        self, place: ItemText, text: str | None, event: ResponseEvent, at_s: float | None, found: list[WireEvent]
+    ) -> list[str]:
+        """Append a text that is whole where no piece of it came; the path comes back of an item that is not there."""
+        item = self._known(event.item_id, event.output_index)
+        if item is None:
+            return ["output_index"]
+        self._complete(item, place, text, at_s, found)
+        return []
+
+    def _known(self, id_: str | None, index: int | None) -> _OpenItem | None:
+        if id_ and id_ in self._by_id:
+            return self._by_id[id_]
+        return None if index is None else self._by_index.get(index)
+
+    def _begin(
+        self, index: int | None, item: OutputItem, text: str, at_s: float | None, found: list[WireEvent]
+    ) -> _OpenItem:
+        """A new item; `text` is its JSON text where it shall be kept, else empty."""
+        opened = _OpenItem(self._count if index is None else index, item.type, item.id)
+        if opened.index in self._by_index:
+            opened.index = self._count
+        self._count = max(self._count, opened.index) + 1
+        self._by_index[opened.index if index is None else index] = opened
+        if item.id:
+            self._by_id[item.id] = opened
+        if item.type in _CALLS:
+            opened.call = self.last_part = f"call:{self._calls}"
+            self._calls += 1
+            opened.is_named = bool(item.name)
+            found.append(CallNamed(opened.call, item.name or None, item.call_id or None, item.type == _CUSTOM))
+        elif item.type not in _READ and text:
+            opened.texts["item"] = [text]
+            found.append(PartGrew(f"content:{opened.index}", text, at_s))
+        return opened
+
+    def _read_texts(self, known: _OpenItem, item: OutputItem, at_s: float | None, found: list[WireEvent]) -> list[str]:
+        strange = []
+        if known.call:
+            text = item.arguments if item.type == "function_call" else item.input
+            self._complete(known, ItemText("call", "call"), text, at_s, found)
+        for at, piece in enumerate(item.summary or ()):
+            self._complete(known, ItemText(f"summary[{at}]", "reasoning"), piece.text, at_s, found)
+        for at, piece in enumerate(item.content or ()):
+            strange += self._read_content(known, at, piece, at_s, found)
+        return strange
+
+    def _read_content(
+        self, known: _OpenItem, at: int, piece: OutputText, at_s: float | None, found: list[WireEvent]
+    ) -> list[str]:
+        annotations = raw_text(piece.annotations)
+        if annotations.strip("[] \t\r\n") and "annotations" not in known.texts:
+            found.append(PartGrew(ANNOTATIONS_PART, annotations, at_s))
+        key = f"content[{at}]"
+        match piece.type:
+            case "output_text" | "text":
+                self._complete(known, ItemText(key, "text"), piece.text, at_s, found, logprobs=piece.logprobs)
+            case "refusal":
+                self._complete(known, ItemText(f"refusal[{at}]", "refusal"), piece.refusal, at_s, found)
+            case "reasoning_text":
+                self._complete(known, ItemText(key, "reasoning"), piece.text, at_s, found)
+            case _:
+                return [f"{key}.type {piece.type}"]
+        return []
+
+    def annotate(self, event: ResponseEvent, at_s: float | None, found: list[WireEvent]) -> None:
+        """Append an annotation of a text."""
+        item = self._known(event.item_id, event.output_index)
+        if item is not None:
+            item.texts.setdefault("annotations", [])
+        found.append(PartGrew(ANNOTATIONS_PART, raw_text(event.annotation), at_s))
+
+    def _complete(
+        self,
+        item: _OpenItem,
+        place: ItemText,
+        text: str | None,
+        at_s: float | None,
+        found: list[WireEvent],
+        *,
+        logprobs: list[TokenLogprob] | None = None,
+    ) -> None:
+        pieces = item.texts.get(place.key)
+        if pieces:
+            item.texts[place.key] = pieces = ["".join(pieces)]
+            if text is not None and pieces[0] != text:
+                self.contradicting.append(place.key)
+        elif text:
+            item.texts[place.key] = [text]
+            self._grow(_part(item, place), text, at_s, found, logprobs=logprobs)
+
+    def _grow(
+        self,
+        part: str,
+        text: str,
+        at_s: float | None,
+        found: list[WireEvent],
+        *,
+        logprobs: list[TokenLogprob] | None = None,
+    ) -> None:
+        numbers = tuple(token.logprob for token in logprobs or () if token.logprob is not None) or None
+        if text or numbers:
+            if not part.startswith("content:"):
+                self.last_part = part
+            found.append(PartGrew(part, text, at_s, None, numbers))
+
+
+def _part(item: _OpenItem, place: ItemText) -> str:
+    if place.part == "content" or (place.part == "call" and not item.call):
+        return f"content:{item.index}:delta"
+    return item.call if place.part == "call" else place.part
+
+
+# Which text a piece belongs to, by the event's name without `response.` and `.delta` or `.done`: the place in its item,
+# the part that it goes to, and the member that holds it whole.
+_TEXTS = {
+    "output_text": (ItemText("content[{0}]", "text"), "text"),
+    "refusal": (ItemText("refusal[{0}]", "refusal"), "refusal"),
+    "reasoning_text": (ItemText("content[{0}]", "reasoning"), "text"),
+    "reasoning": (ItemText("content[{0}]", "reasoning"), "text"),
+    "reasoning_summary_text": (ItemText("summary[{1}]", "reasoning"), "text"),
+    "reasoning_summary": (ItemText("summary[{1}]", "reasoning"), "text"),
+    "function_call_arguments": (ItemText("call", "call"), "arguments"),
+    "custom_tool_call_input": (ItemText("call", "call"), "input"),
+}
+
+
+class ResponsesReader:
+    """Reads the events of one answer, or a response that came whole; see `inspector.wire.answer_reader`."""
+
+    __slots__ = ("_items", "_model", "_response_id", "faults", "finish", "has_ended")
+
+    api = API
+    unended = "The stream ended without `response.completed`."
+
+    def __init__(self, *, status: int | None = None, whole: bool = False) -> None:
+        self.faults = AnswerFaults(status=status, whole=whole)
+        self.finish = ""
+        self.has_ended = False
+        self._items = ItemsReader()
+        self._response_id = ""
+        self._model = ""
+
+    def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
+        """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
+        try:
+            event, strange = read_event(text)
+        except ValueError:
+            return self.faults.read_error(text, raw, at_s, found)
+        if event.object == "response" or (event.type is None and event.output is not None):
+            strange += self._read_response(event, raw, at_s, found, is_end=True)
+        elif event.type is None or event.type == "error":
+            return self.faults.read_error(text, raw, at_s, found)
+        else:
+            more = self._read_event(event.type, event, raw, at_s, found)
+            if more is None:
+                return False
+            strange += more
+        self.faults.last_part = self._items.last_part
+        if self._items.contradicting:
+            self.faults.keep_contradiction(self._items.contradicting, raw, at_s, found)
+            self._items.contradicting = []
+        elif strange:
+            self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
+        return True
+
+    def _read_event(
+        self, kind: str, event: ResponseEvent, raw: str, at_s: float | None, found: list[WireEvent]
+    ) -> list[str] | None:
+        """The paths of what could not be read; None for an event that is not known."""
+        if event.response is not None:
+            return self._read_response(event.response, raw, at_s, found, is_end=kind in _ENDS)
+        match kind:
+            case "response.output_item.added":
+                strange = self._items.open(event.output_index, raw_text(event.item), at_s, found)
+                if self._items.reused_index is not None:
+                    self.faults.keep_reused(self._items.reused_index, raw, at_s, found)
+                return strange
+            case "response.output_item.done":
+                return self._items.finish(event.output_index, raw_text(event.item), at_s, found)
+            case "response.output_text.annotation.added":
+                self._items.annotate(event, at_s, found)
+                return []
+        return self._read_text(kind, event, at_s, found)
+
+    def _read_text(
+        self, kind: str, event: ResponseEvent, at_s: float | None, found: list[WireEvent]
+    ) -> list[str] | None:
+        name, _, step = kind.removeprefix("response.").rpartition(".")
+        if name in _TEXTS and step in {"delta", "done"}:
+            (key, part), whole = _TEXTS[name]
+            place = ItemText(key.format(event.content_index or 0, event.summary_index or 0), part)
+            if step == "delta":
+                return self._items.grow(place, event, at_s, found)
+            return self._items.complete(place, getattr(event, whole), event, at_s, found)
+        if name in _KEPT_TEXTS and step in {"delta", "done"}:
+            return self._items.grow(ItemText(name, "content"), event, at_s, found) if step == "delta" else []
+        return [] if _STATES.fullmatch(kind) else None
+
+    def _read_response(
+        self, response: ResponseShape, raw: str, at_s: float | None, found: list[WireEvent], *, is_end: bool
+    ) -> list[str]:
+        strange = []
+        if (response.id and not self._response_id) or (response.model and not self._model):
+            self._response_id = self._response_id or response.id or ""
+            self._model = self._model or response.model or ""
+            found.append(FactsLearned(self._response_id or None, self._model or None))
+        if is_end:
+            self.has_ended = True
+            for index, item in enumerate(response.output or ()):
+                strange += self._items.finish(index, raw_text(item), at_s, found)
+            self.faults.last_part = self._items.last_part
+            self._learn_end(response, found)
+        if response.usage is not None:
+            found.append(FactsLearned(usage=response.usage.usage()))
+        if response.error:
+            self.faults.fail(response.error, raw, at_s, found, in_answer=True)
+        return strange
+
+    def _learn_end(self, response: ResponseShape, found: list[WireEvent]) -> None:
+        incomplete = response.incomplete_details.reason if response.incomplete_details else None
+        self.finish = incomplete or response.status or ""
+        if self.finish:
+            found.append(FactsLearned(finish_reason=self.finish, finish=finish_meaning(self.finish)))

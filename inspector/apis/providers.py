@@ -1,0 +1,263 @@
+"""The APIs that weaklink reads: recognised by path, request, headers and first bytes, each with its readers."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from inspector.apis import anthropic as anthropic_messages
+from inspector.apis import gemini, ollama
+from inspector.apis.anthropic import read_messages_request
+from inspector.apis.chat_requests import (
+    read_chat_request,
+    read_completions_request,
+    read_ollama_chat_request,
+    read_ollama_generate_request,
+)
+from inspector.apis.gemini import read_gemini_request
+from inspector.apis.openai import chat as openai_answer
+from inspector.apis.openai import completions as openai_completions
+from inspector.apis.openai import responses as openai_responses
+from inspector.apis.openai.responses import read_responses_request
+from inspector.model import Json
+from inspector.text import decode
+from inspector.wire.answer_reader import NewReader
+from inspector.wire.decoder import Decoder, Framing, UndecidedDecoder
+from inspector.wire.provider_json import parse_json
+from inspector.wire.request import DecodedRequest, flag_of
+
+_CHAT = openai_answer.API
+
+
+_COMPLETIONS = openai_completions.API
+
+
+_RESPONSES = openai_responses.API
+
+
+_MESSAGES = anthropic_messages.API
+
+
+OLLAMA = frozenset({ollama.CHAT, ollama.GENERATE})
+"""The kinds of endpoint that stream lines of JSON."""
+
+
+# The ends of paths; deployments, versions and gateways stand before them.
+_PATHS = (
+    (re.compile(r"/chat/completions"), _CHAT),
+    (re.compile(r"/completions"), _COMPLETIONS),
+    (re.compile(r"/responses"), _RESPONSES),
+    (re.compile(r"(?<!/threads)(?:/v\d+|/anthropic|\A)/messages|:(?:streamRawPredict|rawPredict)"), _MESSAGES),
+    (re.compile(r"/api/chat"), ollama.CHAT),
+    (re.compile(r"/api/generate"), ollama.GENERATE),
+    (re.compile(r":(?:streamGenerateContent|generateContent)"), gemini.API),
+)
+
+
+_MODEL = re.compile(r"/(?:models|deployments)/([^/:?#]+)")
+
+
+_STREAM = re.compile(r":stream(?:GenerateContent|RawPredict)(?![A-Za-z])")
+
+
+_QUERY = re.compile(r"/*(?:[?#].*)?\Z", re.DOTALL)
+
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
+
+
+_LINE_TYPES = ("ndjson", "jsonl", "json-lines", "jsonlines", "json-seq")
+
+
+_EVENT_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
+
+
+_ENOUGH = 16  # bytes behind leading white space, all that is looked at
+
+
+_PRETTY = re.compile(rb"\{[ \t\r]*\n")
+
+
+def api_of_path(path: str) -> str:
+    """The kind of endpoint that a request's path, or whole address, names; `""` for one that names none of ours."""
+    bare = _ORIGIN.sub("", path, count=1) if "://" in path else path
+    bare = bare[: _QUERY.search(bare).start()]  # type: ignore[union-attr] # the end always matches
+    for pattern, api in _PATHS:
+        for match in pattern.finditer(bare):
+            if match.end() == len(bare):
+                return api
+    return ""
+
+
+def model_of_path(path: str) -> str:
+    """The model, or its deployment, that a request's path names; `""` where it names none."""
+    match = _MODEL.search(path)
+    return match[1] if match else ""
+
+
+def streams_by_path(path: str) -> bool:
+    """Whether a request's path asks for a stream, as Google's do."""
+    return _STREAM.search(path) is not None
+
+
+def api_of_request(request: Json) -> str:
+    """The kind of endpoint that a request's body is for, `""` where several may be meant (`messages`, `prompt`)."""
+    if not isinstance(request, dict):
+        return ""
+    inner = request.get("request")
+    if "contents" in request or (isinstance(inner, dict) and "contents" in inner):
+        return gemini.API
+    if "anthropic_version" in request or _has_anthropic_tools(request.get("tools")):
+        return _MESSAGES
+    if "input" in request and ("instructions" in request or not isinstance(request["input"], str)):
+        return _RESPONSES
+    return ""
+
+
+def _has_anthropic_tools(tools: Json) -> bool:
+    return isinstance(tools, list) and any(isinstance(tool, dict) and "input_schema" in tool for tool in tools)
+
+
+def api_of_object(text: str) -> str:
+    """The kind of endpoint that the first JSON object of an answer comes from, chat completions where nothing tells."""
+    try:
+        document = parse_json(text)
+    except ValueError:
+        return _CHAT
+    return _api_of_members(document) if isinstance(document, dict) else _CHAT
+
+
+def _api_of_members(document: dict[str, Json]) -> str:
+    kind, named = str(document.get("type", "")), document.get("object")
+    choices = document.get("choices")
+    if named == "text_completion" or (isinstance(choices, list) and any(_is_text_choice(one) for one in choices)):
+        return _COMPLETIONS
+    if isinstance(choices, list):
+        return _CHAT
+    if named == "response" or kind.startswith("response."):
+        return _RESPONSES
+    if kind in {"message", "message_start", "ping", "error", "content_block_start", "content_block_delta"}:
+        return _MESSAGES
+    if document.keys() & {"candidates", "promptFeedback", "usageMetadata", "usage_metadata"}:
+        return gemini.API
+    if "done" in document and "response" in document:
+        return ollama.GENERATE
+    if "done" in document or isinstance(document.get("message"), dict):
+        return ollama.CHAT
+    return _CHAT
+
+
+def _is_text_choice(choice: Json) -> bool:
+    return isinstance(choice, dict) and "text" in choice and "delta" not in choice and "message" not in choice
+
+
+def framing_of(
+    start: bytes, *, api: str = "", content_type: str = "", streams: bool | None = None, status: int | None = None
+) -> Framing | None:
+    """How a body that starts with these bytes is framed; None where more of it must come first.
+
+    `content_type` is its header, `streams` what the request asked for, None where it did not say. The bytes decide
+    where they can: headers are wrong more often, in errors above all.
+    """
+    kind = content_type.partition(";")[0].strip().lower()
+    is_error = status is not None and status >= 400
+    if kind == "text/event-stream" and not is_error:
+        return Framing.EVENTS
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+    if any(text.startswith(begin) for begin in _EVENT_STARTS):
+        return Framing.EVENTS
+    if len(text) < _ENOUGH:
+        return None
+    text = text[:_ENOUGH]
+    if text.startswith(b"["):
+        return Framing.ARRAY if api in {"", gemini.API} else Framing.WHOLE
+    if text.startswith(b"{"):
+        may_be_lines = (not api or api in OLLAMA) and streams is not False and kind != "application/json"
+        is_lines = any(word in kind for word in _LINE_TYPES) or may_be_lines
+        return Framing.LINES if is_lines and not _PRETTY.match(text) else Framing.WHOLE
+    return Framing.EVENTS if not kind and not is_error else Framing.WHOLE
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One API: its name in a generation's facts, who reads its answers, and who reads its requests."""
+
+    api: str
+    new_reader: NewReader
+    read_request: Callable[[dict[str, Json]], DecodedRequest]
+
+
+PROVIDERS = (
+    Provider(openai_answer.API, openai_answer.ChatReader, read_chat_request),
+    Provider(openai_completions.API, openai_completions.CompletionsReader, read_completions_request),
+    Provider(openai_responses.API, openai_responses.ResponsesReader, read_responses_request),
+    Provider(anthropic_messages.API, anthropic_messages.MessagesReader, read_messages_request),
+    Provider(ollama.CHAT, ollama.new_chat_reader, read_ollama_chat_request),
+    Provider(ollama.GENERATE, ollama.new_generate_reader, read_ollama_generate_request),
+    Provider(gemini.API, gemini.GeminiReader, read_gemini_request),
+)
+
+
+_BY_API = {provider.api: provider for provider in PROVIDERS}
+
+
+def parse_request(body: bytes) -> Json:
+    """A request's body as a JSON value, None for one that is none; never raises."""
+    try:
+        return parse_json(decode(body).removeprefix("\ufeff"))
+    except ValueError:
+        return None
+
+
+def find_api(path: str, request: Json = None) -> str:
+    """The API that a request goes to, `""` where neither path nor body name one of ours; the path counts first."""
+    return api_of_path(path) or api_of_request(request)
+
+
+def read_request(path: str, request: Json) -> DecodedRequest | None:
+    """A request's decoded body, whose API path or body tell; None where they do not, or it is no JSON object.
+
+    A body with `messages` and a path that tells nothing is read as chat completions, a `prompt` as completions. Never
+    raises.
+    """
+    if not isinstance(request, dict):
+        return None
+    api = find_api(path, request)
+    if not api and request.keys() & {"messages", "prompt"}:
+        api = openai_answer.API if "messages" in request else openai_completions.API
+    if not api:
+        return None
+    decoded = _BY_API[api].read_request(request)
+    streams = streams_by_path(path) or decoded.streams
+    return replace(decoded, model=decoded.model or model_of_path(path), streams=streams)
+
+
+def decoder_for(path: str = "", request: Json = None, content_type: str = "", *, status: int | None = None) -> Decoder:
+    """A decoder for the answer to a request: bytes in, wire events out, whatever API and framing it has.
+
+    `path` is the request's path or address, `request` its decoded body, `content_type` and `status` are the answer's;
+    each may be missing. What they leave open is told from the answer's first bytes and first object; an answer that
+    tells nothing is read as a chat completion, which keeps it word for word.
+    """
+    api = find_api(path, request)
+    streams = flag_of(request.get("stream")) if isinstance(request, dict) else None
+    return UndecidedDecoder(
+        partial(framing_of, api=api, content_type=content_type, streams=streams, status=status),
+        partial(_find_reader, api),
+        new_reader=None if _is_doubtful(api, content_type) else _BY_API[api].new_reader,
+        status=status,
+    )
+
+
+def _is_doubtful(api: str, content_type: str) -> bool:
+    """Whether the answer itself must tell its API: other servers have a `/api/chat` too, and stream events from it."""
+    return not api or (api in OLLAMA and "ndjson" not in content_type)
+
+
+def _find_reader(api: str, framing: Framing, text: str) -> tuple[Framing, NewReader]:
+    found = api_of_object(text)
+    if api in OLLAMA and (framing is not Framing.EVENTS or not text):
+        found = api
+    if framing is Framing.LINES and found not in OLLAMA:
+        framing = Framing.WHOLE  # no other API has lines: it is a body that stands in one line
+    return framing, _BY_API[found].new_reader

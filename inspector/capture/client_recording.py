@@ -1,0 +1,410 @@
+"""Records what httpx-based SDK clients send and receive, in the process that uses them.
+
+Recorded transports pass everything on unchanged and notify an observer. A client asserts that bodies are streams of
+its
+own module (httpx or httpx2), so the classes are made for each module and neither is imported here.
+"""
+
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+from weakref import WeakKeyDictionary
+
+from inspector.capture.events import Sink
+from inspector.capture.recorder import Recorder
+from inspector.capture.redacting import Redacts
+from inspector.capture.safeguards import CloseOnce, ErrorCounters, guarded_as, now_s
+from inspector.capture.sinks import open_sink
+from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Headers, Observes, RequestHead
+
+# By the names of their classes, which httpx and httpx2 share; the first that fits.
+_ENDS = (
+    (frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol"}), ExchangeEnd.NOT_CONNECTED),
+    (frozenset({"TimeoutException"}), ExchangeEnd.TIMED_OUT),
+    (frozenset({"TransportError"}), ExchangeEnd.UPSTREAM_DROPPED),
+)
+
+
+_INNER, _TRANSPORT, _MOUNTS = "_client", "_transport", "_mounts"  # private names, but the same in all their versions
+
+
+_DEEPEST = 4
+
+
+Client = TypeVar("Client")
+
+
+_running: WeakKeyDictionary[Any, CloseOnce] = WeakKeyDictionary()
+"""What closes the recording of each HTTP client."""
+
+
+def record(
+    client: Client, place_or_sink: str | Path | Sink | None = None, *, redactor: Redacts | None = None
+) -> Client:
+    """The same client, whose requests and answers are recorded from now on.
+
+        client = record(openai.OpenAI(), "runs.db")
+
+    `client` is one of openai, anthropic or ollama, or any that keeps a client of httpx or httpx2 in `_client`, or such
+    a client itself, synchronous or asynchronous. Clients that share an HTTP client, as openai's `with_options` makes
+    them, are recorded together. `place_or_sink` is what `open_sink` takes (None: the default database), or a sink,
+    which several clients may share and which stays open. `redactor` replaces secrets before anything is kept
+    (None: a `Redactor`, which knows the shapes of keys); headers are read for the session that a request names, and
+    never kept.
+
+    What the client sends and gets is not changed, and nothing waits for the record. It ends with `unrecord`, when
+    nobody holds the HTTP client any more, or with the process. TypeError for what is no such client, ValueError for one
+    that is recorded already, SinkError and StoreError for a place that cannot be opened.
+    """
+    inner, _ = recordable(client)
+    mistakes = ErrorCounters()
+    owns_sink = place_or_sink is None or isinstance(place_or_sink, str | Path)
+    sink = open_sink(place_or_sink) if owns_sink else place_or_sink  # type: ignore[arg-type]  # owns_sink says which
+    recorder = Recorder(sink, redactor=redactor)  # type: ignore[arg-type]  # the same
+
+    def close() -> None:
+        try:
+            recorder.close()
+            if owns_sink:
+                sink.close()  # type: ignore[union-attr]  # the same
+        except Exception as error:  # noqa: BLE001  # a foreign sink, a full disk; it is noted
+            mistakes.note("record", error)
+
+    try:
+        observe(client, recorder, mistakes)
+    except BaseException:
+        close()
+        raise
+    _running[inner] = CloseOnce(inner, close)
+    return client
+
+
+def unrecord(client: object) -> None:
+    """Nothing more of the client is recorded; waits until what was is where it belongs."""
+    unobserve(client)
+    closing = _running.pop(http_client(client)[0], None)
+    if closing is not None:
+        closing.now()
+
+
+@contextmanager
+def recorded(
+    client: Client, place_or_sink: str | Path | Sink | None = None, *, redactor: Redacts | None = None
+) -> Iterator[Client]:
+    """The client, recorded as `record` does, to the end of the `with`."""
+    record(client, place_or_sink, redactor=redactor)
+    try:
+        yield client
+    finally:
+        unrecord(client)
+
+
+class ExchangeNotifier:
+    """Tells of one exchange: ends it only once, and notes what an observer raises.
+
+    `request` is one of httpx's or httpx2's.
+    """
+
+    def __init__(self, observes: Observes, mistakes: ErrorCounters, request: Any) -> None:
+        self._mistakes = mistakes
+        self._observer: ExchangeObserver | None = None
+        self._ended = False
+        self._missing: int | None = None
+        self._begin(observes, request)
+
+    @property
+    def mistakes(self) -> ErrorCounters:
+        """What the observer raised."""
+        return self._mistakes
+
+    @guarded_as("record")
+    def request_arrived(self, raw: bytes) -> None:
+        """More of the request's body."""
+        if self._observer is not None:
+            self._observer.request_arrived(raw)
+
+    @guarded_as("record")
+    def answer_began(self, response: Any) -> None:
+        """The answer's head is there."""
+        headers = _headers(response)
+        length = next((value for name, value in headers if name.lower() == "content-length"), "")
+        self._missing = int(length) if length.isascii() and length.isdigit() else None
+        if self._observer is not None:
+            self._observer.answer_began(response.status_code, headers, now_s())
+
+    @guarded_as("record")
+    def answer_arrived(self, raw: bytes) -> None:
+        """More of the answer's body, as it was sent."""
+        if self._missing is not None:
+            self._missing -= len(raw)
+        if self._observer is not None and raw:
+            self._observer.answer_arrived(raw, now_s())
+
+    def completed(self) -> None:
+        """The answer's body came to its end."""
+        self._end(ExchangeEnd.COMPLETE)
+
+    def closed(self) -> None:
+        """The client wants no more, which is no loss where all had come."""
+        self._end(ExchangeEnd.COMPLETE if self._missing == 0 else ExchangeEnd.CLIENT_LEFT)
+
+    def failed(self, error: BaseException) -> None:
+        """The request or its answer broke off."""
+        self._end(_end_of(error), f"{type(error).__name__}: {error}".removesuffix(": "))
+
+    @guarded_as("record")
+    def _begin(self, observes: Observes, request: Any) -> None:
+        url = request.url
+        head = RequestHead(
+            request.method,
+            url.raw_path.decode("ascii", "surrogateescape"),
+            _headers(request),
+            f"{url.scheme}://{url.netloc.decode('ascii', 'surrogateescape')}",
+            f"process {os.getpid()}",
+            now_s(),
+        )
+        self._observer = observes.began(head)
+
+    @guarded_as("record")
+    def _end(self, end: ExchangeEnd, message: str = "") -> None:
+        if self._ended or self._observer is None:
+            return
+        self._ended = True
+        self._observer.ended(end, now_s(), message)
+
+
+def _headers(message: Any) -> Headers:
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in message.headers.raw)
+
+
+def _end_of(error: BaseException) -> ExchangeEnd:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    for fits, end in _ENDS:
+        if fits & names:
+            return end
+    return ExchangeEnd.UPSTREAM_DROPPED if isinstance(error, Exception) else ExchangeEnd.CLIENT_LEFT
+
+
+class _RecordedBase:
+    """What the two transports share: whatever else is asked of them goes to the one they stand for."""
+
+    def __init__(self, inner: Any, observes: Observes, mistakes: ErrorCounters, module: str) -> None:
+        self.inner = inner
+        self._observes = observes
+        self._mistakes = mistakes
+        self._module = module
+
+    def _body(self, inner: Any, telling: ExchangeNotifier, *, is_request: bool = False) -> Any:
+        raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def _tell(self, request: Any) -> ExchangeNotifier:
+        telling = ExchangeNotifier(self._observes, self._mistakes, request)
+        if hasattr(request, "_content"):
+            telling.request_arrived(request.content)
+        else:
+            request.stream = self._body(request.stream, telling, is_request=True)
+        return telling
+
+    def _answered(self, response: Any, telling: ExchangeNotifier) -> Any:
+        telling.answer_began(response)
+        if hasattr(response, "_content"):  # made whole by a transport that is no network
+            telling.answer_arrived(response.content)
+            telling.completed()
+        else:
+            response.stream = self._body(response.stream, telling)
+        return response
+
+
+class RecordedTransport(_RecordedBase):
+    """Stands for a synchronous transport."""
+
+    def _body(self, inner: Any, telling: ExchangeNotifier, *, is_request: bool = False) -> Any:
+        return _recorded_body_class(self._module, _SyncBody, "SyncByteStream")(inner, telling, is_request=is_request)
+
+    def handle_request(self, request: Any) -> Any:
+        """What the inner transport answers, its body told while it is read."""
+        telling = self._tell(request)
+        try:
+            response = self.inner.handle_request(request)
+        except BaseException as error:
+            telling.failed(error)
+            raise
+        return self._answered(response, telling)
+
+    def __enter__(self) -> Self:
+        self.inner.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.inner.__exit__(kind, error, trace)
+
+
+class RecordedAsyncTransport(_RecordedBase):
+    """Stands for an asynchronous transport."""
+
+    def _body(self, inner: Any, telling: ExchangeNotifier, *, is_request: bool = False) -> Any:
+        return _recorded_body_class(self._module, _AsyncBody, "AsyncByteStream")(inner, telling, is_request=is_request)
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """What the inner transport answers, its body told while it is read."""
+        telling = self._tell(request)
+        try:
+            response = await self.inner.handle_async_request(request)
+        except BaseException as error:
+            telling.failed(error)
+            raise
+        return self._answered(response, telling)
+
+    async def __aenter__(self) -> Self:
+        await self.inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.inner.__aexit__(kind, error, trace)
+
+
+class _ObservedBody:
+    """A body that is told while somebody reads it."""
+
+    def __init__(self, inner: Any, telling: ExchangeNotifier, *, is_request: bool = False) -> None:
+        self._inner = inner
+        self._telling = telling
+        self._is_request = is_request
+
+    def _came(self, raw: bytes) -> None:
+        if self._is_request:
+            self._telling.request_arrived(raw)
+        else:
+            self._telling.answer_arrived(raw)
+
+    def _ended(self) -> None:
+        if not self._is_request:
+            self._telling.completed()
+
+    def _failed(self, error: BaseException) -> None:
+        if not self._is_request:
+            self._telling.failed(error)
+
+    def _closed(self) -> None:
+        if not self._is_request:
+            self._telling.closed()
+
+
+class _SyncBody(_ObservedBody):
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            for raw in self._inner:
+                self._came(raw)
+                yield raw
+        except GeneratorExit:
+            raise  # whoever read it leaves, and closes it
+        except BaseException as error:
+            self._failed(error)
+            raise
+        self._ended()
+
+    def close(self) -> None:
+        try:
+            self._inner.close()
+        finally:
+            self._closed()
+
+
+class _AsyncBody(_ObservedBody):
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for raw in self._inner:
+                self._came(raw)
+                yield raw
+        except GeneratorExit:
+            raise  # whoever read it leaves, and closes it
+        except BaseException as error:
+            self._failed(error)
+            raise
+        self._ended()
+
+    async def aclose(self) -> None:
+        try:
+            await self._inner.aclose()
+        finally:
+            self._closed()
+
+
+@cache
+def _recorded_body_class(module: str, ours: type[_ObservedBody], theirs: str) -> Any:
+    return type(ours.__name__, (ours, getattr(sys.modules[module], theirs)), {})
+
+
+_RECORDED = (RecordedTransport, RecordedAsyncTransport)
+
+
+def observe(client: Client, observes: Observes, mistakes: ErrorCounters) -> Client:
+    """The same client, each of whose exchanges is told to `observes` from now on; `mistakes` counts what that raises.
+
+    `client` is a client of openai, anthropic or ollama, or any other that keeps one of httpx or httpx2 in `_client`, or
+    such a client itself; synchronous or asynchronous. What it sends and gets is not changed. TypeError for anything
+    else, ValueError for a client that is observed already.
+    """
+    inner, module = recordable(client)
+    is_async = isinstance(inner, sys.modules[module].AsyncClient)
+    stands_for = RecordedAsyncTransport if is_async else RecordedTransport
+    setattr(inner, _TRANSPORT, stands_for(getattr(inner, _TRANSPORT), observes, mistakes, module))
+    mounts = getattr(inner, _MOUNTS)
+    for pattern, transport in mounts.items():
+        if transport is not None:  # None: not by way of a proxy
+            mounts[pattern] = stands_for(transport, observes, mistakes, module)
+    return client
+
+
+def recordable(client: object) -> tuple[Any, str]:
+    """The client of httpx within, and the name of its module; raises what `observe` does."""
+    if is_observed(client):
+        raise ValueError(f"This {type(client).__name__} is recorded already; `unrecord` ends that.")
+    return http_client(client)
+
+
+def is_observed(client: object) -> bool:
+    """Whether the client is told of."""
+    return isinstance(getattr(http_client(client)[0], _TRANSPORT), _RECORDED)
+
+
+def unobserve(client: object) -> None:
+    """Nothing more is told of the client; an exchange that has begun is told to its end."""
+    inner, _ = http_client(client)
+    setattr(inner, _TRANSPORT, _without(getattr(inner, _TRANSPORT)))
+    mounts = getattr(inner, _MOUNTS)
+    for pattern, transport in mounts.items():
+        mounts[pattern] = _without(transport)
+
+
+def _without(transport: Any) -> Any:
+    return transport.inner if isinstance(transport, _RECORDED) else transport
+
+
+def http_client(client: object) -> tuple[Any, str]:
+    """The client of httpx within, and the name of its module. TypeError where there is none."""
+    found: object = client
+    for _ in range(_DEEPEST):
+        if hasattr(found, _TRANSPORT) and hasattr(found, _MOUNTS) and (module := _module_of(found)):
+            return found, module
+        found = getattr(found, _INNER, None)
+    raise TypeError(
+        f"A {type(client).__name__} cannot be recorded: it is no client of httpx or httpx2 and keeps none in `_client`."
+    )
+
+
+def _module_of(client: object) -> str:
+    names = (kind.__module__.partition(".")[0] for kind in type(client).__mro__)
+    return next((name for name in names if hasattr(sys.modules.get(name), "AsyncByteStream")), "")

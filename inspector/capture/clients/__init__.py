@@ -1,1 +1,0 @@
-"""Clients of httpx-based SDKs, recorded in the process that uses them."""

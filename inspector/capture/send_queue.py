@@ -1,0 +1,106 @@
+"""A bounded in-memory queue of record events on their way to a slow place; putting one in never blocks."""
+
+from collections import deque
+from collections.abc import Iterable
+from threading import Event, RLock
+
+from inspector.capture.events import ChunksArrived, RecordEvent, TraceStarted, TurnEnded
+from inspector.model import Chunk, Turn
+
+ROOM_BYTES = 64 * 1024 * 1024
+"""How much may wait by default."""
+
+
+_FOR_CHUNKS = 0.75  # of the room: the rest is for the ends of turns, which hold their chunks once more
+
+
+class SendQueue:
+    """A line of events between whoever records and one thread that writes.
+
+    `put` never waits for more than the lock. Where less than a quarter of the room is left, chunks are turned away,
+    which costs nothing in the end: their turn's end brings them again. Where none is left, everything is. `dropped`
+    counts what was turned away. Sizes are estimates of what the events take in memory.
+    """
+
+    def __init__(self, room_bytes: int = ROOM_BYTES) -> None:
+        self._room = room_bytes
+        self._events: deque[tuple[RecordEvent, int]] = deque()
+        self._lock = RLock()  # a signal's handler may record too
+        self._wake = Event()
+        self._held = 0
+        self.closing = Event()
+        self.dropped = 0
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    @property
+    def held_bytes(self) -> int:
+        """How much room is taken."""
+        return self._held
+
+    def put(self, event: RecordEvent) -> None:
+        """Put one event in line, or count it as dropped."""
+        size = event_weight(event)
+        room = self._room * _FOR_CHUNKS if isinstance(event, ChunksArrived) else self._room
+        with self._lock:
+            if self.closing.is_set() or self._held + size > room:
+                self.dropped += 1
+                return
+            self._events.append((event, size))
+            self._held += size
+        self._wake.set()
+
+    def put_back(self, events: Iterable[RecordEvent]) -> None:
+        """Put events at the head of the line, in their order, whatever room there is."""
+        sized = [(event, event_weight(event)) for event in events]
+        with self._lock:
+            self._events.extendleft(reversed(sized))
+            self._held += sum(size for _, size in sized)
+
+    def take(self, most_bytes: int) -> list[RecordEvent]:
+        """The events at the head of the line, as many as fit into that size; one at least where there is one."""
+        taken: list[RecordEvent] = []
+        with self._lock:
+            self._wake.clear()
+            size = 0
+            while self._events and (not taken or size + self._events[0][1] <= most_bytes):
+                event, weighs = self._events.popleft()
+                taken.append(event)
+                size += weighs
+            self._held -= size
+        return taken
+
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Wait until something was put in line since the last take, or the line is closed."""
+        if not self._events and not self.closing.is_set():
+            self._wake.wait(timeout_s)
+
+    def close(self) -> None:
+        """Take nothing more."""
+        self.closing.set()
+        self._wake.set()
+
+
+def event_weight(event: RecordEvent) -> int:
+    """About how many bytes an event takes in memory, without encoding it."""
+    match event:
+        case ChunksArrived(_, _, chunks):
+            return 200 + sum(map(_chunk_weight, chunks))
+        case TurnEnded(_, _, turn):
+            return 500 + _turn_weight(turn)
+        case TraceStarted(_, trace):
+            return 500 + sum(map(_turn_weight, trace.turns))
+        case _:
+            return 500
+
+
+def _chunk_weight(chunk: Chunk) -> int:
+    return 150 + len(chunk.text) + 32 * len(chunk.token_ids or ()) + 32 * len(chunk.logprobs or ())
+
+
+def _turn_weight(turn: Turn) -> int:
+    texts = sum(len(part.text) + 200 for part in turn.parts)
+    chunks = sum(100 * len(part.chunks) for part in turn.parts if part.chunks is not None)
+    tools = turn.generation.tools if turn.generation is not None else ()
+    return texts + chunks + sum(500 + len(tool.raw) for tool in tools)

@@ -1,0 +1,349 @@
+"""How failure is put into words, in several languages: by tools in results, by agents in answers.
+
+German, French, Spanish, Portuguese, Russian, Chinese and Japanese. Only phrases that hardly say anything else; a
+result
+is judged by them where English would be: at its beginning, and mostly where it says little else.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+FAILED_LINES = (
+    r"(?:fehler|erreur|erro|fallo|ошибка)\s*(?:[:(\[]|$)",
+    r"(?:错误|錯誤|エラー)\s*(?:[:：(（\[]|$)",
+)
+"""How a failed result's first line begins, however long the result."""
+
+
+FAILED_BEGINNINGS = (
+    (
+        r"(?:konnte|kann)\b(?: [\w-]{1,30}){0,5} nicht\b|nicht gefunden\b|zugriff verweigert|zeitüberschreitung|"
+        r"(?:ungültige|unbekannte)[rsnm]? \w|interner fehler\b"
+    ),
+    (
+        r"impossible d(?:e\b|['’])|introuvable\b|(?:accès|permission) refusée?\b|délai (?:d['’]attente )?dépassé|"
+        r"échec d|une erreur (?:est survenue|s['’]est produite)"
+    ),
+    (
+        r"no se (?:pudo|puede|encontr)|no encontrad[oa]\b|(?:acceso|permiso) denegado|tiempo de espera agotado|"
+        r"(?:se produjo|ocurrió|ha ocurrido) un error|parámetro inválido"
+    ),
+    (
+        r"não (?:foi possível|encontrad[oa])|(?:acesso|permissão) negad[oa]|tempo (?:limite )?(?:de espera )?esgotado|"
+        r"ocorreu um erro|parâmetro inválido"
+    ),
+    (
+        r"не удалось\b|не найден|доступ запрещ|отказано в доступе|время ожидания истекло|произошла ошибка|"
+        r"(?:неверн|недопустим|неизвестн)\w{1,4} \w"
+    ),
+    r"未找到|找不到|无法|無法|未能|拒绝访问|权限不足|请求超时|无效的|发生错误|發生錯誤|系统错误",
+    r"(?:エラーが発生|アクセスが拒否|タイムアウト|無効な)",
+)
+"""How a failed result begins that says little else."""
+
+
+FAILED_ENDINGS = (
+    (
+        r"\b(?:nicht gefunden|fehlgeschlagen|existiert nicht|introuvable|non trouvée?|n['’]existe pas|a échoué|"
+        r"no encontrad[oa]|no existe|não encontrad[oa]|não existe|не найдена?|не найдено|не существует)\s*[.!]?$"
+    ),
+    r"(?:失败|失敗|不存在|未找到|找不到|超时|逾時)\s*(?:[:：。！!,，]|$)",
+    r"(?:見つかりません(?:でした)?|失敗しました|存在しません|できませんでした)\s*[。！]?$",
+)
+"""What stands in the first line of a failed result that says little else."""
+
+
+_ADMISSION_TABLE = (
+    (
+        r"\b(?:leider|fehlgeschlagen|gescheitert|tut mir leid|entschuldig\w{1,6}|nicht in der lage|fehler(?:meldung)?|"
+        r"nicht (?:möglich|gefunden|verfügbar|erreichbar|gelungen|geklappt|funktioniert|abrufen|finden)|"
+        r"(?:konnte|konnten|kann|können)\b(?: [\w-]{1,40}){0,8} nicht)\b"
+    ),
+    (
+        r"\b(?:malheureusement|désolée?|échoué|échec|introuvable|indisponible|impossible|"
+        r"n['’](?:ai|a|avons|est) pas (?:pu|réussi|trouvé|disponible|possible|fonctionné)|"
+        r"ne (?:peux|peut|pouvons|parviens|fonctionne|trouve) pas|une erreur)\b"
+    ),
+    (
+        r"\b(?:no (?:pude|pudo|pudimos|he podido|puedo|fue posible|ha sido posible|se pudo|encontr\w{1,4}|logr\w{1,4}|"
+        r"funcion\w{1,4}|está disponible)|lo siento|lamentablemente|desafortunadamente|por desgracia|disculp\w{1,4}|"
+        r"falló)\b"
+    ),
+    (
+        r"\b(?:não (?:consegui|conseguimos|foi possível|é possível|posso|pude|encontr\w{1,4}|funcion\w{1,4}|"
+        r"está disponível)|infelizmente|desculp\w{1,4}|lamento|falhou|um erro)\b"
+    ),
+    (
+        r"\b(?:не (?:удалось|смог\w{0,3}|могу|получилось|найден\w{0,2}|работает)|к сожалению|извините|простите|"
+        r"ошибк\w{1,3}|недоступ\w{1,3})\b"
+    ),
+    r"无法|無法|未能|没能|失败|失敗|抱歉|对不起|對不起|很遗憾|出错|错误|錯誤|找不到|没有找到|未找到|不可用|超时",
+    r"できません|できなかった|申し訳|残念ながら|エラー|見つかりません|見つからな|利用できな",
+)
+
+
+HEAD = 2_000
+"""How much of a result's beginning is judged, in code points; as much of its end is looked at for an exception."""
+
+
+_SHORT = 400
+
+
+# What follows a heading of errors, unless it counts none: `Errors: 0`, `errors: none`, `Errors: []`.
+_NOT_NONE = r"(?!\s*(?:0\b(?!\.)|none\b|nil\b|null\b|no\b|\[\s*\]|\{\s*\}|-\s*$|n/a\b))"
+
+
+_KINDS = "syntax|lint(?:er|ing)?|compil(?:er|ation|e)|parse|parsing|indentation|type|validation|build"
+
+
+_CHANGE = (
+    r"(?:(?:your|the|this|that) )?(?:proposed |last |code )?"
+    r"(?:edit|edits|changes?|patch|patches|update|replacement|modifications?|it|this|that)"
+)
+
+
+_EXIT_CODE = re.compile(
+    r"\[?(?:the )?(?:command |process |program )?"
+    r"(?:(?:failed|exited|finished|completed) with (?:exit )?(?:code|status)|"
+    r"exit[ _]?(?:code|status)|return ?code)(?:[:=]| is)? {0,4}(-?\d{1,10})\b|<(?:returncode|exit_code)>(-?\d{1,10})<",
+    re.IGNORECASE,
+)
+
+
+_HEADING = re.compile(rf"^[ \t]*ERRORS?:{_NOT_NONE}[ \t]*(?P<said>\S[^\n]*|\n\s*(?P<below>\S[^\n]*))", re.MULTILINE)
+
+
+_BARE_HEADING = re.compile(r"(?:\w+ ){0,2}errors?\s*:", re.IGNORECASE)
+
+
+_TAGS = re.compile(r"^<(?:tool_use_error|error)>|</(?:tool_use_error|error)>$")
+
+
+_TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\):", re.MULTILINE)
+
+
+_LAST_WORDS = re.compile(r"[A-Za-z_][\w.]{0,80}(?:Error|Exception|Interrupt|Exit)\b\s*(?::|$)")
+
+
+SPEECH_LIMIT = 20_000
+"""How many code points of a speech are looked at, from its beginning."""
+
+
+_TROUBLE = r"(?:errors?|problems?|issues?|trouble|failures?)"
+
+
+# "No errors", "I fixed the issue" and "let me know if you have any trouble" admit nothing.
+_NO_TROUBLE = re.compile(
+    r"\b(?:no|0|zero|any|without|free of|fix(?:e[ds]|ing)?|resolv\w{1,5}|solv\w{1,4}|handl\w{1,4}|avoid\w{0,4}|"
+    rf"prevent\w{{0,4}})(?: (?:the|an?|all|this|that|these|further|other|more))?(?: [\w-]{{1,30}})? {_TROUBLE}\b|"
+    r"\berror[- ](?:handling|free|messages?|logs?|codes?|rates?|checking)\b",
+    re.IGNORECASE,
+)
+
+
+_ADMISSION = re.compile(
+    r"\b(?:could(?: not|n['’]t)|can(?:not|['’]t| not)|unable|(?:was|were|am|are|is)(?: not|n['’]t) (?:able|available|"
+    rf"possible|working|reachable|found)|fail(?:ed|s|ure)?|{_TROUBLE}|sorry|unfortunately|apologi[sz]e|regret|"
+    r"(?:did|does|do)(?: not|n['’]t) (?:work|exist|return|find|respond|succeed|complete|match|load|answer|get|give|"
+    r"show|contain|have|support|recogni[sz]e|allow|let|go|accept|receive|seem|yield|provide|produce|manage|come|see|know)|"
+    r"won['’]t|(?:have|has|had|got|received|with) no (?:\w+ )?(?:tools?|access|answer|results?|response|data|"
+    r"information|records?|permission|way|luck|such)|"
+    r"there (?:is|was|are|were) no (?!(?:fees?|charges?|costs?|need|extra|additional|limits?|further|doubt)\b)|"
+    r"went wrong|refused|rejected|denied|timed out|time-?out|unavailable|not found|no (?:answer|result|response|luck)|"
+    r"without success|unsuccessful(?:ly)?|missing|invalid|mistake|incorrect|broken|(?:is|was|are|were|be) down)\b",
+    re.IGNORECASE,
+)
+
+
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？\n]")
+
+
+ADMISSIONS = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _ADMISSION_TABLE)
+"""How an agent admits that something did not work."""
+
+
+class _Where(Enum):
+    LINE = "the beginning of the first line, however long the result"
+    SHORT = "the beginning of a result that says little else"
+    WITHIN = "anywhere in the first line of a result that says little else"
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    where: _Where
+    pattern: re.Pattern[str]
+
+
+def _shape(where: _Where, pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> _Shape:
+    return _Shape(where, re.compile(pattern, flags))
+
+
+_SHAPES = (
+    _shape(_Where.LINE, r"traceback \(most recent call last\)"),
+    _shape(_Where.LINE, r"<(?:tool_use_error|error)>"),
+    _shape(_Where.LINE, r"(?:(?:fatal|internal|runtime|tool|syntax|api|http|server|unknown) )?error\s*(?::|\[|\(|$)"),
+    # SWE-agent's edit tools (princeton-nlp/SWE-agent, `tools/windowed_edit_linting`) say "Your proposed edit has
+    # introduced new syntax error(s)", and under a heading the linter's lines. A summary that counts none is no error.
+    _shape(
+        _Where.LINE,
+        rf"(?:(?:{_KINDS}|fatal|runtime|tool|api|new|following|0*[1-9]\d*) ){{0,3}}errors"
+        rf"(?: (?:found|detected|reported))?\s*:{_NOT_NONE}",
+    ),
+    _shape(
+        _Where.LINE,
+        rf"(?:{_CHANGE} )?(?:(?:has|have|had|would(?: have)?|will) )?(?:introduc|caus|creat|produc)(?:e|es|ed|ing) "
+        rf"(?:(?:an?|some|new|the|following|\d+) ){{0,3}}(?:{_KINDS}) errors?\b",
+    ),
+    _shape(
+        _Where.LINE,
+        rf"{_CHANGE} (?:(?:was|were|has|have|could|did)(?: not|n't)(?: been| be)? (?:applied|made|accepted|saved|apply)"
+        r"|(?:was|were|has been|have been) (?:rejected|refused|reverted|discarded))\b",
+    ),
+    _shape(_Where.LINE, r"\[error\]|\W{1,4}\s?error\s?:"),
+    _shape(
+        _Where.LINE,
+        r"error (?:executing|calling|running|reading|parsing|fetching|opening|processing|invoking|while|when|during|"
+        r"occurred|in (?:tool|function|call|argument)|code\b|\d{3}\b)",
+    ),
+    _shape(_Where.LINE, r"[A-Za-z_][\w.]{0,80}(?:Error|Exception)\b\s*(?::|\(|$)", re.NOFLAG),
+    _shape(_Where.LINE, r"(?:exception|fatal|panic|failed|failure|err!?)\s*:"),
+    _shape(_Where.LINE, rf"(?:exceptions|failures)\s*:{_NOT_NONE}"),
+    _shape(
+        _Where.LINE,
+        r"(?:an? )?(?:\w+ )?(?:errors?|exceptions?) (?:occurred|was raised|were raised|ha(?:s|ve) occurred)",
+    ),
+    _shape(_Where.LINE, r"\{'(?:error|Error|exception)': *['\"{]", re.NOFLAG),
+    _shape(_Where.SHORT, r"(?:the )?(?:\w+ )?failed(?: to\b|\s*[.!]?$| with\b| because\b)"),
+    _shape(_Where.SHORT, r"(?:could not|couldn't|cannot|can't|can not|unable to|not able to)\b"),
+    _shape(_Where.SHORT, r"(?:unknown|invalid|no such|unsupported|unrecogni[sz]ed|malformed|illegal)\s\w"),
+    _shape(_Where.SHORT, r"missing (?:required|mandatory|argument|parameter|field|value|key|\d)"),
+    _shape(
+        _Where.SHORT,
+        r"(?:http(?:/[\d.]{1,3})? )?[45]\d\d[:,]? (?:not found|bad (?:request|gateway)|internal server error|forbidden|"
+        r"unauthorized|service unavailable|too many requests|gateway time-?out|conflict|unprocessable|method not)|"
+        r"http (?:error )?[45]\d\d\b",
+    ),
+    _shape(
+        _Where.SHORT, r"(?:access|permission|request|authentication|authorization) (?:was )?(?:denied|failed|refused)"
+    ),
+    _shape(_Where.SHORT, r"(?:unauthori[sz]ed|forbidden|not authori[sz]ed|not found|not permitted|timed? ?out)\b"),
+    _shape(_Where.SHORT, r"(?:rate limit|quota) (?:was |has been )?(?:exceeded|reached)|too many requests"),
+    _shape(_Where.WITHIN, r": (?:command )?not found$|command not found"),
+    _shape(_Where.WITHIN, r"no such file or directory|permission denied|is a directory$|not a directory$"),
+    _shape(
+        _Where.WITHIN,
+        r"there is no (?:tool|function)\b|\bnot (?:be )?found(?:\.?$|:)|\b(?:do|does|did)(?: not|n't) exist\.?$",
+    ),
+    _shape(
+        _Where.WITHIN, r"\b(?:timed out|connection (?:refused|reset|closed|error)|service unavailable|network error)\b"
+    ),
+    _shape(
+        _Where.WITHIN, r"^(?:the )?(?:tool|function|command|call|request)\b.{0,80}\b(?:failed|not found|is unknown)\b"
+    ),
+    *(_shape(_Where.LINE, pattern) for pattern in FAILED_LINES),
+    *(_shape(_Where.SHORT, pattern) for pattern in FAILED_BEGINNINGS),
+    *(_shape(_Where.WITHIN, pattern) for pattern in FAILED_ENDINGS),
+)
+
+
+def _any_of(where: _Where) -> re.Pattern[str]:
+    """The shapes of one kind as one expression: a result that says nothing of the sort is the usual one."""
+    wanted = (shape.pattern for shape in _SHAPES if shape.where is where)
+    return re.compile("|".join(f"(?{'i' * bool(one.flags & re.IGNORECASE)}:{one.pattern})" for one in wanted))
+
+
+_LINE, _SHORT_LINE, _WITHIN = map(_any_of, (_Where.LINE, _Where.SHORT, _Where.WITHIN))
+
+
+def exit_code(text: str) -> int | None:
+    """The exit code that a result states on its first or its last line."""
+    for line in (first_line(text), last_line(text)):
+        found = _EXIT_CODE.match(line[:_SHORT])
+        if found:
+            return int(found[1] or found[2])
+    return None
+
+
+def error_line(text: str) -> str | None:
+    """The line of `text` that says it is an error, None where none does. Looks at a bounded piece of either end."""
+    first = first_line(text)
+    says_little = len(text) <= 2 * _SHORT and len(first) <= _SHORT and text.strip().count("\n") <= 4
+    if _LINE.match(first) or (says_little and (_SHORT_LINE.match(first) or _WITHIN.search(first))):
+        if _BARE_HEADING.fullmatch(first):
+            return _line_below(text) or first
+        return last_line(text) if _TRACEBACK.match(first) else _without_tags(first)
+    return _uncaught(text) or _under_heading(text)
+
+
+def first_line(text: str) -> str:
+    """The first line that is not blank, as far as it lies in the part that is judged."""
+    return next(_lines(text[:HEAD]), "")
+
+
+def last_line(text: str) -> str:
+    """The last line that is not blank, likewise."""
+    return next(_lines(text[-HEAD:], backwards=True), "")
+
+
+def _lines(text: str, *, backwards: bool = False) -> Iterator[str]:
+    lines = text.splitlines()
+    return (line.strip() for line in (reversed(lines) if backwards else lines) if line.strip())
+
+
+def _without_tags(line: str) -> str:
+    """An error's line without the tags around it: `<tool_use_error>Error: no</tool_use_error>`."""
+    return _TAGS.sub("", line) or line
+
+
+def _line_below(text: str) -> str | None:
+    """The second line that is not blank."""
+    lines = _lines(text[:HEAD])
+    next(lines, None)
+    return next(lines, None)
+
+
+def _under_heading(text: str) -> str | None:
+    """The first line under or behind `ERRORS:` in capitals at the beginning of a line."""
+    found = _HEADING.search(text[:HEAD])
+    return None if found is None else (found["below"] or found["said"]).strip()
+
+
+def _uncaught(text: str) -> str | None:
+    """The last line of a program's output that ends in an exception nobody caught."""
+    last = last_line(text)
+    if _LAST_WORDS.match(last) and (_TRACEBACK.search(text[:HEAD]) or _TRACEBACK.search(text[-HEAD:])):
+        return last
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """The words of one assistant turn that are neither call nor reasoning; `turn` counts from 1."""
+
+    turn: int
+    text: str
+
+
+def admits_failure(text: str) -> bool:
+    """Whether a text says that something did not work; it looks at the first 20,000 code points."""
+    return _place(text) is not None
+
+
+def failure_admission(text: str) -> str | None:
+    """The first sentence of a text that says so, None where none does."""
+    place = _place(text)
+    if place is None:
+        return None
+    head = text[:SPEECH_LIMIT]
+    start = max((end.end() for end in _SENTENCE_END.finditer(head, 0, place)), default=0)
+    end = _SENTENCE_END.search(head, place)
+    return head[start : end.end() if end else len(head)].strip()
+
+
+def _place(text: str) -> int | None:
+    """Where the first words of an admission stand."""
+    head = _NO_TROUBLE.sub(lambda found: " " * len(found[0]), text[:SPEECH_LIMIT])
+    found = (pattern.search(head) for pattern in (_ADMISSION, *ADMISSIONS))
+    return min((match.start() for match in found if match is not None), default=None)

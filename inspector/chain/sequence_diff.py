@@ -1,0 +1,275 @@
+"""Longest common subsequences by bit vectors, and the differences between two texts.
+
+The rows of the usual table are integers, a bit a column (Hyyrö 2004, "Bit-parallel LCS-length computation revisited"),
+so 2,000 by 2,000 steps cost 2,000 additions of 2,000 bits. Where all rows would take too much memory, the sequences
+are halved first (Hirschberg 1975).
+"""
+
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+# From coarse to fine: lines, clauses, words. What differs at one grain is looked at with the next.
+_GRAINS = (
+    re.compile(r"[^\n]*\n|[^\n]+"),
+    re.compile(r"[^,;{}\n]{0,400}[,;{}\n]|[^,;{}\n]{1,400}"),
+    re.compile(r"\w+|\s+|[^\w\s]"),
+)
+
+
+_MOST_WORK = 2_000_000_000  # bits of the table: about a second
+
+
+_GLUE = re.compile(r"[\W_]{1,2}")
+
+
+_MOST_BITS = 200_000_000  # of a table kept at once: 25 MB
+
+
+_FREQUENT = 4
+
+
+class DiffPieceKind(StrEnum):
+    """Whether a piece stands in both texts, only in the first, or only in the other."""
+
+    SAME = "same"
+    REMOVED = "removed"
+    ADDED = "added"
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedText:
+    """A piece of one text or of both."""
+
+    kind: DiffPieceKind
+    text: str
+
+
+def diff_texts(one: str, other: str) -> list[AlignedText]:
+    """The pieces of two texts: those that are not `added` make up `one`, those that are not `removed` the `other`.
+
+    Whole words, and neighbouring changes are one. Texts of a million characters take seconds at most: what is too much
+    to compare counts as replaced.
+    """
+    return _joined(list(_compared(one, other, 0)))
+
+
+def _compared(one: str, other: str, grain: int) -> Iterator[AlignedText]:
+    if one == other:
+        yield from _diff_piece(DiffPieceKind.SAME, one)
+        return
+    if grain == len(_GRAINS) or not one or not other:
+        yield from _diff_piece(DiffPieceKind.REMOVED, one)
+        yield from _diff_piece(DiffPieceKind.ADDED, other)
+        return
+    mine, theirs = _GRAINS[grain].findall(one), _GRAINS[grain].findall(other)
+    at_mine = at_theirs = 0
+    for left, right in [*anchored_pairs(mine, theirs, _MOST_WORK), (len(mine), len(theirs))]:
+        yield from _compared("".join(mine[at_mine:left]), "".join(theirs[at_theirs:right]), grain + 1)
+        if left < len(mine):
+            yield AlignedText(DiffPieceKind.SAME, mine[left])
+        at_mine, at_theirs = left + 1, right + 1
+
+
+def _diff_piece(kind: DiffPieceKind, text: str) -> Iterator[AlignedText]:
+    if text:
+        yield AlignedText(kind, text)
+
+
+def _joined(pieces: Sequence[AlignedText]) -> list[AlignedText]:
+    """Equal pieces in a row as one; a mere blank or sign between two changes belongs to them."""
+    joined: list[AlignedText] = []
+    gone: list[str] = []
+    new: list[str] = []
+    same: list[str] = []
+    for index, piece in enumerate(pieces):
+        if piece.kind is not DiffPieceKind.SAME:
+            joined += _diff_piece(DiffPieceKind.SAME, "".join(same))
+            same.clear()
+            (gone if piece.kind is DiffPieceKind.REMOVED else new).append(piece.text)
+        elif gone and new and _is_glue(pieces, index):
+            gone.append(piece.text)
+            new.append(piece.text)
+        else:
+            joined += (
+                *_diff_piece(DiffPieceKind.REMOVED, "".join(gone)),
+                *_diff_piece(DiffPieceKind.ADDED, "".join(new)),
+            )
+            gone.clear()
+            new.clear()
+            same.append(piece.text)
+    joined += (*_diff_piece(DiffPieceKind.REMOVED, "".join(gone)), *_diff_piece(DiffPieceKind.ADDED, "".join(new)))
+    return [*joined, *_diff_piece(DiffPieceKind.SAME, "".join(same))]
+
+
+def _is_glue(pieces: Sequence[AlignedText], index: int) -> bool:
+    """Whether an equal piece is one blank or sign with a change right behind it."""
+    behind = pieces[index + 1].kind if index + 1 < len(pieces) else DiffPieceKind.SAME
+    text = pieces[index].text
+    return behind is not DiffPieceKind.SAME and "\n" not in text and _GLUE.fullmatch(text) is not None
+
+
+Pair: TypeAlias = tuple[int, int]
+
+
+def common_pairs(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
+    """The indexes of equal elements in both, ascending in both; as many as there can be, and as early as they come.
+
+    Equal beginnings and ends cost linear time, what lies between them `len(one) * len(other) / 64` machine steps.
+    """
+    start = 0
+    shorter = min(len(one), len(other))
+    while start < shorter and one[start] == other[start]:
+        start += 1
+    tail = 0
+    while tail < shorter - start and one[len(one) - 1 - tail] == other[len(other) - 1 - tail]:
+        tail += 1
+    middle = _middle(one[start : len(one) - tail], other[start : len(other) - tail])
+    return [
+        *((at, at) for at in range(start)),
+        *((start + mine, start + theirs) for mine, theirs in middle),
+        *((len(one) - at, len(other) - at) for at in range(tail, 0, -1)),
+    ]
+
+
+def anchored_pairs(one: Sequence[Hashable], other: Sequence[Hashable], most_work: int) -> list[Pair]:
+    """Like `common_pairs`, but never more work than `most_work` bits of the table for a gap, and fewer pairs then.
+
+    Where it would be more, the elements that stand once in both are matched first, as many as ascend (patience), and
+    what lies between them by itself.
+    """
+    if len(one) * len(other) <= most_work:
+        return common_pairs(one, other)
+    found: list[Pair] = []
+    at_one = at_other = 0
+    for mine, theirs in [*_unique_pairs(one, other), (len(one), len(other))]:
+        if (mine - at_one) * (theirs - at_other) <= most_work:
+            inner = common_pairs(one[at_one:mine], other[at_other:theirs])
+            found += ((at_one + left, at_other + right) for left, right in inner)
+        if mine < len(one):
+            found.append((mine, theirs))
+        at_one, at_other = mine + 1, theirs + 1
+    return found
+
+
+def _unique_pairs(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
+    """The longest ascending row of the elements that stand once in each."""
+    counts, others = Counter(one), Counter(other)
+    places = {element: at for at, element in enumerate(other) if others[element] == 1}
+    pairs = [(at, places[element]) for at, element in enumerate(one) if counts[element] == 1 and element in places]
+    ends: list[int] = []  # the least end of an ascending row of each length, and which pair that is
+    rows: list[int] = []
+    before: list[int] = []
+    for number, (_, place) in enumerate(pairs):
+        length = bisect_left(ends, place)
+        before.append(rows[length - 1] if length else -1)
+        ends[length : length + 1] = [place]
+        rows[length : length + 1] = [number]
+    chain: list[Pair] = []
+    at = rows[-1] if rows else -1
+    while at >= 0:
+        chain.append(pairs[at])
+        at = before[at]
+    return chain[::-1]
+
+
+def _middle(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
+    """The pairs of sequences of which neither ends are equal; halves wait on a stack of its own."""
+    found: list[Pair] = []
+    waiting = [(0, len(one), 0, len(other))]
+    while waiting:
+        top, bottom, left, right = waiting.pop()
+        mine, theirs = one[top:bottom], other[left:right]
+        if not mine or not theirs:
+            continue
+        if len(mine) * len(theirs) <= _MOST_BITS or len(mine) == 1:
+            found += ((top + row, left + column) for row, column in _traced(mine, theirs))
+            continue
+        half = len(mine) // 2
+        cut = _best_cut(mine[:half], mine[half:], theirs)
+        waiting += ((top + half, bottom, left + cut, right), (top, top + half, left, left + cut))
+    return sorted(found)
+
+
+def _rows(one: Sequence[Hashable], other: Sequence[Hashable], *, keep: bool) -> list[int]:
+    """The table's rows, all or only the last: a bit is 0 where the length grows by one in that column."""
+    masks = _Masks(other)
+    full = (1 << len(other)) - 1
+    row = full
+    rows = [row]
+    for element in one:
+        match = masks.of(element)
+        if match:
+            met = row & match
+            row = ((row + met) | (row - met)) & full
+        if keep:
+            rows.append(row)
+    return rows if keep else [row]
+
+
+class _Masks:
+    """The columns of each element of a sequence as bits; only those of frequent elements are kept."""
+
+    def __init__(self, elements: Sequence[Hashable]) -> None:
+        self._columns: defaultdict[Hashable, list[int]] = defaultdict(list)
+        self._kept: dict[Hashable, int] = {}
+        for column, element in enumerate(elements):
+            self._columns[element].append(column)
+
+    def of(self, element: Hashable) -> int:
+        mask = self._kept.get(element)
+        if mask is None:
+            columns = self._columns.get(element, [])
+            mask = 0
+            for column in columns:
+                mask |= 1 << column
+            if len(columns) > _FREQUENT:
+                self._kept[element] = mask
+        return mask
+
+
+def _traced(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
+    """Read the pairs off the table, from its end to its beginning."""
+    rows = _rows(one, other, keep=True)
+    found: list[Pair] = []
+    row, column = len(one), len(other)
+    lengths = _zeros(rows[row], column)
+    while lengths:
+        bit = _last_zero(rows[row], column)  # beyond it, this row grows no more
+        column = bit
+        while row > 1 and not rows[row - 1] >> bit & 1 and _zeros(rows[row - 1], bit + 1) == lengths:
+            row -= 1
+        found.append((row - 1, bit))
+        row -= 1
+        lengths -= 1
+    return found
+
+
+def _zeros(row: int, width: int) -> int:
+    return width - (row & ((1 << width) - 1)).bit_count()
+
+
+def _last_zero(row: int, width: int) -> int:
+    """The highest column below `width` whose bit is 0; there is one."""
+    return (~row & ((1 << width) - 1)).bit_length() - 1
+
+
+def _best_cut(head: Sequence[Hashable], tail: Sequence[Hashable], other: Sequence[Hashable]) -> int:
+    """Where `other` is to be cut so that its parts have most in common with `head` and with `tail`."""
+    before = _lengths(_rows(head, other, keep=False)[0], len(other))
+    behind = _lengths(_rows(tail[::-1], other[::-1], keep=False)[0], len(other))
+    sums = [mine + behind[len(other) - at] for at, mine in enumerate(before)]
+    return sums.index(max(sums))
+
+
+def _lengths(row: int, width: int) -> list[int]:
+    """The length of the subsequence up to each column."""
+    bits = f"{row:0{width}b}"[::-1] if width else ""
+    lengths = [0]
+    for bit in bits:
+        lengths.append(lengths[-1] + (bit == "0"))
+    return lengths

@@ -1,0 +1,253 @@
+"""When calls are alike: identical calls made again, and calls with the same target."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from types import MappingProxyType
+from typing import Any
+
+from inspector.chain.steps import Step, StepOutcome
+from inspector.chain.tool_kinds import ToolKind, bare_name, code_words, is_interpreter, is_shell, kind_of, read_command
+from inspector.checks.repetition import FEWEST_IN_TURN, call_key
+from inspector.model import Json, ToolCall
+
+# Arguments that say how, not what: equal ones do not make two calls one intent.
+_KNOBS = re.compile(
+    r"(?:.*_)?(?:units?|limit|offset|page|page_size|per_page|max|min|top_?k|n|count|size|lang|language|locale|format|"
+    r"sort|sort_by|order|order_by|mode|encoding|timeout|verbose|recursive|include|exclude|max_results|num_results|"
+    r"detail|currency|timezone|tz|temperature|version|type|kind|reason|with_\w+|is_\w+)",
+    re.IGNORECASE,
+)
+
+
+_IDENTIFIERS = re.compile(
+    r"(?:.*_)?(?:ids?|path|paths|file|files|file_?name|folder|directory|dir|url|uri|link|number|key|symbol|ticker|query|"
+    r"q|email|sku|sql|name|location|city|place|keyword|keywords)",
+    re.IGNORECASE,
+)
+
+
+_WORD = re.compile(r"\w{3,80}")
+
+
+_PATH = re.compile(r"[^\s]*/[^\s]*|[^\s/]+\.[A-Za-z]\w{0,7}")
+
+
+_NAME_IN_TEXT = re.compile(r"[\"']name[\"']?\s{0,9}[:=]\s{0,9}[\"']?([\w.-]{1,80})")
+
+
+_LONGEST, _MOST_VALUES, _MOST_WORDS = 400, 24, 48
+
+
+@dataclass(frozen=True, slots=True)
+class IntentValue:
+    """One value that identifies what a call is after: folded to lower case, and its telling words."""
+
+    text: str
+    words: frozenset[str]
+    is_path: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """The tool (`$ git` for a program in a shell; None where unreadable) and what its call is after.
+
+    `loose` says that `sought` is a bag of words from a text that is no list of values: a broken payload, or code.
+    """
+
+    tool: str | None
+    sought: tuple[IntentValue, ...]
+    loose: bool = False
+
+    def keys(self) -> Iterator[str]:
+        """Words under which calls of the same intent find each other: any two share one at least."""
+        yield f"{self.tool}"
+        for value in self.sought:
+            yield f"{self.tool}\0{value.text}"
+            for word in value.words:
+                yield f"{self.tool}\0{word}"
+
+
+def intent_of(call: ToolCall) -> Intent:
+    """What `call` is after. A broken call whose arguments nothing could read is judged by the words of its text."""
+    if call.name is None or (not call.valid and not isinstance(call.arguments, dict)):
+        name = call.name or _name_within(call.raw_arguments)
+        if name is not None and is_interpreter(name):
+            return _code_intent(name, call.raw_arguments)
+        return Intent(bare_name(name) if name else None, (_bag(call.raw_arguments),), loose=True)
+    tool = bare_name(call.name)
+    arguments: dict[str, Json] = call.arguments if isinstance(call.arguments, dict) else {"": call.arguments}
+    command = is_shell(tool, arguments)
+    if command is not None:
+        program, targets, are_paths = read_command(command)
+        sought = IntentValue(" ".join(targets), frozenset(targets), is_path=are_paths)
+        return Intent(f"$ {program}", (sought,) if targets else ())
+    if is_interpreter(tool):
+        code = arguments.get("code", arguments.get("", ""))
+        return _code_intent(tool, code if isinstance(code, str) else call.raw_arguments)
+    return Intent(tool, tuple(_identifying(arguments)))
+
+
+def same_intent(one: Intent, other: Intent) -> bool:
+    """Whether two calls are after the same thing; a tool without identifying arguments has one intent only."""
+    if one.tool is not None and one.tool != other.tool:
+        return False
+    if one.loose or other.loose:
+        return _overlap(_all_words(one), _all_words(other))
+    if not one.sought or not other.sought:
+        return not one.sought and not other.sought
+    return any(_alike(mine, theirs) for mine in one.sought for theirs in other.sought)
+
+
+def _alike(one: IntentValue, other: IntentValue) -> bool:
+    if one.text == other.text:
+        return True
+    if one.is_path and other.is_path:
+        return not one.words.isdisjoint(other.words)
+    shorter, longer = sorted((one.text, other.text), key=len)
+    if len(shorter) >= 3 and shorter in longer and len(longer) <= 200:
+        return True
+    return _overlap(one.words, other.words)
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether more than half of the smaller set's words are shared."""
+    return bool(one) and 2 * len(one & other) > min(len(one), len(other))
+
+
+def _all_words(intent: Intent) -> frozenset[str]:
+    return frozenset().union(*(value.words for value in intent.sought))
+
+
+def _identifying(arguments: dict[str, Json]) -> list[IntentValue]:
+    leaves = [leaf for leaf in islice(_leaves(arguments), _MOST_VALUES) if not _KNOBS.fullmatch(leaf[0][:80])]
+    named = [leaf for leaf in leaves if _IDENTIFIERS.fullmatch(leaf[0][:80])]
+    return [sought for _, value in named or leaves if (sought := _intent_values(value)) is not None]
+
+
+def _leaves(value: Any, name: str = "", depth: int = 4) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict) and depth:
+        for key, inner in value.items():
+            yield from _leaves(inner, key, depth - 1)
+    elif isinstance(value, list) and depth:
+        for inner in value:
+            yield from _leaves(inner, name, depth - 1)
+    else:
+        yield name, value
+
+
+def _intent_values(value: Any) -> IntentValue | None:
+    if isinstance(value, str):
+        return _intent_text(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) < 100:
+        return None
+    if isinstance(value, int) and value.bit_length() > 1_000:
+        return None  # Python refuses to write the longest integers
+    is_whole = isinstance(value, float) and value.is_integer()
+    return IntentValue(str(int(value)) if is_whole else repr(value)[:80], frozenset())
+
+
+def _intent_text(value: str) -> IntentValue | None:
+    text = value[:_LONGEST].strip().casefold()
+    if len(text) < 2:
+        return None
+    if len(value) > _LONGEST:
+        text += f"… {len(value)}"
+    elif _PATH.fullmatch(text):
+        base = text.rstrip("/").rsplit("/", 1)[-1]
+        return IntentValue(text, frozenset((base,)) if base else frozenset(), is_path=True)
+    return IntentValue(text, _distinctive_words(text))
+
+
+def _distinctive_words(text: str) -> frozenset[str]:
+    return frozenset(islice((word for word in _WORD.findall(text) if not word.isdigit() or len(word) > 4), _MOST_WORDS))
+
+
+def _code_intent(tool: str, code: str) -> Intent:
+    return Intent(bare_name(tool), (IntentValue(code[:_LONGEST].casefold(), code_words(code)),), loose=True)
+
+
+def _bag(text: str) -> IntentValue:
+    head = text[: 5 * _LONGEST].casefold()
+    words = (word for word in _WORD.findall(head) if word not in ("name", "arguments", "parameters", "function"))
+    return IntentValue(head[:_LONGEST], frozenset(islice(words, _MOST_WORDS)))
+
+
+def _name_within(text: str) -> str | None:
+    found = _NAME_IN_TEXT.search(text, 0, 2_000)
+    return found[1] if found else None
+
+
+def link_retries(steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps with `retry_of` set, which names the first of a run of identical calls.
+
+    A call is a retry when the one before it in the same words failed or gave the same result; the same call that gives
+    something new is a new request.
+    """
+    last: dict[str, Step] = {}
+    for step in steps:
+        key = call_key(step.call)
+        before = last.get(key)
+        linked = step
+        if before is not None and (before.outcome.failed or same_result(before, step)):
+            linked = replace(step, retry_of=before.retry_of or before.number)
+        last[key] = linked
+        yield linked
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """A call that repeats `first` in the same words and came no further; it is the `count`-th of its run."""
+
+    step: Step
+    first: Step
+    count: int
+
+
+def repetitions(steps: Sequence[Step]) -> Iterator[Repetition]:
+    """The steps that went in circles.
+
+    Such a step makes the same call with the same result again, or fails again with nothing done between. A good call
+    is made again with reason where a new call of another kind than looking up stands between, which may have changed
+    something.
+    """
+    last: dict[int, Step] = {}
+    counts: dict[int, int] = {}
+    latest_ok = latest_change = 0
+    for step in steps:
+        first = step.retry_of or step.number
+        counts[first] = counts.get(first, 0) + 1
+        before = last.get(first)
+        if before is not None:
+            nothing_between = step.outcome.failed and before.outcome.failed and latest_ok < before.number
+            looks_again = step.outcome is StepOutcome.OK and latest_change > before.number
+            if nothing_between or (same_result(before, step) and not looks_again):
+                yield Repetition(step, steps[first - 1], counts[first])
+        last[first] = step
+        if step.outcome is StepOutcome.OK:
+            latest_ok = step.number
+        if step.retry_of is None and kind_of(step.call.name or "") is not ToolKind.READS:
+            latest_change = step.number
+
+
+def loops_in_turns(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
+    """The identical calls of one turn, where there are at least `FEWEST_IN_TURN` of them: the model did not stop."""
+    calls: dict[tuple[int, str], list[Step]] = {}
+    for step in steps:
+        calls.setdefault((step.location.turn, call_key(step.call)), []).append(step)
+    return (same for same in calls.values() if len(same) >= FEWEST_IN_TURN)
+
+
+def run_lengths(steps: Iterable[Step]) -> Mapping[int, int]:
+    """How many calls each run has, by the number of its first step."""
+    counts: dict[int, int] = {}
+    for step in steps:
+        first = step.retry_of or step.number
+        counts[first] = counts.get(first, 0) + 1
+    return MappingProxyType(counts)
+
+
+def same_result(one: Step, other: Step) -> bool:
+    """Whether two steps were answered in the same words."""
+    return one.result is not None and other.result is not None and one.result.content == other.result.content

@@ -1,0 +1,508 @@
+"""Finds attempted calls in a model's text and reports each place once, with the fix that rewrites it.
+
+Theory of operation. Two readers look for shapes, not for names, so their cost does not grow with the number of tools:
+`python_calls` goes from one `(` to the next and looks up the word before it, `json_calls` goes from one value to the
+next and looks up its short strings. What carries an offered tool's name is an `Attempt`, with the evidence that its
+arguments give (`Evidence`). `context` says how plainly its place is one where a call is made (`Position`): alone in
+the text, a statement on its own line, behind a label, in running prose. Both together decide (`_counts`); a place in a
+code fence counts as a statement only if the fence holds nothing but calls, so code of the user's own project does not.
+
+Attempts next to each other are one group: one fix rewrites all of them, with the list, fence or quotes around them.
+Every reader takes linear time: a call is read once, and the search for closing brackets has a budget for each text.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from inspector.checks.attempted.attempt import Attempt, CallPosition, Evidence, Fence, Fences, ToolNames, position_of
+from inspector.checks.attempted.call_shapes import Brackets, json_calls, python_calls, tag_calls
+from inspector.checks.attempted.foreign_markers import ForeignCall, ForeignCalls, NearMarkers, read_in
+from inspector.checks.tools import OfferedTools
+from inspector.checks.typed_arguments import typed_by
+from inspector.diagnostics import AttemptedCall, Edit, Fault, Fix
+from inspector.formats.format import Format
+from inspector.json_scanner.quoting import shown
+from inspector.model import ToolCall
+from inspector.rules.markers import ATTEMPTED_CALL, CALL_INSIDE_REASONING, FOREIGN_FORMAT, INVENTED_RESULT
+from inspector.rules.rule import Rule
+from inspector.text import Range
+
+_RESULT = re.compile(
+    r"\s{0,20}(?:```\w{0,20}\s{1,4})?(?:[#*]{1,2} ?)?((?:Tool )?(?:Output|Result|Response|Observation)s?(?:\*\*)?:"
+    r"\s{0,20}(?:```\w{0,20}\s{1,4})?\S)",
+    re.IGNORECASE,
+)
+
+
+_RESULT_END = re.compile(r"\n\s*\n|```")
+
+
+_LONGEST_RESULT = 2_000
+
+
+_LONGEST_SHOWN = 160
+
+
+_LINE = 80  # characters beside a call that show whether it has lines of its own
+
+
+_LINE_SCANNER = 100  # characters before a call that are read
+
+
+_BETWEEN = re.compile(r"[\s,;\]\[`\"'”“\\]{0,80}")
+
+
+_BEFORE_GROUP = re.compile(r"(?:[\w, ]{1,60}=\s?)?(?:print\(\s*)?[\[`\"'\\ (]*\Z")
+
+
+_BEHIND_GROUP = re.compile(r"[ \t]*[\]`\"'\\)]*")
+
+
+_OTHER_CODE = re.compile(
+    r"^\s*(?:def|class|for|if|elif|else|while|with|return|try|except|async|const|let|var)\b", re.MULTILINE
+)
+
+
+_HARMLESS_LINE = re.compile(
+    r"\s*(?:(?:#|//).*|(?:from|import)\s.*|print\(.*\)|[\[\](){},;`\"'\\\s]*|(?:python|json|tool_code)"
+    r"|[\w, ]+=\s*[\w\"'.\[\]]*)\s*"
+)
+
+
+_ALONE_BEFORE = re.compile(r"[\s\[`\"'\\(]*")
+
+
+_ALONE_BEHIND = re.compile(r"[\s\]`\"',;.\\)]*")
+
+
+@dataclass(frozen=True, slots=True)
+class _ReportedCall:
+    """A call to report: what it is, what a rewrite replaces, and how to say it."""
+
+    call: AttemptedCall
+    container: Range
+    rule: Rule
+    shape: str
+    is_guess: bool
+
+
+class CallSearch:
+    """Looks through the words of a model, whose format is `own`, for calls that this format does not read."""
+
+    def __init__(self, own: Format) -> None:
+        self._own = own
+        self._foreign = ForeignCalls(own)
+        self._near = NearMarkers(own)
+        self._offered = OfferedTools()
+        self._names = ToolNames(())
+
+    def in_text(
+        self, text: str, start: int, offered: OfferedTools, beside: Iterable[Fault] = (), *, at_end: bool
+    ) -> list[Fault]:
+        """The faults in the text of an answer, which begins at `start`; `at_end` says that the stream ends with it.
+
+        Those of other checks in this text, `beside`, are among them; the fault of a call takes the place of theirs.
+        """
+        found = self._foreign_in(text, offered)
+        known = [one.container for one in found]
+        found += self._shapes_in(text, offered, known)
+        near = [*self._near.faults(text, start, at_end=at_end), *beside]
+        if not found:
+            return near
+        found.sort(key=_place)
+        faults = self._faults(found, text, offered)
+        return [fault.moved(start) for fault in _merged(text, [one.moved(-start) for one in near], faults)]
+
+    def in_reasoning(self, text: str, start: int, offered: OfferedTools, drafts: Sequence[Range]) -> list[Fault]:
+        """The faults in reasoning, which begins at `start` and holds these `drafts` of calls in its own format."""
+        found = self._shapes_in(text, offered, [draft.moved(-start) for draft in drafts])
+        return [self._draft(one, offered).moved(start) for one in found]
+
+    def in_code(self, call: ToolCall, offered: OfferedTools) -> tuple[list[ToolCall], list[Fault]]:
+        """The calls of offered tools that the code of a call holds, with their faults; none where it is only code.
+
+        `call` runs code in the format's own interpreter, which knows none of the offered tools.
+        """
+        place, code = call.arguments_range, call.arguments
+        if place is None or not isinstance(code, str) or not offered:
+            return [], []
+        found = [_shape(one) for one in AttemptedCalls(self._names_of(offered)).find(code)]
+        faults = [self._fault_in_code(fault, call).moved(place.start) for fault in self._faults(found, code, offered)]
+        return [_call_in_code(one, call, place.start) for one in found], faults
+
+    def _fault_in_code(self, fault: Fault, code: ToolCall) -> Fault:
+        """The fault of a call in code; its fix keeps the marker before the code, so it may write only bare JSON."""
+        if fault.call is None:
+            return fault
+        message = (
+            f"A call of `{fault.call.name}` is written here as code for `{code.name}`, which does not know the tool: "
+            "no tool runs."
+        )
+        is_bare = fault.fix is not None and fault.fix.edits[0].text.lstrip().startswith("{")
+        return replace(fault, message=message, fix=fault.fix if is_bare else None, call=None)
+
+    def in_literals(self, text: str, offered: OfferedTools) -> list[Fault]:
+        """The faults in the words that JSON strings hold."""
+        found = self._foreign_in(text, offered)
+        found += self._shapes_in(text, offered, [one.container for one in found])
+        found.sort(key=_place)
+        return self._faults(found, text, offered)
+
+    def _foreign_in(self, text: str, offered: OfferedTools) -> list[_ReportedCall]:
+        find = self._names_of(offered).find
+        return [
+            _foreign(one, "" if (named := find(one.call.name or "")) is None else named.name)
+            for one in self._foreign.find(text, (lambda name: find(name) is not None) if offered else None)
+        ]
+
+    def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_ReportedCall]:
+        if not offered:
+            return []
+        return [_shape(one) for one in AttemptedCalls(self._names_of(offered)).find(text, known)]
+
+    def _names_of(self, offered: OfferedTools) -> ToolNames:
+        """The names of these tools; those of the last ones are kept, for nearly all texts have the same."""
+        if offered is not self._offered:
+            self._offered, self._names = offered, ToolNames(offered.definitions)
+        return self._names
+
+    def _faults(self, found: Sequence[_ReportedCall], text: str, offered: OfferedTools) -> list[Fault]:
+        faults: list[Fault] = []
+        for _, group in groupby(found, key=_place):
+            calls = list(group)
+            written = [self._written([one.call], offered) for one in calls]
+            together = written[0] if len(calls) == 1 else self._written([one.call for one in calls], offered)
+            fix = self._fix(calls, text, together)
+            faults += (
+                self._fault(one, fix if one is calls[0] else None, alone)
+                for one, alone in zip(calls, written, strict=True)
+            )
+            faults += _invented_result(text, calls[-1].container.end)
+        return faults
+
+    def _fault(self, found: _ReportedCall, fix: Fix | None, written: str | None) -> Fault:
+        call = found.call
+        if found.rule is FOREIGN_FORMAT:
+            message = (
+                f"A call of `{call.name}` is written here in the syntax of `{found.shape}`, but this model's calls are "
+                f"read as `{self._own.name}`: it stays in the answer, and no tool runs."
+            )
+            hint = f"Serve the model with a parser for `{found.shape}`, or change the prompt that shows it this syntax."
+        else:
+            message = (
+                f"A call of `{call.name}` is written here {found.shape}, which `{self._own.name}` does not read: it "
+                "stays in the answer, and no tool runs."
+            )
+            hint = self._expected(written)
+        return Fault(found.rule, call.range, message, hint, fix, call=call)
+
+    def _draft(self, found: _ReportedCall, offered: OfferedTools) -> Fault:
+        call = replace(found.call, is_step=False)
+        message = f"A call of `{call.name}` is written inside reasoning {found.shape}: it is a draft, and no tool runs."
+        hint = self._expected(self._written([call], offered))
+        return Fault(CALL_INSIDE_REASONING, call.range, message, hint, call=call)
+
+    def _expected(self, written: str | None) -> str:
+        if written is None:
+            return f"Write the call as `{self._own.name}` expects it."
+        cut = written if len(written) <= _LONGEST_SHOWN else written[: _LONGEST_SHOWN - 1] + "…"
+        return f"`{self._own.name}` expects {shown(cut)}."
+
+    def _fix(self, group: Sequence[_ReportedCall], text: str, written: str | None) -> Fix | None:
+        """The fix that puts `written` for a whole group: on lines of its own, which calls need in some formats."""
+        if written is None:
+            return None
+        place = group[0].container
+        before = text[max(place.start - _LINE, 0) : place.start]
+        behind = text[place.end : place.end + _LINE]
+        lead = "\n" if before.rsplit("\n", 1)[-1] else ""
+        tail = "\n" if behind.split("\n", 1)[0].strip() else ""
+        is_sure = not any(one.is_guess for one in group)
+        return Fix((Edit(place, f"{lead}{written}{tail}"),), safe=is_sure)
+
+    def _written(self, calls: Sequence[AttemptedCall], offered: OfferedTools) -> str | None:
+        """The calls in the own format; None where one of them could not be read, or that format cannot hold it."""
+        if not all(call.recovered for call in calls):
+            return None
+        made = [ToolCall(call.name, call.arguments, "", valid=True, range=call.range) for call in calls]
+        written = self._own.write_calls(made)
+        if all(map(self._own.expresses, made)):
+            return written
+        read = [typed_by(call, offered).call for call in read_in(written, self._own).calls]
+        is_same = [(one.name, one.arguments) for one in read] == [(one.name, one.arguments) for one in made]
+        return written if is_same else None
+
+
+def _invented_result(text: str, start: int) -> Iterator[Fault]:
+    """The result that the model writes behind its own call, up to the next empty line or code fence."""
+    label = _RESULT.match(text, start)
+    if label is None:
+        return
+    end = _RESULT_END.search(text, label.end(), label.end() + _LONGEST_RESULT)
+    last = end.start() if end is not None else min(len(text), label.end() + _LONGEST_RESULT)
+    place = Range(label.start(1), label.start(1) + len(text[label.start(1) : last].rstrip()))
+    message = "The model writes the result of its own call, which nobody made: it is invented."
+    yield Fault(INVENTED_RESULT, place, message, "Stop the generation behind the call.")
+
+
+def _foreign(found: ForeignCall, name: str) -> _ReportedCall:
+    call = found.call
+    is_read = call.valid or call.recovered
+    attempted = AttemptedCall(
+        name or call.name or "", call.arguments if is_read else None, call.raw_arguments, call.range, is_read
+    )
+    is_guess = not call.valid or name != call.name
+    return _ReportedCall(attempted, found.whole, FOREIGN_FORMAT, found.format.name, is_guess)
+
+
+def _shape(found: Attempt) -> _ReportedCall:
+    evidence, arguments, guessed = found.read()
+    call = AttemptedCall(found.named.name, arguments, found.raw_arguments, found.range, recovered=arguments is not None)
+    slip = f" {found.named.slip}" if found.named.slip else ""
+    is_sure = found.position is CallPosition.WHOLE and evidence is Evidence.STRONG and not guessed
+    return _ReportedCall(call, found.container, ATTEMPTED_CALL, f"{found.shape}{slip}", is_guess=not is_sure)
+
+
+def _call_in_code(found: _ReportedCall, code: ToolCall, start: int) -> ToolCall:
+    call = found.call
+    return ToolCall(
+        call.name,
+        call.arguments if call.recovered else call.raw_arguments,
+        call.raw_arguments,
+        valid=False,
+        range=call.range.moved(start),
+        recovered=call.recovered,
+        span=code.span,
+    )
+
+
+def _place(found: _ReportedCall) -> Range:
+    return found.container
+
+
+def _merged(text: str, near: Iterable[Fault], faults: Sequence[Fault]) -> list[Fault]:
+    """Both kinds of faults, but one for a near marker and the call right behind it; `faults` are in order."""
+    kept, alone = list(faults), []
+    starts = [fault.range.start for fault in faults]
+    for marker in near:
+        at = bisect_left(starts, marker.range.start)
+        index = next((i for i in (at - 1, at) if 0 <= i < len(kept) and _belongs(text, marker, faults[i])), None)
+        if index is None or kept[index] is not faults[index]:
+            alone.append(marker)
+        else:
+            kept[index] = _joined(marker, faults[index])
+    return sorted([*kept, *alone], key=lambda fault: fault.range)
+
+
+def _joined(marker: Fault, call: Fault) -> Fault:
+    """The fault of a near marker with the call behind it; its fix rewrites both."""
+    edits = call.fix.edits if call.fix is not None else ()
+    fix = None
+    if len(edits) == 1:
+        start = min(marker.range.start, edits[0].range.start)
+        place = Range(start, max(edits[0].range.end, marker.range.end))
+        fix = Fix((replace(edits[0], range=place),), safe=False)
+    return replace(marker, call=call.call, fix=fix)
+
+
+def _belongs(text: str, marker: Fault, call: Fault) -> bool:
+    """Whether a marker's place is that of a call, or right before it."""
+    if call.call is None:
+        return False
+    if marker.range.start < call.range.end and call.range.start < marker.range.end:
+        return True
+    between = call.range.start - marker.range.end
+    return 0 <= between <= _LINE and not text[marker.range.end : call.range.start].strip()
+
+
+class AttemptedCalls:
+    """Looks through the words of a model for calls of the offered tools in a shape that its format does not read."""
+
+    def __init__(self, names: ToolNames) -> None:
+        self._names = names
+
+    def find(self, text: str, taken: Sequence[Range] = ()) -> list[Attempt]:
+        """The attempted calls in `text`, in order, none of them within `taken` (in order), which is known already."""
+        if not self._names or ("(" not in text and "{" not in text and "[" not in text and "</" not in text):
+            return []
+        if not self._names.occur_in(text):
+            return []
+        brackets = Brackets(text)
+        found = list(_outside(taken, tag_calls(text, self._names))) if "</" in text else []
+        covered = sorted([*taken, *(one.range for one in found)])
+        found += json_calls(text, self._names, brackets, covered)
+        covered = sorted([*taken, *(one.range for one in found)])
+        found += _outside(covered, sorted(python_calls(text, self._names, brackets), key=_start))
+        return _judged(text, _without_overlaps(sorted(found, key=_start))) if found else []
+
+
+def _start(attempt: Attempt) -> Range:
+    return attempt.range
+
+
+def _outside(covered: Sequence[Range], attempts: Iterable[Attempt]) -> Iterable[Attempt]:
+    """The attempts that overlap none of the ranges; both are in order."""
+    ranges = iter(covered)
+    current = next(ranges, None)
+    for attempt in attempts:
+        while current is not None and current.end <= attempt.range.start:
+            current = next(ranges, None)
+        if current is None or current.start >= attempt.range.end:
+            yield attempt
+
+
+def _without_overlaps(attempts: Sequence[Attempt]) -> list[Attempt]:
+    kept: list[Attempt] = []
+    for attempt in attempts:
+        if not kept or attempt.range.start >= kept[-1].range.end:
+            kept.append(attempt)
+    return kept
+
+
+def _judged(text: str, attempts: list[Attempt]) -> list[Attempt]:
+    """The attempts that count, each with its position and the container that a rewrite replaces."""
+    fences = Fences(text)
+    defined = _Defined(text)
+    previous, previous_end = CallPosition.NONE, -1
+    for attempt in attempts:
+        place = attempt.container
+        attempt.position = position_of(text, place, previous_end, previous)
+        previous, previous_end = attempt.position, place.end
+    pure = {
+        fence.range.start
+        for fence, group in groupby(attempts, key=lambda one: fences.at(one.range.start))
+        if fence is not None and _judge_fence(text, fence, list(group))
+    }
+    for attempt in attempts:
+        if attempt.position is CallPosition.STATEMENT and _is_alone(text, attempt.container):
+            attempt.position = CallPosition.WHOLE
+    counted = [one for one in attempts if _counts(one, text) and not defined.has(one)]
+    _set_containers(text, counted, fences, pure)
+    return counted
+
+
+def _judge_fence(text: str, fence: Fence, attempts: list[Attempt]) -> bool:
+    """Set the positions of the attempts in a code fence by what else it holds; whether that is nothing but calls."""
+    if not fence.may_hold_calls:
+        for attempt in attempts:
+            attempt.position = CallPosition.NONE
+        return False
+    is_pure = _holds_only_calls(text, fence, attempts)
+    for attempt in attempts:
+        if is_pure and attempt.position is not CallPosition.NONE:
+            attempt.position = CallPosition.STATEMENT
+            if "fence" not in attempt.shape:
+                attempt.shape += " in a code fence"
+        elif not (attempt.named.is_distinctive and not attempt.named.is_folded and attempt.evidence is Evidence.STRONG):
+            attempt.position = CallPosition.NONE
+    return is_pure
+
+
+def _holds_only_calls(text: str, fence: Fence, attempts: Sequence[Attempt]) -> bool:
+    pieces: list[str] = []
+    at = fence.inner.start
+    for attempt in attempts:
+        pieces += (text[at : attempt.container.start], "\0")
+        at = max(at, attempt.container.end)
+    rest = "".join([*pieces, text[at : fence.inner.end]])
+    if _OTHER_CODE.search(rest):
+        return False
+    return all("\0" in line or _HARMLESS_LINE.fullmatch(line) for line in rest.split("\n"))
+
+
+def _is_alone(text: str, place: Range) -> bool:
+    before, behind = _ALONE_BEFORE.match(text), _ALONE_BEHIND.match(text, place.end)
+    return before is not None and before.end() >= place.start and behind is not None and behind.end() == len(text)
+
+
+class _Defined:
+    """Whether the text itself defines or imports a function of a name: then its calls are code and no attempts."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._known: dict[str, bool] = {}
+
+    def has(self, attempt: Attempt) -> bool:
+        """Whether the text defines the name by which an attempt calls its tool."""
+        if "Python" not in attempt.shape:
+            return False
+        name = attempt.named.written.rpartition(".")[2]
+        if name not in self._known:
+            word = re.escape(name)
+            definition = rf"\b(?:def|function|func|fn|class)\s{{1,4}}{word}\b|\bimport\s[^\n]{{0,200}}\b{word}\b"
+            self._known[name] = name in self._text and re.search(definition, self._text) is not None
+        return self._known[name]
+
+
+def _counts(attempt: Attempt, text: str) -> bool:
+    """Whether an attempt is one, by what its arguments say and where it is."""
+    position, named = attempt.position, attempt.named
+    if position is CallPosition.NONE or (position is CallPosition.INLINE and not _may_be_strong(attempt)):
+        return False
+    evidence, start = attempt.evidence, attempt.container.start
+    is_listed = text[start : start + 1] == "[" or text[max(start - _LINE_SCANNER, 0) : start].rstrip()[-1:] == "["
+    if evidence is Evidence.NONE:
+        return False
+    if named.is_folded and not named.is_distinctive and "Python" in attempt.shape:
+        return evidence is Evidence.STRONG and position >= CallPosition.LABELLED
+    if "tags" in attempt.shape:
+        return evidence is Evidence.STRONG
+    if "JSON" in attempt.shape or "list" in attempt.shape or "string" in attempt.shape:
+        return evidence >= Evidence.STRONG or position >= CallPosition.LABELLED
+    match position:
+        case CallPosition.WHOLE:
+            return evidence > Evidence.EMPTY or is_listed or not named.has_required
+        case CallPosition.STATEMENT:
+            if evidence >= Evidence.MEDIUM:
+                return evidence is Evidence.STRONG or not named.is_builtin
+            is_sure = named.is_distinctive or is_listed
+            return is_sure and (evidence is Evidence.WEAK or is_listed or not named.has_required)
+        case CallPosition.LABELLED:
+            return evidence is Evidence.STRONG or is_listed or (named.is_distinctive and evidence is Evidence.MEDIUM)
+        case _:
+            return evidence is Evidence.STRONG
+
+
+def _may_be_strong(attempt: Attempt) -> bool:
+    """Whether the arguments may be strong evidence: without being read, only those that name something may."""
+    return "Python" not in attempt.shape or "=" in attempt.raw_arguments or "{" in attempt.raw_arguments
+
+
+def _set_containers(text: str, attempts: Sequence[Attempt], fences: Fences, pure: Set[int]) -> None:
+    """Let the containers of attempts next to each other, or in one fence of calls, be one, with what is around them."""
+    group: list[Attempt] = []
+    last: Fence | None = None
+    for attempt in attempts:
+        fence = fences.at(attempt.range.start)
+        is_together = fence is not None and fence.range.start in pure and fence is last
+        last = fence
+        if group and not is_together and not _follows(text, group[-1], attempt):
+            _contain(text, group, fences, pure)
+            group = []
+        group.append(attempt)
+    if group:
+        _contain(text, group, fences, pure)
+
+
+def _follows(text: str, first: Attempt, second: Attempt) -> bool:
+    if first.container == second.container:
+        return True
+    match = _BETWEEN.match(text, first.container.end)
+    return match is not None and match.end() >= second.container.start and "```" not in match[0]
+
+
+def _contain(text: str, group: Sequence[Attempt], fences: Fences, pure: Set[int]) -> None:
+    start, end = group[0].container.start, max(one.container.end for one in group)
+    fence = fences.at(start)
+    line = text[max(start - _LINE_SCANNER, 0) : start].rsplit("\n", 1)[-1]
+    before, behind = _BEFORE_GROUP.search(line), _BEHIND_GROUP.match(text, end)
+    if fence is not None and fence.range.start in pure:
+        start, end = fence.range.start, fence.range.end
+    elif before is not None and before[0].strip() and group[0].container == group[0].range:
+        start -= len(before[0].lstrip())
+        end = behind.end() if behind is not None else end
+    for attempt in group:
+        attempt.container = Range(start, end)

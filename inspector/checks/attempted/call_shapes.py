@@ -1,0 +1,488 @@
+"""Finds calls anywhere in text: JSON or Python literals, Python call syntax, tags named like the tool."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import partial
+
+from inspector.checks.attempted.attempt import Attempt, Evidence, NamedTool, ReadArguments, ToolNames
+from inspector.checks.typed_arguments import typed
+from inspector.formats.python.calls import read_calls
+from inspector.json_scanner import JsonKind, JsonNode, read_json
+from inspector.model import Json, Parameter, ToolCall
+from inspector.text import Range
+
+_LONGEST_BRACKETS = 65_536
+
+
+_TOKEN = re.compile(r"\\.|[\"'()\[\]{}]", re.DOTALL)
+
+
+_STRINGS = {
+    '"': re.compile(r'"(?:[^"\\\n]|\\.)*"', re.DOTALL),
+    "'": re.compile(r"'(?:[^'\\\n]|\\.)*'", re.DOTALL),
+}
+
+
+_PAIRS = {"(": ")", "[": "]", "{": "}"}
+
+
+_BEGINS = re.compile(r"[\[{]\s{0,80}(?:[\"'“‘\[{]|\\\")")
+
+
+_QUOTED = re.compile(r"[\"'“‘`]((?:[\w.\-/]|\\_){1,160})(?=[\"'”’`]|\\\"|\()")
+
+
+_LONGEST_CUT = 16_384
+
+
+_MOST_CUTS = 4  # values without an end that are read in one text
+
+
+_MOST_DEPTH = 4
+
+
+_NAME_KEYS = ("name", "tool_name", "function_name", "tool", "function", "action", "recipient_name", "api", "method")
+
+
+_ARGUMENT_KEYS = (
+    "arguments",
+    "parameters",
+    "args",
+    "params",
+    "input",
+    "kwargs",
+    "action_input",
+    "tool_input",
+    "inputs",
+    "tool_args",
+    "function_args",
+)
+
+
+_WRAPPERS = frozenset(
+    [
+        "tool_calls",
+        "tool_call",
+        "function_call",
+        "function_calls",
+        "function",
+        "calls",
+        "call",
+        "actions",
+        "action",
+        "tool_uses",
+        "tool_use",
+        "steps",
+    ]
+)
+
+
+_BESIDE = frozenset(("id", "type", "call_id", "tool_call_id", "index", "thought", "reasoning", "description"))
+
+
+_RESULT_KEYS = frozenset(("content", "result", "results", "output", "response", "observation", "error"))
+
+
+_LONGEST_CUT_PYTHON_CALLS = 4_000
+
+
+_MARKDOWN_ESCAPE = re.compile(r"\\([_*\[\]<>#~&`])")
+
+
+_SIGNATURE = re.compile(
+    r"\s*(?:\w+\s*:\s*(?:str|int|float|bool|list|dict|tuple|set|bytes|Any|Optional|List|Dict|Union|string|number|boolean"
+    r"|object|array|integer|Array|Record|Path|Callable|Literal)\b|self\b|cls\b|\*\w|\.\.\.|…|/\s*,|\w+\s*,\s*\.\.\.)"
+)
+
+
+_NAMED = re.compile(r"\s*\w+\s*=(?!=)")
+
+
+_LITERAL = re.compile(r"[rbfu]?[\"']|[-+]?\d|[\[{(]|(?:True|False|None|true|false|null)\b|<")
+
+
+_WORD = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\]]*\])?\Z")
+
+
+_LIST_PAIR = re.compile(r"\[\s{0,40}([\w\\.\-]{1,160})\s{0,40},\s{0,40}(?=[\w\\]{1,80}\s?=(?!=)|\{)")
+
+
+_OPENER = re.compile(r"<([A-Za-z_][\w.\-\\]{0,127})>")
+
+
+_CHILD = re.compile(r"\s*<([A-Za-z_][\w\-]{0,127})>")
+
+
+_LONGEST = 16_384
+
+
+class Brackets:
+    """Looks for closing brackets in one text; reads at most four times the text in all, however it nests."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._budget = 4 * len(text) + _LONGEST_BRACKETS
+
+    def end(self, at: int) -> int | None:
+        """The end of what the bracket at `at` opens; None where it is not closed soon, or the budget is used up."""
+        text, limit = self._text, min(len(self._text), at + min(_LONGEST_BRACKETS, self._budget))
+        stack: list[str] = []
+        place = at
+        while (token := _TOKEN.search(text, place, limit)) is not None:
+            sign, place = token[0], token.end()
+            if sign in _PAIRS:
+                stack.append(_PAIRS[sign])
+            elif sign in _STRINGS:
+                place = self._behind_string(sign, token.start(), limit)
+            elif sign in ")]}":
+                if sign != stack.pop():
+                    break
+                if not stack:
+                    self._budget -= place - at
+                    return place
+        self._budget -= (limit if token is None else place) - at
+        return None
+
+    def _behind_string(self, sign: str, at: int, limit: int) -> int:
+        """The end of a string that begins at `at`, or of its quote alone where it is an apostrophe or never closed."""
+        text = self._text
+        if text.startswith(sign * 3, at):
+            end = text.find(sign * 3, at + 3, limit)
+            return end + 3 if end >= 0 else at + 3
+        if sign == "'" and text[at - 1 : at].isalnum() and at:
+            return at + 1
+        found = _STRINGS[sign].match(text, at, limit)
+        return found.end() if found is not None else at + 1
+
+
+def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: list[Range]) -> Iterator[Attempt]:
+    """The calls in the JSON of `text`, in order; none begins within one of the ranges `taken`, which are in order."""
+    named = [found.start() for found in _QUOTED.finditer(text) if names.find(found[1]) is not None]
+    if not named:
+        return
+    at, ranges = 0, iter(taken)
+    skipped = next(ranges, None)
+    cuts = 0
+    while (begin := _BEGINS.search(text, at, named[-1] + 1)) is not None:
+        start = begin.start()
+        while skipped is not None and skipped.end <= start:
+            skipped = next(ranges, None)
+        if skipped is not None and skipped.start <= start:
+            at = skipped.end
+            continue
+        end = brackets.end(start)
+        at = start + 1 if end is None else end
+        if end is None:
+            cuts += 1
+            end = _cut_end(text, start)
+            if cuts > _MOST_CUTS:
+                continue
+        if bisect_left(named, end) > bisect_left(named, start):
+            nodes = read_json(text, Range(start, end), call=True).nodes
+            found = list(_calls(nodes[0], names, text, 0)) if nodes else []
+            for attempt in found:
+                attempt.container = Range(start, min(end, max(nodes[0].range.end, attempt.range.end)))
+                at = max(at, attempt.range.end)
+                yield attempt
+
+
+def _cut_end(text: str, start: int) -> int:
+    end = text.find("\n\n", start, start + _LONGEST_CUT)
+    return end if end >= 0 else min(len(text), start + _LONGEST_CUT)
+
+
+def _calls(node: JsonNode, names: ToolNames, text: str, depth: int) -> Iterator[Attempt]:
+    """The calls that a value holds, each once."""
+    if depth > _MOST_DEPTH:
+        return
+    if node.kind is JsonKind.OBJECT:
+        yield from _in_object(node, names, text, depth)
+    elif node.kind is JsonKind.ARRAY:
+        yield from _in_array(node, names, text, depth)
+
+
+def _in_object(node: JsonNode, names: ToolNames, text: str, depth: int) -> Iterator[Attempt]:
+    found = _named_object(node, names, text) or _keyed_objects(node, names, text)
+    if found:
+        yield from found
+        return
+    for member in node.members:
+        if member.key in _WRAPPERS:
+            yield from _calls(member.value, names, text, depth + 1)
+
+
+def _in_array(node: JsonNode, names: ToolNames, text: str, depth: int) -> Iterator[Attempt]:
+    first = node.items[0] if node.items else None
+    if first is not None and first.kind is JsonKind.STRING and isinstance(first.scalar, str):
+        named = names.find(first.scalar)
+        if named is not None and len(node.items) == 2 and node.items[1].kind is JsonKind.OBJECT:
+            pair = _with_arguments(named, node, node.items[1], text, "as a list of name and arguments", guessed=True)
+            if pair is not None:
+                yield pair
+            return
+    for item in node.items:
+        if item.kind is JsonKind.STRING and isinstance(item.scalar, str):
+            inside = call_in_string(item.scalar, names)
+            if inside is not None:
+                named, attempt = inside
+                attempt.range, attempt.shape = item.range, "in Python's syntax within a string"
+                found = attempt.read()
+                if found.evidence:
+                    attempt.arguments = found._replace(evidence=Evidence.STRONG)
+                yield attempt
+        else:
+            yield from _calls(item, names, text, depth + 1)
+
+
+def _named_object(node: JsonNode, names: ToolNames, text: str) -> list[Attempt]:
+    """The call that an object is which has the tool's name under a key."""
+    for key in _NAME_KEYS:
+        member = node.member(key)
+        if member is None or member.value.kind is not JsonKind.STRING or not isinstance(member.value.scalar, str):
+            continue
+        named = names.find(member.value.scalar)
+        if named is None:
+            continue
+        arguments = next((found for one in _ARGUMENT_KEYS if (found := node.member(one)) is not None), None)
+        shape = f"as JSON with `{key}`"
+        if arguments is not None:
+            attempt = _with_arguments(named, node, arguments.value, text, f"{shape} and `{arguments.key}`")
+            return [attempt] if attempt is not None else []
+        return _beside_name(named, node, key, text, shape)
+    return []
+
+
+def _beside_name(named: NamedTool, node: JsonNode, key: str, text: str, shape: str) -> list[Attempt]:
+    """The call whose arguments are beside its name; none for the tool's definition, or its result."""
+    keys = {member.key for member in node.members}
+    others = {member.key: member.value.value() for member in node.members if member.key not in (key, *_BESIDE)}
+    is_known = others and named.has_schema and not named.properties.keys().isdisjoint(others)
+    if (keys & _RESULT_KEYS or "description" in keys) and not is_known:
+        return []
+    if others and is_known:
+        shape = f"{shape} and its arguments beside it"
+        found = ReadArguments(Evidence.STRONG, others, guessed=True)
+        return [Attempt(named, node.range, node.range, shape, node.range.of(text), found)]
+    if not others and not named.has_required and len(keys) <= 2:
+        found = ReadArguments(Evidence.MEDIUM, {}, guessed=True)
+        return [Attempt(named, node.range, node.range, shape, "", found)]
+    return []
+
+
+def _keyed_objects(node: JsonNode, names: ToolNames, text: str) -> list[Attempt]:
+    """The calls of `{"f": {...}}`: every key a tool's name, every value its arguments."""
+    found: list[Attempt] = []
+    for member in node.members:
+        named = names.find(member.key)
+        if named is None or member.value.kind is not JsonKind.OBJECT:
+            return []
+        place = Range(member.key_range.start, member.value.range.end) if len(node.members) > 1 else node.range
+        attempt = _with_arguments(named, node, member.value, text, "as JSON with the tool's name for a key")
+        read = attempt.read() if attempt is not None else None
+        if attempt is None or read is None or read.evidence is not Evidence.STRONG:
+            return []
+        if not read.values and named.has_required:
+            return []
+        attempt.range, attempt.arguments = place, read._replace(guessed=True)
+        found.append(attempt)
+    return found
+
+
+def _with_arguments(
+    named: NamedTool, node: JsonNode, value: JsonNode, text: str, shape: str, *, guessed: bool = False
+) -> Attempt | None:
+    raw = value.range.of(text)
+    arguments = _object_of(value)
+    if arguments is None:
+        words = value.scalar if value.kind is JsonKind.STRING else None
+        if not words and value.kind is not JsonKind.NULL:
+            return None
+        found = ReadArguments(Evidence.MEDIUM, None, guessed=True)
+        return Attempt(named, node.range, node.range, shape, raw, found)
+    is_schema = isinstance(arguments.get("properties"), dict) and "properties" not in named.properties
+    if is_schema or (arguments.get("type") == "object" and "type" not in named.properties):
+        return None
+    evidence = Evidence.STRONG if not arguments or named.knows(arguments) else Evidence.MEDIUM
+    is_strict = read_json(node.range.of(text)).strict
+    guess = guessed or bool(named.slip) or not is_strict
+    found = ReadArguments(evidence, arguments, guess)
+    return Attempt(named, node.range, node.range, shape, raw, found)
+
+
+def _object_of(node: JsonNode) -> dict[str, Json] | None:
+    value = node.value()
+    if isinstance(value, str) and value.lstrip()[:1] == "{":
+        nodes = read_json(value).nodes
+        value = nodes[0].value() if nodes else None
+    return value if isinstance(value, dict) else None
+
+
+def python_calls(text: str, names: ToolNames, brackets: Brackets) -> Iterator[Attempt]:
+    """The places in `text` where a tool's name has arguments in parentheses, and `[f, a=1]`, in the order found."""
+    end = 0
+    for at in names.heads(text):
+        found = names.before(text, at) if at >= end else None
+        if found is not None and found[0] >= end:
+            attempt = _read_at(text, found[0], at, found[1], brackets)
+            if attempt is not None:
+                end = attempt.range.end
+                yield attempt
+    for match in _LIST_PAIR.finditer(text):
+        named = names.find(match[1])
+        close = brackets.end(match.start()) if named is not None else None
+        if named is not None and close is not None:
+            yield _attempt(named, text[match.end() : close - 1], Range(match.start(), close), "as a list")
+
+
+def call_in_string(text: str, names: ToolNames) -> tuple[NamedTool, Attempt] | None:
+    """The call that a whole string holds; its range counts from the beginning of the string."""
+    at = text.find("(")
+    found = names.before(text, at) if at > 0 else None
+    if found is None or text[: found[0]].strip(" \n`\"'["):
+        return None
+    attempt = _read_at(text, found[0], at, found[1], Brackets(text))
+    return None if attempt is None else (found[1], attempt)
+
+
+def _read_at(text: str, start: int, opener: int, named: NamedTool, brackets: Brackets) -> Attempt | None:
+    end = brackets.end(opener)
+    if end is not None:
+        return _attempt(named, text[opener + 1 : end - 1], Range(start, end), "in Python's syntax")
+    stop = text.find("\n\n", opener, opener + _LONGEST_CUT_PYTHON_CALLS)
+    stop = stop if stop >= 0 else min(len(text), opener + _LONGEST_CUT_PYTHON_CALLS)
+    inner = text[opener + 1 : stop]
+    if not _NAMED.match(inner) or not named.knows(_first_name(inner)):
+        return None
+    end = opener + 1 + len(inner.rstrip())
+    attempt = _attempt(named, inner, Range(start, end), "in Python's syntax")
+    attempt.arguments = attempt.read()._replace(guessed=True)
+    return attempt
+
+
+def _first_name(inner: str) -> list[str]:
+    return [inner.split("=", 1)[0].strip().replace("\\", "")]
+
+
+def _attempt(named: NamedTool, written: str, place: Range, shape: str) -> Attempt:
+    return Attempt(named, place, place, shape, written, partial(_read_arguments, written, named))
+
+
+def _read_arguments(written: str, named: NamedTool) -> ReadArguments:
+    cleaned = _unescaped(written)
+    is_slip = cleaned != written or bool(named.slip)
+    evidence, arguments, guessed = _arguments(cleaned, named)
+    return ReadArguments(evidence, arguments, is_slip or guessed or arguments is None)
+
+
+def _unescaped(written: str) -> str:
+    """The arguments without the backslashes that Markdown puts before its own signs."""
+    if "\\" not in written:
+        return written
+    plain = _MARKDOWN_ESCAPE.sub(r"\1", written)
+    return plain.replace('\\"', '"') if '=\\"' in plain or '{\\"' in plain else plain
+
+
+def _arguments(written: str, named: NamedTool) -> tuple[Evidence, dict[str, Json] | None, bool]:
+    """What the arguments say, their values if they can be read, and whether that took a guess."""
+    if not written.strip():
+        return Evidence.EMPTY, {}, False
+    if _SIGNATURE.match(written):
+        return Evidence.NONE, None, True
+    call = read_calls(f"f({written})").calls[0]
+    keywords = [one for one in call.parameters if one.name]
+    positional = [one for one in call.parameters if not one.name]
+    arguments = call.arguments if isinstance(call.arguments, dict) and not positional else None
+    guessed = not call.valid
+    if positional:
+        guessed = True
+        arguments = _by_order(positional, keywords, named)
+    return _evidence(keywords, positional, arguments, named), arguments, guessed
+
+
+def _evidence(
+    keywords: list[Parameter], positional: list[Parameter], arguments: dict[str, Json] | None, named: NamedTool
+) -> Evidence:
+    if len(positional) == 1 and not keywords and positional[0].text.startswith("{"):
+        is_known = arguments is not None and named.knows(arguments)
+        return Evidence.STRONG if is_known else Evidence.MEDIUM
+    if not keywords and not positional:
+        return Evidence.NONE
+    if keywords and named.knows(one.name for one in keywords):
+        has_literal = any(not _WORD.match(one.text) or _LITERAL.match(one.text) for one in keywords)
+        return Evidence.STRONG if has_literal else Evidence.MEDIUM
+    if keywords:
+        return Evidence.MEDIUM
+    fits = not named.has_schema or len(positional) <= len(named.properties)
+    if fits and any(_LITERAL.match(one.text) for one in positional):
+        return Evidence.MEDIUM
+    return Evidence.WEAK if fits and all(_WORD.match(one.text) for one in positional) else Evidence.NONE
+
+
+def _by_order(positional: list[Parameter], keywords: list[Parameter], named: NamedTool) -> dict[str, Json] | None:
+    """Arguments without names under the names that the schema has for them by its order."""
+    if len(positional) == 1 and not keywords and positional[0].text.startswith("{"):
+        call = read_calls(f"f(x={positional[0].text})").calls[0]
+        value = call.arguments.get("x") if isinstance(call.arguments, dict) else None
+        return value if isinstance(value, dict) else None
+    order = list(named.properties)
+    if len(positional) > len(order):
+        return None
+    written = [f"{name}={one.text}" for name, one in zip(order, positional, strict=False)]
+    written += (f"{one.name}={one.text}" for one in keywords)
+    call = read_calls(f"f({', '.join(written)})").calls[0]
+    return call.arguments if isinstance(call.arguments, dict) else None
+
+
+def tag_calls(text: str, names: ToolNames) -> Iterator[Attempt]:
+    """The calls in tags of tools' names, in order."""
+    at = 0
+    while (opener := _OPENER.search(text, at)) is not None:
+        at = opener.end()
+        named = names.find(opener[1])
+        if named is None:
+            continue
+        closer = f"</{opener[1]}>"
+        end = text.find(closer, at, at + _LONGEST)
+        attempt = None if end < 0 else _attempt_tag_calls(named, text, opener, end, end + len(closer))
+        if attempt is not None:
+            at = attempt.range.end
+            yield attempt
+
+
+def _attempt_tag_calls(named: NamedTool, text: str, opener: re.Match[str], inner_end: int, end: int) -> Attempt | None:
+    inner = text[opener.end() : inner_end]
+    arguments = _in_json(inner) if inner.lstrip()[:1] == "{" else _in_tags(inner, named)
+    if not arguments or not named.knows(arguments):
+        return None
+    place = Range(opener.start(), end)
+    shape = f"in tags `<{opener[1]}>`"
+    found = ReadArguments(Evidence.STRONG, arguments, guessed=True)
+    return Attempt(named, place, place, shape, inner.strip(), found)
+
+
+def _in_json(inner: str) -> dict[str, Json] | None:
+    nodes = read_json(inner).nodes
+    value = nodes[0].value() if nodes else None
+    return value if isinstance(value, dict) else None
+
+
+def _in_tags(inner: str, named: NamedTool) -> dict[str, Json] | None:
+    """The arguments of one tag each; None where there is anything else."""
+    parameters: list[Parameter] = []
+    at = 0
+    while (child := _CHILD.match(inner, at)) is not None:
+        closer = f"</{child[1]}>"
+        end = inner.find(closer, child.end())
+        if end < 0:
+            return None
+        written = inner[child.end() : end]
+        parameters.append(Parameter(child[1], written, Range(child.end(), end)))
+        at = end + len(closer)
+    if inner[at:].strip() or not parameters:
+        return None
+    arguments: Json = {one.name: one.text for one in parameters}
+    place = Range(0, len(inner))
+    call = ToolCall(named.name, arguments, inner, valid=True, range=place, parameters=tuple(parameters))
+    found = typed(call, named.tool.parameters).call.arguments
+    return found if isinstance(found, dict) else None

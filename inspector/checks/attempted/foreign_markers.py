@@ -1,0 +1,340 @@
+"""F309 and F314: calls in another format's syntax, and misspelled or cut markers of a call.
+
+Every text that a model writes is looked through, so the search is cheap where there is nothing: one expression for all
+call syntaxes that begin with the same sign, which skips from one such sign to the next, and a literal search for those
+that begin with a letter. Only where one matches is the text read in that format.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+
+import msgspec
+
+from inspector.diagnostics import Fault
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.markers import bare_calls_of, call_openers_of, markers_of
+from inspector.formats.registry import formats
+from inspector.json_scanner.quoting import shown
+from inspector.model import Role, Span, SpanKind, ToolCall
+from inspector.rules.markers import NEAR_MARKER
+from inspector.segmenter.assembler import Assembler
+from inspector.text import Range
+
+_LITERAL = re.compile(r"(?:\\[^a-zA-Z0-9]|[^\\.^$*+?{}\[\]|()])+(?![*+?{])")
+
+
+_ESCAPE = re.compile(r"\\.")
+
+
+_GROUP = re.compile(r"\([^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)")
+
+
+_LONGEST_OPENER = 120
+
+
+_PARTS_OF_CALLS = (SpanKind.TOOL_CALL, SpanKind.MARKUP)
+
+
+_TURN = "turn"  # how the labels of markup between turns begin
+
+
+_BARE_OBJECT = re.compile(r'\s*\{\s*"name"\s*:\s*"[\w.\-]{1,96}"\s*,\s*"(?:arguments|parameters)"\s*:\s*\{')
+
+
+_READS_BARE_OBJECTS = "llama3"
+
+
+_SHORTEST = len("[f()]")
+
+
+_LINE_START = r"(?m)^[ \t]*(?:\*\*)?"
+
+
+_STEM = re.compile(r"\W+\w*?[^\W_]+[\W_]")
+
+
+_SHORTEST_CUT = 3
+
+
+_WORD = re.compile(r"\S{0,40}")
+
+
+_TAG_END = re.compile(r"[^\s>\]]{0,40}[>\]]?")
+
+
+_LONGEST_CUT = 400
+
+
+_DISTINCTIVE = re.compile(r"""\[?\s*\{\s*["']\w{2}""")
+
+
+_FENCE = "```"
+
+
+@dataclass(frozen=True, slots=True)
+class _CallSyntax:
+    pattern: re.Pattern[str]
+    format: Format
+
+
+@dataclass(frozen=True, slots=True)
+class _CallSyntaxes:
+    """Call syntaxes that begin alike: `literal` stands in a text that holds one, `any_of` finds the first of them."""
+
+    literal: str
+    any_of: re.Pattern[str]
+    each: tuple[_CallSyntax, ...]
+
+    def first(self, text: str, *, quoted: bool) -> tuple[int, Format] | None:
+        """Where the first call begins and in which format; one that is quoted as code counts only if `quoted`."""
+        if self.literal not in text:
+            return None
+        for match in self.any_of.finditer(text):
+            if quoted or not is_quoted(text, match.start()):
+                found = next(sign for sign in self.each if sign.pattern.match(text, match.start()))
+                return match.start(), found.format
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignCall:
+    """A call in another format's syntax: as that format reads it, its characters with its neighbours', the format."""
+
+    call: ToolCall
+    whole: Range
+    format: Format
+
+
+class ForeignCalls:
+    """Looks through the words of a model whose calls are read as `own`."""
+
+    def __init__(self, own: Format) -> None:
+        self._own = own
+        self._signs = _call_syntaxes(own, formats())
+        self._whole_signs = _whole_text_syntaxes(own, formats())
+
+    def find(self, text: str, offered: Callable[[str], bool] | None = None) -> list[ForeignCall]:
+        """The calls in `text` in the syntax of another format, in order.
+
+        Calls that are quoted as code are none, unless they name a tool that is `offered`; of several foreign syntaxes
+        the one that comes first is read.
+        """
+        if len(text) < _SHORTEST:
+            return []
+        found = self._whole(text) or self._marked(text, quoted=False)
+        if found or offered is None:
+            return found
+        return [one for one in self._marked(text, quoted=True) if offered(one.call.name or "")]
+
+    def _marked(self, text: str, *, quoted: bool) -> list[ForeignCall]:
+        """The calls from the first sign of another format on, which may be in a code fence only if `quoted`."""
+        found = [first for signs in self._signs if (first := signs.first(text, quoted=quoted)) is not None]
+        if not found:
+            return []
+        at, dialect = min(found, key=lambda first: first[0])
+        return _calls(text, _opener_before(text, at, dialect), dialect)
+
+    def _whole(self, text: str) -> list[ForeignCall]:
+        """The calls of a text that is nothing but calls, to a format without markers around them."""
+        content = text.strip()
+        if content[:1] not in ("[", "{") or content[-1:] not in ("]", "}"):
+            return []
+        whole = Range(first := text.index(content), first + len(content))
+        for sign in self._whole_signs:
+            calls = _calls(text, 0, sign.format) if sign.pattern.match(text) else []
+            if calls and all(one.whole == whole for one in calls):
+                return calls
+        return []
+
+
+def _opener_before(text: str, at: int, dialect: Format) -> int:
+    """Where the marker begins that opens the call whose sign is at `at`, else `at`."""
+    first = max(at - _LONGEST_OPENER, 0)
+    return min((begin for one in call_openers_of(dialect) if (begin := text.rfind(one, first, at)) >= 0), default=at)
+
+
+def read_in(text: str, dialect: Format) -> Assembler:
+    """What a text holds in a format."""
+    parser, assembler = dialect.new_parser("", Role.ASSISTANT), Assembler(dialect.readers)
+    assembler.take(parser.feed(text))
+    assembler.take(parser.close())
+    return assembler
+
+
+def _calls(text: str, at: int, dialect: Format) -> list[ForeignCall]:
+    """The calls of a text from `at` on in `dialect` that name a tool."""
+    assembler = read_in(text[at:], dialect)
+    runs = _runs(assembler.spans)
+    return [
+        ForeignCall(_moved(call, at), runs[call.span].moved(at), dialect)
+        for call in assembler.calls
+        if call.name and len(call.range)
+    ]
+
+
+def _runs(spans: Sequence[Span]) -> dict[int, Range]:
+    """For the index of each call's span, the run of calls and their markup that it is part of."""
+    runs: dict[int, Range] = {}
+    for _, group in groupby(enumerate(spans), key=lambda one: one[1].kind in _PARTS_OF_CALLS):
+        run = list(group)
+        while run and run[-1][1].kind is SpanKind.MARKUP and run[-1][1].label.startswith(_TURN):
+            run.pop()
+        if run:
+            whole = Range(run[0][1].range.start, run[-1][1].range.end)
+            runs.update((index, whole) for index, span in run if span.kind is SpanKind.TOOL_CALL)
+    return runs
+
+
+def _moved(call: ToolCall, at: int) -> ToolCall:
+    return msgspec.structs.replace(call, range=call.range.moved(at)) if at else call
+
+
+@lru_cache(maxsize=64)
+def _call_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallSyntaxes, ...]:
+    """The call syntax of all formats but one, by what it begins with; what its own calls look like is left out."""
+    taken = set(_patterns(own))
+    alike: dict[str, list[tuple[str, _CallSyntax]]] = {}
+    for one in known:
+        for pattern in _patterns(one):
+            literal = _beginning(pattern)
+            if pattern not in taken and len(literal) > 1:
+                taken.add(pattern)
+                key = literal if literal[0].isalnum() else literal[0]
+                alike.setdefault(key, []).append((pattern, _CallSyntax(re.compile(pattern), one)))
+    return tuple(
+        _CallSyntaxes(
+            key, re.compile(_any_of(key[0], [pattern for pattern, _ in signs])), tuple(sign for _, sign in signs)
+        )
+        for key, signs in alike.items()
+    )
+
+
+@lru_cache(maxsize=64)
+def _whole_text_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallSyntax, ...]:
+    """The signs of the other formats whose calls are the whole text."""
+    signs = [
+        _CallSyntax(re.compile(pattern), one)
+        for one in known
+        if one is not own
+        for pattern in _patterns(one)
+        if pattern.startswith(r"\A")
+    ]
+    bare = (_CallSyntax(_BARE_OBJECT, one) for one in known if one is not own and one.name == _READS_BARE_OBJECTS)
+    return (*signs, *bare)
+
+
+def _any_of(first: str, patterns: list[str]) -> str:
+    """One expression for patterns that begin with the same character, which stands before the choice."""
+    skipped = [pattern[2:] if pattern[0] == "\\" else pattern[1:] for pattern in patterns]
+    return re.escape(first) + "(?:" + "|".join(skipped) + ")"
+
+
+def _patterns(one: Format) -> tuple[str, ...]:
+    """The patterns of a format's calls; those that begin at a line's start, without that."""
+    signs = one.confidence
+    return tuple(sign.removeprefix(_LINE_START) for sign in signs.calls) if isinstance(signs, DetectionPatterns) else ()
+
+
+def _beginning(pattern: str) -> str:
+    """The literal text that a pattern begins with, "" where it is a choice of several patterns."""
+    match = _LITERAL.match(pattern)
+    if match is None or "|" in _GROUP.sub("", _ESCAPE.sub("", pattern)):
+        return ""
+    return _ESCAPE.sub(lambda escape: escape[0][1:], match[0])
+
+
+_PLAIN = tuple(str.maketrans(signs, plain) for signs, plain in (("▁", "_"), ("｜▁", "|_")))
+
+
+class NearMarkers:
+    """Looks through the words of a model for what is nearly one of its format's markers of calls."""
+
+    def __init__(self, own: Format) -> None:
+        self._openers = call_openers_of(own)
+        self._cuts = _cut_openers(own)
+        self._bare = bare_calls_of(own)
+        self._stems = _stems(own)
+        self._markers = markers_of(own)
+        self._near_calls = own.near_calls
+
+    def faults(self, text: str, start: int, *, at_end: bool) -> Iterator[Fault]:
+        """The near markers in `text`, which begins at `start`; `at_end` says that the stream ends with it."""
+        cut = next(filter(text.endswith, self._cuts), "") if at_end and text.endswith(self._cuts) else ""
+        if cut:
+            opener = next(one for one in self._openers if one.startswith(cut))
+            message = f"The stream ends within `{cut}`: `{opener}` would have opened a call, and none came."
+            end = start + len(text)
+            yield Fault(NEAR_MARKER, Range(end - len(cut), end), message, "Raise the limit on the answer's length.")
+        elif at_end and (cut := self._cut_value(text)):
+            message = f"The stream ends within {shown(cut)}, which begins like a call; no server makes one of it."
+            end = start + len(text)
+            yield Fault(NEAR_MARKER, Range(end - len(cut), end), message, "Raise the limit on the answer's length.")
+        told: set[str] = set()
+        for at, stem, opener in sorted((text.find(stem), stem, opener) for stem, opener in self._stems):
+            if at >= 0 and opener not in told and not is_quoted(text, at) and at + len(cut) < len(text):
+                word = _found(_WORD, text, at)
+                if any(word.startswith(one) for one in self._markers) or self._begins_another(word, opener):
+                    continue
+                near = stem + _found(_TAG_END, text, at + len(stem))
+                told.add(opener)
+                yield _near(Range(at, at + len(near)).moved(start), near, opener)
+        for sign, opener in self._near_calls:
+            found = sign.search(text)
+            if found is not None and not is_quoted(text, found.start()):
+                yield _near(Range(*found.span()).moved(start), found[0], opener)
+
+    def _begins_another(self, word: str, opener: str) -> bool:
+        return not opener.startswith(word) and any(one.startswith(word) for one in self._markers)
+
+    def _cut_value(self, text: str) -> str:
+        """The text, where it is nothing but the beginning of a call that no marker opens, and tells that."""
+        value = text.strip()
+        if len(value) > _LONGEST_CUT or not _DISTINCTIVE.match(value):
+            return ""
+        ways = ((bracket, ahead) for bracket, ahead in self._bare if value.startswith(bracket))
+        is_cut = any(ahead.cut_short.match(value, len(bracket)) for bracket, ahead in ways)
+        return text[text.index(value) :] if is_cut else ""
+
+
+def _found(sign: re.Pattern[str], text: str, at: int) -> str:
+    found = sign.match(text, at)
+    return found[0] if found is not None else ""
+
+
+def _near(place: Range, near: str, opener: str) -> Fault:
+    message = f"{shown(near)} is nearly `{opener}`, but no server takes it for the beginning of a call."
+    return Fault(NEAR_MARKER, place, message, f"Write `{opener}`, if a call was meant.")
+
+
+def _is_distinctive(beginning: str) -> bool:
+    """Whether an opener's beginning is unlike any word, and unlike a mere sign."""
+    return not beginning[0].isalnum() and any(map(str.isalnum, beginning))
+
+
+@lru_cache(maxsize=128)
+def _stems(own: Format) -> tuple[tuple[str, str], ...]:
+    """The beginning of each opener that is unlike anything else: up to its first sign behind letters."""
+    stems: dict[str, str] = {}
+    for opener in call_openers_of(own):
+        match = _STEM.match(opener)
+        if match is not None and 5 <= len(match[0]) < len(opener):
+            stems.setdefault(match[0], opener)
+            for plain in _PLAIN:
+                stems.setdefault(match[0].translate(plain), opener)
+    return tuple(stems.items())
+
+
+@lru_cache(maxsize=128)
+def _cut_openers(own: Format) -> tuple[str, ...]:
+    """Every beginning of an opener that no word begins with, the longest first."""
+    openers = call_openers_of(own)
+    beginnings = {one[:length] for one in openers for length in range(_SHORTEST_CUT, len(one))}
+    return tuple(sorted(filter(_is_distinctive, beginnings), key=lambda beginning: (-len(beginning), beginning)))
+
+
+def is_quoted(text: str, at: int) -> bool:
+    """Whether the place `at` stands in a code fence that it does not open itself, or behind a backtick."""
+    return bool(text.count(_FENCE, 0, at) & 1) or text[at - 1 : at] == "`"

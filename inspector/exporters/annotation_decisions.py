@@ -1,0 +1,373 @@
+"""The decision points of an annotation: the condition observed after a step, and the action that followed."""
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from inspector.chain.analysis import OUTCOME_RULES
+from inspector.chain.failure_words import admits_failure
+from inspector.chain.outcomes import CallFaults, find_error, is_empty
+from inspector.chain.provenance_terms import folded_words
+from inspector.chain.similar_calls import intent_of, same_intent
+from inspector.chain.steps import Step, StepOutcome
+from inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, may_be_silent, subjects_of
+from inspector.checks.repetition import call_key
+from inspector.diagnostics import Diagnostic, Location
+from inspector.inspection import Inspection, PartInspection
+from inspector.json_text import write_json
+from inspector.model import Json, Role, Span, SpanKind, ToolCall, ToolResult, Trace
+from inspector.rules import conversation as rules
+from inspector.text import Range
+from inspector.wire.provider_json import parse_json
+
+_LONGEST_WORDS = 600
+
+
+_MOST_COMPARED = 20
+
+
+_HANDS_OVER = ("transfer_to_", "handoff_to_", "hand_off_to_", "hand_over_to_", "escalate_to_")
+
+
+_LONGEST = 160
+
+
+_EMPTY_LIST = re.compile(r"\[\s{0,9}\][\s}]{0,9}$")
+
+
+_LARGEST = 100_000
+
+
+_WRAPPERS = ("content", "result", "data", "output", "response")
+
+
+_STATUS_KEYS = ("status_code", "statusCode", "http_status", "status", "code")
+
+
+_STATUS_WORDS = re.compile(
+    r"\b(?:http(?:/[\d.]{1,3})?|status(?:[ _]code)?|error(?: code)?)\W{1,3}([45]\d\d)\b|^([45]\d\d)\b", re.IGNORECASE
+)
+
+
+# Lists under these names are what a search found; under the tool's own subject (`flights` of `search_flights`) too.
+_FOUND_TABLE = "results items hits matches data rows records documents entries found list values search_results"
+
+
+_FOUND = frozenset(_FOUND_TABLE.split())
+
+
+class Action(StrEnum):
+    """What the agent did next."""
+
+    RETRY_IDENTICAL_CALL = "retry_identical_call"
+    RETRY_CORRECTED_CALL = "retry_corrected_call"  # the same call, written otherwise than the one that was malformed
+    RETRY_WITH_BROADER_QUERY = "retry_with_broader_query"  # arguments left out, or words of one, and none added
+    RETRY_WITH_OTHER_ARGUMENTS = "retry_with_other_arguments"  # the same tool, after the same thing
+    TRY_OTHER_TARGET = "try_other_target"  # the same tool, after something else
+    USE_OTHER_COMMAND = "use_other_command"  # another program in the same shell
+    USE_OTHER_TOOL = "use_other_tool"
+    HAND_OVER = "hand_over"
+    GIVE_UP = "give_up"  # it ended the work without another try
+    REPORT_FAILURE = "report_failure"  # it told in words that something did not work
+    ASK_USER = "ask_user"
+    ANSWER = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedReasoning:
+    """The agent's own words, at most 600 code points of them, and where they stand."""
+
+    text: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class FollowingAction:
+    """What came after a step: the action, the steps that it consists of, and the words before it.
+
+    `action` is None where the agent did nothing before the trace ended or the user spoke.
+    """
+
+    action: Action | None
+    steps: tuple[int, ...] = ()
+    reasoning: AnnotatedReasoning | None = None
+
+
+class NextActionFinder:
+    """Looks up what the agent did after each step of one trace."""
+
+    def __init__(self, trace: Trace, inspection: Inspection) -> None:
+        self._trace, self._steps = trace, inspection.chain.steps
+        self._step_turns = [step.location.turn for step in self._steps]
+        self._user_turns = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.USER]
+        self._parts: defaultdict[int, list[PartInspection]] = defaultdict(list)
+        for part in inspection.parts:
+            if trace.turns[part.turn - 1].role is Role.ASSISTANT:
+                self._parts[part.turn].append(part)
+        self._spoken_turns = sorted(self._parts)
+
+    def after(self, step: Step) -> FollowingAction:
+        """What the agent did once it could know what became of `step`, before the user spoke again."""
+        known = (step.result_location or step.location).turn
+        until = self._next_user_turn(known)
+        first = bisect_right(self._step_turns, known)
+        if first < len(self._steps) and self._step_turns[first] < until:
+            turn = self._step_turns[first]
+            made = self._steps[first : bisect_right(self._step_turns, turn)]
+            chosen = min(made[:_MOST_COMPARED], key=lambda one: _distance(step, one))
+            alike = tuple(one.number for one in made if _distance(step, one) == _distance(step, chosen))
+            return FollowingAction(_call_action(step, chosen), alike, self._words(known, turn, chosen))
+        return self._said(known, until)
+
+    def _said(self, known: int, until: int) -> FollowingAction:
+        spoken = self._spoken(known, until - 1)
+        last = next((found for turn in reversed(spoken) if (found := self._first(turn, SpanKind.TEXT, None))), None)
+        if last is None:
+            return FollowingAction(None)
+        whole = "".join(self._texts(last.location.turn))
+        asks = whole.rstrip().endswith(("?", "？"))
+        action = Action.REPORT_FAILURE if admits_failure(whole) else Action.ASK_USER if asks else Action.ANSWER
+        return FollowingAction(action, (), self._words(known, until - 1, None))
+
+    def _words(self, known: int, turn: int, before: Step | None) -> AnnotatedReasoning | None:
+        """The reasoning in the turns after `known` up to `turn`, else the words; in `turn` what is before the call."""
+        for kind in (SpanKind.REASONING, SpanKind.TEXT):
+            for number in self._spoken(known, turn):
+                found = self._first(number, kind, before if number == turn else None)
+                if found is not None:
+                    return found
+        return None
+
+    def _first(self, turn: int, kind: SpanKind, before: Step | None) -> AnnotatedReasoning | None:
+        for part in self._parts[turn]:
+            source = self._trace.turns[turn - 1].part(part.part)
+            is_of_call = before is not None and before.location.part == part.part
+            for span in part.spans:
+                if before is not None and is_of_call and span.range.start >= before.location.range.start:
+                    break
+                if span.kind is kind and source is not None and (words := _bounded(source.text, span)) is not None:
+                    return AnnotatedReasoning(words.of(source.text), Location(turn, part.part, words))
+        return None
+
+    def _texts(self, turn: int) -> Iterator[str]:
+        for part in self._parts[turn]:
+            source = self._trace.turns[turn - 1].part(part.part)
+            if source is not None and part.part == "text":
+                yield from (span.inner.of(source.text) for span in part.spans if span.kind is SpanKind.TEXT)
+
+    def _spoken(self, after: int, last: int) -> Sequence[int]:
+        """The assistant's turns after one turn, up to and with another."""
+        return self._spoken_turns[bisect_right(self._spoken_turns, after) : bisect_right(self._spoken_turns, last)]
+
+    def _next_user_turn(self, after: int) -> int:
+        at = bisect_right(self._user_turns, after)
+        return self._user_turns[at] if at < len(self._user_turns) else len(self._trace.turns) + 1
+
+
+def _bounded(text: str, span: Span) -> Range | None:
+    """A span's words without the white space around them, cut at 600 code points; None where there are none."""
+    start, end = span.inner.start, span.inner.end
+    said = text[start:end]
+    start += len(said) - len(said.lstrip())
+    end = min(end - (len(said) - len(said.rstrip())), start + _LONGEST_WORDS)
+    return Range(start, end) if start < end else None
+
+
+def _distance(step: Step, other: Step) -> int:
+    """How far a later call is from a step's: 0 for the same one, 3 for another tool's."""
+    if call_key(step.call) == call_key(other.call):
+        return 0
+    if step.recovered_by == other.number or same_intent(intent_of(step.call), intent_of(other.call)):
+        return 1
+    return 2 if step.call.name == other.call.name else 3
+
+
+def _call_action(step: Step, chosen: Step) -> Action:
+    name = chosen.call.name
+    if name is not None and bare_name(name).startswith(_HANDS_OVER):
+        return Action.HAND_OVER
+    if is_terminal(name):
+        return Action.GIVE_UP
+    if call_key(step.call) == call_key(chosen.call):
+        return Action.RETRY_IDENTICAL_CALL
+    if not step.call.valid and step.call.name == name and step.call.arguments == chosen.call.arguments:
+        return Action.RETRY_CORRECTED_CALL
+    if step.call.name is not None and step.call.name != name:
+        return Action.USE_OTHER_TOOL
+    if _is_broader(step.call, chosen.call):
+        return Action.RETRY_WITH_BROADER_QUERY
+    mine, theirs = intent_of(step.call), intent_of(chosen.call)
+    if mine.loose or theirs.loose or same_intent(mine, theirs):
+        return Action.RETRY_WITH_OTHER_ARGUMENTS
+    is_command = (mine.tool or "").startswith("$ ") and mine.tool != theirs.tool
+    return Action.USE_OTHER_COMMAND if is_command else Action.TRY_OTHER_TARGET
+
+
+def _is_broader(call: ToolCall, later: ToolCall) -> bool:
+    """Whether the later call asks for less: arguments are gone, or words of their texts, and nothing is new."""
+    mine, theirs = call.arguments, later.arguments
+    if not isinstance(mine, dict) or not isinstance(theirs, dict) or not theirs.keys() <= mine.keys():
+        return False
+    changed = [key for key, value in theirs.items() if value != mine[key]]
+    return bool(changed or len(theirs) < len(mine)) and all(
+        _is_shorter_query(mine[key], theirs[key]) for key in changed
+    )
+
+
+def _is_shorter_query(one: Json, other: Json) -> bool:
+    if not isinstance(one, str) or not isinstance(other, str):
+        return False
+    fewer = set(folded_words(other[:2_000]))
+    return bool(fewer) and fewer < set(folded_words(one[:2_000]))
+
+
+class ConditionKind(StrEnum):
+    """What kind of fact a decision point begins with."""
+
+    EMPTY_RESULT = "empty-result"
+    HTTP_STATUS = "http-status"
+    EXIT_CODE = "exit-code"
+    ERROR_RESULT = "error-result"
+    MALFORMED_CALL = "malformed-call"
+    SCHEMA_MISMATCH = "schema-mismatch"
+    UNKNOWN_TOOL = "unknown-tool"
+    UNANSWERED = "unanswered"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One observed fact about a step; `text` states it as an expression: `browser_navigate.status_code == 403`.
+
+    `code` is the rule of the diagnostic that it rests on, None where it rests on the result alone.
+    """
+
+    kind: ConditionKind
+    text: str
+    code: str | None = None
+
+
+def condition_of(step: Step, faults: CallFaults) -> Condition | None:
+    """What was observed of a step that did not go as it should; None where all went well.
+
+    A faulty call that was answered as if it were none showed the agent nothing.
+    """
+    tool = step.call.name or "call"
+    if step.outcome is not StepOutcome.OK and _was_taken(step):
+        return None
+    match step.outcome:
+        case StepOutcome.MALFORMED:
+            cause = faults.cause_of_malformed(step.location)
+            return _by_rule(ConditionKind.MALFORMED_CALL, f"{tool}.call", step, cause)
+        case StepOutcome.INVALID:
+            cause = faults.cause(step.location, "S2")
+            return _by_rule(ConditionKind.SCHEMA_MISMATCH, f"{tool}.arguments", step, cause)
+        case StepOutcome.UNKNOWN_TOOL:
+            return Condition(ConditionKind.UNKNOWN_TOOL, f"{tool} not in tools", rules.UNKNOWN_TOOL.code)
+        case StepOutcome.UNANSWERED:
+            return Condition(ConditionKind.UNANSWERED, f"{tool}.result == null", rules.CALL_WITHOUT_RESULT.code)
+        case StepOutcome.ERROR_RESULT if step.result is not None:
+            return _error(tool, step.result)
+        case StepOutcome.OK if step.result is not None:
+            return _empty(tool, step, step.result)
+    return None
+
+
+def _was_taken(step: Step) -> bool:
+    """Whether a call was answered with something that is no error."""
+    return step.result is not None and find_error(step.result) is None and not is_empty(step.result)
+
+
+def _by_rule(kind: ConditionKind, what: str, step: Step, cause: Diagnostic | None) -> Condition:
+    if cause is None:
+        return Condition(kind, f'{what} == "{step.outcome.value}"', OUTCOME_RULES[step.outcome].code)
+    path = f" {cause.fault.path}" if cause.fault.path else ""
+    return Condition(kind, f"{what} == {_quoted(cause.rule.name + path)}", cause.rule.code)
+
+
+def _error(tool: str, result: ToolResult) -> Condition:
+    found = find_error(result)
+    words = found.words if found is not None else ""
+    if found is not None and found.exit_code:
+        return Condition(ConditionKind.EXIT_CODE, f"{tool}.exit_code == {found.exit_code}", rules.ERROR_RESULT.code)
+    status = _status(result, words)
+    if status is not None:
+        return Condition(ConditionKind.HTTP_STATUS, f"{tool}.status_code == {status}", rules.ERROR_RESULT.code)
+    return Condition(
+        ConditionKind.ERROR_RESULT, f"{tool}.error == {_quoted(words) if words else 'true'}", rules.ERROR_RESULT.code
+    )
+
+
+def _empty(tool: str, step: Step, result: ToolResult) -> Condition | None:
+    if is_terminal(step.call.name) or may_be_silent(step.call):
+        return None
+    if is_empty(result):
+        is_list = _EMPTY_LIST.search(result.content)
+        said = f"{tool}.result_count == 0" if is_list else f"{tool}.result == {_shown(result)}"
+        return Condition(ConditionKind.EMPTY_RESULT, said, rules.EMPTY_RESULT.code)
+    name = _nothing_found(tool, result)
+    return None if name is None else Condition(ConditionKind.EMPTY_RESULT, f"{tool}.{name} == []")
+
+
+def _shown(result: ToolResult) -> str:
+    said = result.content.strip()
+    return said if said in ("null", "{}", '""') else '""' if not said else _quoted(said)
+
+
+def _nothing_found(tool: str, result: ToolResult) -> str | None:
+    """The name of a looked-up list that is there and empty, where the result holds no other list that is not."""
+    if kind_of(tool) is ToolKind.WRITES or len(result.content) > _LARGEST or "[]" not in result.content:
+        return None
+    for fields in _objects(result.content):
+        lists = {key: value for key, value in fields.items() if isinstance(value, list)}
+        if lists and not any(lists.values()):
+            return next((key for key in lists if _is_searched_list(tool, key)), None)
+    return None
+
+
+def _is_searched_list(tool: str, key: str) -> bool:
+    name = key.casefold()
+    return name in _FOUND or name.removesuffix("s") in subjects_of(tool)
+
+
+def _status(result: ToolResult, words: str) -> int | None:
+    for fields in _objects(result.content) if len(result.content) <= _LARGEST else ():
+        for key in _STATUS_KEYS:
+            value = fields.get(key)
+            if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600:
+                return value
+    found = _STATUS_WORDS.search(words[:_LONGEST])
+    return int(found[1] or found[2]) if found else None
+
+
+def _objects(content: str) -> Iterator[dict[str, Any]]:
+    """The JSON object that a result is, and those that it wraps, outermost first."""
+    value: Any = content
+    for _ in range(6):
+        if isinstance(value, str):
+            if not value.lstrip().startswith("{"):
+                return
+            try:
+                value = parse_json(value)
+            except ValueError:
+                return
+        if not isinstance(value, dict):
+            return
+        yield value
+        value = next((value[key] for key in _WRAPPERS if isinstance(value.get(key), dict | str)), None)
+
+
+def _quoted(words: str) -> str:
+    line = " ".join(words[: 4 * _LONGEST].split())
+    return write_json(line if len(line) <= _LONGEST else line[: _LONGEST - 1].rstrip() + "…", ascii_only=False)
+
+
+def conditions(steps: Sequence[Step], faults: CallFaults) -> Iterator[tuple[Step, Condition]]:
+    """The steps after which something was decided anew, each with what was observed."""
+    for step in steps:
+        found = condition_of(step, faults)
+        if found is not None:
+            yield step, found

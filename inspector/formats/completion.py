@@ -1,0 +1,349 @@
+r"""Writes a model's whole completion (text, reasoning, calls) as another format's model would emit it.
+
+Sources: llama.cpp:models/templates (Qwen3, NousResearch-Hermes-3, DeepSeek-V3.1, GLM-4.6, Kimi-K2, MiniMax-M2),
+vllm:examples/tool_chat_template_llama3.1_json.jinja and tool_chat_template_mistral3.jinja,
+mistral-common:tokens/tokenizers/base.py (`[THINK]`), Llama 3.1's and Gemma 3's prompt guides (no reasoning at all).
+
+Source: MeetKai/functionary:tests/prompt_test_v3.llama3.txt (`>>>all\nwords>>>name\n{...}`).
+
+Source: openai/harmony:docs/format.md (analysis, commentary and final; `<|end|>`, `<|call|>` and `<|return|>`).
+
+Sources: langchain's MRKL prompt, QwenLM/Qwen-Agent:qwen_agent/agents/react_chat.py
+(`Thought: ...\nAction: ...\nAction Input: ...`, `Thought: ...\nFinal Answer: ...`).
+
+Sources: OpenAI's chat completions reference (`tool_calls`; `reasoning_content` as DeepSeek and vLLM have it),
+Anthropic's Messages reference (content blocks `thinking`, `text`, `tool_use`), Google's generateContent
+reference (`parts`).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+from inspector.formats.format import Format
+from inspector.formats.json.writing import json_of
+from inspector.model import Json, ToolCall
+from inspector.text import Range
+
+_ARROWS = ">>>"
+
+
+_HEADER = "<|start|>assistant"
+
+
+_PROBE = ToolCall("f", {"a": "b"}, "", valid=True, range=Range(0, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionText:
+    """What the model says to the user; a format's own line ends around it are no part of it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionReasoning:
+    """What the model thinks, without the tags of any format."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionCalls:
+    """Calls that stand together; never none."""
+
+    calls: tuple[ToolCall, ...]
+
+
+CompletionPiece: TypeAlias = CompletionText | CompletionReasoning | CompletionCalls
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The exact text that a model of a format would emit.
+
+    `prompt` is the end of the prompt that this text continues, where a completion of the format begins inside a header
+    or inside reasoning; else "". `dropped` says in a sentence each what the format cannot hold, and why.
+    """
+
+    text: str
+    prompt: str = ""
+    dropped: tuple[str, ...] = ()
+
+
+def tidy(pieces: Iterable[CompletionPiece]) -> tuple[CompletionPiece, ...]:
+    """The pieces without the white space that a format puts between them, and neighbours of one kind joined.
+
+    Words that stand alone are kept to the last space: nothing but the model put it there.
+    """
+    joined: list[CompletionPiece] = []
+    for piece in pieces:
+        last = joined[-1] if joined else None
+        match last, piece:
+            case CompletionText(), CompletionText():
+                joined[-1] = CompletionText(last.text + piece.text)
+            case CompletionReasoning(), CompletionReasoning():
+                joined[-1] = CompletionReasoning(f"{last.text}\n{piece.text}")
+            case CompletionCalls(), CompletionCalls():
+                joined[-1] = CompletionCalls(last.calls + piece.calls)
+            case CompletionCalls(), CompletionText() if not piece.text.strip():
+                pass
+            case _:
+                joined.append(piece)
+    if len(joined) == 1 and isinstance(joined[0], CompletionText):
+        return tuple(joined) if joined[0].text else ()
+    return tuple(stripped for piece in joined if (stripped := _stripped(piece)) is not None)
+
+
+def _stripped(piece: CompletionPiece) -> CompletionPiece | None:
+    if isinstance(piece, CompletionCalls):
+        return piece
+    text = piece.text.strip()
+    return type(piece)(text) if text else None
+
+
+def calls_of(pieces: Iterable[CompletionPiece]) -> tuple[ToolCall, ...]:
+    """Every call, in order."""
+    return tuple(call for piece in pieces if isinstance(piece, CompletionCalls) for call in piece.calls)
+
+
+def without_reasoning(
+    pieces: Sequence[CompletionPiece], format: str
+) -> tuple[tuple[CompletionPiece, ...], tuple[str, ...]]:
+    """The pieces that a family without reasoning can hold, and the sentence about what it cannot."""
+    count = sum(isinstance(piece, CompletionReasoning) for piece in pieces)
+    if not count:
+        return tuple(pieces), ()
+    sentence = f"The reasoning: `{format}` has no place for it."
+    return tuple(piece for piece in pieces if not isinstance(piece, CompletionReasoning)), (sentence,)
+
+
+def write_functionary(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
+    """See Completion; reasoning has no recipient."""
+    kept, dropped = without_reasoning(pieces, format.name)
+    written = [
+        f"{_ARROWS}all\n{piece.text}" if isinstance(piece, CompletionText) else format.write_calls(piece.calls)
+        for piece in kept
+        if isinstance(piece, CompletionText | CompletionCalls)
+    ]
+    text = "".join(written)
+    begins_in_header = text.startswith(_ARROWS)
+    return Completion(text.removeprefix(_ARROWS), _ARROWS if begins_in_header else "", dropped)
+
+
+def write_harmony(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
+    """See Completion. Words that end the completion are the answer; those before a call stand on `commentary`."""
+    messages = [_message(piece, format, is_last=piece is pieces[-1]) for piece in pieces]
+    return Completion(_HEADER.join(messages), _HEADER if messages else "")
+
+
+def _message(piece: CompletionPiece, format: Format, *, is_last: bool) -> str:
+    if isinstance(piece, CompletionCalls):
+        return format.write_calls(piece.calls).removeprefix(_HEADER)
+    if isinstance(piece, CompletionReasoning):
+        return f"<|channel|>analysis<|message|>{piece.text}<|end|>"
+    if is_last:
+        return f"<|channel|>final<|message|>{piece.text}<|return|>"
+    return f"<|channel|>commentary<|message|>{piece.text}<|end|>"
+
+
+def write_react(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
+    """See Completion. Words beside an action become a thought: ReAct has no other place for them."""
+    acts = any(isinstance(piece, CompletionCalls) for piece in pieces)
+    lines = [_line(piece, format, acts=acts) for piece in pieces]
+    spoken = acts and any(not isinstance(piece, CompletionCalls | CompletionReasoning) for piece in pieces)
+    sentence = f"The words beside the calls as words: in `{format.name}` they stand as a thought."
+    return Completion("\n".join(lines), dropped=(sentence,) if spoken else ())
+
+
+def _line(piece: CompletionPiece, format: Format, *, acts: bool) -> str:
+    if isinstance(piece, CompletionCalls):
+        return format.write_calls(piece.calls)
+    return f"Thought: {piece.text}" if acts or isinstance(piece, CompletionReasoning) else f"Final Answer: {piece.text}"
+
+
+def openai_message(pieces: Sequence[CompletionPiece]) -> dict[str, Json]:
+    """The message of chat completions; calls without an id get one from their place."""
+    message: dict[str, Json] = {"role": "assistant", "content": _joined(pieces, CompletionText) or None}
+    if reasoning := _joined(pieces, CompletionReasoning):
+        message["reasoning_content"] = reasoning
+    if calls := calls_of(pieces):
+        message["tool_calls"] = [_openai_call(call, at) for at, call in enumerate(calls)]
+    return message
+
+
+def claude_message(pieces: Sequence[CompletionPiece]) -> dict[str, Json]:
+    """The message of Anthropic's API; calls without an id get one from their place."""
+    return {"role": "assistant", "content": list(_claude_blocks(pieces))}
+
+
+def gemini_message(pieces: Sequence[CompletionPiece]) -> dict[str, Json]:
+    """The content of Google's API; it has no ids of its own."""
+    return {"role": "model", "parts": list(_gemini_parts(pieces))}
+
+
+def write_openai(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
+    """See Completion. A message has one text: words behind the calls are joined to those before them."""
+    return Completion(json_of(openai_message(pieces)), dropped=tuple(_order_lost(pieces, format.name)))
+
+
+def write_claude(pieces: Sequence[CompletionPiece], _format: Format) -> Completion:
+    """See Completion."""
+    return Completion(json_of(claude_message(pieces)))
+
+
+def write_gemini(pieces: Sequence[CompletionPiece], _format: Format) -> Completion:
+    """See Completion."""
+    return Completion(json_of(gemini_message(pieces)))
+
+
+def _openai_call(call: ToolCall, at: int) -> Json:
+    function: Json = {"name": call.name, "arguments": json_of(call.arguments)}
+    return {"id": call.id or f"call_{at}", "type": "function", "function": function}
+
+
+def _claude_blocks(pieces: Sequence[CompletionPiece]) -> Iterator[Json]:
+    calls = 0
+    for piece in pieces:
+        match piece:
+            case CompletionText():
+                yield {"type": "text", "text": piece.text}
+            case CompletionReasoning():
+                yield {"type": "thinking", "thinking": piece.text, "signature": ""}
+            case CompletionCalls():
+                for call in piece.calls:
+                    block_id = call.id or f"toolu_{calls}"
+                    yield {"type": "tool_use", "id": block_id, "name": call.name, "input": call.arguments}
+                    calls += 1
+
+
+def _gemini_parts(pieces: Sequence[CompletionPiece]) -> Iterator[Json]:
+    for piece in pieces:
+        match piece:
+            case CompletionText():
+                yield {"text": piece.text}
+            case CompletionReasoning():
+                yield {"text": piece.text, "thought": True}
+            case CompletionCalls():
+                for call in piece.calls:
+                    named: dict[str, Json] = {"id": call.id} if call.id else {}
+                    yield {"functionCall": {**named, "name": call.name, "args": call.arguments}}
+
+
+def _joined(pieces: Sequence[CompletionPiece], kind: type[CompletionText] | type[CompletionReasoning]) -> str:
+    return "\n\n".join(piece.text for piece in pieces if isinstance(piece, kind))
+
+
+def _order_lost(pieces: Sequence[CompletionPiece], name: str) -> Iterator[str]:
+    kinds = [type(piece) for piece in pieces]
+    order = [kind for kind in (CompletionReasoning, CompletionText, CompletionCalls) if kind in kinds]
+    if kinds != order:
+        yield f"The order of words, reasoning and calls: a message of `{name}` holds each in a field of its own."
+
+
+CompletionWriter: TypeAlias = Callable[[Sequence[CompletionPiece], Format], Completion]
+
+
+_OWN: MappingProxyType[str, CompletionWriter] = MappingProxyType(
+    {"functionary": write_functionary, "harmony": write_harmony, "react": write_react}
+)
+
+
+_APIS: MappingProxyType[str, CompletionWriter] = MappingProxyType(
+    {"openai": write_openai, "claude": write_claude, "gemini": write_gemini}
+)
+
+
+def is_api(format: Format) -> bool:
+    """Whether the format's models are written as an API's JSON message.
+
+    Claude and Gemini have a text side too: the format itself decides, by how it writes a call.
+    """
+    return format.name in _APIS and format.write_calls((_PROBE,)).startswith("{")
+
+
+def write_completion(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
+    """The exact text that a model of the format would emit for these pieces, and what it cannot hold."""
+    own = _APIS[format.name] if is_api(format) else _OWN.get(format.name, write_marked)
+    return own(tidy(pieces), format)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How pieces follow each other.
+
+    `reasoning` holds the text before and behind it, None where the family has none. `between` stands between words and
+    calls. `mixes` says that words may stand beside calls: where not, the template drops them.
+    """
+
+    reasoning: tuple[str, str] | None = ("<think>\n", "\n</think>\n\n")
+    between: str = "\n"
+    mixes: bool = True
+
+
+USUAL = Layout()
+"""What most families do, and so what a format that is not in the table is taken to do."""
+
+
+LAYOUTS = MappingProxyType(
+    {
+        "hermes": Layout(reasoning=("<think>\n", "\n</think>\n")),
+        "mistral": Layout(reasoning=("[THINK]", "[/THINK]"), between=""),
+        "llama3": Layout(reasoning=None, mixes=False),
+        "pythonic": Layout(reasoning=None, between="\n\n"),
+        "gemini": Layout(reasoning=None),
+        "phi4": Layout(reasoning=None, between=""),
+        "claude": Layout(reasoning=("<thinking>\n", "\n</thinking>\n\n"), between="\n\n"),
+        "json_schema": Layout(mixes=False),
+        "seed_oss": Layout(reasoning=("<seed:think>", "</seed:think>")),
+        "minimax_m3": Layout(reasoning=("<mm:think>", "</mm:think>")),
+        "deepseek_v3": Layout(reasoning=("<think>\n", "\n</think>\n\n"), between=""),
+        "deepseek_v31": Layout(reasoning=("<think>", "</think>"), between=""),
+        "kimi_k2": Layout(reasoning=("<think>", "</think>"), between=""),
+        "gemma4": Layout(reasoning=("<|channel>thought\n", "<channel|>")),
+        "gigachat3": Layout(reasoning=None, between=""),
+    }
+)
+"""The families that do otherwise, by their format's name."""
+
+
+def write_marked(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
+    """The pieces in order, laid out as the format's family does."""
+    layout = LAYOUTS.get(format.name, USUAL)
+    kept, dropped = (tuple(pieces), ()) if layout.reasoning else without_reasoning(pieces, format.name)
+    if not layout.mixes and any(isinstance(piece, CompletionCalls) for piece in kept):
+        kept, more = _without_words(kept, format.name)
+        dropped += more
+    return Completion("".join(_written(kept, layout, format)), dropped=dropped)
+
+
+def _without_words(pieces: Sequence[CompletionPiece], name: str) -> tuple[tuple[CompletionPiece, ...], tuple[str, ...]]:
+    """The pieces that may stand together where a reply is either words or calls."""
+    if not any(isinstance(piece, CompletionText) for piece in pieces):
+        return tuple(pieces), ()
+    kept = tuple(piece for piece in pieces if not isinstance(piece, CompletionText))
+    calls = tuple(call for piece in kept if isinstance(piece, CompletionCalls) for call in piece.calls)
+    reasoning = tuple(piece for piece in kept if not isinstance(piece, CompletionCalls))
+    sentence = f"The words beside the calls: a reply of `{name}` is either words or calls."
+    return (*reasoning, CompletionCalls(calls)), (sentence,)
+
+
+def _written(pieces: Sequence[CompletionPiece], layout: Layout, format: Format) -> list[str]:
+    written: list[str] = []
+    last: CompletionPiece | None = None
+    for piece in pieces:
+        if last is not None and not isinstance(last, CompletionReasoning):
+            written.append(layout.between)
+        match piece:
+            case CompletionText():
+                written.append(piece.text)
+            case CompletionCalls():
+                written.append(format.write_calls(piece.calls))
+            case CompletionReasoning():
+                before, behind = layout.reasoning or ("", "")
+                written.append(f"{before}{piece.text}{behind}")
+        last = piece
+    if isinstance(last, CompletionReasoning):  # nothing follows that its line ends would keep apart
+        written[-1] = written[-1].rstrip()
+    return written

@@ -1,0 +1,271 @@
+"""`deepseek_v3`, `deepseek_v31`, `deepseek_v32` and `deepseek_v4`: the dialects of DeepSeek's models.
+
+V3, R1 and V3.1 write calls in a section of special tokens, the name before the JSON; V3.2 and V4 write DSML, tags
+whose parameters mark texts with `string="true"`.
+
+`deepseek_v3`: Sources: vllm:examples/tool_chat_template_deepseekv3.jinja,
+vllm:vllm/tool_parsers/deepseekv3_tool_parser.py,
+llama.cpp:models/templates/deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja.
+
+`deepseek_v31`: Sources: llama.cpp:models/templates/deepseek-ai-DeepSeek-V3.1.jinja,
+vllm:vllm/tool_parsers/deepseekv31_tool_parser.py.
+
+`deepseek_table`: Sources: vllm:examples/tool_chat_template_deepseekv3.jinja,
+llama.cpp:models/templates/deepseek-ai-DeepSeek-V3.1.jinja,
+llama.cpp:models/templates/deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja.
+
+`deepseek_dsml`: Sources: llama.cpp:models/templates/DeepSeek-V3.2.jinja,
+vllm:tests/tool_parsers/test_deepseekv32_tool_parser.py, vllm:tests/tool_parsers/test_deepseekv4_tool_parser.py.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType
+
+from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS, role_tokens, turn_ends
+from inspector.formats.dialect import TOOL_TURN_HOMES, Enclosed, Transitions, dialect_table, opening, tool_turn
+from inspector.formats.dialects.claude import read_claude_results, read_claude_tools
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
+from inspector.formats.json.writing import is_json_call, json_of
+from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.formats.xml.format import XmlCalls, xml_format
+from inspector.formats.xml.tag_families import InvokeTags
+from inspector.model import Role, SpanKind, ToolCall
+from inspector.rules.markers import INVENTED_RESULT
+from inspector.segmenter.events import FormatParser
+from inspector.segmenter.machine import Machine
+from inspector.segmenter.table import HOME, ROLE, MarkerSplit, State, Transition
+
+SEPARATOR = "<｜tool▁sep｜>"
+
+
+SECTION = Section(
+    openers=("<｜tool▁calls▁begin｜>",),
+    closers=("<｜tool▁calls▁end｜>",),
+    call_opener="<｜tool▁call▁begin｜>",
+    call_closer="<｜tool▁call▁end｜>",
+)
+
+
+_RESULTS, _RESULTS_END = "<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>"
+
+
+_RESULT, _RESULT_END = "<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>"
+
+
+_SPEAKERS = ("User", "Assistant", "System")
+
+
+_INTO_RESULTS = (opening(_RESULTS, "results"), opening(_RESULT, "result"))
+
+
+_INVENTED = (
+    Transition(_RESULTS, MarkerSplit.BEFORE, "results", INVENTED_RESULT),
+    Transition(_RESULT, MarkerSplit.BEFORE, "result", INVENTED_RESULT),
+)
+
+
+_TO_HOME = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
+
+
+_NAME = r"(?P<name>[^\s<`{｜]++)"
+
+
+_FUNCTION = rf"\s*function\s*{SEPARATOR}"
+
+
+_FENCE = r"\s*```(?:json|python)?\n?"
+
+
+_CALL = NamedCallReader(
+    header=re.compile(rf"function{SEPARATOR}{_NAME}\n```(?:json|python)\n"),
+    wanted=f"`function{SEPARATOR}NAME`, a line's end and the arguments in a fence of three backticks and `json`",
+    loose=(
+        LooseHeader(re.compile(rf"{_FUNCTION}\s*{_NAME}{_FENCE}"), "its white space or fence is another"),
+        LooseHeader(re.compile(rf"{_FUNCTION}\s*{_NAME}\s*"), "it lacks the fence around the arguments"),
+        LooseHeader(
+            re.compile(rf"(?!{_FUNCTION})\s*{_NAME}\s*(?:{SEPARATOR})?{_FENCE}"), f"it lacks `function{SEPARATOR}`"
+        ),
+        LooseHeader(re.compile(rf"(?!{_FUNCTION})\s*{_NAME}\s*{SEPARATOR}\s*(?=\{{)"), "it is that of DeepSeek V3.1"),
+    ),
+    code=frozenset({"python"}),
+    code_header=re.compile(r"[\s\S]*```python\n?"),
+)
+
+
+_V3 = rf"\s*function\s*{SEPARATOR}\s*{_NAME}\s*"
+
+
+_CALL_DEEPSEEK_V31 = NamedCallReader(
+    header=re.compile(rf"(?!function{SEPARATOR}[^\s{{]+\s*(?:```|\{{)){_NAME}{SEPARATOR}"),
+    wanted=f"`NAME{SEPARATOR}`, then the arguments",
+    loose=(
+        LooseHeader(re.compile(rf"{_V3}```(?:json|python)?\n?"), "it is that of DeepSeek V3"),
+        LooseHeader(re.compile(rf"{_V3}(?=\{{)"), f"it begins with `function{SEPARATOR}`, as that of DeepSeek V3"),
+        LooseHeader(re.compile(rf"\s*{_NAME}\s*{SEPARATOR}"), "white space stands in it"),
+        LooseHeader(re.compile(rf"\s*{_NAME}\s*(?=\{{|\Z)"), f"it lacks `{SEPARATOR}`"),
+    ),
+)
+
+
+_PREFIX = "｜DSML｜"
+
+
+_ROLES, _ROLE_STATE = role_tokens("<｜", "｜>", "User", "Assistant", behind="</think>")
+
+
+_TURNS = (
+    *(Transition(f"<｜{speaker}｜>", MarkerSplit.BEFORE, "speaker", width=len("<｜")) for speaker in _SPEAKERS),
+    opening("<｜begin▁of▁sentence｜>", "turn_end"),
+    opening("<｜end▁of▁sentence｜>", "sentence end"),
+)
+
+
+def _states(ways: Transitions) -> Iterator[State]:
+    yield from SECTION.states(ways)
+    yield tool_turn(_INTO_RESULTS, ways.turns)
+    # The template closes reasoning that it does not want at once: `<｜Assistant｜></think>`.
+    ends = (Transition(end, MarkerSplit.AFTER, ROLE) for end in ("｜>", "｜></think>"))
+    yield State("speaker", SpanKind.MARKUP, tuple(ends), "turn_header")
+    sentence = (*_INTO_RESULTS, *ways.turns)
+    yield State("sentence end", SpanKind.MARKUP, sentence, "turn_end", other=r"[^\n]", other_goes=_TO_HOME)
+    between = (opening(_RESULT, "result"), Transition(_RESULTS_END, MarkerSplit.AFTER, HOME), *ways.turns)
+    yield State("results", SpanKind.MARKUP, between, "results", other=r"\S", other_goes=_TO_HOME)
+    result = (Transition(_RESULT_END, MarkerSplit.AFTER, "results"), *_INTO_RESULTS, *ways.turns)
+    yield State("result", SpanKind.TOOL_RESULT, result, "tool_response", _RESULT, _RESULT_END)
+
+
+DEEPSEEK_TABLE = dialect_table(
+    calls=(*SECTION.calls, *_INVENTED),
+    call_states=_states,
+    call_closers=(SECTION.call_closer, _RESULT_END, _RESULTS_END),
+    turns=_TURNS,
+    turn_states=TURN_STATES,
+    homes=TOOL_TURN_HOMES,
+    tails=SECTION.tails,
+)
+"""Both versions share it: they differ only within a call's header, which is read once the call is closed."""
+
+
+def _write_calls(calls: Sequence[ToolCall]) -> str:
+    written = "\n".join(
+        f"{SECTION.call_opener}function{SEPARATOR}{call.name}\n```json\n{json_of(call.arguments)}\n```"
+        f"{SECTION.call_closer}"
+        for call in calls
+    )
+    return f"{SECTION.openers[0]}{written}{SECTION.closers[0]}" if calls else ""
+
+
+def _expresses(call: ToolCall) -> bool:
+    """A name must be one that the header can hold."""
+    return call.id is None and re.fullmatch(_NAME, call.name or "") is not None and is_json_call(call)
+
+
+def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+    return Machine(DEEPSEEK_TABLE, role=role.value, prompt=prompt)
+
+
+DEEPSEEK_V3 = Format(
+    name="deepseek_v3",
+    summary="DeepSeek V3 and R1: special tokens, the name, then JSON in a fence",
+    aliases=("deepseek", "deepseekv3", "deepseek_r1", "deepseekr1"),
+    models=("*deepseek-v3", "*deepseek-v3-*", "*deepseek_v3*", "*deepseek-r1*", "*deepseek_r1*", "*deepseek*"),
+    confidence=DetectionPatterns(
+        calls={rf"{SECTION.call_opener}\s*function{SEPARATOR}": 0.98},
+        hints={"<｜tool▁(?:calls|outputs)▁(?:begin|end)｜>": 0.7, r"<｜(?:User|Assistant)｜>": 0.6},
+    ),
+    new_parser=_new_parser,
+    readers=MappingProxyType(
+        {
+            SpanKind.TOOL_CALL: _CALL,
+            SpanKind.TOOL_RESULT: read_result,
+            SpanKind.TOOL_DEFINITIONS: read_definitions,
+            SpanKind.REASONING: ReasoningReader((SECTION.call_opener,), (SECTION.call_closer,)),
+        }
+    ),
+    write_calls=_write_calls,
+    expresses=_expresses,
+)
+
+
+def _write_calls_deepseek_v31(calls: Sequence[ToolCall]) -> str:
+    written = "".join(
+        f"{SECTION.call_opener}{call.name}{SEPARATOR}{json_of(call.arguments)}{SECTION.call_closer}" for call in calls
+    )
+    return f"{SECTION.openers[0]}{written}{SECTION.closers[0]}" if calls else ""
+
+
+def _expresses_deepseek_v31(call: ToolCall) -> bool:
+    """A name must be one that the header can hold."""
+    return call.id is None and re.fullmatch(_NAME, call.name or "") is not None and is_json_call(call)
+
+
+def _new_parser_deepseek_v31(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+    return Machine(DEEPSEEK_TABLE, role=role.value, prompt=prompt)
+
+
+DEEPSEEK_V31 = Format(
+    name="deepseek_v31",
+    summary="DeepSeek V3.1: special tokens, the name, a separator, bare JSON",
+    aliases=("deepseekv31", "deepseek_v3.1", "deepseek-v3.1"),
+    models=("*deepseek-v3.1*", "*deepseek-v31*", "*deepseek_v3.1*", "*deepseek_v31*", "*deepseek-v3.2-exp*"),
+    confidence=DetectionPatterns(
+        calls={rf"{SECTION.call_opener}(?!\s*function{SEPARATOR})[^\s<{{]+{SEPARATOR}": 0.98},
+        hints={"<｜tool▁(?:calls|outputs)▁(?:begin|end)｜>": 0.65, r"<｜(?:User|Assistant)｜>": 0.55},
+    ),
+    new_parser=_new_parser_deepseek_v31,
+    readers=MappingProxyType(
+        {
+            SpanKind.TOOL_CALL: _CALL_DEEPSEEK_V31,
+            SpanKind.TOOL_RESULT: read_result,
+            SpanKind.TOOL_DEFINITIONS: read_definitions,
+            SpanKind.REASONING: ReasoningReader((SECTION.call_opener,), (SECTION.call_closer,)),
+        }
+    ),
+    write_calls=_write_calls_deepseek_v31,
+    expresses=_expresses_deepseek_v31,
+)
+
+
+def _format(name: str, wrapper: str, *, aliases: tuple[str, ...], models: tuple[str, ...], result: str) -> Format:
+    """The Format whose calls stand in `wrapper` tags and whose results stand in `result` tags."""
+    enclosed = Enclosed(f"<{_PREFIX}{wrapper}>", f"</{_PREFIX}{wrapper}>")
+    tags = InvokeTags(enclosed, _PREFIX, is_typed=True, anywhere=True)
+    calls = XmlCalls((tags.call,), (enclosed,))
+    return xml_format(
+        name=name,
+        summary=f"DSML: <{_PREFIX}invoke> with typed parameters, in <{_PREFIX}{wrapper}> tags",
+        aliases=aliases,
+        models=models,
+        signs=DetectionPatterns(calls={f"<{_PREFIX}{wrapper}>": 0.95, f"<{_PREFIX}invoke": 0.8}, hints={_PREFIX: 0.6}),
+        calls=calls,
+        table=dialect_table(
+            calls=calls.ways,
+            call_states=calls.states,
+            call_closers=calls.closers,
+            results=(Enclosed(f"<{result}>", f"</{result}>"),),
+            definitions=(Enclosed("<functions>", "</functions>"),),
+            turns=(*_ROLES, *turn_ends("<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>"), *TURN_TRANSITIONS),
+            turn_states=(_ROLE_STATE, *TURN_STATES),
+        ),
+        reader=tags.reader,
+        write_calls=tags.writer,
+        is_typed=True,
+        read_results=read_claude_results,
+        read_tools=read_claude_tools,
+    )
+
+
+DEEPSEEK_V32 = _format(
+    "deepseek_v32",
+    "function_calls",
+    aliases=("deepseek_v3.2", "dsml"),
+    models=("*deepseek-v3.2*", "*deepseek_v32*"),
+    result="function_results",
+)
+
+
+DEEPSEEK_V4 = _format(
+    "deepseek_v4", "tool_calls", aliases=(), models=("*deepseek-v4*", "*deepseek_v4*"), result="tool_result"
+)

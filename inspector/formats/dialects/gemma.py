@@ -1,0 +1,188 @@
+"""`functiongemma` and `gemma4`: `call:f{k:<escape>text<escape>,n:1}` between call tokens, in Gemma turns.
+
+Gemma 4 writes `<|"|>` for `<escape>`. Calls and results are both in the model's own turn.
+
+`functiongemma`: Sources: vllm:tests/tool_parsers/test_functiongemma_tool_parser.py and
+vllm:examples/tool_chat_template_functiongemma.jinja.
+
+`gemma4`: Sources: llama.cpp:models/templates/gemma4.jinja, vllm:tests/tool_parsers/test_gemma4_tool_parser.py.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from types import MappingProxyType
+
+from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
+from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, Transitions, dialect_table, opening
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.gemma.calls import (
+    GemmaCallReader,
+    GemmaDefinitionReader,
+    gemma_text,
+    is_gemma_call,
+    read_gemma_result,
+)
+from inspector.formats.gemma.dicts import gemma_payload
+from inspector.formats.span_readers import ReasoningReader
+from inspector.model import Role, SpanKind, ToolCall
+from inspector.segmenter.events import FormatParser
+from inspector.segmenter.machine import Machine
+from inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
+
+_TURNS = (
+    *TURN_TRANSITIONS,
+    Transition("<|turn>", MarkerSplit.BEFORE, "turn_header"),
+    Transition("<turn|>", MarkerSplit.BEFORE, "turn_end"),
+)
+
+
+_OPENER_FUNCTIONGEMMA, _CLOSER_FUNCTIONGEMMA, _DELIMITER_FUNCTIONGEMMA = (
+    "<start_function_call>",
+    "<end_function_call>",
+    "<escape>",
+)
+
+
+_PATTERNS_FUNCTIONGEMMA = DetectionPatterns(
+    calls={r"<start_function_call>\s*call:": 0.95}, hints={r"<(?:start|end)_function_\w+>|<escape>": 0.7}
+)
+
+
+_OPENER, _CLOSER, _DELIMITER = "<|tool_call>", "<tool_call|>", '<|"|>'
+
+
+_PATTERNS = DetectionPatterns(
+    calls={r"<\|tool_call>\s*call:": 0.95},
+    hints={r"<\|tool_call>|<tool_call\|>": 0.7, r"<\|turn>|<\|channel>thought": 0.5},
+)
+
+
+def gemma_table(
+    *,
+    call: Enclosed,
+    result: Enclosed,
+    declaration: Enclosed,
+    delimiter: str,
+    reasoning: Iterable[ReasoningTag] = THINK_TAGS,
+) -> Table:
+    """The table of a model with these markers and this delimiter of strings.
+
+    Results are no invention of the model: its template puts them into its turn, and the model goes on behind them.
+    """
+
+    def call_states(ways: Transitions) -> Iterator[State]:
+        yield State(
+            "call",
+            SpanKind.TOOL_CALL,
+            (Transition(call.closer, MarkerSplit.AFTER, HOME), *ways.out_of_call),
+            label="tool_call",
+            opener=call.opener,
+            closer=call.closer,
+            payload=gemma_payload(delimiter),
+        )
+        yield State(
+            "result",
+            SpanKind.TOOL_RESULT,
+            (Transition(result.closer, MarkerSplit.AFTER, HOME), *ways.turns),
+            label="tool_response",
+            opener=result.opener,
+            closer=result.closer,
+            payload=gemma_payload(delimiter),
+        )
+
+    return dialect_table(
+        calls=(opening(call.opener, "call"), opening(result.opener, "result")),
+        call_states=call_states,
+        call_closers=(call.closer, result.closer),
+        reasoning=reasoning,
+        definitions=(declaration,),
+        turns=_TURNS,
+        special_tokens=("<bos>",),
+        turn_states=TURN_STATES,
+    )
+
+
+_TABLE_FUNCTIONGEMMA = gemma_table(
+    call=Enclosed(_OPENER_FUNCTIONGEMMA, _CLOSER_FUNCTIONGEMMA),
+    result=Enclosed("<start_function_response>", "<end_function_response>"),
+    declaration=Enclosed("<start_function_declaration>", "<end_function_declaration>"),
+    delimiter=_DELIMITER_FUNCTIONGEMMA,
+)
+
+
+def _write_calls_functiongemma(calls: Sequence[ToolCall]) -> str:
+    opener, closer = _OPENER_FUNCTIONGEMMA, _CLOSER_FUNCTIONGEMMA
+    return "".join(
+        f"{opener}call:{call.name}{gemma_text(call.arguments, _DELIMITER_FUNCTIONGEMMA)}{closer}" for call in calls
+    )
+
+
+def _expresses_functiongemma(call: ToolCall) -> bool:
+    return is_gemma_call(call, _DELIMITER_FUNCTIONGEMMA)
+
+
+def _new_parser_functiongemma(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+    return Machine(_TABLE_FUNCTIONGEMMA, role=role.value, prompt=prompt)
+
+
+FUNCTIONGEMMA = Format(
+    name="functiongemma",
+    summary="<start_function_call>call:f{k:<escape>v<escape>}<end_function_call>",
+    aliases=("function_gemma",),
+    models=("*functiongemma*", "*function-gemma*"),
+    confidence=_PATTERNS_FUNCTIONGEMMA,
+    new_parser=_new_parser_functiongemma,
+    readers=MappingProxyType(
+        {
+            SpanKind.TOOL_CALL: GemmaCallReader(_DELIMITER_FUNCTIONGEMMA),
+            SpanKind.TOOL_RESULT: read_gemma_result,
+            SpanKind.TOOL_DEFINITIONS: GemmaDefinitionReader(_DELIMITER_FUNCTIONGEMMA),
+            SpanKind.REASONING: ReasoningReader((_OPENER_FUNCTIONGEMMA,), (_CLOSER_FUNCTIONGEMMA,)),
+        }
+    ),
+    write_calls=_write_calls_functiongemma,
+    expresses=_expresses_functiongemma,
+)
+
+
+_TABLE = gemma_table(
+    call=Enclosed(_OPENER, _CLOSER),
+    result=Enclosed("<|tool_response>", "<tool_response|>"),
+    declaration=Enclosed("<|tool>", "<tool|>"),
+    delimiter=_DELIMITER,
+    reasoning=(
+        ReasoningTag("think", "<|channel>thought", "<channel|>"),
+        ReasoningTag("think", "<|channel>", "<channel|>", instead_of="<|channel>thought"),
+    ),
+)
+
+
+def _write_calls(calls: Sequence[ToolCall]) -> str:
+    return "".join(f"{_OPENER}call:{call.name}{gemma_text(call.arguments, _DELIMITER)}{_CLOSER}" for call in calls)
+
+
+def _expresses(call: ToolCall) -> bool:
+    return is_gemma_call(call, _DELIMITER)
+
+
+def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+    return Machine(_TABLE, role=role.value, prompt=prompt)
+
+
+GEMMA4 = Format(
+    name="gemma4",
+    summary='<|tool_call>call:f{k:<|"|>v<|"|>}<tool_call|>: Gemma 4',
+    aliases=("gemma-4",),
+    models=("*gemma-4*", "*gemma4*"),
+    confidence=_PATTERNS,
+    new_parser=_new_parser,
+    readers=MappingProxyType(
+        {
+            SpanKind.TOOL_CALL: GemmaCallReader(_DELIMITER),
+            SpanKind.TOOL_RESULT: read_gemma_result,
+            SpanKind.TOOL_DEFINITIONS: GemmaDefinitionReader(_DELIMITER),
+            SpanKind.REASONING: ReasoningReader((_OPENER,), (_CLOSER,)),
+        }
+    ),
+    write_calls=_write_calls,
+    expresses=_expresses,
+)

@@ -1,0 +1,105 @@
+"""Dialects that are one declaration each: JSON call objects between markers.
+
+`apriel` (ServiceNow), `internlm2` (Shanghai AI Lab), `jamba` (AI21), `longcat` (Meituan), `nemotron_json` (NVIDIA).
+
+`apriel`: The template opens the reasoning with the words `Here are my reasoning steps:`. Source:
+llama.cpp:models/templates (Apriel 1.6), vllm:vllm/reasoning and its tests.
+
+`internlm2`: InternLM 2 and 2.5.
+
+Tool results are in turns of the role `environment`. Source: vllm:examples/tool_chat_template_internlm2_tool.jinja,
+vllm:vllm/tool_parsers/internlm2_tool_parser.py.
+
+`jamba`: Source: vllm:vllm/tool_parsers/jamba_tool_parser.py and its tests.
+
+`longcat`: Source: vllm:vllm/tool_parsers/longcat_tool_parser.py.
+
+`nemotron_json`: Results are in `<TOOL_RESPONSE>[...]</TOOL_RESPONSE>`, tools in
+`<AVAILABLE_TOOLS>[...]</AVAILABLE_TOOLS>`. Source: the model cards and chat templates of
+nvidia/NVIDIA-Nemotron-Nano-9B-v2 and Llama-3.1-Nemotron-Nano-8B-v1.
+"""
+
+from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag
+from inspector.formats.format import DetectionPatterns
+from inspector.formats.json.call_shape import CallKeys
+from inspector.formats.json.calls import JsonCallReader
+from inspector.formats.json.format import JsonMarkers, json_format
+from inspector.formats.json.writing import call_array, call_object
+
+APRIEL = json_format(
+    name="apriel",
+    summary="<tool_calls>[...]</tool_calls> behind a prose of reasoning steps",
+    aliases=(),
+    models=("*apriel*",),
+    markers=JsonMarkers(
+        (Enclosed("<tool_calls>", "</tool_calls>"),),
+        reasoning=(ReasoningTag("think", "Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),),
+    ),
+    signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
+    reader=JsonCallReader(is_array=True),
+    write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
+)
+
+
+INTERNLM2 = json_format(
+    name="internlm2",
+    summary="<|action_start|><|plugin|>{...}<|action_end|>, arguments under `parameters`",
+    aliases=(),
+    models=("*internlm*",),
+    markers=JsonMarkers(
+        (
+            Enclosed("<|action_start|><|plugin|>", "<|action_end|>"),
+            Enclosed("<|action_start|> <|plugin|>", "<|action_end|>"),
+        )
+    ),
+    signs=DetectionPatterns(calls={r"<\|action_start\|>\s*<\|plugin\|>": 0.95}),
+    reader=JsonCallReader(CallKeys(arguments="parameters"), between="<|action_end|><|action_start|><|plugin|>\n"),
+    write_calls=lambda calls: "".join(
+        f"<|action_start|><|plugin|>\n{call_object(call, key='parameters')}\n<|action_end|>" for call in calls
+    ),
+)
+
+
+JAMBA = json_format(
+    name="jamba",
+    summary="<tool_calls>[...]</tool_calls>: an array of JSON objects",
+    aliases=(),
+    models=("*jamba*",),
+    markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),)),
+    signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.8}),
+    reader=JsonCallReader(is_array=True),
+    write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
+)
+
+
+LONGCAT = json_format(
+    name="longcat",
+    summary="JSON object in <longcat_tool_call> tags",
+    aliases=(),
+    models=("*longcat*",),
+    markers=JsonMarkers(
+        (Enclosed("<longcat_tool_call>", "</longcat_tool_call>"),),
+        reasoning=(ReasoningTag("think", "<longcat_think>", "</longcat_think>"), *THINK_TAGS),
+    ),
+    signs=DetectionPatterns(calls={r"<longcat_tool_call>\s*\{": 0.95}),
+    reader=JsonCallReader(between="</longcat_tool_call>\n<longcat_tool_call>"),
+    write_calls=lambda calls: "\n".join(
+        f"<longcat_tool_call>{call_object(call)}</longcat_tool_call>" for call in calls
+    ),
+)
+
+
+NEMOTRON_JSON = json_format(
+    name="nemotron_json",
+    summary="<TOOLCALL>[...]</TOOLCALL>: an array of JSON objects",
+    aliases=(),
+    models=("*nemotron*", "*llama-3.1-nemotron*", "*llama-3.3-nemotron*"),
+    markers=JsonMarkers(
+        (Enclosed("<TOOLCALL>", "</TOOLCALL>"),),
+        results=(Enclosed("<TOOL_RESPONSE>", "</TOOL_RESPONSE>"),),
+        definitions=(Enclosed("<AVAILABLE_TOOLS>", "</AVAILABLE_TOOLS>"),),
+    ),
+    signs=DetectionPatterns(calls={r"<TOOLCALL>\s*\[": 0.95}),
+    reader=JsonCallReader(is_array=True),
+    write_calls=lambda calls: f"<TOOLCALL>{call_array(calls)}</TOOLCALL>",
+)

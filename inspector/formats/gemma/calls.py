@@ -1,0 +1,265 @@
+"""Reads and writes what Gemma's function-calling models put between their markers.
+
+That is calls, results and tool declarations.
+
+`call:name{...}`, `response:name{...}` and `declaration:name{...}` around the dicts of `gemma.dicts`; see its sources.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.gemma.dicts import GemmaDict, GemmaReader
+from inspector.formats.json.writing import is_finite
+from inspector.formats.python.calls import empty_call
+from inspector.formats.python.writing import is_shallow
+from inspector.json_scanner.quoting import shown
+from inspector.model import Json, Parameter, ToolCall, ToolDefinition, ToolResult
+from inspector.rules import json_syntax as call_shape
+from inspector.rules import json_syntax as rules
+from inspector.segmenter.events import ParseResult, SpanClosed
+from inspector.text import Range
+
+_CALL = re.compile(r"\s*(call[ \t]*:|:)?\s*([^\s{}:,\"'<]+)\s*(?=\{)")
+
+
+_ARRAY = re.compile(r"\s*(\[)\s*+(?=call[ \t]*:)")
+
+
+_NEXT_CALL = re.compile(r"\s*[,;]?\s*(call[ \t]*:)\s*([^\s{}:,\"'<]+)\s*(?=\{)")
+
+
+_RESPONSE = re.compile(r"\s*response:\s*([^\s{}:,\"'<]+)\s*\{")
+
+
+_DECLARATION = re.compile(r"\s*declaration:\s*([^\s{}:,\"'<]+)\s*(?=\{)")
+
+
+_NAME = re.compile(r"[\w.\-/]+")
+
+
+_KEY = re.compile(r"[^\s:,{}\[\]<>\"']+")
+
+
+@dataclass(frozen=True, slots=True)
+class GemmaCallReader:
+    """A SpanReader for call spans: `call:name{...}`, with strings between `delimiter`."""
+
+    delimiter: str
+
+    def __call__(self, closed: SpanClosed) -> ParseResult:
+        """See SpanReader."""
+        text, start = closed.inner_text, closed.span.inner.start
+        if not text.strip():
+            return empty_call(closed, expected="call:name{argument:value}")
+        array = _ARRAY.match(text)
+        match = _CALL.match(text, array.end() if array is not None else 0)
+        if match is None:
+            return _no_call(text, start)
+        calls, faults, is_cut = list[ToolCall](), list[Fault](), False
+        if array is not None:
+            faults.append(_array(array))
+        while match is not None:
+            if calls and array is None:
+                faults.append(_second_call(match))
+            found = GemmaReader(text, match.end(), self.delimiter).read()
+            more = list(_around(text, match, found.range.end, closer="]" if array is not None else ""))
+            faults += (*found.faults, *more)
+            calls.append(_call(text, match, found, valid=not found.breaks and not more, start=start))
+            is_cut = found.is_cut
+            match = _NEXT_CALL.match(text, found.range.end)
+        moved = tuple(fault.moved(start) for fault in sorted(faults, key=lambda fault: fault.range))
+        return ParseResult(calls=tuple(calls), faults=moved, complete=not is_cut)
+
+
+def _around(text: str, match: re.Match[str], end: int, *, closer: str) -> Iterator[Fault]:
+    """What is wrong before a call's name and behind its dict; `closer` may stand behind the last."""
+    if match[1] is None or match[1] == ":":
+        at = match.start(2) if match[1] is None else match.start(1)
+        message = f"`call:` is missing before the tool's name {shown(match[2])}."
+        fix = Fix((Edit(Range(at, match.start(2)), "call:"),), safe=True)
+        yield Fault(rules.MALFORMED_JSON, Range(*match.span(2)), message, "Write `call:` there.", fix)
+    rest = text[end:].strip()
+    if rest and rest != closer and _NEXT_CALL.match(text, end) is None:
+        at = text.index(rest, end)
+        place = Range(at, at + len(rest))
+        message = f"{shown(rest)} follows the complete call; nothing was expected behind it."
+        fix = Fix((Edit(place, ""),), safe=not rest.strip("}] \n"))
+        yield Fault(rules.TRAILING_DATA, place, message, "Cut it off.", fix)
+
+
+def _array(opened: re.Match[str]) -> Fault:
+    return Fault(
+        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        Range(*opened.span(1)),
+        "An array of calls stands where one call belongs; servers read none of them.",
+        "Give each call markers of its own.",
+    )
+
+
+def _second_call(match: re.Match[str]) -> Fault:
+    return Fault(
+        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        Range(match.start(1), match.end(2)),
+        "A second call stands between the same markers; servers read only the first, or none.",
+        "Give each call markers of its own.",
+    )
+
+
+def _call(text: str, match: re.Match[str], found: GemmaDict, *, valid: bool, start: int) -> ToolCall:
+    raw = found.range.of(text)
+    readable = valid or not found.hopeless
+    parameters = (
+        Parameter(
+            one.name,
+            one.text,
+            one.range.moved(start),
+            one.name_range.moved(start) if one.name_range else None,
+            one.typed,
+        )
+        for one in found.parameters
+    )
+    first = match.start(1) if match[1] is not None else match.start(2)
+    return ToolCall(
+        match[2],
+        found.value if readable else raw,
+        raw,
+        valid=valid,
+        range=Range(first, found.range.end).moved(start),
+        recovered=readable and not valid,
+        name_range=Range(*match.span(2)).moved(start),
+        arguments_range=found.range.moved(start),
+        parameters=tuple(parameters),
+    )
+
+
+def _no_call(text: str, start: int) -> ParseResult:
+    content = text.strip()
+    at = text.index(content)
+    place = Range(at, at + len(content)).moved(start)
+    is_cut = bool(re.fullmatch(r"call[ \t]*:?[^{}\n]*|cal?", content))
+    if is_cut:
+        rule, message = rules.TRUNCATED_JSON, f"The call ends within {shown(content)}, before its arguments."
+    else:
+        rule, message = call_shape.NOT_A_CALL, f"{shown(content)} is no call: expected `call:name{{...}}`."
+    call = ToolCall(None, content, content, valid=False, range=place)
+    return ParseResult(calls=(call,), faults=(Fault(rule, place, message),), complete=not is_cut)
+
+
+def read_gemma_result(closed: SpanClosed) -> ParseResult:
+    """The one result of a span: the dict as it stands, and the tool that `response:name` names."""
+    text = closed.inner_text
+    content = text.strip("\r\n")
+    first = text.index(content)
+    match = _RESPONSE.match(text)
+    place = Range(first, first + len(content)).moved(closed.span.inner.start)
+    result = ToolResult(content, place, None, match[1] if match is not None else None)
+    return ParseResult(results=(result,), complete=bool(content.strip()))
+
+
+@dataclass(frozen=True, slots=True)
+class GemmaDefinitionReader:
+    """A SpanReader for `declaration:name{...}`."""
+
+    delimiter: str
+
+    def __call__(self, closed: SpanClosed) -> ParseResult:
+        """See SpanReader."""
+        text, start = closed.inner_text, closed.span.inner.start
+        match = _DECLARATION.match(text)
+        if match is None:
+            return ParseResult()
+        found = GemmaReader(text, match.end(), self.delimiter).read()
+        said, schema = found.value.get("description"), found.value.get("parameters")
+        place = Range(match.start(1), found.range.end)
+        tool = ToolDefinition(
+            match[1],
+            said if isinstance(said, str) else "",
+            _lower_types(schema),
+            place.of(text),
+            place.moved(start),
+        )
+        faults = tuple(fault.moved(start) for fault in found.faults)
+        return ParseResult(definitions=(tool,), faults=faults, complete=not found.is_cut)
+
+
+def _lower_types(schema: Json) -> Json:
+    """The schema with its types as JSON Schema writes them; the template writes `STRING`."""
+    pending: list[Json] = [schema]
+    while pending:
+        match pending.pop():
+            case dict() as members:
+                kind = members.get("type")
+                if isinstance(kind, str):
+                    members["type"] = kind.lower()
+                elif isinstance(kind, list):
+                    members["type"] = [one.lower() if isinstance(one, str) else one for one in kind]
+                pending += members.values()
+            case list() as items:
+                pending += items
+    return schema
+
+
+def is_gemma_value(value: Json, delimiter: str) -> bool:
+    """Whether a dict can hold the value: no string may hold a delimiter that would end it, no number be unknown."""
+    written = re.escape(delimiter)
+    ends = re.compile(rf"{written}\s*(?:[,}}\]:]|\Z|[\w.\-]{{1,64}}\s*:)|,\s*[\w.\-]{{1,64}}\s*:\s*(?:{written}|\Z)")
+    pending = [value]
+    while pending:
+        match pending.pop():
+            case str() as text if ends.search(text):
+                return False
+            case dict() as members:
+                pending += (*members.values(), *members)
+            case list() as items:
+                pending += items
+    return is_finite(value)
+
+
+def is_gemma_call(call: ToolCall, delimiter: str) -> bool:
+    """Whether a model with these delimiters can write the call: no id, a name of one word, plain values."""
+    if call.id is not None or not call.name or not isinstance(call.arguments, dict) or not _NAME.fullmatch(call.name):
+        return False
+    return is_shallow(call.arguments) and is_gemma_value(call.arguments, delimiter)
+
+
+def gemma_text(value: Json, delimiter: str) -> str:
+    """A value as the template writes it; keys that cannot stand bare are delimited like strings."""
+    return "".join(_pieces(value, delimiter))
+
+
+def _pieces(root: Json, delimiter: str) -> Iterator[str]:
+    waiting: list[tuple[str, Json]] = [("", root)]
+    while waiting:
+        text, value = waiting.pop()
+        if text:
+            yield text
+            continue
+        match value:
+            case dict():
+                steps = [
+                    step for key, one in value.items() for step in ((f",{_key(key, delimiter)}:", None), ("", one))
+                ]
+                waiting += reversed([("{", None), *_without_comma(steps), ("}", None)])
+            case list():
+                steps = [step for one in value for step in ((",", None), ("", one))]
+                waiting += reversed([("[", None), *_without_comma(steps), ("]", None)])
+            case str():
+                yield f"{delimiter}{value}{delimiter}"
+            case bool() | None:
+                yield {True: "true", False: "false", None: "null"}[value]
+            case float():
+                yield repr(value)
+            case _:
+                yield format(Decimal(value), "f")
+
+
+def _key(key: str, delimiter: str) -> str:
+    return key if _KEY.fullmatch(key) else f"{delimiter}{key}{delimiter}"
+
+
+def _without_comma(steps: list[tuple[str, Json]]) -> list[tuple[str, Json]]:
+    first = steps[0][0].removeprefix(",") if steps else ""
+    return [*([(first, None)] if first else []), *steps[1:]]

@@ -1,0 +1,501 @@
+"""Reads and follows Gemma's dicts, `{k:<|"|>text<|"|>,n:1,o:{a:true},l:[...]}`.
+
+Every value has its position, every fault is reported; the tracker follows a dict chunk by chunk to its end.
+
+Keys are bare, strings between delimiters that are separate tokens (`<|"|>` in Gemma 4, `<escape>` in
+FunctionGemma), so quotes, braces and backslashes in them are plain data and nothing is escaped. A delimiter within a
+string ends it only where the dict can go on behind it: before `,` `}` `]` or `:`, or at the end of the text.
+
+Sources: llama.cpp:models/templates/gemma4.jinja, vllm:tests/tool_parsers/test_gemma4_tool_parser.py and
+test_functiongemma_tool_parser.py.
+
+A delimiter within a string ends it only where the dict can go on behind it, as when it is read: so the tracker is
+still
+in the string behind a delimiter, until the next character that is no white space tells. Each character is read once.
+"""
+
+import re
+from dataclasses import dataclass, field
+from functools import cache, partial
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.json_scanner import MAX_DEPTH
+from inspector.json_scanner.cursor import PayloadFindings
+from inspector.json_scanner.quoting import shown
+from inspector.json_scanner.values import number_value
+from inspector.model import Json, Parameter
+from inspector.rules import json_syntax as rules
+from inspector.rules.markers import MARKER_INSIDE_ARGUMENT
+from inspector.rules.rule import Rule
+from inspector.scanning import MOST_ROUNDS, QuoteSearch, end_of_repeats, repeated
+from inspector.segmenter.payload import Payload, read_on
+from inspector.text import Range
+
+_SPACE = re.compile(r"[ \t\n\r]*+")
+
+
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")
+
+
+LITERALS: dict[str, Json] = {"true": True, "false": False, "null": None, "None": None}
+
+
+_TWINS = {"True": "true", "False": "false"}
+
+
+_BARE = re.compile(r"[^,{}\[\]\n<]*+")
+
+
+_APOSTROPHES = repeated(r"[^'\\\n]++|\\[\s\S]")
+
+
+_ODD_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)")
+
+
+_NEXT_KEY = re.compile(r"\s*+[\w.\-]{1,64}\s*+:\s*+")
+
+
+_SWALLOWED = re.compile(r",\s*+[\w.\-]{1,64}\s*+:\s*+")
+
+
+_LOOK_BACK = 100
+
+
+_GOES_ON = re.compile(r"\s*+(?:[,}\]:]|\Z)")
+
+
+_CLOSERS = {"{": "}", "[": "]"}
+
+
+_KEY = re.compile(r"[^\s:,{}\[\]<>\"']+")
+
+
+class GemmaValues:
+    """The part of a reader that reads values and keeps what it finds: the place in `text` and the faults."""
+
+    def __init__(self, text: str, start: int, delimiter: str) -> None:
+        self._text, self._at = text, start
+        self._delimiter = delimiter
+        self._found = PayloadFindings(text)
+        self._quotes = QuoteSearch()
+        self._breaks = self._hopeless = 0
+        self._is_endless = False
+        """Whether no delimiter behind this place ends a string as it should."""
+        self._cut_within = ""
+        self._closers = ""
+
+    def _scalar(self, key: str) -> tuple[Json, bool]:
+        """A value that is no bracket, and whether there is one."""
+        start, text = self._at, self._text
+        if text.startswith(self._delimiter, start):
+            return self._string(), True
+        if (number := _NUMBER.match(text, start)) is not None and self._ends_value(number.end()):
+            self._at = number.end()
+            return number_value(number[0]), True
+        if (quoted := self._quoted_end(start)) >= 0 and self._ends_value(quoted):
+            return self._quoted(Range(start, quoted)), True
+        bare = _BARE.match(text, start)
+        word = bare[0].rstrip() if bare is not None else ""
+        place = Range(start, start + len(word))
+        self._at = place.end
+        if word in LITERALS:
+            return LITERALS[word], True
+        if not word:
+            self._no_value(key)
+            return None, False
+        if word in _TWINS:
+            twin = _TWINS[word]
+            fix = Fix((Edit(place, twin),), safe=True)
+            message = f"`{word}` is Python's spelling; this format writes `{twin}`."
+            self._flag(rules.PYTHON_LITERAL, place, message, f"Write `{twin}`.", fix)
+            return word == "True", True
+        if _ODD_NUMBER.fullmatch(word):
+            return self._odd_number(word, place), True
+        delimited = f"{self._delimiter}{word}{self._delimiter}"
+        message = f"The value {shown(word)} stands without `{self._delimiter}` around it."
+        fix = Fix((Edit(place, delimited),), safe=False)
+        self._flag(rules.UNQUOTED_WORD, place, message, f"Write {shown(delimited)} if it is meant as text.", fix)
+        return word, True
+
+    def _odd_number(self, word: str, place: Range) -> Json:
+        """A number that JSON would write in another way."""
+        whole, point, fraction = word.lstrip("+-").partition(".")
+        spelling = "-" * word.startswith("-") + (whole.lstrip("0") or "0") + (point + fraction if fraction else "")
+        fix = Fix((Edit(place, spelling),), safe=False)
+        message = f"The number {shown(word)} is not written as JSON writes numbers."
+        self._flag(rules.INVALID_NUMBER, place, message, f"Write `{spelling}`.", fix)
+        return number_value(spelling)
+
+    def _quoted_end(self, start: int) -> int:
+        """Where a string between plain quotes that begins at `start` ends; -1 where there is none."""
+        text, quote = self._text, self._text[start : start + 1]
+        if quote == '"':
+            return self._quotes.find(text, quote, start + 1, len(text)) + 1 or -1
+        if quote != "'":
+            return -1
+        last = end_of_repeats(_APOSTROPHES, text, start + 1, len(text))
+        return last + 1 if text.startswith(quote, last) else -1
+
+    def _quoted(self, place: Range) -> str:
+        """A string between plain quotes."""
+        quoted = place.of(self._text)
+        value = quoted[1:-1]
+        self._at = place.end
+        delimited = f"{self._delimiter}{value}{self._delimiter}"
+        message = f"{shown(quoted)} stands in plain quotes, which are data here; expected `{self._delimiter}`."
+        fix = Fix((Edit(place, delimited),), safe=True)
+        self._flag(rules.MALFORMED_JSON, place, message, f"Write {shown(delimited)}.", fix)
+        return value
+
+    def _string(self) -> str:
+        """The string at the place, which moves behind it."""
+        text, delimiter = self._text, self._delimiter
+        start, first = self._at, self._at + len(delimiter)
+        at, inner = text.find(delimiter, first), list[int]()
+        while at >= 0 and not self._is_endless and not self._ends_string(at + len(delimiter)):
+            comma = text.rfind(",", max(first, at - _LOOK_BACK), at)
+            if comma >= 0 and _SWALLOWED.fullmatch(text, comma, at):
+                return self._without_end(start, first, comma)
+            inner.append(at)
+            at = text.find(delimiter, at + len(delimiter))
+        if at < 0 and inner:
+            self._is_endless = True
+            at, inner = inner[0], []
+        for place in inner:
+            message = (
+                f"`{delimiter}` stands inside a string, as nothing of the dict follows it; many readers stop here."
+            )
+            self._found.add(Fault(MARKER_INSIDE_ARGUMENT, Range(place, place + len(delimiter)), message))
+        if at < 0:
+            self._cut_within = f"the string {shown(text, start, len(text))}"
+            self._closers = delimiter
+            self._at = len(text)
+            return text[first:]
+        self._at = at + len(delimiter)
+        return text[first:at]
+
+    def _ends_string(self, behind: int) -> bool:
+        """Whether the dict can go on behind a delimiter, if only a comma was forgotten."""
+        if _GOES_ON.match(self._text, behind) is not None:
+            return True
+        key = _NEXT_KEY.match(self._text, behind)
+        return key is not None and self._text.startswith(self._delimiter, key.end())
+
+    def _without_end(self, start: int, first: int, comma: int) -> str:
+        """A string without its closing delimiter: the next member stands within it."""
+        self._at = comma
+        fix = Fix((Edit(Range(comma, comma), self._delimiter),), safe=False)
+        message = f"The string {shown(self._text, start, comma)} has no `{self._delimiter}` at its end."
+        self._flag(rules.MISSING_QUOTE, Range(comma - 1, comma), message, f"Put `{self._delimiter}` there.", fix)
+        return self._text[first:comma]
+
+    def _no_value(self, key: str) -> None:
+        character = self._skip()
+        if not character:
+            self._cut_within = f"the value of {shown(key)}"
+            self._hopeless += 1
+            return
+        message = f"{shown(character)} stands where the value of {shown(key)} was expected."
+        self._flag(rules.MISSING_VALUE, Range(self._at, self._at + 1), message)
+        if character not in ",}]":
+            self._at += 1
+
+    def _skip(self) -> str:
+        match = _SPACE.match(self._text, self._at)
+        if match is not None:
+            self._at = match.end()
+        return self._text[self._at : self._at + 1]
+
+    def _ends_value(self, at: int) -> bool:
+        match = _SPACE.match(self._text, at)
+        following = self._text[match.end() : match.end() + 1] if match is not None else ""
+        return not following or following in ",}]" or (match is not None and match.end() > at) or following == "<"
+
+    def _flag(self, rule: Rule, place: Range, message: str, hint: str | None = None, fix: Fix | None = None) -> None:
+        self._found.add(Fault(rule, place, message, hint, fix))
+        self._breaks += 1
+        self._hopeless += fix is None
+
+
+@dataclass(slots=True)
+class GemmaDict:
+    """A dict that was read: its value, where it stands, its members at the top, and what is wrong with it.
+
+    `breaks` counts the faults that make a call invalid, `hopeless` those of them without an honest repair.
+    """
+
+    value: dict[str, Json]
+    range: Range
+    parameters: tuple[Parameter, ...]
+    faults: tuple[Fault, ...]
+    breaks: int
+    hopeless: int
+    is_cut: bool
+
+
+@dataclass(slots=True)
+class _GemmaFrame:
+    opener: str
+    start: int
+    members: dict[str, Json] = field(default_factory=dict)
+    items: list[Json] = field(default_factory=list)
+    key: str = ""
+    key_place: Range = Range(0, 0)  # noqa: RUF009  # a frozen value
+
+
+@cache
+def _plain(delimiter: str) -> re.Pattern[str]:
+    """A member as most are: a bare key, and a whole string, an integer or a literal."""
+    first, rest, written = re.escape(delimiter[0]), re.escape(delimiter[1:]), re.escape(delimiter)
+    content = rf"[^{first}]*+(?:{first}(?!{rest})[^{first}]*+){{0,{MOST_ROUNDS}}}"
+    value = rf"{written}({content}){written}|(-?(?:0|[1-9][0-9]{{0,17}}+))|(true|false|null)"
+    return re.compile(rf"([\w.\-]++):(?:{value})(?=[,}}])")
+
+
+class GemmaReader(GemmaValues):
+    """Reads one dict; `start` is the place of its opening brace in `text`."""
+
+    def __init__(self, text: str, start: int, delimiter: str) -> None:
+        super().__init__(text, start, delimiter)
+        self._plain = _plain(delimiter)
+        self._parameters: dict[str, Parameter] = {}
+
+    def read(self) -> GemmaDict:
+        """The dict at the start; its open brackets wait on a stack, so that no depth can break the reader."""
+        root = _GemmaFrame("{", self._at)
+        frames = [root]
+        self._at += 1
+        while frames and not self._cut_within:
+            self._member(frames)
+        if frames and self._cut_within:
+            self._flag_cut(frames)
+        place = Range(root.start, self._at)
+        parameters = tuple(self._parameters.values())
+        faults = self._found.finished()
+        is_cut = bool(self._cut_within)
+        return GemmaDict(root.members, place, parameters, faults, self._breaks, self._hopeless, is_cut)
+
+    def _member(self, frames: list[_GemmaFrame]) -> None:
+        """Read a member, an item, or the end of the innermost bracket."""
+        frame = frames[-1]
+        if frame.opener == "{" and self._plain_member(frame, is_root=len(frames) == 1):
+            return
+        character = self._skip()
+        if not character:
+            self._cut_within = "an object" if frame.opener == "{" else "a list"
+        elif character in "}]":
+            self._close(frames, character)
+        elif character == ",":
+            self._flag(rules.MISSING_VALUE, Range(self._at, self._at + 1), "`,` stands where a value was expected.")
+            self._at += 1
+        elif frame.opener == "[" or self._read_key(frame):
+            self._read_value(frames)
+
+    def _plain_member(self, frame: _GemmaFrame, *, is_root: bool) -> bool:
+        """Read a member as most are, and the comma behind it; False, and nothing read, where it is not."""
+        match = self._plain.match(self._text, self._at)
+        if match is None or match[1] in frame.members:
+            return False
+        key, string, integer, literal = match.groups()
+        value = string if string is not None else int(integer) if integer is not None else LITERALS[literal]
+        frame.members[key] = value
+        if is_root:
+            place, name_place = Range(match.end(1) + 1, match.end()), Range(*match.span(1))
+            self._parameters[key] = Parameter(key, place.of(self._text), place, name_place, typed=True)
+        self._at = match.end()
+        self._separator(frame)
+        return True
+
+    def _read_value(self, frames: list[_GemmaFrame]) -> None:
+        frame, character, start = frames[-1], self._skip(), self._at
+        if character and character in _CLOSERS:
+            if len(frames) == MAX_DEPTH:
+                self._flag(
+                    rules.TOO_DEEP, Range(start, start + 1), f"The value is nested deeper than {MAX_DEPTH} levels."
+                )
+                self._at, self._cut_within = len(self._text), "a value that is too deep"
+                return
+            frames.append(_GemmaFrame(character, start))
+            self._at += 1
+            return
+        value, is_there = self._scalar(frame.key)
+        if is_there:
+            self._put(frames, value, start)
+        if not self._cut_within:
+            self._separator(frame)
+
+    def _close(self, frames: list[_GemmaFrame], character: str) -> None:
+        frame = frames.pop()
+        if character == _CLOSERS[frame.opener]:
+            self._at += 1
+        else:
+            closer = _CLOSERS[frame.opener]
+            place = Range(self._at, self._at + 1)
+            fix = Fix((Edit(Range(self._at, self._at), closer),), safe=False)
+            message = f"`{closer}` is missing before `{character}`."
+            self._flag(rules.UNBALANCED_BRACKET, place, message, f"Put `{closer}` there.", fix)
+            if not frames:
+                self._at += 1
+        if frames:
+            self._put(frames, frame.members if frame.opener == "{" else frame.items, frame.start)
+            self._separator(frames[-1])
+
+    def _put(self, frames: list[_GemmaFrame], value: Json, start: int) -> None:
+        frame = frames[-1]
+        if frame.opener == "[":
+            frame.items.append(value)
+            return
+        frame.members[frame.key] = value
+        if len(frames) == 1:
+            text = self._text[start : self._at].rstrip()
+            place = Range(start, start + len(text))
+            self._parameters[frame.key] = Parameter(frame.key, text, place, frame.key_place, typed=True)
+
+    def _read_key(self, frame: _GemmaFrame) -> bool:
+        """The key and its colon; False, and something skipped, where there is no key."""
+        start, text = self._at, self._text
+        if text.startswith(self._delimiter, start):
+            key = self._string() or ""
+        elif (end := self._quoted_end(start)) >= 0:
+            key = text[start + 1 : end - 1]
+            self._at = end
+            fix = Fix((Edit(Range(start, self._at), key),), safe=True)
+            message = f"The key {shown(text, start, end)} stands in quotes; this format writes keys bare."
+            self._flag(rules.MALFORMED_JSON, Range(start, self._at), message, f"Write {shown(key)}.", fix)
+        else:
+            bare = _KEY.match(text, start)
+            if bare is None:
+                self._at += 1
+                message = f"{shown(text, start, start + 1)} stands where a key was expected."
+                self._flag(rules.MALFORMED_JSON, Range(start, start + 1), message)
+                return False
+            key, self._at = bare[0], bare.end()
+        place = Range(start, self._at)
+        if key in frame.members:
+            fault = Fault(rules.DUPLICATE_KEY, place, f"The key {shown(key)} stands twice; most readers keep the last.")
+            self._found.add(fault)
+        frame.key, frame.key_place = key, place
+        character = self._skip()
+        if character == ":":
+            self._at += 1
+            return True
+        if not character:
+            self._cut_within = self._cut_within or f"the key {shown(key)}"
+            self._hopeless += 1
+            return False
+        message = f"The key {shown(key)} has no value: `:` was expected behind it."
+        self._flag(rules.MISSING_VALUE, place, message)
+        self._separator(frame)
+        return False
+
+    def _separator(self, frame: _GemmaFrame) -> None:
+        end, character = self._at, self._skip()
+        if character == ",":
+            self._at += 1
+            if self._skip() == _CLOSERS[frame.opener]:
+                place = Range(end, end + 1)
+                fix = Fix((Edit(place, ""),), safe=True)
+                self._flag(rules.TRAILING_COMMA, place, "A comma stands before a closing bracket.", "Delete it.", fix)
+        elif character and character not in "}]":
+            fix = Fix((Edit(Range(end, end), ","),), safe=True)
+            message = f"A comma is missing before {shown(self._text, self._at, min(self._at + 20, len(self._text)))}."
+            self._flag(rules.MISSING_COMMA, Range(end, max(self._at, end + 1)), message, "Put a comma there.", fix)
+
+    def _flag_cut(self, frames: list[_GemmaFrame]) -> None:
+        """The text ends within the brackets that are open; what is complete in them is kept."""
+        for outer, inner in zip(frames[-2::-1], frames[:0:-1], strict=False):
+            value: Json = inner.members if inner.opener == "{" else inner.items
+            if outer.opener == "{":
+                outer.members[outer.key] = value
+            else:
+                outer.items.append(value)
+        closers = self._closers + "".join(_CLOSERS[frame.opener] for frame in reversed(frames))
+        end = len(self._text)
+        fix = None if self._hopeless else Fix((Edit(Range(end, end), closers),), safe=False)
+        hint = f"End it with {shown(closers)}, if the rest cannot be had." if fix else None
+        message = f"The call ends within {self._cut_within}; {shown(closers)} is missing at the end."
+        self._flag(rules.TRUNCATED_JSON, Range(max(end - 1, 0), end), message, hint, fix)
+
+
+@cache
+def _plain_gemma_following(delimiter: str) -> re.Pattern[str]:
+    """What lies between brackets, with every string that is plain and whole."""
+    first, rest, written = re.escape(delimiter[0]), re.escape(delimiter[1:]), re.escape(delimiter)
+    content = rf"[^{first}]*+(?:{first}(?!{rest})[^{first}]*+){{0,64}}"
+    return repeated(rf"[^{first}{{}}\[\]]++|{written}{content}{written}(?=[,}}\]:])")
+
+
+class GemmaTracker:
+    """A Follower of dicts whose strings stand between `delimiter`; only a bracket of the wrong kind breaks one."""
+
+    def __init__(self, delimiter: str) -> None:
+        self.broken = self.in_string = self.completed = False
+        self._delimiter = delimiter
+        self._plain = _plain_gemma_following(delimiter)
+        self._open: list[str] = []
+        self._seen = 0
+        """How many characters of a delimiter were read."""
+        self._may_end = False
+
+    def feed(self, text: str, start: int = 0, end: int | None = None) -> int:
+        """Read on; see Follower."""
+        stop = len(text) if end is None else end
+        self.completed = False
+        while start < stop and not self.broken and not self.completed:
+            start = self._within(text, start, stop) if self.in_string else self._outside(text, start, stop)
+        return start
+
+    def _outside(self, text: str, start: int, stop: int) -> int:
+        if self._seen:
+            return self._delimiter_goes_on(text, start)
+        start = end_of_repeats(self._plain, text, start, stop)
+        if start == stop:
+            return start
+        character = text[start]
+        if character == self._delimiter[0]:
+            self._seen = 1
+        elif character in _CLOSERS:
+            self._open.append(_CLOSERS[character])
+        elif character in "}]":
+            if not self._open or self._open.pop() != character:
+                self.broken = True
+                return start
+            self.completed = not self._open
+        return start + 1
+
+    def _within(self, text: str, start: int, stop: int) -> int:
+        if self._may_end:
+            match = _SPACE.match(text, start, stop)
+            start = match.end() if match is not None else start
+            if start < stop:
+                self._may_end = False
+                self.in_string = text[start] not in ",}]:"
+            return start
+        if self._seen:
+            return self._delimiter_goes_on(text, start)
+        at = text.find(self._delimiter[0], start, stop)
+        if at < 0:
+            return stop
+        self._seen = 1
+        return at + 1
+
+    def _delimiter_goes_on(self, text: str, start: int) -> int:
+        if text[start] != self._delimiter[self._seen]:
+            self._seen = 0
+            return start
+        self._seen += 1
+        if self._seen == len(self._delimiter):
+            self._seen = 0
+            self._may_end, self.in_string = self.in_string, True
+        return start + 1
+
+
+def gemma_payload(delimiter: str) -> Payload:
+    """The payload of dicts with these delimiters."""
+
+    def ends_within_string(text: str) -> bool:
+        tracker = GemmaTracker(delimiter)
+        read_on(tracker, text)
+        return tracker.in_string
+
+    return Payload(partial(GemmaTracker, delimiter), ends_within_string, ends="}]")

@@ -1,0 +1,261 @@
+"""Whether a JSON object is a call: its name, its arguments, and what is unusual about the rest."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.json_scanner import JsonKind, JsonMember, JsonNode, read_json
+from inspector.model import Json
+from inspector.rules import json_syntax as rules
+from inspector.rules.json_syntax import TRUNCATED_JSON
+from inspector.text import Range
+
+ARGUMENT_KEYS = ("arguments", "parameters")
+
+
+_SCHEMA_KEYS = frozenset(
+    {
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "title",
+        "description",
+        "$schema",
+        "$defs",
+        "definitions",
+    }
+)
+
+
+_ERROR_KEYS = frozenset({"error", "errors", "exception", "traceback"})
+
+
+_NAME_LIKE = frozenset({"name", "tool", "tool_name", "function", "function_name", "action", "func"})
+
+
+_HARMLESS_KEYS = frozenset({"id", "type"})
+
+
+@dataclass(frozen=True, slots=True)
+class CallKeys:
+    """Under which keys a format's call objects keep the tool's name, the arguments and, where there is one, an id.
+
+    `also` are keys that hold the arguments just as well.
+    """
+
+    name: str = "name"
+    arguments: str = "arguments"
+    id: str = "id"
+    also: tuple[str, ...] = ()
+
+
+NATIVE_KEYS = CallKeys()
+"""Those of most formats."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallShape:
+    """A JSON object seen as a call.
+
+    `name` is None where it names no tool. `arguments` is the member that holds the arguments, None where there is none;
+    `decoded` is the object within it where that member is a string that holds one. `fits` says that the object has
+    the format's own shape; where it does not, `readable` says that it was read all the same.
+    """
+
+    name: JsonMember | None
+    arguments: JsonMember | None
+    decoded: Json
+    fits: bool
+    readable: bool
+    faults: tuple[Fault, ...]
+
+
+def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
+    """How `node`, an object in `text`, is a call of a format with these `keys`."""
+    wrapper = node.member("function")
+    if node.member(keys.name) is None and wrapper is not None and _is_call(wrapper.value):
+        return _unwrapped(node, wrapper, keys, text)
+    name = node.member(keys.name)
+    if name is None and not _is_schema(node) and (other := _name_elsewhere(node)) is not None:
+        named = shape_of(node, replace(keys, name=other.key), text)
+        return replace(named, fits=False, faults=(_misnamed(other, keys), *named.faults))
+    if name is None or name.value.kind is not JsonKind.STRING or not name.value.scalar or _is_schema(node):
+        is_told = name is not None and not len(name.value.range)  # a name without a value is a fault of the JSON
+        faults = () if is_told else (_not_a_call(node, name, keys),)
+        return CallShape(None, None, None, fits=False, readable=False, faults=faults)
+    arguments = node.member(keys.arguments) or next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
+    found = list(_key_faults(node, arguments, keys, text))
+    decoded, as_string = decoded_arguments(arguments)
+    if as_string is not None:
+        found.append(as_string)
+    elif arguments is not None and _is_no_object(arguments.value):
+        found.append(_no_object(arguments.value))
+        return CallShape(name, arguments, None, fits=False, readable=False, faults=tuple(found))
+    return CallShape(name, arguments, decoded, fits=as_string is None, readable=True, faults=tuple(found))
+
+
+def _is_no_object(value: JsonNode) -> bool:
+    """Whether a whole value takes the arguments' place that is neither an object nor `null`, which means none."""
+    return value.kind not in (JsonKind.OBJECT, JsonKind.NULL, JsonKind.OTHER) and bool(len(value.range))
+
+
+def _no_object(value: JsonNode) -> Fault:
+    """The fault that a call's arguments are a value without names, of which no server makes arguments."""
+    kind = "boolean" if value.kind in (JsonKind.TRUE, JsonKind.FALSE) else value.kind.value
+    message = f"The arguments are a JSON {kind}; expected an object."
+    return Fault(rules.NOT_A_CALL, value.range, message, "Write each argument under its name.")
+
+
+def _is_call(node: JsonNode) -> bool:
+    return node.kind is JsonKind.OBJECT and node.member("name") is not None and not _is_schema(node)
+
+
+def _is_schema(node: JsonNode) -> bool:
+    """Whether an object is a tool's definition: its `parameters` are a JSON Schema of an object."""
+    parameters = node.member("parameters")
+    if parameters is None or parameters.value.kind is not JsonKind.OBJECT or node.member("arguments") is not None:
+        return False
+    schema, is_described = parameters.value, node.member("description") is not None
+    if schema.member("properties") is not None and (is_described or schema.member("type") is not None):
+        return True
+    of_object = schema.member("type")
+    names_type = of_object is not None and of_object.value.scalar == "object"
+    return (is_described or names_type) and all(member.key in _SCHEMA_KEYS for member in schema.members)
+
+
+def is_schema_like(arguments: Mapping[str, Json]) -> bool:
+    """Whether decoded arguments look like a JSON Schema of an object, so that the call may be a tool's definition."""
+    return arguments.get("type") == "object" or "properties" in arguments
+
+
+def has_arguments(arguments: JsonNode, text: str) -> bool:
+    """Whether a value is arguments as far as it goes, and not made up of nothing.
+
+    A bare word or an expression is none, and nothing is known of an object that ends behind its bracket.
+    """
+    if arguments.kind is JsonKind.OBJECT:
+        return bool(arguments.members) or text[arguments.range.end - 1 : arguments.range.end] == "}"
+    return arguments.kind is not JsonKind.OTHER
+
+
+def without_invention(fault: Fault, arguments: JsonNode) -> Fault:
+    """The fault without a repair that would make arguments of what is none; see `has_arguments`."""
+    if fault.fix is None or not (fault.rule is TRUNCATED_JSON or arguments.range.covers(fault.range)):
+        return fault
+    return replace(fault, hint=None, fix=None)
+
+
+def _unwrapped(node: JsonNode, wrapper: JsonMember, keys: CallKeys, text: str) -> CallShape:
+    inner = shape_of(wrapper.value, keys, text)
+    before = Edit(Range(node.range.start, wrapper.value.range.start), "")
+    after = Edit(Range(wrapper.value.range.end, node.range.end), "")
+    fault = Fault(
+        rules.NOT_A_CALL,
+        wrapper.key_range,
+        'The call stands inside `"function"`, as in the OpenAI API; here the object itself is the call.',
+        "Leave only the inner object.",
+        Fix((before, after), safe=False),
+    )
+    return CallShape(inner.name, inner.arguments, inner.decoded, fits=False, readable=inner.readable, faults=(fault,))
+
+
+def _not_a_call(node: JsonNode, name: JsonMember | None, keys: CallKeys) -> Fault:
+    function = node.member("function")
+    if _is_schema(node) or (function is not None and _is_schema(function.value)):
+        message = "This is the definition of a tool, not a call: the model repeats what the prompt showed it."
+    elif any(member.key.lower() in _ERROR_KEYS for member in node.members):
+        message = "This is an error object, not a call."
+    elif not node.members:
+        message = "An empty object is no call: expected a name and arguments."
+    elif name is not None:
+        return Fault(
+            rules.NOT_A_CALL, name.value.range, f"`{keys.name}` must be the name of a tool, a string that is not empty."
+        )
+    elif (other := next((member for member in node.members if member.key in _NAME_LIKE), None)) is not None:
+        return _misnamed(other, keys)
+    else:
+        held = ", ".join(f"`{_short(member.key)}`" for member in node.members[:4])
+        more = ", …" if len(node.members) > 4 else ""
+        guess = "" if any(node.member(key) for key in ARGUMENT_KEYS) else ", which look like bare arguments"
+        message = f"No tool is named: expected `{keys.name}`, but the object holds only {held}{more}{guess}."
+    return Fault(rules.NOT_A_CALL, node.range, message)
+
+
+def _name_elsewhere(node: JsonNode) -> JsonMember | None:
+    """The member that names the tool under the key of another format, where an object of arguments is beside it."""
+    arguments = next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
+    if arguments is None or arguments.value.kind is not JsonKind.OBJECT:
+        return None
+    named = (member for member in node.members if member.key in _NAME_LIKE)
+    return next((one for one in named if isinstance(one.value.scalar, str) and one.value.scalar), None)
+
+
+def _misnamed(other: JsonMember, keys: CallKeys) -> Fault:
+    message = f"No tool is named: `{other.key}` stands where `{keys.name}` belongs."
+    hint = f"Rename it to `{keys.name}`, if that is what was meant."
+    fix = Fix((Edit(other.key_range, f'"{keys.name}"'),), safe=False)
+    return Fault(rules.NOT_A_CALL, other.key_range, message, hint, fix)
+
+
+def _key_faults(node: JsonNode, arguments: JsonMember | None, keys: CallKeys, text: str) -> Iterator[Fault]:
+    if arguments is not None and arguments.key not in (keys.arguments, *keys.also):
+        yield Fault(
+            rules.WRONG_ARGUMENTS_KEY,
+            arguments.key_range,
+            f"The arguments stand under `{arguments.key}`; this format calls them `{keys.arguments}`.",
+            f"Rename it to `{keys.arguments}`.",
+            Fix((Edit(arguments.key_range, f'"{keys.arguments}"'),), safe=True),
+        )
+    for index, member in enumerate(node.members):
+        if member.key in (keys.name, keys.id, *_HARMLESS_KEYS) or member is arguments:
+            continue
+        if arguments is not None and member.key == arguments.key:
+            continue
+        yield _stray_key(node, index, arguments, text)
+
+
+def _stray_key(node: JsonNode, index: int, arguments: JsonMember | None, text: str) -> Fault:
+    member = node.members[index]
+    message = f"`{_short(member.key)}` stands beside the call's name and arguments, where servers ignore it."
+    if arguments is None or arguments.value.kind is not JsonKind.OBJECT:
+        return Fault(rules.STRAY_KEY, member.key_range, message, "Put it into the call's arguments.")
+    inside = arguments.value
+    moved = (", " if inside.members else "") + text[member.key_range.start : member.value.range.end]
+    edits = (_removal(node, index), Edit(Range(inside.range.end - 1, inside.range.end - 1), moved))
+    in_order = edits if edits[0].range < edits[1].range else edits[::-1]
+    return Fault(
+        rules.STRAY_KEY, member.key_range, message, f"Move it into `{arguments.key}`.", Fix(in_order, safe=False)
+    )
+
+
+def _removal(node: JsonNode, index: int) -> Edit:
+    """Take a member out together with one of its commas."""
+    member = node.members[index]
+    if index:
+        return Edit(Range(node.members[index - 1].value.range.end, member.value.range.end), "")
+    following = node.members[1].key_range.start if len(node.members) > 1 else member.value.range.end
+    return Edit(Range(member.key_range.start, following), "")
+
+
+def decoded_arguments(arguments: JsonMember | None) -> tuple[Json, Fault | None]:
+    """The object that arguments given as a string hold, and the fault that they are one."""
+    if arguments is None or arguments.value.kind is not JsonKind.STRING or not isinstance(arguments.value.scalar, str):
+        return None, None
+    text = arguments.value.scalar
+    reading = read_json(text)
+    if text.strip() and not (reading.strict and reading.nodes[0].kind is JsonKind.OBJECT):
+        return None, None
+    fault = Fault(
+        rules.ARGUMENTS_AS_STRING,
+        arguments.value.range,
+        f"`{arguments.key}` is a string that holds JSON; expected the object itself.",
+        "Remove the quotes and the backslashes.",
+        Fix((Edit(arguments.value.range, text.strip() or "{}"),), safe=True),
+    )
+    return (reading.nodes[0].value() if text.strip() else {}), fault
+
+
+def _short(text: str) -> str:
+    shown = text if len(text) <= 40 else text[:39] + "…"
+    return shown.encode("unicode_escape", "backslashreplace").decode("ascii") if not shown.isprintable() else shown

@@ -1,0 +1,384 @@
+"""Reads a payload that is a JSON object with a name and arguments: the body of a call in most dialects.
+
+The good case goes a short way (`strict_call`); the long one is over the scanner's nodes.
+
+The object's frame is matched with one expression and the arguments are decoded by msgspec. Whatever that does not
+take,
+and every fault, goes to the scanner, which alone decides.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.json.call_shape import (
+    NATIVE_KEYS,
+    CallKeys,
+    CallShape,
+    has_arguments,
+    is_schema_like,
+    shape_of,
+    without_invention,
+)
+from inspector.json_scanner import MAX_DEPTH, JsonKind, JsonMember, JsonNode, JsonReading, is_strict, read_json
+from inspector.model import Json, ToolCall
+from inspector.rules import json_syntax as call_shape
+from inspector.rules import json_syntax as rules
+from inspector.rules.markers import EMPTY_CALL
+from inspector.rules.rule import Severity
+from inspector.segmenter.events import ParseResult, SpanClosed
+from inspector.text import Range
+
+_SPACE = " \t\n\r"
+
+
+_W = r"[ \t\n\r]*"
+
+
+_PLAIN_STRING = r'"([^"\\\x00-\x1f\ud800-\udfff]*)"'
+
+
+_NEARLY_TOO_DEEP = b"\n" + b" " * (MAX_DEPTH - 2)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonCallReader:
+    """A SpanReader for call spans whose inner text should be one JSON object with a name and arguments.
+
+    `keys` are the format's own; `between` is the text that ends one call span and begins the next. `is_array` says that
+    an array of such objects is the format's own way, `is_row` that objects one behind the other are; with both, a bare
+    object is as good as an array. `has_ids` says that the calls bear ids.
+    """
+
+    keys: CallKeys = NATIVE_KEYS
+    between: str = ""
+    is_array: bool = False
+    is_row: bool = False
+    has_ids: bool = False
+    wrappers: tuple[str, ...] = ()
+
+    def __call__(self, closed: SpanClosed) -> ParseResult:
+        """See SpanReader."""
+        text, start = closed.inner_text, closed.span.inner.start
+        if closed.call is not None:
+            return ParseResult(calls=(closed.call,), complete=True)
+        if not text.strip():
+            return empty_payload(closed)
+        call = self._whole(text, start)
+        return self.read(text, start) if call is None else ParseResult(calls=(call,), complete=True)
+
+    def _whole(self, text: str, start: int) -> ToolCall | None:
+        """The one call of a payload in perfect order, or None."""
+        if self.wrappers:
+            return None
+        if self.is_array:
+            content = text.strip(_SPACE)
+            if content[:1] == "[" and content[-1:] == "]":
+                start += text.index("[") + 1
+                text = content[1:-1]
+            elif not self.is_row:
+                return None
+        calls = (read_framed_call(text, start, self.keys.name, key) for key in (self.keys.arguments, *self.keys.also))
+        call = next((call for call in calls if call is not None), None)
+        is_doubtful = call is not None and isinstance(call.arguments, dict) and is_schema_like(call.arguments)
+        return None if is_doubtful else call
+
+    def read(self, text: str, start: int) -> ParseResult:
+        """The calls in `text`, which is not blank and begins at `start` in the whole text."""
+        is_native = self.keys.name == NATIVE_KEYS.name and not self.wrappers
+        reading = read_json(text, call=is_native, several_arrays=not self.wrappers)
+        faults = list(reading.faults)
+        nodes = reading.nodes
+        if self.wrappers:
+            nodes = tuple(inner for node in nodes for inner in self._unwrapped(node))
+        objects = [node for node in nodes if node.kind is JsonKind.OBJECT]
+        wants_array = self.is_array and not self.is_row
+        bare = {node.range for node in reading.nodes if node.kind is JsonKind.OBJECT} if wants_array else set()
+        arrays = [node for node in nodes if node.kind is JsonKind.ARRAY and _holds_objects(node)]
+        if wants_array and objects:
+            faults.append(bare_object(objects))
+        for array in arrays:
+            objects += array.items
+            if not self.is_array:
+                faults.append(array_of_calls(array, self.between))
+        if self.is_array:
+            faults += (second_array(one, two) for one, two in pairwise(arrays))
+        elif not arrays and not self.is_row:
+            faults += (second_object(text, one, two, self.between) for one, two in pairwise(objects))
+        calls = [
+            self._call(text, node, reading, faults, alone=len(objects) == 1, fits=node.range not in bare)
+            for node in objects
+        ]
+        if not calls:
+            calls = [unreadable_payload(text)]
+            if not any(fault.rule.severity is Severity.ERROR for fault in faults):
+                faults.append(no_object(text, nodes))
+        complete = bool(objects) and not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
+        return ParseResult(
+            calls=tuple(shifted_call(call, start) for call in calls),
+            faults=tuple(fault.moved(start) for fault in sorted(faults, key=lambda fault: fault.range)),
+            complete=complete,
+        )
+
+    def _unwrapped(self, node: JsonNode) -> tuple[JsonNode, ...]:
+        return tuple(m.value for m in map(node.member, self.wrappers) if m is not None) or (node,)
+
+    def _call(
+        self, text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, alone: bool, fits: bool
+    ) -> ToolCall:
+        """The call of an object; `fits` says that it stands where it belongs."""
+        shape = shape_of(node, self.keys, text)
+        broken = [
+            f for f in reading.faults if f.rule.severity is Severity.ERROR and (alone or node.range.covers(f.range))
+        ]
+        strict = reading.strict or (not alone and is_strict(text, node.range))
+        readable = (
+            shape.readable and all(fault.fix is not None for fault in broken) and (reading.repairable or not alone)
+        )
+        if shape.arguments is not None and not has_arguments(shape.arguments.value, text):
+            readable = False
+            faults[:] = [without_invention(fault, shape.arguments.value) for fault in faults]
+        if not any(fault.rule is rules.TRUNCATED_JSON for fault in broken):
+            faults += shape.faults
+        valid = strict and shape.fits and fits
+        raw = shape.arguments.value.range.of(text) if shape.arguments else ""
+        return ToolCall(
+            name=None if _is_name_cut(shape, text, broken) else _name(shape),
+            arguments=_arguments(shape) if valid or readable else raw or node.range.of(text),
+            raw_arguments=raw if shape.arguments or valid or readable else node.range.of(text),
+            valid=valid,
+            range=node.range,
+            id=_id(node.member(self.keys.id)) if self.has_ids else None,
+            recovered=readable and not valid,
+            name_range=shape.name.value.range if shape.name else None,
+            arguments_range=shape.arguments.value.range if shape.arguments else None,
+        )
+
+
+def _id(member: JsonMember | None) -> str | None:
+    scalar = member.value.scalar if member is not None else None
+    return scalar if isinstance(scalar, str) else None
+
+
+def _holds_objects(array: JsonNode) -> bool:
+    return bool(array.items) and all(item.kind is JsonKind.OBJECT for item in array.items)
+
+
+def _is_name_cut(shape: CallShape, text: str, broken: list[Fault]) -> bool:
+    """Whether the payload ends within the tool's name, so that nobody knows it."""
+    at_end = shape.name is not None and shape.name.value.range.end >= len(text.rstrip())
+    return at_end and any(fault.rule is rules.TRUNCATED_JSON for fault in broken)
+
+
+def _name(shape: CallShape) -> str | None:
+    scalar = shape.name.value.scalar if shape.name else None
+    return scalar if isinstance(scalar, str) else None
+
+
+def _arguments(shape: CallShape) -> Json:
+    if shape.arguments is None:
+        return {}
+    return shape.arguments.value.value() if shape.decoded is None else shape.decoded
+
+
+def empty_payload(closed: SpanClosed) -> ParseResult:
+    """What a call span without any payload gives."""
+    span = closed.span
+    place = Range(span.range.start, span.inner.start) if span.inner.start > span.range.start else span.range
+    faults = (
+        Fault(
+            EMPTY_CALL,
+            span.range,
+            "The call span is empty: the model opened a call and wrote none.",
+            "Delete the empty span.",
+            Fix((Edit(span.range, ""),), safe=False),
+        ),
+        Fault(rules.TRUNCATED_JSON, place, "No payload: expected a JSON object with a name and arguments."),
+    )
+    return ParseResult(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=faults)
+
+
+def unreadable_payload(text: str) -> ToolCall:
+    """The call of a payload in which nobody can read one."""
+    content = text.strip()
+    first = text.index(content)
+    return ToolCall(None, content, content, valid=False, range=Range(first, first + len(content)))
+
+
+def no_object(text: str, nodes: tuple[JsonNode, ...]) -> Fault:
+    """The fault of a payload that holds no object."""
+    place = nodes[0].range if nodes else Range(0, len(text))
+    if nodes and nodes[0].kind is JsonKind.ARRAY and not nodes[0].items:
+        return Fault(
+            call_shape.NOT_A_CALL, place, "An empty array calls nothing: expected a call with a name and arguments."
+        )
+    kind = nodes[0].kind.value if nodes else "text"
+    return Fault(
+        call_shape.NOT_A_CALL, place, f"A JSON {kind} is no call: expected an object with a name and arguments."
+    )
+
+
+def shifted_call(call: ToolCall, distance: int) -> ToolCall:
+    """The call with all its places moved."""
+    return msgspec.structs.replace(
+        call,
+        range=call.range.moved(distance),
+        name_range=call.name_range.moved(distance) if call.name_range else None,
+        arguments_range=call.arguments_range.moved(distance) if call.arguments_range else None,
+    )
+
+
+def bare_object(objects: list[JsonNode]) -> Fault:
+    """The fault of objects that stand where the format wants an array of them."""
+    first, last, count = objects[0].range, objects[-1].range, len(objects)
+    gaps = (Edit(Range(one.range.end, two.range.start), ", ") for one, two in pairwise(objects))
+    edits = (Edit(Range(first.start, first.start), "["), *gaps, Edit(Range(last.end, last.end), "]"))
+    rule = call_shape.NOT_A_CALL if count == 1 else call_shape.SEVERAL_OBJECTS_IN_ONE_CALL
+    what = "A bare object stands" if count == 1 else f"{count} bare objects stand"
+    them = "it" if count == 1 else "them"
+    return Fault(
+        rule,
+        Range(first.start, first.start + 1),
+        f"{what} where an array of calls belongs; servers that expect the array refuse {them}.",
+        f"Put {them} into square brackets.",
+        Fix(edits, safe=True),
+    )
+
+
+def array_of_calls(array: JsonNode, between: str) -> Fault:
+    """The fault of an array where one call belongs; `between` ends one call span and begins the next."""
+    count = len(array.items)
+    place = Range(array.range.start, array.range.start + 1)
+    message = f"An array of {count} call{'s' * (count != 1)} stands where one call object belongs."
+    if not between:
+        return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
+    gaps = [Range(one.range.end, two.range.start) for one, two in pairwise(array.items)]
+    edits = (
+        Edit(Range(array.range.start, array.items[0].range.start), ""),
+        *(Edit(gap, between) for gap in gaps),
+        Edit(Range(array.items[-1].range.end, array.range.end), ""),
+    )
+    fix = Fix(edits, safe=True)
+    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a tag of its own.", fix)
+
+
+def second_array(one: JsonNode, two: JsonNode) -> Fault:
+    """The fault of an array of calls behind another where one belongs."""
+    edits = (Edit(Range(one.range.end - 1, two.range.start + 1), ", "),)
+    return Fault(
+        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        two.range,
+        "A second array of calls stands behind the first; servers read only the first, or fail on both.",
+        "Put all calls into one array.",
+        Fix(edits, safe=True),
+    )
+
+
+def second_object(text: str, one: JsonNode, two: JsonNode, between: str) -> Fault:
+    """The fault of a call behind another in the same span; `between` ends one call span and begins the next."""
+    gap = Range(one.range.end, two.range.start)
+    fix = Fix((Edit(gap, between),), safe=True) if between and len(gap.of(text).strip()) <= 1 else None
+    return Fault(
+        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        two.range,
+        "A second call stands in the same tag; servers read only the first, the last or none.",
+        "Give each call a tag of its own.",
+        fix,
+    )
+
+
+_decode = msgspec.json.Decoder().decode
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+_format = msgspec.json.format
+
+
+@lru_cache(maxsize=32)
+def _frames(name: str, arguments: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Expressions for what stands before the arguments where the name is first, and where it is last; for the last."""
+    first, key = re.escape(name), rf'"{re.escape(arguments)}"{_W}:{_W}(?=\{{)'
+    return (
+        re.compile(rf'{_W}\{{{_W}"{first}"{_W}:{_W}{_PLAIN_STRING}{_W},{_W}{key}'),
+        re.compile(rf"{_W}\{{{_W}{key}"),
+        re.compile(rf'"{first}"{_W}:{_W}{_PLAIN_STRING}{_W}\}}{_W}'),
+    )
+
+
+def read_whole_call(text: str, start: int) -> ToolCall | None:
+    """The one call of a payload that begins at `start`, or None where anything at all is unusual.
+
+    It takes strict JSON objects that hold `name` and `arguments`, an object, in either order, and nothing else.
+    """
+    return read_framed_call(text, start, "name", "arguments")
+
+
+def read_framed_call(text: str, start: int, name_key: str, arguments_key: str) -> ToolCall | None:
+    """The same of objects that keep the tool's name and the arguments under these keys."""
+    name_first, arguments_first, name_at_end = _frames(name_key, arguments_key)
+    end = len(text.rstrip(_SPACE))
+    match = name_first.match(text)
+    if match is not None:
+        body_end, closer, name, name_at = end - 1, "}", match[1], match.span(1)
+    else:
+        match = arguments_first.match(text)
+        at = text.rfind(f'"{name_key}"')
+        name_last = name_at_end.fullmatch(text, at) if match is not None and at > 0 else None
+        if match is None or name_last is None:
+            return None
+        body_end, closer, name, name_at = len(text[:at].rstrip(_SPACE)) - 1, ",", name_last[1], name_last.span(1)
+    first = match.end()
+    raw = text[first:body_end].rstrip(_SPACE)
+    arguments = strict_object(raw) if name and text[body_end : body_end + 1] == closer else None
+    if arguments is None:
+        return None
+    return ToolCall(
+        name,
+        arguments,
+        raw,
+        valid=True,
+        range=Range(start + text.index("{"), start + end),
+        name_range=Range(start + name_at[0] - 1, start + name_at[1] + 1),
+        arguments_range=Range(start + first, start + first + len(raw)),
+    )
+
+
+def strict_object(raw: str) -> dict[str, Json] | None:
+    """The decoded object, or None where it is not strict, too deep, holds a key twice, or could be one of these.
+
+    A value that a duplicate key hides is missing from the decoded object, and with it at least two quotes.
+    """
+    if "\\" in raw and "\\u0022" in raw:
+        return None
+    try:
+        written = raw.encode()
+        value = _decode(written)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return None
+    encoded = _encode(value)
+    if type(value) is not dict or encoded.count(b'"') != written.count(b'"'):
+        return None
+    is_flat = len(raw) < 2 * (MAX_DEPTH - 1) or _NEARLY_TOO_DEEP not in _format(encoded, indent=1)
+    return value if is_flat or _is_shallow(value) else None
+
+
+def _is_shallow(value: Any) -> bool:
+    """Whether a decoded value, and the object around it, nest no deeper than the scanner reads; level by level."""
+    level = [value]
+    for _ in range(MAX_DEPTH - 1):
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if type(parent) is dict else parent)
+            if type(child) is dict or type(child) is list
+        ]
+        if not level:
+            return True
+    return False

@@ -1,0 +1,284 @@
+"""Builds formats whose calls are JSON, between markers or bare.
+
+A dialect names its markers and whether an array, a row of objects or one object is its own way; the rest is common.
+
+A call may begin anywhere in a reply, but not behind a backtick or in a code fence, where prose quotes JSON; only a
+fence that holds nothing before the value is the call's own.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
+from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, Transitions, dialect_table
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.writing import is_json_call
+from inspector.formats.span_readers import BareCall, ReasoningReader, read_definitions, read_result
+from inspector.model import Role, SpanKind, ToolCall
+from inspector.segmenter.events import FormatParser, SpanReader
+from inspector.segmenter.machine import Machine
+from inspector.segmenter.payload import JSON
+from inspector.segmenter.table import HOME, Lookahead, LookaheadPiece, MarkerSplit, Repeat, State, Table, Transition
+
+_SPACE = Repeat(r"\s", 0, 24)
+
+
+_QUOTE = Repeat(r"[\"']", 1, 1)
+
+
+NAMED: tuple[LookaheadPiece, ...] = (
+    *(_SPACE, _QUOTE, "name", _QUOTE, _SPACE, ":"),
+    *(_SPACE, _QUOTE, Repeat(r"[^\"'\n]", 1, 128), _QUOTE, _SPACE, ","),
+    *(_SPACE, _QUOTE, ("arguments", "parameters"), _QUOTE, _SPACE, ":"),
+)
+"""What stands behind an object's bracket where it names a tool and then gives its arguments."""
+
+
+NAMED_CALLS = {"{": Lookahead(*NAMED), "[": Lookahead(_SPACE, "{", *NAMED)}
+"""The same behind the bracket of an object, and of an array of such objects."""
+
+
+CALL_ENDS = Transition("(end of the value)", MarkerSplit.NOWHERE, "call end", width=0)
+"""The end of a call that no marker closes."""
+
+
+_ANY = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
+
+
+# A bracket too many still belongs to the call that it breaks.
+CALL_END = State("call end", SpanKind.TOOL_CALL, (), label="tool_call", other=r"[^\]}]", other_goes=_ANY)
+"""Behind a call that no marker closes."""
+
+
+TOOL_RESPONSE = Enclosed("<tool_response>", "</tool_response>")
+"""What models write around a result that they invent, whatever their family's own template has."""
+
+
+_CALL_KEYS = Lookahead(Repeat(r"\s"), ('"name"', '"arguments"'))
+
+
+BARE_HOMES = {role: "start" if home == "text" else home for role, home in ROLE_HOMES.items()}
+"""Homes of a dialect that has bare calls."""
+
+
+_FENCES = tuple(f"```{language}{space}" for language in ("json", "JSON", "") for space in ("\n", "\r\n", " ", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class BareJson:
+    """Which JSON values of a text are calls.
+
+    `beginnings` says for each first bracket what must follow it. `has_fences` says that a code fence around a call is
+    the dialect's own way. `more` are further ways out of a text, into states `more_states`.
+    """
+
+    beginnings: dict[str, Lookahead] = field(default_factory=lambda: NAMED_CALLS)
+    has_fences: bool = False
+    more: tuple[Transition, ...] = ()
+    more_states: tuple[State, ...] = field(default=(), repr=False)
+
+
+def bare_calls(bare: BareJson) -> tuple[BareCall, ...]:
+    """How the same values begin where reasoning drafts them."""
+    return tuple(
+        BareCall(re.compile(re.escape(first) + ahead.whole.pattern), JSON)
+        for first, ahead in sorted(bare.beginnings.items())  # an array comes before the objects in it
+    )
+
+
+def bare_states(bare: BareJson, ways: Transitions) -> Iterator[State]:
+    """The states of bare calls and of the text around them, whose home is `start`."""
+    openings = tuple(_openings(bare, "", "{["))
+    quoted = tuple(Transition(f"`{first}", MarkerSplit.NOWHERE, "quoted") for first in bare.beginnings)
+    ticks = Transition("```", MarkerSplit.NOWHERE, "fence")
+    yield State("start", SpanKind.TEXT, (*ways.out_of_text, *openings, *quoted, *_into_fences(bare), ticks, *bare.more))
+    unquoted = tuple(Transition(end, MarkerSplit.NOWHERE, "start") for end in "`\n")
+    yield State("quoted", SpanKind.TEXT, (*ways.calls, *ways.turns, *unquoted))
+    ends = Transition("```", MarkerSplit.NOWHERE, "start")
+    yield State("fence", SpanKind.TEXT, (*ways.calls, *ways.turns, ends))
+    yield from _calls(bare, ways)
+    yield from _fenced(ways, is_own=bare.has_fences)
+    yield from bare.more_states
+
+
+def _openings(bare: BareJson, before: str, brackets: str) -> Iterator[Transition]:
+    """The ways into bare calls that begin with one of these brackets, behind the text `before`."""
+    for first, ahead in bare.beginnings.items():
+        if first in brackets:
+            yield Transition(
+                before + first, MarkerSplit.BEFORE, f"bare call {first}", width=0, lead=len(before), ahead=ahead
+            )
+
+
+def _calls(bare: BareJson, ways: Transitions) -> Iterator[State]:
+    """The states of bare calls. Once one is broken, the next may begin at a line's start.
+
+    Not so an object in a broken array: it may be the array's next item.
+    """
+    for first, brackets in (("{", "{["), ("[", "[")):
+        name = f"bare call {first}"
+        breaks = Transition("(anything else)", MarkerSplit.NOWHERE, f"broken {name}", width=0)
+        yield State(
+            name, SpanKind.TOOL_CALL, ways.out_of_call, "tool_call", payload=JSON, then=CALL_ENDS, broken_goes=breaks
+        )
+        next_calls = _openings(bare, "\n", brackets)
+        yield State(f"broken {name}", SpanKind.TOOL_CALL, (*ways.out_of_call, *next_calls), "tool_call")
+
+
+def _into_fences(bare: BareJson) -> Iterable[Transition]:
+    """The ways into a fence whose first characters are a call's."""
+    for fence in _FENCES:
+        if fence == "```":
+            continue
+        for first, ahead in bare.beginnings.items():
+            width = len(fence) if bare.has_fences else 0
+            yield Transition(fence + first, MarkerSplit.BEFORE, "fenced call", width=width, ahead=ahead)
+
+
+def _fenced(ways: Transitions, *, is_own: bool) -> Iterator[State]:
+    """The states of a call in a fence: the fence is the call's marker, or it stands within the call as a fault."""
+    if is_own:
+        ends = (Transition("```", MarkerSplit.AFTER, HOME), *ways.out_of_call)
+        yield State("fenced call", SpanKind.TOOL_CALL, ends, "tool_call", closer="```", payload=JSON)
+        return
+    into = (Transition(first, MarkerSplit.NOWHERE, "fenced value", width=0) for first in "[{")
+    then = Transition("(end of the value)", MarkerSplit.NOWHERE, "fence end", width=0)
+    yield State("fenced call", SpanKind.TOOL_CALL, (*into, *ways.out_of_call), label="tool_call")
+    yield State("fenced value", SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", payload=JSON, then=then)
+    yield State(
+        "fence end",
+        SpanKind.TOOL_CALL,
+        (Transition("```", MarkerSplit.NOWHERE, "call end"),),
+        label="tool_call",
+        other=r"[^\]}\s]",
+        other_goes=_ANY,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class JsonMarkers:
+    """How a dialect marks its calls.
+
+    `calls` are the markers around a call; one without a closer ends with its JSON value, and `ahead` must follow it.
+    `results`, `definitions` and `reasoning` as in `dialect_table`; `turns` and `turn_states` are the dialect's own ways
+    by turn tokens, beside those of all, and `homes` the states of their roles. `bare` are calls that no marker opens.
+    """
+
+    calls: tuple[Enclosed, ...] = ()
+    bare: BareJson | None = None
+    ahead: Lookahead | None = None
+    results: tuple[Enclosed, ...] = (TOOL_RESPONSE,)
+    definitions: tuple[Enclosed, ...] = ()
+    reasoning: tuple[ReasoningTag, ...] = THINK_TAGS
+    turns: tuple[Transition, ...] = ()
+    turn_states: tuple[State, ...] = field(default=(), repr=False)
+    homes: dict[str, str] = field(default_factory=lambda: ROLE_HOMES)
+
+
+def json_table(markers: JsonMarkers) -> Table:
+    """The table of a dialect of JSON between markers."""
+
+    def states(ways: Transitions) -> Iterator[State]:
+        for call in markers.calls:
+            yield from _call(call, ways)
+        yield CALL_END
+        if markers.bare is not None:
+            yield from bare_states(markers.bare, ways)
+
+    return dialect_table(
+        calls=(
+            Transition(
+                call.opener, MarkerSplit.BEFORE, f"call {call.opener}", ahead=None if call.closer else markers.ahead
+            )
+            for call in markers.calls
+        ),
+        call_states=states,
+        call_closers=(call.closer for call in markers.calls if call.closer),
+        results=markers.results,
+        definitions=markers.definitions,
+        reasoning=markers.reasoning,
+        turns=(*TURN_TRANSITIONS, *markers.turns),
+        turn_states=(*TURN_STATES, *markers.turn_states),
+        homes=BARE_HOMES if markers.bare is not None else markers.homes,
+        default_home="start" if markers.bare is not None else "text",
+    )
+
+
+def json_format(
+    *,
+    name: str,
+    summary: str,
+    models: Iterable[str],
+    markers: JsonMarkers,
+    signs: DetectionPatterns,
+    reader: SpanReader,
+    write_calls: Callable[[Sequence[ToolCall]], str],
+    aliases: Iterable[str] = (),
+    ids: bool = False,
+    expresses: Callable[[ToolCall], bool] = is_json_call,
+    text_reader: SpanReader | None = None,
+    near_calls: tuple[tuple[re.Pattern[str], str], ...] = (),
+    calls_only: bool = False,
+) -> Format:
+    """A format over `markers`, whose calls `reader` reads and `write_calls` writes.
+
+    `expresses` says which calls it can hold, ids aside; `text_reader` reads text spans;
+    `near_calls` and `calls_only` as in Format.
+    """
+    table = json_table(markers)
+    drafts = ReasoningReader(
+        [call.opener for call in markers.calls],
+        [call.closer for call in markers.calls if call.closer],
+        bare=bare_calls(markers.bare) if markers.bare is not None else (),
+    )
+    of_text = {} if text_reader is None else {SpanKind.TEXT: text_reader}
+
+    def new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+        return Machine(table, role=role.value, prompt=prompt)
+
+    def expresses_all(call: ToolCall) -> bool:
+        return (ids or call.id is None) and expresses(call)
+
+    return Format(
+        name=name,
+        summary=summary,
+        aliases=tuple(aliases),
+        models=tuple(models),
+        confidence=signs,
+        new_parser=new_parser,
+        readers=MappingProxyType(
+            {
+                SpanKind.TOOL_CALL: reader,
+                SpanKind.TOOL_RESULT: read_result,
+                SpanKind.TOOL_DEFINITIONS: read_definitions,
+                SpanKind.REASONING: drafts,
+                **of_text,
+            }
+        ),
+        write_calls=write_calls,
+        expresses=expresses_all,
+        ids=ids,
+        near_calls=near_calls,
+        calls_only=calls_only,
+    )
+
+
+def _call(call: Enclosed, ways: Transitions) -> Iterator[State]:
+    name = f"call {call.opener}"
+    if call.closer:
+        ends = (Transition(call.closer, MarkerSplit.AFTER, HOME), *ways.out_of_call)
+        yield State(name, SpanKind.TOOL_CALL, ends, "tool_call", call.opener, call.closer, payload=JSON)
+        return
+    then = Transition("(end of the value)", MarkerSplit.NOWHERE, f"{name} end", width=0)
+    yield State(
+        name, SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", opener=call.opener, payload=JSON, then=then
+    )
+    # A second object or array behind the first belongs to the same call: it has no marker of its own.
+    again = (
+        Transition(f"{space}{bracket}", MarkerSplit.NOWHERE, name, width=0, ahead=ahead)
+        for space in ("", "\n", " ")
+        for bracket, ahead in (("{", _CALL_KEYS), ("[{", _CALL_KEYS))
+    )
+    yield replace(CALL_END, name=f"{name} end", transitions=tuple(again))

@@ -1,0 +1,319 @@
+"""Calls whose header names the tool, and maybe an id, before the JSON of the arguments; single or in a section."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.dialect import Transitions, opening
+from inspector.formats.json.call_shape import has_arguments, without_invention
+from inspector.formats.json.calls import strict_object
+from inspector.json_scanner import JsonKind, JsonNode, JsonReading, is_strict, read_json
+from inspector.json_scanner.messages import trailing_text
+from inspector.model import Json, SpanKind, ToolCall
+from inspector.rules import json_syntax as call_shape
+from inspector.rules import json_syntax as rules
+from inspector.rules.markers import EMPTY_CALL, MALFORMED_HEADER, STRAY_END_MARKER
+from inspector.rules.rule import Severity
+from inspector.segmenter.events import ParseResult, SpanClosed
+from inspector.segmenter.payload import JSON
+from inspector.segmenter.table import MarkerSplit, State, Transition
+from inspector.text import Range
+
+_SPACE = " \t\n\r"
+
+
+_FENCE = "```"
+
+
+_TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
+
+
+@dataclass(frozen=True, slots=True)
+class LooseHeader:
+    """A header that can be read although the dialect writes another.
+
+    `says` ends the sentence of its fault; it is "" where the marker layer has told that fault.
+    """
+
+    pattern: re.Pattern[str]
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCallReader:
+    """A SpanReader for call spans whose inner text is a header and the arguments.
+
+    `header` must match at the beginning; its group `name` is the tool's name, its group `id`, if it has one, the call's
+    id. `loose` are headers that are taken with a fault. `wanted` says in words what a header is. A header with a code
+    fence wants one behind the arguments, too. `code` names the tools whose arguments are raw code unless they are a
+    JSON object; `code_header`, where it matches the whole header, says the same of any tool's that do not begin like
+    JSON.
+    """
+
+    header: re.Pattern[str]
+    wanted: str
+    loose: tuple[LooseHeader, ...] = ()
+    code: frozenset[str] = frozenset()
+    code_header: re.Pattern[str] | None = None
+
+    def __call__(self, closed: SpanClosed) -> ParseResult:
+        """See SpanReader."""
+        text, start = closed.inner_text, closed.span.inner.start
+        strict = self.header.match(text)
+        header, faults = (strict, ()) if strict is not None else self._loosely(text)
+        if header is None or (header is not strict and _is_cut(closed, header)):
+            return self._nameless(closed)
+        place = _stripped(text, Range(header.end(), len(text)))
+        if _FENCE in header[0]:
+            place, unfenced = _within_fence(closed, place)
+            faults = (*faults, *unfenced)
+        calls, found, complete = self._calls(closed, header, place)
+        return ParseResult(
+            calls=calls, faults=tuple(fault.moved(start) for fault in (*faults, *found)), complete=complete
+        )
+
+    def _loosely(self, text: str) -> tuple[re.Match[str] | None, tuple[Fault, ...]]:
+        for loose in self.loose:
+            header = loose.pattern.match(text)
+            if header is not None and not loose.says:
+                return header, ()
+            if header is not None:
+                place = Range(*header.span("name"))
+                message = f"The header of this call is not what the format writes: {loose.says}."
+                hint = f"Write {self.wanted}."
+                return header, (Fault(MALFORMED_HEADER, place, message, hint),)
+        return None, ()
+
+    def _nameless(self, closed: SpanClosed) -> ParseResult:
+        """A span whose header nobody can read: the whole of it is one call without a name."""
+        content = closed.inner_text.strip()
+        span = closed.span
+        if not content:
+            faults = [Fault(EMPTY_CALL, span.range, "The call span is empty: the model opened a call and wrote none.")]
+            where = Range(span.range.start, span.inner.start) if len(span.inner) < len(span.range) else span.range
+            faults.append(Fault(rules.TRUNCATED_JSON, where, f"No payload: expected {self.wanted}."))
+            return ParseResult(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=tuple(faults))
+        place = _stripped(closed.inner_text, Range(0, len(closed.inner_text))).moved(span.inner.start)
+        if _is_closed(closed):
+            fault = Fault(call_shape.NOT_A_CALL, place, f"No tool is named: expected {self.wanted}.")
+        else:
+            fault = Fault(rules.TRUNCATED_JSON, place, f"The call ends within its header: expected {self.wanted}.")
+        return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=(fault,))
+
+    def _calls(
+        self, closed: SpanClosed, header: re.Match[str], place: Range
+    ) -> tuple[tuple[ToolCall, ...], list[Fault], bool]:
+        """The calls of a span with this header, whose arguments stand at `place` of its inner text."""
+        text = closed.inner_text
+        raw = place.of(text)
+        value = strict_object(raw) if raw else None
+        if value is not None:
+            return (named_call(closed, header, place, value, valid=True),), [], True
+        if raw and self._is_code(header, raw):
+            return (named_call(closed, header, place, raw, valid=True),), [], True
+        if not raw:
+            return self._without_arguments(closed, header)
+        calls, faults = read_json_arguments(closed, header, place)
+        return calls, faults, not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
+
+    def _is_code(self, header: re.Match[str], raw: str) -> bool:
+        if header["name"] in self.code:
+            return True
+        says_so = self.code_header is not None and self.code_header.fullmatch(header[0]) is not None
+        return says_so and raw[0] not in "{["
+
+    def _without_arguments(
+        self, closed: SpanClosed, header: re.Match[str]
+    ) -> tuple[tuple[ToolCall, ...], list[Fault], bool]:
+        name = Range(*header.span("name"))
+        end = Range(header.end(), header.end())
+        if not _is_closed(closed):
+            fault = Fault(rules.TRUNCATED_JSON, name, "The stream ends before the arguments: expected a JSON object.")
+            return (named_call(closed, header, end, "", valid=False),), [fault], False
+        fault = Fault(
+            rules.MISSING_VALUE,
+            name,
+            "No arguments stand here: expected a JSON object, an empty one for a tool without any.",
+            "Write `{}`.",
+            Fix((Edit(end, "{}"),), safe=True),
+        )
+        return (named_call(closed, header, end, {}, valid=False, recovered=True),), [fault], True
+
+
+def _is_cut(closed: SpanClosed, header: re.Match[str]) -> bool:
+    """Whether the span ends with the header's name, cut off, so that nobody knows the whole name."""
+    return header.end("name") == len(closed.inner_text.rstrip()) and not _is_closed(closed)
+
+
+def _is_closed(closed: SpanClosed) -> bool:
+    """Whether a closing marker stands at the span's end, so that what is missing within was left out, not cut off."""
+    return closed.span.range.end > closed.span.inner.end
+
+
+def _within_fence(closed: SpanClosed, place: Range) -> tuple[Range, tuple[Fault, ...]]:
+    """The arguments without the fence that ends them; a fault where it is missing and nothing cut it off."""
+    text = closed.inner_text
+    if place.of(text).endswith(_FENCE):
+        return _stripped(text, Range(place.start, place.end - len(_FENCE))), ()
+    at = text.rfind(f"\n{_FENCE}\n", place.start, place.end)
+    if at >= 0:
+        words = Range(at + len(_FENCE) + 2, place.end)
+        return _stripped(text, Range(place.start, at)), (trailing_text(text, _stripped(text, words)),)
+    if not place or not _is_closed(closed):
+        return place, ()
+    message = "The code fence around the arguments is opened, but not closed: expected three backticks behind them."
+    fix = Fix((Edit(Range(place.end, place.end), f"\n{_FENCE}"),), safe=True)
+    return place, (Fault(MALFORMED_HEADER, Range(place.end - 1, place.end), message, "Close it.", fix),)
+
+
+def _stripped(text: str, place: Range) -> Range:
+    """`place` without the white space at its ends."""
+    raw = place.of(text)
+    content = raw.strip(_SPACE)
+    first = place.start + (len(raw) - len(raw.lstrip(_SPACE)) if content else 0)
+    return Range(first, first + len(content))
+
+
+def read_json_arguments(
+    closed: SpanClosed, header: re.Match[str], place: Range
+) -> tuple[tuple[ToolCall, ...], list[Fault]]:
+    """The calls that a span's header makes with the JSON at `place` of its inner text: one an object, at least one.
+
+    `header` is the match that has the groups `name` and, where the dialect has ids, `id`. Faults' places are in the
+    inner text, calls' in the whole text.
+    """
+    reading = read_json(closed.inner_text[: place.end], place)
+    faults = list(reading.faults)
+    objects = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
+    if len(objects) > 1:
+        faults += (_second_object(two) for _, two in pairwise(objects))
+        return tuple(
+            _one_of_several(closed, header, node, reading, is_first=node is objects[0]) for node in objects
+        ), faults
+    if objects and not has_arguments(objects[0], closed.inner_text):
+        told = [without_invention(fault, objects[0]) for fault in faults]
+        return (named_call(closed, header, place, place.of(closed.inner_text), valid=False),), told
+    if objects:
+        value = objects[0].value() if reading.strict or reading.repairable else place.of(closed.inner_text)
+        recovered = reading.repairable and not reading.strict
+        return (named_call(closed, header, place, value, valid=reading.strict, recovered=recovered),), faults
+    decoded = _decoded(reading)
+    if decoded is not None:
+        edit = Edit(reading.nodes[0].range, str(reading.nodes[0].scalar).strip() or "{}")
+        message = "The arguments are a string that holds JSON; expected the object itself."
+        fix = Fix((edit,), safe=True)
+        fault = Fault(rules.ARGUMENTS_AS_STRING, place, message, "Remove the quotes and the backslashes.", fix)
+        return (named_call(closed, header, place, decoded, valid=False, recovered=True),), [*faults, fault]
+    if not any(fault.rule.severity is Severity.ERROR for fault in faults):
+        faults.append(_no_object(place, reading))
+    return (named_call(closed, header, place, place.of(closed.inner_text), valid=False),), faults
+
+
+def named_call(
+    closed: SpanClosed, header: re.Match[str], place: Range, value: Json, *, valid: bool, recovered: bool = False
+) -> ToolCall:
+    """The call of this header whose arguments stand at `place` of the span's inner text and mean `value`."""
+    start = closed.span.inner.start
+    name = Range(*header.span("name"))
+    return ToolCall(
+        header["name"],
+        value,
+        place.of(closed.inner_text),
+        valid=valid,
+        range=Range(name.start + start, max(name.end, place.end) + start),
+        id=header["id"] if "id" in header.re.groupindex else None,
+        recovered=recovered,
+        name_range=name.moved(start),
+        arguments_range=place.moved(start) if place else None,
+    )
+
+
+def _one_of_several(
+    closed: SpanClosed, header: re.Match[str], node: JsonNode, reading: JsonReading, *, is_first: bool
+) -> ToolCall:
+    """The call of one object among several; it is valid where the object is strict by itself."""
+    broken = [f for f in reading.faults if f.rule.severity is Severity.ERROR and node.range.covers(f.range)]
+    valid = reading.strict or is_strict(closed.inner_text, node.range)
+    readable = all(fault.fix is not None for fault in broken)
+    value = node.value() if valid or readable else node.range.of(closed.inner_text)
+    call = named_call(closed, header, node.range, value, valid=valid, recovered=readable and not valid)
+    if is_first:
+        return call
+    place = node.range.moved(closed.span.inner.start)
+    return ToolCall(
+        call.name, call.arguments, call.raw_arguments, call.valid, place, None, call.recovered, arguments_range=place
+    )
+
+
+def _second_object(node: JsonNode) -> Fault:
+    message = "A second object stands behind the arguments; servers read only the first, or none."
+    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give each call a header of its own.")
+
+
+def _decoded(reading: JsonReading) -> Json:
+    """The object that arguments given as a string hold, None where they are something else."""
+    if not reading.strict or not isinstance(reading.nodes[0].scalar, str):
+        return None
+    text = reading.nodes[0].scalar
+    if not text.strip():
+        return {}
+    inner = read_json(text)
+    return inner.nodes[0].value() if inner.strict and inner.nodes[0].kind is JsonKind.OBJECT else None
+
+
+def _no_object(place: Range, reading: JsonReading) -> Fault:
+    kind = reading.nodes[0].kind.value if reading.nodes else "text"
+    return Fault(rules.NOT_A_CALL, place, f"The arguments are a JSON {kind}; expected an object.")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The tokens around a section of calls, in all spellings, and those around each call.
+
+    The section's tokens, and the white space between its calls, are markup: each call is a span of its own.
+    """
+
+    openers: tuple[str, ...]
+    closers: tuple[str, ...]
+    call_opener: str
+    call_closer: str
+
+    @property
+    def calls(self) -> tuple[Transition, ...]:
+        """The ways out of a text into the section and its calls, and past a token that ends no section."""
+        ends = (Transition(closer, MarkerSplit.BEFORE, "marker", STRAY_END_MARKER) for closer in self.closers)
+        expects = f"`{self.openers[0]}` before the call"
+        alone = Transition(self.call_opener, MarkerSplit.BEFORE, "call", MALFORMED_HEADER, expects=expects)
+        return (*(opening(one, "section") for one in self.openers), alone, *ends)
+
+    @property
+    def tails(self) -> dict[str, str]:
+        """The state behind a prompt that ends with the section's opener."""
+        return dict.fromkeys(self.openers, "section")
+
+    def states(self, ways: Transitions) -> Iterator[State]:
+        """The states of the section: between calls, in a call's header, in its arguments."""
+        call = opening(self.call_opener, "call")
+        yield State(
+            "section",
+            SpanKind.MARKUP,
+            (*(Transition(closer, MarkerSplit.AFTER, "text") for closer in self.closers), call, *ways.turns),
+            label="section",
+            other=r"\S",
+            other_goes=_TO_TEXT,
+        )
+        yield State("section end", SpanKind.MARKUP, (), label="section", other=r"[\s\S]", other_goes=_TO_TEXT)
+        own = {*self.openers, *self.closers, self.call_opener}
+        leaving = (
+            Transition(self.call_closer, MarkerSplit.AFTER, "section"),
+            call,
+            *(opening(one, "section") for one in self.openers),
+            *(opening(one, "section end") for one in self.closers),
+            *(way for way in ways.out_of_call if way.marker not in own),
+        )
+        arguments = Transition("{", MarkerSplit.NOWHERE, "arguments", width=0)
+        opener, closer = self.call_opener, self.call_closer
+        yield State("call", SpanKind.TOOL_CALL, (arguments, *leaving), "tool_call", opener, closer)
+        yield State("arguments", SpanKind.TOOL_CALL, leaving, "tool_call", opener, closer, payload=JSON)

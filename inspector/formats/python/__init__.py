@@ -1,0 +1,7 @@
+"""Calls in Python's syntax, `[f(a=1, b='x'), g()]`: followed, read with every position and fault, written."""
+
+from inspector.formats.python.calls import PythonCallReader
+from inspector.formats.python.follower import PYTHON
+from inspector.formats.python.writing import is_python_call, json_in_dicts, write_call
+
+__all__ = ["PYTHON", "PythonCallReader", "is_python_call", "json_in_dicts", "write_call"]

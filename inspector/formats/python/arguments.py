@@ -1,0 +1,344 @@
+"""Reads the arguments of a call in Python's syntax, however nested, and what models write in their place.
+
+Nothing is evaluated: literals are read, everything else is an expression and a fault. Open brackets wait on a stack of
+their own, so that no depth can break the reader; JSON's `true`, `false` and `null` are read as well. They are no fault
+where a format's own template writes them (LFM2 within dicts, OLMo 3 everywhere); elsewhere Python refuses the names.
+"""
+
+import keyword
+import re
+from dataclasses import dataclass, field
+
+from inspector.diagnostics import Edit
+from inspector.formats.python import messages as say
+from inspector.formats.python.literals import CursorMark, PythonCursor, PythonValue, decoded, read_atom, read_expression
+from inspector.json_scanner import MAX_DEPTH
+from inspector.model import Json, Parameter
+from inspector.text import Range
+
+# An argument as most are: a whole string, an integer, a literal, and what follows it.
+_PLAIN = re.compile(
+    r"""[ \n]*+([^\W\d]\w*+)=(?:'(?!'')([^'\\\n]*+(?:\\[\s\S][^'\\\n]*+){0,10000})'"""
+    r"""|"(?!"")([^"\\\n]*+(?:\\[\s\S][^"\\\n]*+){0,10000})"|(-?(?:0|[1-9][0-9]{0,17}+))"""
+    r"""|(True|False|None))[ \n]*+(?=[,)])"""
+)
+
+
+_LAST_STRING = 3
+"""The last group of an argument's expression that is the content of a string."""
+
+
+_LITERALS: dict[str, Json] = {"True": True, "False": False, "None": None}
+
+
+_KEYWORD = re.compile(r"([^\W\d]\w*)\s*+=(?!=)\s*+")
+
+
+_MEMBER = re.compile(r"([\"']?)([^\W\d]\w*)\1\s*+([:=]|=>)(?!=)\s*+")
+
+
+_NESTED_CALL = re.compile(r"[^\W\d][\w.]*\((?:\s*+\)|\s*+[^\W\d]\w*\s*+=(?!=))")
+
+
+_CLOSERS = {"(": ")", "[": "]", "{": "}"}
+
+
+_NAMES = {"(": "tuple", "{": "set"}
+
+
+_NEXT_ARGUMENT = re.compile(r"[^\W\d]\w*\s*+=(?!=)")
+
+
+_NEXT_ITEM = re.compile(r"[rRuU]?['\"]|-?\d|(?:True|False|None|true|false|null)\b|[\[{]")
+
+
+@dataclass(slots=True)
+class Arguments:
+    """The arguments of one call: what they are, each with its places, and where they stand together."""
+
+    start: int
+    end: int = 0
+    members: dict[str, Json] = field(default_factory=dict)
+    parameters: dict[str | int, Parameter] = field(default_factory=dict)
+
+
+def read_arguments(cursor: PythonCursor, *, is_list: bool) -> Arguments:
+    """The arguments behind the opening parenthesis; the cursor moves behind the closing one."""
+    found = Arguments(cursor.at)
+    places: dict[str, tuple[int, int]] = {}
+    while True:
+        _read_plain(cursor, found, places)
+        found.end = cursor.at
+        character = cursor.skip()
+        if not character:
+            found.end = cursor.at
+            cursor.cut("the arguments of the call", ")" + "]" * is_list)
+            return found
+        if character == ")":
+            cursor.at += 1
+            return found
+        if character in "]}":
+            if character == "]" and is_list:
+                cursor.flag(say.missing_closer(cursor.text, found.end, ")"))
+                return found
+            cursor.flag(say.extra(cursor.text, Range(cursor.at, cursor.at + 1)))
+            cursor.at += 1
+            continue
+        if found.parameters and is_list and _NESTED_CALL.match(cursor.text, cursor.at):
+            comma = cursor.text.rfind(",", 0, cursor.at)
+            cursor.flag(say.missing_closer(cursor.text, comma, ")"))
+            cursor.at = found.end = comma
+            return found
+        _read_argument(cursor, found, places)
+        if cursor.is_cut:
+            found.end = cursor.at
+            cursor.cut("the arguments of the call", ")" + "]" * is_list)
+            return found
+        found.end = cursor.at
+        _separator(cursor)
+
+
+def _read_plain(cursor: PythonCursor, found: Arguments, places: dict[str, tuple[int, int]]) -> None:
+    """Read arguments that are as most are, and the commas behind them, up to one that is not."""
+    text, base, is_keyword = cursor.text, cursor.base, keyword.iskeyword
+    members, parameters = found.members, found.parameters
+    while (match := _PLAIN.match(text, cursor.at)) is not None:
+        name = match[1]
+        if name in places or is_keyword(name):
+            return
+        group = match.lastindex or 1
+        start, end = match.span(group)
+        written = match[group]
+        if group <= _LAST_STRING:
+            members[name] = written if "\\" not in written else decoded(cursor, start, end)
+            start, end = start - 1, end + 1
+            written = text[start:end]
+        else:
+            members[name] = _LITERALS[written] if written in _LITERALS else int(written)
+        first, last = places[name] = match.span(1)
+        place, name_place = Range(start + base, end + base), Range(first + base, last + base)
+        parameters[name] = Parameter(name, written, place, name_place, typed=True)
+        found.end = cursor.at = end
+        if text[end : end + 1] == ",":
+            cursor.at = end + 1
+        else:
+            _separator(cursor)
+
+
+def _read_argument(cursor: PythonCursor, found: Arguments, places: dict[str, tuple[int, int]]) -> None:
+    text, start = cursor.text, cursor.at
+    match = _KEYWORD.match(text, start)
+    if match is not None:
+        name, place = match[1], Range(*match.span(1))
+    else:
+        match = _MEMBER.match(text, start)
+        if match is None:
+            _read_unnamed(cursor, found)
+            return
+        name, place = match[2], Range(*match.span(2))
+        cursor.flag(
+            say.wrong_sign(text, Range(start, match.end(3)), name, Edit(Range(start, match.end(3)), f"{name}="))
+        )
+    if keyword.iskeyword(name):
+        cursor.flag(say.reserved_name(text, place), readable=True)
+    cursor.at = match.end()
+    value = read_value(cursor, name)
+    if name in places:
+        cursor.remark(say.duplicate(place, name, Range(*places[name]), "argument"))
+        found.parameters.pop(name, None)
+    places[name] = (place.start, place.end)
+    if value is not None:
+        found.members[name] = value.value
+        value_place, name_place = value.range.moved(cursor.base), place.moved(cursor.base)
+        found.parameters[name] = Parameter(name, value.range.of(text), value_place, name_place, typed=True)
+
+
+def _read_unnamed(cursor: PythonCursor, found: Arguments) -> None:
+    start = cursor.at
+    if cursor.peek() == "*":
+        mark = cursor.mark()
+        value = read_expression(cursor, start)
+        cursor.undo(mark)
+        cursor.flag(say.unpacked(cursor.text, value.range))
+        return
+    if cursor.peek() == ",":
+        cursor.flag(say.no_value(Range(start, start + 1), "", ","))
+        return
+    argument = read_value(cursor, "")
+    if argument is None or cursor.is_cut:
+        return
+    number = len(found.parameters) + 1
+    cursor.flag(say.positional(cursor.text, argument.range, number))
+    place = argument.range.moved(cursor.base)
+    found.parameters[number] = Parameter("", argument.range.of(cursor.text), place, typed=True)
+
+
+def _separator(cursor: PythonCursor) -> None:
+    """The comma between two arguments, or what stands in its place."""
+    end = cursor.at
+    character = cursor.skip()
+    if character == ",":
+        cursor.at += 1
+    elif character == ";":
+        cursor.flag(say.wrong_separator(cursor.text, Range(cursor.at, cursor.at + 1)))
+        cursor.at += 1
+    elif character and character not in ")]}":
+        cursor.flag(say.missing_comma(cursor.text, end, cursor.at))
+
+
+@dataclass(slots=True)
+class _OpenBracket:
+    """An open bracket: what it holds so far, and the cursor's counts when it opened."""
+
+    opener: str
+    mark: CursorMark
+    items: list[Json] = field(default_factory=list)
+    members: dict[str, Json] = field(default_factory=dict)
+    places: dict[str, Range] = field(default_factory=dict)
+    key: str | None = None
+    has_comma: bool = False
+
+    @property
+    def wants_key(self) -> bool:
+        return self.opener == "{" and self.key is None and not self.items
+
+    @property
+    def name(self) -> str:
+        return self.key or ""
+
+
+def read_value(cursor: PythonCursor, name: str) -> PythonValue | None:
+    """The value of the argument `name` at the cursor, which moves behind it; None where there is none."""
+    frames: list[_OpenBracket] = []
+    first = cursor.at
+    while True:
+        character = cursor.skip()
+        if character and character in _CLOSERS:
+            if len(frames) == MAX_DEPTH:
+                return _too_deep(cursor, first, frames[0])
+            frames.append(_OpenBracket(character, cursor.mark()))
+            cursor.at += 1
+            if cursor.skip() != _CLOSERS[character]:
+                continue
+            value = None
+        else:
+            wants_key = bool(frames) and frames[-1].wants_key
+            mark = cursor.mark()
+            value = read_atom(cursor, frames[-1].name if frames else name, is_key=wants_key)
+            value = _unless_it_goes_on(cursor, value, mark, frames)
+        while frames and _take(cursor, frames[-1], value):
+            frame = frames.pop()
+            value = _closed(cursor, frame)
+            value = _unless_it_goes_on(cursor, value, frame.mark, frames)
+        if not frames:
+            return value
+
+
+def _unless_it_goes_on(
+    cursor: PythonCursor, value: PythonValue | None, mark: CursorMark, frames: list[_OpenBracket]
+) -> PythonValue | None:
+    """`value`, or the expression that it only begins."""
+    if value is None or cursor.is_cut:
+        return value
+    end = cursor.at
+    character = cursor.skip()
+    is_key = bool(frames) and frames[-1].wants_key
+    if not character or character in ",)]};" or (is_key and character in ":="):
+        return value
+    pattern = _NEXT_ITEM if frames else _NEXT_ARGUMENT
+    if pattern.match(cursor.text, cursor.at) and cursor.at > end:
+        return value
+    cursor.at = end
+    cursor.undo(mark)
+    return read_expression(cursor, mark.at, is_key=is_key)
+
+
+def _take(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue | None) -> bool:
+    """Put `value` into the open bracket; whether the bracket is closed, so that no further value belongs to it."""
+    if frame.wants_key and value is not None:
+        return _take_key(cursor, frame, value)
+    if frame.key is not None:
+        frame.members[frame.key] = value.value if value is not None else None
+        frame.key = None
+    elif value is not None:
+        frame.items.append(value.value)
+    return _is_closed(cursor, frame)
+
+
+def _take_key(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue) -> bool:
+    character = cursor.skip()
+    if character not in (":", "=") and not frame.members:
+        frame.items.append(value.value)
+        return _is_closed(cursor, frame)
+    key = value.value if isinstance(value.value, str) else value.range.of(cursor.text)
+    if not isinstance(value.value, str):
+        cursor.flag(say.no_text_key(cursor.text, value.range, repr(key)))
+    if key in frame.places:
+        cursor.remark(say.duplicate(value.range, key, frame.places[key], "key"))
+    frame.key = key
+    frame.places[key] = value.range
+    if character == "=":
+        cursor.flag(say.wrong_member_sign(cursor.text, Range(cursor.at, cursor.at + 1)))
+    if character in (":", "="):
+        cursor.at += 1
+        return False
+    if not character:
+        cursor.cut(f"the key `{key}`", closable=False)
+    else:
+        cursor.flag(say.no_value(Range(cursor.at, cursor.at + 1), key, character))
+    frame.members[key], frame.key = None, None
+    return _is_closed(cursor, frame)
+
+
+def _is_closed(cursor: PythonCursor, frame: _OpenBracket) -> bool:
+    """Go over what stands behind an item: a comma, the closing bracket, or a fault in their place."""
+    end = cursor.at
+    character = cursor.skip()
+    if character == ",":
+        frame.has_comma = True
+        cursor.at += 1
+        following = cursor.skip()
+        if _NEXT_ARGUMENT.match(cursor.text, cursor.at):
+            cursor.at = end
+            cursor.flag(say.missing_closer(cursor.text, end, _CLOSERS[frame.opener]))
+            return True
+        return following == _CLOSERS[frame.opener] and _is_closed(cursor, frame)
+    if character == _CLOSERS[frame.opener]:
+        cursor.at += 1
+        return True
+    if not character:
+        cursor.cut("a list" if frame.opener == "[" else "an object", _CLOSERS[frame.opener])
+        return True
+    if character in ")]}":
+        cursor.flag(say.missing_closer(cursor.text, end, _CLOSERS[frame.opener]))
+        return True
+    if character == ";":
+        cursor.flag(say.wrong_separator(cursor.text, Range(cursor.at, cursor.at + 1)))
+        cursor.at += 1
+        return False
+    cursor.flag(say.missing_comma(cursor.text, end, cursor.at))
+    return False
+
+
+def _closed(cursor: PythonCursor, frame: _OpenBracket) -> PythonValue:
+    """The value of a bracket that was closed."""
+    place = cursor.since(frame.mark.at)
+    if frame.opener == "[":
+        return PythonValue(frame.items, place)
+    if frame.opener == "{" and not frame.items:
+        return PythonValue(frame.members, place)
+    if frame.opener == "(" and len(frame.items) == 1 and not frame.has_comma:
+        return PythonValue(frame.items[0], place)
+    if not cursor.is_cut:
+        edits = (Edit(Range(place.start, place.start + 1), "["), Edit(Range(place.end - 1, place.end), "]"))
+        cursor.flag(say.no_list(cursor.text, place, _NAMES[frame.opener], edits))
+    return PythonValue(frame.items, place)
+
+
+def _too_deep(cursor: PythonCursor, first: int, outermost: _OpenBracket) -> PythonValue:
+    cursor.at = first
+    cursor.undo(outermost.mark)
+    value = read_expression(cursor, first)
+    cursor.undo(outermost.mark)
+    cursor.flag(say.too_deep(value.range, MAX_DEPTH))
+    return value

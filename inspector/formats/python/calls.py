@@ -1,0 +1,352 @@
+"""Reads call spans in Python's syntax: lists of calls, single ones, one a line; JSON in their place is read as JSON."""
+
+import re
+from dataclasses import dataclass
+
+import msgspec
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.json.calls import JsonCallReader
+from inspector.formats.python import messages as say
+from inspector.formats.python.arguments import read_arguments
+from inspector.formats.python.literals import PythonCursor, read_expression
+from inspector.json_scanner.quoting import shown
+from inspector.model import ToolCall
+from inspector.rules import json_syntax as rules
+from inspector.rules.markers import EMPTY_CALL
+from inspector.segmenter.events import ParseResult, SpanClosed
+from inspector.text import Range
+
+_JSON = re.compile(r"\s*(?:\{|\[\s*\{)")
+
+
+_FENCE = re.compile(r"\s*(```[\w-]*[ \t]*\n?)")
+
+
+_CLOSING_FENCE = re.compile(r"\n?[ \t]*```\s*\Z")
+
+
+_READ_JSON = JsonCallReader(is_array=True, is_row=True)
+
+
+_NAME = re.compile(r"[\w.\-/]+")
+
+
+_CALL = re.compile(r"([^\W\d][\w.\-/]*)[ \t]*\(")
+
+
+_CALLS_BEGIN = re.compile(r"\[?[ \t\n]{0,16}+[^\W\d][\w.]{0,127}+\(")
+
+
+_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+
+
+_NEXT_CALL = re.compile(r"[,;\n]\s{0,16}+\[?\s{0,16}+(?=[^\W\d][\w.]{0,127}+\()")
+
+
+_PRINT = re.compile(r"print\(\s*+(?=[^\W\d][\w.]{0,127}+\()")
+
+
+_BRACKETS = re.compile(r"[)\]}][\s)\]}]*")
+
+
+@dataclass(frozen=True, slots=True)
+class PythonCallReader:
+    """A SpanReader for call spans whose inner text should be calls in Python's syntax, or JSON.
+
+    `namespace` is what the format puts before a tool's name, and inside `print(...)`; "" where it does not.
+    `takes_json` says that the format's own template writes JSON's `true`, `false` and `null`.
+    """
+
+    namespace: str = ""
+    takes_json: bool = False
+
+    def __call__(self, closed: SpanClosed) -> ParseResult:
+        """See SpanReader."""
+        text, start = closed.inner_text, closed.span.inner.start
+        if not text.strip() or text.strip() == "[]":
+            return empty_call(closed)
+        if _JSON.match(text):
+            return _READ_JSON(closed)
+        fence = _FENCE.match(text)
+        if fence is not None:
+            return self._fenced(closed, fence)
+        return self._reading(text, start)
+
+    def _fenced(self, closed: SpanClosed, fence: re.Match[str]) -> ParseResult:
+        text, start = closed.inner_text, closed.span.inner.start
+        ending = _CLOSING_FENCE.search(text, fence.end())
+        end = ending.start() if ending is not None else len(text)
+        inner = text[fence.end() : end]
+        if not inner.strip():
+            return self._reading(text, start)
+        if _JSON.match(inner):
+            return _READ_JSON(closed)
+        reading = self._reading(inner, start + fence.end())
+        edits = [Edit(Range(*fence.span(1)).moved(start), "")]
+        if ending is not None:
+            edits.append(Edit(Range(*ending.span()).moved(start), ""))
+        fault = say.fenced(edits[0].range, tuple(edits))
+        calls = tuple(
+            msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls
+        )
+        return ParseResult(calls=calls, faults=(fault, *reading.faults), complete=reading.complete)
+
+    def _reading(self, text: str, start: int) -> ParseResult:
+        found = read_calls(text, start, namespace=self.namespace, takes_json=self.takes_json)
+        return ParseResult(calls=found.calls, faults=found.faults, complete=found.complete)
+
+
+def empty_call(closed: SpanClosed, *, expected: str = "name(argument='value')") -> ParseResult:
+    """What a call span without any content is."""
+    span = closed.span
+    fix = Fix((Edit(span.range, ""),), safe=False)
+    place = Range(span.range.start, span.inner.start) if span.inner.start > span.range.start else span.range
+    faults = (
+        Fault(
+            EMPTY_CALL,
+            span.range,
+            "The call span is empty: the model opened a call and wrote none.",
+            "Delete the empty span.",
+            fix,
+        ),
+        Fault(rules.TRUNCATED_JSON, place, f"No payload: expected a call such as `{expected}`."),
+    )
+    content = closed.inner_text.strip()
+    return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=span.inner),), faults=faults)
+
+
+@dataclass(slots=True)
+class PythonCalls:
+    """The calls of a text, its faults, and whether the last call is whole."""
+
+    calls: tuple[ToolCall, ...]
+    faults: tuple[Fault, ...]
+    complete: bool
+
+
+@dataclass(slots=True)
+class _ReadCall:
+    """One call, and the cursor's counts before and behind it."""
+
+    call: ToolCall
+    breaks: int
+    hopeless: int
+
+
+def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: bool = True) -> PythonCalls:
+    """Every call in `text`, which begins at `base` in the whole text; all ranges are offsets in that.
+
+    There is at least one call, however malformed. `namespace` may stand before a tool's name and is no part of it;
+    where there is one, `print` may stand around a call. Without `takes_json`, JSON's `true`, `false` and
+    `null` are faults.
+    """
+    cursor = PythonCursor(text, base=base, namespace=namespace, takes_json=takes_json)
+    found: list[_ReadCall] = []
+    while cursor.skip():
+        _lead_in(cursor, found)
+        is_list = cursor.peek() == "["
+        opened = cursor.at
+        cursor.at += is_list
+        _read_list(cursor, found, is_list=is_list)
+        if is_list and not cursor.is_cut and cursor.skip() == "]":
+            cursor.at += 1
+            cursor.skip()
+        elif is_list:
+            _end_of_list(cursor, found, opened)
+        _behind_calls(cursor, found)
+        if found:
+            found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
+    if cursor.is_cut:
+        closable = cursor.closable and not cursor.hopeless and bool(found)
+        cursor.flag(say.cut(text, cursor.closers if cursor.closable else "", cursor.within, closable=closable))
+        if found:
+            found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
+    if not found:
+        content = text.strip()
+        first = text.index(content)
+        place = Range(first, first + len(content))
+        if not cursor.breaks:
+            cursor.flag(say.only_text(text, place))
+        call = ToolCall(None, content, content, valid=False, range=place.moved(base))
+        found.append(_ReadCall(call, cursor.breaks, 1))
+    faults = tuple(fault.moved(base) for fault in cursor.found.finished())
+    return PythonCalls(tuple(_judged(found)), faults, not cursor.is_cut)
+
+
+def _judged(found: list[_ReadCall]) -> list[ToolCall]:
+    """The calls with their verdicts: what was found up to the next call counts against a call."""
+    calls, breaks, hopeless = [], 0, 0
+    for one in found:
+        call = one.call
+        valid = one.breaks == breaks and call.name is not None
+        readable = one.hopeless == hopeless and call.name is not None
+        breaks, hopeless = one.breaks, one.hopeless
+        if valid:
+            calls.append(call)
+            continue
+        arguments = call.arguments if readable else call.raw_arguments
+        calls.append(
+            ToolCall(
+                call.name,
+                arguments,
+                call.raw_arguments,
+                valid=False,
+                range=call.range,
+                recovered=readable,
+                name_range=call.name_range,
+                arguments_range=call.arguments_range,
+                parameters=call.parameters,
+            )
+        )
+    return calls
+
+
+def _lead_in(cursor: PythonCursor, found: list[_ReadCall]) -> None:
+    """Words before the calls."""
+    text, start = cursor.text, cursor.at
+    if cursor.peek() == "[" or _NAME.match(text, start):
+        begin = _CALLS_BEGIN.match(text, start)
+        if begin is not None or (cursor.peek() == "[" and not found):
+            return
+    begin = _CALLS_BEGIN.search(text, start)
+    if begin is None:
+        return
+    end = start + len(text[start : begin.start()].rstrip())
+    if end > start:
+        cursor.flag(say.extra(text, Range(start, end)))
+    cursor.at = begin.start()
+
+
+def _read_list(cursor: PythonCursor, found: list[_ReadCall], *, is_list: bool) -> None:
+    """Calls behind one another, up to what ends them."""
+    while (character := cursor.skip()) and character != "]" and not cursor.is_cut:
+        printed = _PRINT.match(cursor.text, cursor.at) if cursor.namespace else None
+        cursor.at = printed.end() if printed is not None else cursor.at
+        match = _CALL.match(cursor.text, cursor.at)
+        if match is None:
+            if not _no_call(cursor, found, is_list=is_list):
+                return
+        else:
+            found.append(_read_call(cursor, match, is_list=is_list))
+        if printed is not None:
+            _end_of_print(cursor)
+        _extra_brackets(cursor, is_list=is_list)
+        goes_on = _goes_on(cursor, is_list=is_list)
+        found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
+        if not goes_on:
+            return
+
+
+def _end_of_print(cursor: PythonCursor) -> None:
+    end = cursor.at
+    if cursor.skip() == ")":
+        cursor.at += 1
+    elif not cursor.is_cut:
+        cursor.at = end
+        cursor.flag(say.missing_closer(cursor.text, end, ")"))
+
+
+def _goes_on(cursor: PythonCursor, *, is_list: bool) -> bool:
+    """Whether another call follows; the cursor goes over what parts it from the last."""
+    end = cursor.at
+    character = cursor.skip()
+    if character and character in ",;":
+        if character == ";" and is_list:
+            cursor.flag(say.wrong_separator(cursor.text, Range(cursor.at, cursor.at + 1)))
+        cursor.at += 1
+        return True
+    if not _CALL.match(cursor.text, cursor.at):
+        return False
+    if is_list:
+        cursor.flag(say.missing_comma(cursor.text, end, cursor.at))
+    return is_list or "\n" in cursor.text[end : cursor.at]
+
+
+def _read_call(cursor: PythonCursor, match: re.Match[str], *, is_list: bool) -> _ReadCall:
+    text, name, start = cursor.text, match[1], match.start()
+    if cursor.namespace and name.startswith(cursor.namespace):
+        name = name.removeprefix(cursor.namespace)
+    place = Range(match.end(1) - len(name), match.end(1))
+    if not _DOTTED.fullmatch(name):
+        cursor.flag(say.invalid_name(text, place), readable=True)
+    cursor.at = match.end()
+    arguments = read_arguments(cursor, is_list=is_list)
+    call = ToolCall(
+        name,
+        arguments.members,
+        text[arguments.start : arguments.end],
+        valid=True,
+        range=cursor.place(start, cursor.at),
+        name_range=place.moved(cursor.base),
+        arguments_range=cursor.place(arguments.start, arguments.end),
+        parameters=tuple(arguments.parameters.values()),
+    )
+    return _ReadCall(call, cursor.breaks, cursor.hopeless)
+
+
+def _extra_brackets(cursor: PythonCursor, *, is_list: bool) -> None:
+    """Brackets too many behind a call; in a list, the last `]` may be the list's own."""
+    end = cursor.at
+    cursor.skip()
+    match = _BRACKETS.match(cursor.text, cursor.at)
+    brackets = match[0].rstrip() if match is not None else ""
+    if is_list and brackets.endswith("]"):
+        brackets = brackets[:-1].rstrip()
+    if not brackets or (is_list and brackets[0] == "]"):
+        cursor.at = end
+        return
+    place = Range(cursor.at, cursor.at + len(brackets))
+    cursor.at = place.end
+    cursor.flag(say.extra(cursor.text, place))
+
+
+def _no_call(cursor: PythonCursor, found: list[_ReadCall], *, is_list: bool) -> bool:
+    """What stands in a list where a call belongs: it gets an entry of its own. False where no list is open."""
+    if not is_list:
+        return False
+    mark = cursor.mark()
+    value = read_expression(cursor, mark.at)
+    cursor.undo(mark)
+    is_name = bool(_DOTTED.fullmatch(value.range.of(cursor.text)))
+    if cursor.is_cut and is_name:
+        cursor.within = f"the name {shown(value.range.of(cursor.text))}"
+    else:
+        cursor.flag((say.bare_name if is_name else say.only_text)(cursor.text, value.range))
+    what = value.range.of(cursor.text)
+    call = ToolCall(None, what, what, valid=False, range=value.range.moved(cursor.base))
+    found.append(_ReadCall(call, cursor.breaks, cursor.hopeless))
+    return True
+
+
+def _end_of_list(cursor: PythonCursor, found: list[_ReadCall], opened: int) -> None:
+    """A list without its closing bracket."""
+    if cursor.is_cut:
+        return
+    cursor.skip()
+    if cursor.at >= len(cursor.text) and not found:
+        cursor.cut("a list of calls", "]", closable=False)
+    elif found:
+        cursor.flag(say.missing_closer(cursor.text, found[-1].call.range.end - cursor.base, "]"))
+    elif cursor.at == opened + 1:
+        cursor.at = len(cursor.text)
+
+
+def _behind_calls(cursor: PythonCursor, found: list[_ReadCall]) -> None:
+    """Whatever stands behind the calls, up to where more of them begin."""
+    start = cursor.at
+    if not cursor.skip() or cursor.is_cut:
+        cursor.at = len(cursor.text)
+        return
+    text = cursor.text
+    if "\n" in text[start : cursor.at] and _CALLS_BEGIN.match(text, cursor.at):
+        return
+    if found and cursor.peek() == "[" and _CALLS_BEGIN.match(text, cursor.at):
+        cursor.remark(say.second_list(Range(cursor.at, cursor.at + 1)))
+        return
+    following = _NEXT_CALL.search(text, start)
+    end = following.start() + 1 if following is not None else len(text)
+    stop = cursor.at + len(text[cursor.at : end].rstrip())
+    if stop > cursor.at:
+        cursor.flag((say.extra if found else say.only_text)(text, Range(cursor.at, stop)))
+    cursor.at = end

@@ -1,0 +1,141 @@
+"""Follows Python call syntax chunk by chunk: whether a position is in a string, and where a call ends.
+
+Theory of operation. A `PythonTracker` reads anything between brackets that match: a list of calls, one call, JSON as
+well, since its strings and brackets are Python's. It looks at brackets and quotes only, so expressions pass. What
+breaks it: a bracket of the wrong kind, a line feed in a string of single quotes (which Python forbids), and a letter
+or
+digit right behind a string, as in `'it's'`: there the quotes are no longer to be trusted. A value is complete where
+the
+last open bracket closes. Each character is read once, a piece may be cut anywhere.
+"""
+
+from inspector.scanning import end_of_repeats, repeated
+from inspector.segmenter.payload import Payload, read_on
+
+# What lies between brackets, with every string that is plain and whole.
+_OUTSIDE = repeated(
+    r"""[^'"()\[\]{}]++|'(?!')[^'\\\n]*+(?:\\[\s\S][^'\\\n]*+){0,64}'(?!\w)"""
+    r"""|"(?!")[^"\\\n]*+(?:\\[\s\S][^"\\\n]*+){0,64}"(?!\w)"""
+)
+
+
+_CLOSERS = {"(": ")", "[": "]", "{": "}"}
+
+
+_STRING = {quote: repeated(rf"[^{quote}\\\n]++|\\[\s\S]") for quote in "'\""}
+
+
+_LONG_STRING = {quote: repeated(rf"[^{quote}\\]++|\\[\s\S]") for quote in "'\""}
+
+
+class PythonTracker:
+    """A Follower of Python calls: see the module's head."""
+
+    def __init__(self) -> None:
+        self.broken = False
+        self.in_string = False
+        self.completed = False
+        self._open: list[str] = []
+        self._quote = ""
+        self._quotes = 0
+        """How many quotes were read at the beginning of a string; within a long one, at its possible end."""
+        self._is_long = False
+        self._is_escaped = False
+        self._is_behind_string = False
+
+    def feed(self, text: str, start: int = 0, end: int | None = None) -> int:
+        """Read on; see Follower."""
+        stop = len(text) if end is None else end
+        self.completed = False
+        while start < stop and not self.broken and not self.completed:
+            if not self._quote:
+                start = self._outside(text, start, stop)
+            elif self._is_escaped:
+                self._is_escaped = False
+                start += 1
+            elif self._is_long:
+                start = self._long(text, start, stop)
+            elif self._quotes:
+                start = self._beginning(text, start)
+            else:
+                start = self._string(text, start, stop)
+        return start
+
+    def _outside(self, text: str, start: int, stop: int) -> int:
+        character = text[start]
+        if self._is_behind_string:
+            self._is_behind_string = False
+            if character.isalnum() or character == "_":
+                self.broken = True
+                return start
+        first, start = start, end_of_repeats(_OUTSIDE, text, start, stop)
+        if start == stop:
+            self._is_behind_string = start > first and text[start - 1] in "'\""
+            return start
+        character = text[start]
+        if character in "'\"":
+            self._quote, self._quotes, self.in_string = character, 1, True
+        elif character in _CLOSERS:
+            self._open.append(_CLOSERS[character])
+        elif self._open and self._open[-1] == character:
+            self._open.pop()
+            self.completed = not self._open
+        else:
+            self.broken = True
+            return start
+        return start + 1
+
+    def _beginning(self, text: str, start: int) -> int:
+        """Behind the first one or two quotes: the string is empty, long, or neither."""
+        is_quote = text[start] == self._quote
+        if self._quotes == 1:
+            self._quotes = 2 if is_quote else 0
+            self.in_string = not is_quote
+        elif is_quote:
+            self._is_long, self._quotes, self.in_string = True, 0, True
+        else:
+            self._end_string()
+            return start
+        return start + is_quote
+
+    def _string(self, text: str, start: int, stop: int) -> int:
+        start = end_of_repeats(_STRING[self._quote], text, start, stop)
+        if start == stop:
+            return start
+        if text[start] == "\n":
+            self.broken, self.in_string = True, False
+            return start
+        if text[start] == "\\":
+            self._is_escaped = True
+        else:
+            self._end_string()
+        return start + 1
+
+    def _long(self, text: str, start: int, stop: int) -> int:
+        if text[start] == self._quote:
+            self._quotes += 1
+            if self._quotes == 3:
+                self._end_string()
+            return start + 1
+        self._quotes = 0
+        start = end_of_repeats(_LONG_STRING[self._quote], text, start, stop)
+        if start < stop and text[start] == "\\":
+            self._is_escaped = True
+            start += 1
+        return start
+
+    def _end_string(self) -> None:
+        self._quote, self._quotes = "", 0
+        self._is_long = self.in_string = False
+        self._is_behind_string = True
+
+
+def ends_within_string(text: str) -> bool:
+    """Whether `text`, the beginning of such a payload, ends within a string."""
+    tracker = PythonTracker()
+    read_on(tracker, text)
+    return tracker.in_string
+
+
+PYTHON = Payload(PythonTracker, ends_within_string, ends=")]}")
+"""A payload of calls in Python's syntax, or of JSON."""

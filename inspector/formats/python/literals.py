@@ -1,0 +1,461 @@
+"""Reads Python literals: strings, numbers, words, and expressions where a literal belongs.
+
+Source: the Python language reference, section 2.4.1 (string and bytes literals).
+"""
+
+import keyword
+import math
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from inspector.diagnostics import Edit, Fault
+from inspector.formats.python import messages as say
+from inspector.json_scanner.arithmetic import result_of
+from inspector.json_scanner.cursor import PayloadFindings
+from inspector.json_scanner.quoting import shown
+from inspector.model import Json
+from inspector.scanning import closing_quote, end_of_repeats, repeated
+from inspector.text import Range
+
+_SPACE_BEGINS = frozenset(" \t\n\r\f\\#")
+
+
+_SPACE = repeated(r"[ \t\n\r\f]++|\\\r?\n|(?<=[\s,(\[{])#[^\n]*+")
+
+
+_NUMBER = re.compile(
+    r"([-+]?)[ \t]*(0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][-+]?\d+)?)"
+    r"([jJ]?)(?![\w.])"
+)
+
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+_LITERALS: dict[str, Json] = {
+    "True": True, "False": False, "None": None, "true": True, "false": False, "null": None,
+}  # fmt: skip
+
+
+_NON_FINITE = re.compile(r"[-+]?(?:nan|inf|NaN|Infinity)")
+
+
+_LEADING_ZERO = re.compile(r"0[\d_]*[1-9][\d_]*")
+
+
+# Words, dates, times, addresses: text that only lacks its quotes.
+_UNQUOTED = re.compile(r"[\w#@~/\\.°€$-][\w ,:;@~/\\.°€$%?!&#+'-]*")
+
+
+_CODE = re.compile(
+    r"[^\W\d]\w*(?:\.\w+)+|.*\b(?:if|for|and|or|not|in|lambda|await)\b.*|.*[*=<>|^].*|.*\s[+/%&-]\s.*|.*\w[+*]\w.*"
+)
+
+
+_RUN = {False: re.compile(r"[^'\"()\[\]{},]*+"), True: re.compile(r"[^'\"()\[\]{},:=]*+")}
+
+
+_LONGEST_INT = 4300
+
+
+_LONGEST_QUOTED = 10_000
+
+
+STRING_BEGINS = re.compile(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
+
+
+_PREFIXES = frozenset({"", "r", "u", "b", "br", "rb", "f", "fr", "rf"})
+
+
+_CONTENT = {
+    "'": repeated(r"[^'\\\n]++|\\[\s\S]"),
+    '"': repeated(r'[^"\\\n]++|\\[\s\S]'),
+    "'''": repeated(r"[^'\\]++|\\[\s\S]|'(?!'')"),
+    '"""': repeated(r'[^"\\]++|\\[\s\S]|"(?!"")'),
+}
+
+
+_KEYWORD = r"[^\W\d]\w{0,63}\s{0,8}+=(?!=)"
+
+
+_CALL = r"[^\W\d][\w.]{0,127}+\("
+
+
+# What may stand behind a string that ended where its quote says; and, told apart more strictly, behind one whose end
+# had to be looked for.
+_FOLLOWS = re.compile(rf"\s*+(?:[,)\]}}:;#]|\Z|\s(?:{_KEYWORD})|[rRuUbBfF]{{0,2}}['\"])")
+
+
+_OPERATES = re.compile(
+    r"\s*+(?:\+\s*+[\"'\w(]|%\s*+[\w(\"']|\*\s*+\d|\.[a-z_]{1,30}\(|\[[\d:]|\s(?:if|or|and|in|not)\s)"
+)
+
+
+_CLOSES = re.compile(
+    rf"\s*+(?:\Z|[)\]}}][\s)\]}}]{{0,64}}+(?:\Z|,|{_CALL})|,\s*+(?:{_KEYWORD}|['\"\[{{\d)\]}}-]|(?:True|False|None)\b))"
+)
+
+
+_MISSING = re.compile(
+    rf"(?=,\s*+[^\W\d][\w.]{{0,127}}+\(\s{{0,8}}+{_KEYWORD})|(?=\s{{0,16}}+,\s*+{_KEYWORD})|(?=\)\s*+(?:\]?\s*+\Z|\]?\s*+,?\s*+\[?{_CALL}))"
+)
+
+
+_ESCAPE = re.compile(
+    r"\\(?:(\n)|([\\'\"abfnrtv])|([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|N\{([^}]{1,100})\}|"
+    r"([\s\S]?))"
+)
+
+
+_SWALLOWED = re.compile(rf",\s*+(?:[^\W\d][\w.]{{0,127}}+\(\s*+)?{_KEYWORD}\s*+\Z")
+
+
+_LOOK_BACK = 100
+
+
+_BREAK = re.compile(r"(?<!\\)[\r\n]")
+
+
+_ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+
+
+_CONTROLS = {"\n": "\\n", "\r": "\\r"}
+
+
+@dataclass(frozen=True, slots=True)
+class CursorMark:
+    """A place in the text, and how many faults were found before it."""
+
+    at: int
+    breaks: int
+    hopeless: int
+
+
+@dataclass(slots=True)
+class PythonCursor:
+    """`at` is the next character of `text`, which begins at `base` in the whole text.
+
+    `namespace` is what the dialect puts before a tool's name, and inside `print(...)`; "" where it does not.
+    `breaks` counts the faults that make a call invalid, `hopeless` those of them without an honest repair.
+    `is_cut` says that the text ended too early: within `within`; `closers` would end what is open, unless it is not
+    `closable`, since a value is missing.
+    """
+
+    text: str
+    at: int = 0
+    base: int = 0
+    namespace: str = ""
+    takes_json: bool = True
+    """Whether JSON's `true`, `false` and `null` are literals here, as Python's own are."""
+    found: PayloadFindings = field(init=False)
+    breaks: int = 0
+    hopeless: int = 0
+    is_cut: bool = False
+    within: str = ""
+    closers: str = ""
+    closable: bool = True
+    endless: set[str] = field(default_factory=set)
+    """The quotes that no further string of this payload ends with."""
+    unclosed: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """For each kind of quotes the last stretch, up to a line's end, in which a string was not closed."""
+
+    def __post_init__(self) -> None:
+        self.found = PayloadFindings(self.text)
+
+    def skip(self) -> str:
+        """Go over white space and comments; the character there, "" at the end."""
+        character = self.text[self.at : self.at + 1]
+        if character not in _SPACE_BEGINS:
+            return character
+        self.at = end_of_repeats(_SPACE, self.text, self.at, len(self.text))
+        return self.text[self.at : self.at + 1]
+
+    def peek(self) -> str:
+        """The next character, "" at the end."""
+        return self.text[self.at : self.at + 1]
+
+    def flag(self, fault: Fault, *, readable: bool = False) -> None:
+        """A fault that makes the call invalid; without a fix it also cannot be read, unless it is `readable`."""
+        self.found.add(fault)
+        self.breaks += 1
+        self.hopeless += fault.fix is None and not readable
+
+    def remark(self, fault: Fault) -> None:
+        """A fault that leaves the call valid."""
+        self.found.add(fault)
+
+    def mark(self) -> CursorMark:
+        """This place, to come back to."""
+        return CursorMark(self.at, self.breaks, self.hopeless)
+
+    def undo(self, mark: CursorMark) -> None:
+        """Forget what was found since `mark`: a greater fault takes all of it in. The place stays."""
+        self.found.forget(mark.at)
+        self.breaks, self.hopeless = mark.breaks, mark.hopeless
+
+    def cut(self, within: str, closer: str = "", *, closable: bool = True) -> None:
+        """The text ends here, within something that `closer` would end."""
+        self.is_cut = True
+        self.within = self.within or within
+        self.closers += closer
+        self.closable = self.closable and closable
+
+    def place(self, start: int, end: int) -> Range:
+        """A place in this text as one in the whole text."""
+        return Range(start + self.base, end + self.base)
+
+    def since(self, start: int) -> Range:
+        """From `start` up to here."""
+        return Range(start, self.at)
+
+
+@dataclass(slots=True)
+class PythonValue:
+    """A value and its place."""
+
+    value: Json
+    range: Range
+
+
+def read_atom(cursor: PythonCursor, name: str, *, is_key: bool = False) -> PythonValue | None:
+    """The value at the cursor, `name`'s; None where there is none, which is flagged. `is_key`: a dict's key."""
+    start, character = cursor.at, cursor.peek()
+    if not character:
+        cursor.cut(f"the value of `{name}`" if name else "a list of values", closable=not name)
+        return None
+    if character in ",)]}":
+        cursor.flag(say.no_value(Range(start, start + 1), name, character))
+        return None
+    if STRING_BEGINS.match(cursor.text, start) and (text := read_string(cursor)) is not None:
+        return PythonValue(_joined(cursor, text), cursor.since(start))
+    number = _NUMBER.match(cursor.text, start)
+    if number is not None:
+        cursor.at = number.end()
+        return PythonValue(_number(cursor, number), cursor.since(start))
+    word = _WORD.match(cursor.text, start)
+    if word is not None and word[0] in _LITERALS:
+        cursor.at = word.end()
+        if word[0].islower() and not cursor.takes_json:
+            cursor.flag(say.json_literal(cursor.text, Range(*word.span()), repr(_LITERALS[word[0]])))
+        return PythonValue(_LITERALS[word[0]], cursor.since(start))
+    return read_expression(cursor, start, is_key=is_key)
+
+
+def read_expression(cursor: PythonCursor, start: int, *, is_key: bool = False) -> PythonValue:
+    """From `start`, over the cursor, to the next comma or closing bracket: what nobody can compute, or lacks quotes."""
+    text = cursor.text
+    _skip_expression(cursor, is_key=is_key)
+    end = start + len(text[start : cursor.at].rstrip())
+    if end == start:
+        cursor.at = end = min(start + 1, len(text))
+    place, what = Range(start, end), text[start:end]
+    if cursor.at >= len(text) and not cursor.is_cut:
+        cursor.cut("an expression" if "(" in what else "a value", closable=False)
+    if is_key:
+        cursor.flag(say.no_text_key(text, place, repr(what)))
+        return PythonValue(what, place)
+    if len(what) > _LONGEST_QUOTED:
+        cursor.flag(say.expression(text, place, None))
+        return PythonValue(what, place)
+    result = result_of(what)
+    if result is not None:
+        cursor.flag(say.arithmetic(text, place, repr(result)))
+        return PythonValue(result, place)
+    if _NON_FINITE.fullmatch(what):
+        cursor.flag(say.non_finite(text, place))
+        return PythonValue(None, place)
+    is_text = _UNQUOTED.fullmatch(what) and not _CODE.fullmatch(what) and not keyword.iskeyword(what)
+    cursor.flag((say.unquoted if is_text else say.expression)(text, place, repr(what)))
+    return PythonValue(what, place)
+
+
+def _joined(cursor: PythonCursor, text: str) -> str:
+    """A string with those that follow it at once: Python makes them one."""
+    pieces = [text]
+    while not cursor.is_cut:
+        end = cursor.at
+        cursor.skip()
+        following = read_string(cursor) if STRING_BEGINS.match(cursor.text, cursor.at) else None
+        if following is None:
+            cursor.at = end
+            break
+        pieces.append(following)
+    return "".join(pieces)
+
+
+def _number(cursor: PythonCursor, number: re.Match[str]) -> Json:
+    sign, digits = number[1], number[2].replace("_", "")
+    place = Range(*number.span())
+    if number[3]:
+        cursor.flag(say.invalid_number(cursor.text, place, None))
+        return number[0]
+    if digits[:2].lower() in ("0x", "0o", "0b"):
+        return int(sign + digits, 0)
+    if any(mark in digits for mark in ".eE"):
+        value = float(sign + digits)
+        if not math.isfinite(value):
+            cursor.flag(say.non_finite(cursor.text, place))
+            return None
+        return value
+    if _LEADING_ZERO.fullmatch(digits):
+        cursor.flag(say.invalid_number(cursor.text, place, sign + digits.lstrip("0")))
+    return int(sign + digits) if len(digits) <= _LONGEST_INT else Decimal(sign + digits)
+
+
+def _skip_expression(cursor: PythonCursor, *, is_key: bool) -> None:
+    """Go to the next comma or closing bracket that is not within brackets or a string of the expression."""
+    text, depth, run = cursor.text, 0, _RUN[is_key]
+    while True:
+        match = run.match(text, cursor.at)
+        cursor.at = match.end() if match is not None else cursor.at
+        character = cursor.peek()
+        if not character or (not depth and character in ",)]}:="):
+            return
+        end = string_end(cursor, cursor.at + 1, character) if character in "'\"" else -1
+        cursor.at = end if end >= 0 else cursor.at + 1
+        depth += (character in "([{") - (character in ")]}")
+
+
+def string_end(cursor: PythonCursor, first: int, quote: str) -> int:
+    """Where the string ends whose content begins at `first`, its closing quotes included; -1 where nothing ends it."""
+    text, (start, end) = cursor.text, cursor.unclosed.get(quote, (0, 0))
+    if start <= first < end:  # it stands behind a quote, so what is escaped there is escaped for both
+        return -1
+    last = end_of_repeats(_CONTENT[quote], text, first, len(text))
+    if text.startswith(quote, last):
+        return last + len(quote)
+    cursor.unclosed[quote] = first, last
+    return -1
+
+
+def read_string(cursor: PythonCursor) -> str | None:
+    """The string literal at the cursor, which moves behind it; None where none begins.
+
+    A string that a call's text cannot tell from an expression (`'a' + b`) is read up to its quote.
+    """
+    begin = STRING_BEGINS.match(cursor.text, cursor.at)
+    if begin is None or begin[1].lower() not in _PREFIXES:
+        return None
+    start, quote, prefix = cursor.at, begin[2], begin[1].lower()
+    first = begin.end()
+    last = _end(cursor, first, quote)
+    is_raw = "r" in prefix
+    value = cursor.text[first:last] if is_raw else decoded(cursor, first, last)
+    if "f" in prefix or "b" in prefix:
+        cursor.flag(say.computed_string(cursor.text, cursor.since(start), value, kind=prefix))
+    return value
+
+
+def _end(cursor: PythonCursor, first: int, quote: str) -> int:
+    """Where the content that begins at `first` ends; the cursor moves behind the closing quote."""
+    text = cursor.text
+    strict = string_end(cursor, first, quote)
+    if strict >= 0 and (len(quote) == 3 or _FOLLOWS.match(text, strict)):
+        cursor.at = strict
+        return strict - len(quote)
+    if strict >= 0 and _OPERATES.match(text, strict):
+        cursor.at = strict
+        return strict - 1
+    if len(quote) == 1:
+        swallowed = _swallowed(text, first, strict - 1) if strict >= 0 else -1
+        if swallowed >= 0:
+            cursor.at = swallowed
+            cursor.flag(say.no_closing_quote(text, Range(first - 1, swallowed), quote))
+            return swallowed
+        end = _looked_for(cursor, first, quote)
+        if end >= 0:
+            return end
+        missing = None if quote + "?" in cursor.endless else _MISSING.search(text, first)
+        if missing is not None and strict < 0:
+            cursor.at = missing.start()
+            cursor.flag(say.no_closing_quote(text, Range(first - 1, cursor.at), quote))
+            return cursor.at
+        cursor.endless.add(quote + "?")
+    if strict >= 0:
+        cursor.at = strict
+        return strict - 1
+    cursor.at = len(text)
+    cursor.cut(f"the string {shown(text, first - len(quote), len(text))}", quote)
+    return cursor.at
+
+
+def _swallowed(text: str, first: int, last: int) -> int:
+    """Where a string lacks its quote that ends only before the next argument's value; -1 where it does not."""
+    comma = text.rfind(",", max(first, last - _LOOK_BACK), last)
+    if comma < 0 or _SWALLOWED.match(text, comma, last) is None:
+        return -1
+    content = text[max(first, comma - _LOOK_BACK) : comma].rstrip()
+    end = max(first, comma - _LOOK_BACK) + len(content)
+    return end - 1 if "(" in text[comma:last] and content.endswith(")") else end
+
+
+def _looked_for(cursor: PythonCursor, first: int, quote: str) -> int:
+    """The end of a string that holds raw line feeds or its own quote: where the text goes on as a call does."""
+    if quote in cursor.endless:
+        return -1
+    text, at, inner = cursor.text, first, list[int]()
+    while (last := closing_quote(text, quote, at, len(text))) >= 0:
+        at = last + 1
+        if _CLOSES.match(text, at):
+            _flag_content(cursor, first, at - 1, inner)
+            cursor.at = at
+            return at - 1
+        inner.append(at - 1)
+    cursor.endless.add(quote)
+    return -1
+
+
+def _flag_content(cursor: PythonCursor, first: int, last: int, inner: list[int]) -> None:
+    text = cursor.text
+    if inner:
+        edits = tuple(Edit(Range(at, at), "\\") for at in inner)
+        cursor.flag(say.quotes_within(text, Range(first - 1, last + 1), edits))
+    breaks = tuple(Edit(Range(*one.span()), _CONTROLS[one[0]]) for one in _BREAK.finditer(text, first, last))
+    if breaks:
+        cursor.flag(say.raw_line_feed(breaks))
+
+
+def decoded(cursor: PythonCursor, first: int, last: int) -> str:
+    """The text that the content of a string literal, from `first` to `last`, stands for."""
+    text = cursor.text
+    if text.find("\\", first, last) < 0:
+        return text[first:last]
+    content = text[first:last]
+    if _is_plain(content):
+        return content.encode("latin-1", "backslashreplace").decode("unicode_escape")
+    pieces: list[str] = []
+    at = first
+    while (match := _ESCAPE.search(text, at, last)) is not None:
+        pieces += (text[at : match.start()], _escaped(cursor, match))
+        at = match.end()
+    return "".join([*pieces, text[at:last]])
+
+
+def _is_plain(content: str) -> bool:
+    """Whether all escapes in it are the short and common ones, which Python's own codec decodes without a warning."""
+    rest = content.replace("\\\\", "")
+    return rest.count("\\") == sum(map(rest.count, ("\\n", "\\'", '\\"', "\\t")))
+
+
+def _escaped(cursor: PythonCursor, match: re.Match[str]) -> str:
+    new_line, short, octal, two, four, eight, name, other = match.groups()
+    if new_line:
+        return ""
+    if short:
+        return _ESCAPED.get(short, short)
+    number = int(octal, 8) if octal else int(two or four or eight or "110000", 16)
+    if number < 0x110000:
+        return chr(number)
+    if name is not None:
+        try:
+            return unicodedata.lookup(name)
+        except KeyError:
+            pass
+    place = Range(*match.span())
+    if other is None or other in ("x", "u", "U", "N"):
+        cursor.flag(say.broken_escape(cursor.text, place))
+    elif other:
+        cursor.remark(say.unknown_escape(cursor.text, place))
+    return match[0]

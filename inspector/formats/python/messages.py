@@ -1,0 +1,378 @@
+"""The messages, hints and repairs of faults in Python call syntax."""
+
+from inspector.diagnostics import Edit, Fault, Fix, Related
+from inspector.json_scanner.quoting import counted, shown
+from inspector.rules import json_syntax as call_shape
+from inspector.rules import json_syntax as rules
+from inspector.text import Range
+
+
+def unpacked(text: str, place: Range) -> Fault:
+    """`**{...}` or `*[...]` among the arguments."""
+    return Fault(
+        rules.EXPRESSION_AS_VALUE,
+        place,
+        f"{quoted_text(text, place)} unpacks arguments, which readers of calls refuse; expected `name=value`.",
+        "Write each argument as `name=value`.",
+    )
+
+
+def positional(text: str, place: Range, number: int) -> Fault:
+    """An argument without a name."""
+    return Fault(
+        call_shape.POSITIONAL_ARGUMENT,
+        place,
+        f"The argument {quoted_text(text, place)} has no name: expected `name=value`.",
+        f"Write its name before it; by order it is the tool's parameter number {number}.",
+    )
+
+
+def wrong_sign(text: str, place: Range, name: str, edit: Edit) -> Fault:
+    """`a: 1` or `"a"=1` for `a=1`."""
+    return Fault(
+        rules.MALFORMED_JSON,
+        place,
+        f"{quoted_text(text, place)} is how an object writes a member; an argument is written `{name}=`.",
+        f"Write `{name}=`.",
+        Fix((edit,), safe=True),
+    )
+
+
+def reserved_name(text: str, place: Range) -> Fault:
+    """An argument named like a word of Python's own."""
+    return Fault(
+        rules.MALFORMED_JSON,
+        place,
+        f"{quoted_text(text, place)} is a word of Python itself and cannot name an argument: a reader that parses the "
+        "call as Python refuses it.",
+        "Give the tool's parameter another name, or use a format of JSON.",
+    )
+
+
+def invalid_name(text: str, place: Range) -> Fault:
+    """A tool's name that is no name in Python."""
+    return Fault(
+        rules.MALFORMED_JSON,
+        place,
+        f"The tool's name {quoted_text(text, place)} is no name in Python: a reader that parses the call as Python "
+        "refuses it.",
+        "Give the tool a name of letters, digits, underscores and dots.",
+    )
+
+
+def extra(text: str, place: Range) -> Fault:
+    """Brackets too many, or words behind a call."""
+    is_brackets = not text[place.start : place.end].strip(")]} \n")
+    what = "closes nothing" if is_brackets else "stands outside of any call"
+    return Fault(
+        rules.TRAILING_DATA,
+        place,
+        f"{quoted_text(text, place)} {what}.",
+        "Delete it.",
+        replaced(place, "", safe=is_brackets),
+    )
+
+
+def second_list(place: Range) -> Fault:
+    """A list of calls behind another, on one line."""
+    return Fault(
+        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        place,
+        "A second list of calls stands behind the first; servers read one list, or none.",
+        "Write all calls into one list.",
+    )
+
+
+def only_text(text: str, place: Range) -> Fault:
+    """No call at all."""
+    return Fault(
+        call_shape.NOT_A_CALL,
+        place,
+        f"{quoted_text(text, place)} is no call: expected one such as `name(argument='value')`.",
+    )
+
+
+def bare_name(text: str, place: Range) -> Fault:
+    """A name without parentheses."""
+    name = text[place.start : place.end]
+    return Fault(
+        call_shape.NOT_A_CALL,
+        place,
+        f"{quoted_text(text, place)} names a tool but does not call it: expected `()` behind it.",
+        f"Write {shown(name + '()')}.",
+        replaced(Range(place.end, place.end), "()", safe=False),
+    )
+
+
+def cut(text: str, open_brackets: str, inside: str, *, closable: bool) -> Fault:
+    """The text ends within a call."""
+    end = len(text)
+    missing = f"; {shown(open_brackets)} is missing at the end" if open_brackets else ""
+    fix = replaced(Range(end, end), open_brackets, safe=False) if closable else None
+    hint = f"End the call with {shown(open_brackets)}, if the rest cannot be had." if closable else None
+    return Fault(
+        rules.TRUNCATED_JSON, Range(max(end - 1, 0), end), f"The call ends within {inside}{missing}.", hint, fix
+    )
+
+
+def fenced(place: Range, edits: tuple[Edit, ...]) -> Fault:
+    """A code fence around the calls."""
+    return Fault(
+        rules.FENCED_PAYLOAD,
+        place,
+        "The calls stand in a code fence, which is no part of them; most servers take the whole for text.",
+        "Remove the fence.",
+        Fix(edits, safe=True),
+    )
+
+
+def replaced(place: Range, text: str, *, safe: bool) -> Fix:
+    """The repair that writes `text` at a place."""
+    return Fix((Edit(place, text),), safe)
+
+
+def quoted_text(text: str, place: Range) -> str:
+    """The text at a place, as messages show it."""
+    return shown(text, place.start, place.end)
+
+
+def computed_string(text: str, place: Range, value: str, *, kind: str) -> Fault:
+    """An f-string or bytes."""
+    plain = repr(value)
+    if "b" in kind:
+        message = f"{quoted_text(text, place)} is bytes, which JSON arguments cannot hold; expected a plain string."
+    else:
+        message = (
+            f"{quoted_text(text, place)} is an f-string, which somebody would have to compute; expected a plain string."
+        )
+    return Fault(
+        rules.EXPRESSION_AS_VALUE, place, message, f"Write {shown(plain)}.", replaced(place, plain, safe=False)
+    )
+
+
+def quotes_within(text: str, place: Range, edits: tuple[Edit, ...]) -> Fault:
+    """A string that holds its own quote without a backslash."""
+    first = edits[0].range.start
+    return Fault(
+        rules.MISSING_QUOTE,
+        Range(first, first + 1),
+        f"The string {quoted_text(text, place)} holds {counted(len(edits), 'quote')} of its own kind without a "
+        f"backslash, so Python takes it to end after {shown(text, place.start, first + 1)}.",
+        "Write a backslash before each quote within the string, or use the other quotes around it.",
+        Fix(edits, safe=False),
+    )
+
+
+def no_closing_quote(text: str, place: Range, quote: str) -> Fault:
+    """A string without its closing quote, although the call goes on behind it."""
+    return Fault(
+        rules.MISSING_QUOTE,
+        Range(place.end - 1, place.end),
+        f"The string {quoted_text(text, place)} has no closing quote; one was expected before "
+        f"{shown(text, place.end, min(place.end + 20, len(text)))}.",
+        "Put the closing quote there.",
+        replaced(Range(place.end, place.end), quote, safe=False),
+    )
+
+
+def raw_line_feed(edits: tuple[Edit, ...]) -> Fault:
+    """Line ends in a string of single quotes."""
+    first = next(iter(edits))
+    more = f", the first of {len(edits)} in this string," if len(edits) > 1 else ""
+    return Fault(
+        rules.UNESCAPED_CONTROL_CHARACTER,
+        first.range,
+        f"A raw line end stands in a string{more} where Python expects the escape `{first.text}`.",
+        "Escape it, or use three quotes around the string.",
+        Fix(edits, safe=True),
+    )
+
+
+def broken_escape(text: str, place: Range) -> Fault:
+    r"""`\x4`, `\u12`, `\N{no such name}`."""
+    return Fault(
+        rules.INVALID_ESCAPE,
+        place,
+        f"The escape {quoted_text(text, place)} is not complete, which Python refuses.",
+        "Double the backslash, if it is meant as such.",
+        replaced(Range(place.start, place.start), "\\", safe=False),
+    )
+
+
+def unknown_escape(text: str, place: Range) -> Fault:
+    r"""`\d`: Python keeps the backslash, with a SyntaxWarning."""
+    return Fault(
+        rules.INVALID_ESCAPE,
+        place,
+        f"{quoted_text(text, place)} is no escape of Python: it keeps the backslash, yet with a SyntaxWarning, and "
+        "later versions refuse it.",
+        "Double the backslash.",
+        replaced(Range(place.start, place.start), "\\", safe=True),
+    )
+
+
+def arithmetic(text: str, place: Range, result: str) -> Fault:
+    """Arithmetic that was left undone."""
+    return Fault(
+        rules.EXPRESSION_AS_VALUE,
+        place,
+        f"{quoted_text(text, place)} is left to be computed; expected its result.",
+        f"Write the result, `{result}`.",
+        replaced(place, result, safe=False),
+    )
+
+
+def expression(text: str, place: Range, quoted: str | None) -> Fault:
+    """An expression that nobody computes here; `quoted` is None where it is too long to quote."""
+    return Fault(
+        rules.EXPRESSION_AS_VALUE,
+        place,
+        f"{quoted_text(text, place)} is an expression, not a literal; no reader of calls computes it.",
+        "Put the value there that was meant; quoting the text only keeps it readable.",
+        replaced(place, quoted, safe=False) if quoted is not None else None,
+    )
+
+
+def unquoted(text: str, place: Range, quoted: str) -> Fault:
+    """A bare word as a value."""
+    return Fault(
+        rules.UNQUOTED_WORD,
+        place,
+        f"The value {quoted_text(text, place)} is neither quoted nor a number, `True`, `False` or `None`; Python takes "
+        "it for a variable.",
+        f"Quote it if it is meant as text: {shown(quoted)}.",
+        replaced(place, quoted, safe=False),
+    )
+
+
+def json_literal(text: str, place: Range, twin: str) -> Fault:
+    """`true`, `false` or `null`, which only JSON has."""
+    return Fault(
+        rules.UNQUOTED_WORD,
+        place,
+        f"{quoted_text(text, place)} is a literal of JSON; Python takes it for a variable, so that strict readers "
+        "refuse the call.",
+        f"Write `{twin}`.",
+        replaced(place, twin, safe=True),
+    )
+
+
+def no_text_key(text: str, place: Range, quoted: str) -> Fault:
+    """A key that is no string."""
+    return Fault(
+        rules.UNQUOTED_WORD,
+        place,
+        f"The key {quoted_text(text, place)} is no string; an object of JSON has no other keys.",
+        f"Write {shown(quoted)}.",
+        replaced(place, quoted, safe=False),
+    )
+
+
+def no_list(text: str, place: Range, kind: str, repair: tuple[Edit, ...]) -> Fault:
+    """A tuple or a set."""
+    return Fault(
+        rules.EXPRESSION_AS_VALUE,
+        place,
+        f"{quoted_text(text, place)} is a {kind}, which JSON arguments do not have; expected a list.",
+        "Write it in square brackets.",
+        Fix(repair, safe=False),
+    )
+
+
+def invalid_number(text: str, place: Range, spelling: str | None) -> Fault:
+    """A leading zero, or a complex number."""
+    if spelling is None:
+        return Fault(
+            rules.INVALID_NUMBER,
+            place,
+            f"{quoted_text(text, place)} is a complex number, which JSON arguments do not have.",
+        )
+    return Fault(
+        rules.INVALID_NUMBER,
+        place,
+        f"The number {quoted_text(text, place)} begins with a zero, which Python does not allow.",
+        f"Write `{spelling}`, or quote it if it is no number but a code.",
+        replaced(place, spelling, safe=False),
+    )
+
+
+def non_finite(text: str, place: Range) -> Fault:
+    """NaN or an infinity."""
+    return Fault(
+        rules.NON_FINITE_NUMBER,
+        place,
+        f"{quoted_text(text, place)} is a number that JSON arguments cannot hold.",
+        "Write `None` if the tool takes it, or leave the argument out.",
+        replaced(place, "None", safe=False),
+    )
+
+
+def too_deep(place: Range, limit: int) -> Fault:
+    """A value nested deeper than `limit` levels."""
+    return Fault(rules.TOO_DEEP, place, f"The value is nested deeper than {limit} levels; it is kept as text.")
+
+
+def no_value(place: Range, name: str, following: str) -> Fault:
+    """`a=,`: a name without a value."""
+    what = f"`{following}` stands" if following else "The call ends"
+    wanted = f"the value of {shown(name)}" if name else "a value"
+    return Fault(rules.MISSING_VALUE, place, f"{what} where {wanted} was expected.")
+
+
+def wrong_member_sign(text: str, place: Range) -> Fault:
+    """`{'a'=1}` for `{'a': 1}`."""
+    return Fault(
+        rules.MALFORMED_JSON,
+        place,
+        f"{quoted_text(text, place)} stands where an object has a colon.",
+        "Write a colon.",
+        replaced(place, ":", safe=True),
+    )
+
+
+def duplicate(place: Range, name: str, first: Range, what: str) -> Fault:
+    """The same argument or key twice."""
+    return Fault(
+        rules.DUPLICATE_KEY,
+        place,
+        f"The {what} {shown(name)} is given twice; most readers keep the last value, Python itself refuses the call."
+        if what == "argument"
+        else f"The {what} {shown(name)} stands twice; most readers keep the last value.",
+        "Keep one of them.",
+        related=(Related(first, "Here it stands first."),),
+    )
+
+
+def missing_comma(text: str, at: int, following: int) -> Fault:
+    """Two values side by side."""
+    return Fault(
+        rules.MISSING_COMMA,
+        Range(at, max(following, at + 1)),
+        f"A comma is missing before {shown(text, following, min(following + 20, len(text)))}.",
+        "Put a comma there.",
+        replaced(Range(at, at), ", " if at == following else ",", safe=True),
+    )
+
+
+def wrong_separator(text: str, place: Range) -> Fault:
+    """`;` for a comma."""
+    return Fault(
+        rules.MALFORMED_JSON,
+        place,
+        f"{quoted_text(text, place)} stands where a comma was expected.",
+        "Write a comma.",
+        replaced(place, ",", safe=True),
+    )
+
+
+def missing_closer(text: str, at: int, bracket: str) -> Fault:
+    """A bracket that is not closed, although something follows that only fits behind it."""
+    place = Range(at, at + 1) if at < len(text) else Range(max(at - 1, 0), at)
+    before = f" before {shown(text, at, min(at + 20, len(text)))}" if text[at : at + 20].strip() else " at the end"
+    return Fault(
+        rules.UNBALANCED_BRACKET,
+        place,
+        f"`{bracket}` is missing{before}.",
+        f"Put `{bracket}` there.",
+        replaced(Range(at, at), bracket, safe=False),
+    )

@@ -1,0 +1,90 @@
+"""Writes a call in Python's syntax, and which calls that syntax can express."""
+
+import keyword
+import re
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+
+from inspector.formats.json.writing import is_finite, json_of
+from inspector.json_scanner import MAX_DEPTH
+from inspector.model import Json, ToolCall
+
+_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+
+
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+
+
+WriteValue = Callable[[Json], str]
+
+
+def write_call(call: ToolCall, write_value: WriteValue | None = None) -> str:
+    """The call with its arguments as `name=value`; values as Python writes them, unless `write_value` does it."""
+    write = write_value or python_value
+    members = call.arguments if isinstance(call.arguments, dict) else {}
+    return f"{call.name}({', '.join(f'{name}={write(value)}' for name, value in members.items())})"
+
+
+def is_python_call(call: ToolCall) -> bool:
+    """Whether Python can hold the call: names that Python allows, numbers that JSON knows, no id."""
+    if call.id is not None or not call.name or not isinstance(call.arguments, dict):
+        return False
+    if not _DOTTED.fullmatch(call.name) or not all(map(_names_argument, call.arguments)):
+        return False
+    return is_finite(call.arguments) and is_shallow(call.arguments)
+
+
+def is_shallow(value: Json) -> bool:
+    """Whether a value nests no deeper than readers look."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        if not level:
+            break
+        level = [
+            child
+            for parent in level
+            if isinstance(parent, dict | list)
+            for child in (parent.values() if isinstance(parent, dict) else parent)
+        ]
+    return not level
+
+
+def python_value(value: Json) -> str:
+    """A value as a Python literal."""
+    return "".join(_pieces(value))
+
+
+def json_in_dicts(value: Json) -> str:
+    """A value as a Python literal, dicts as JSON: the way of LFM2's template."""
+    return json_of(value) if isinstance(value, dict) else python_value(value)
+
+
+def _names_argument(name: str) -> bool:
+    return bool(_IDENTIFIER.fullmatch(name)) and not keyword.iskeyword(name)
+
+
+def _pieces(root: Json) -> Iterator[str]:
+    """The literal in pieces; what is still to be written waits on a stack of its own, as text or as a value."""
+    waiting: list[tuple[str, Json]] = [("", root)]
+    while waiting:
+        text, value = waiting.pop()
+        if text:
+            yield text
+            continue
+        match value:
+            case dict():
+                members = [step for key, member in value.items() for step in ((f", {key!r}: ", None), ("", member))]
+                waiting += reversed([("{", None), *_without_comma(members), ("}", None)])
+            case list():
+                items = [step for item in value for step in ((", ", None), ("", item))]
+                waiting += reversed([("[", None), *_without_comma(items), ("]", None)])
+            case bool() | None | str() | float():
+                yield repr(value)
+            case _:
+                yield format(Decimal(value), "f")
+
+
+def _without_comma(steps: list[tuple[str, Json]]) -> list[tuple[str, Json]]:
+    """The steps without the comma that the first one begins with."""
+    first = steps[0][0].removeprefix(", ") if steps else ""
+    return [*([(first, None)] if first else []), *steps[1:]]

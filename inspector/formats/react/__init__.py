@@ -1,0 +1,1 @@
+"""Calls under headings, as ReAct prompts write them."""

@@ -1,0 +1,364 @@
+"""Reads the calls and answers of ReAct text: `Action: name` and `Action Input: ...`, `name[...]`, or a JSON block.
+
+Sources: langchain's mrkl and structured chat agents (output parsers and their tests), QwenLM/Qwen-Agent:
+qwen_agent/agents/react_chat.py, crewAI:tests/agents/test_crew_agent_parser.py, the ReAct paper's prompts (`f[args]`).
+"""
+
+import re
+
+import msgspec
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.json.call_shape import ARGUMENT_KEYS
+from inspector.formats.json.calls import strict_object
+from inspector.formats.python.calls import empty_call
+from inspector.formats.span_readers import BareCall, ReasoningReader
+from inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, read_json
+from inspector.json_scanner.quoting import shown
+from inspector.model import Json, SpanKind, ToolCall
+from inspector.rules import json_syntax as call_shape
+from inspector.rules import json_syntax as rules
+from inspector.rules.markers import NEAR_MARKER
+from inspector.segmenter.events import ParseResult, SpanClosed
+from inspector.text import Range
+
+_INPUT_REACT_HEADINGS = re.compile(r"^[ \t]*(?:\*\*)?(Action Input(?: \d{1,3})?(?:\*\*)?:)", re.MULTILINE)
+
+
+_DRAFT = re.compile(r"^[ \t]*Action:[ \t]*[^\n]{1,128}\n[ \t]*Action Input:", re.MULTILINE)
+
+
+FINAL_ANSWER = "Final Answer"
+
+
+_NUMBER = re.compile(r"[ \t]*\d{1,3}[ \t]*:")
+
+
+_INPUT = re.compile(r"^[ \t]*(?:\*\*)?Action Input(?:[ \t]\d{1,3})?(?:\*\*)?:(?:\*\*)?", re.MULTILINE)
+
+
+_BRACKETS = re.compile(r"([^\W\d][\w.-]*(?:[ \t][\w.-]+)*)\[([\s\S]*)\]")
+
+
+_FENCE = re.compile(r"```\w*[ \t]*\n?")
+
+
+_LOOKS_LIKE_JSON = re.compile(r"(?:```(?:json)?\s*)?\{\s*(?:[\"'}“]|\w+\s*:|\Z)")
+
+
+_HEADING = "Action Input:"
+
+
+_DECORATION = "`\"'*"
+
+
+_DECORATED_OBJECT = re.compile(r"(`{1,2}|\*{1,2}|[\"'])[ \t]*(\{[\s\S]*\})[ \t]*\1")
+
+
+_read_reasoning = ReasoningReader((), bare=(BareCall(_DRAFT),))
+
+
+def read_react_words(closed: SpanClosed) -> ParseResult:
+    """A SpanReader for reasoning and text."""
+    reading = (_read_reasoning if closed.span.kind is SpanKind.REASONING else read_react_answer)(closed)
+    if reading.children or closed.span.label == "answer_block":
+        return reading
+    orphan = _orphan(closed)
+    return reading if orphan is None else msgspec.structs.replace(reading, faults=(*reading.faults, orphan))
+
+
+def _orphan(closed: SpanClosed) -> Fault | None:
+    """`Action Input:` without an action: the heading before it is missing or misspelt."""
+    found = _INPUT_REACT_HEADINGS.search(closed.inner_text)
+    if found is None or closed.inner_text.count("```", 0, found.start()) % 2:
+        return None
+    return Fault(
+        NEAR_MARKER,
+        Range(*found.span(1)).moved(closed.span.inner.start),
+        f"`{found[1]}` has no `Action:` before it, so no reader takes this for a call.",
+        "Write `Action:` and the tool's name on the line before, if a call was meant.",
+    )
+
+
+def read_react_calls(closed: SpanClosed) -> ParseResult:
+    """A SpanReader for call spans: from behind `Action:` on, or a code fence of JSON."""
+    text, start = closed.inner_text, closed.span.inner.start
+    if not text.strip():
+        return empty_call(closed, expected="Action: name")
+    number = _NUMBER.match(text)
+    at = number.end() if number is not None else 0
+    named = _INPUT.search(text, at)
+    head = _stripped(text, at, named.start() if named is not None else len(text))
+    if not len(head):
+        reading = _no_name(text, head, named)
+    elif head.of(text).startswith(("{", "[", "```")):
+        reading = _read_block(text, head)
+    elif named is not None:
+        reading = _read_named(text, head, _stripped(text, named.end(), len(text)))
+    else:
+        cut = _read_cut(text, head) if closed.ended_at is None else None
+        reading = cut if cut is not None else _read_alone(text, head)
+    return ParseResult(
+        calls=tuple(_moved(call, start) for call in reading.calls),
+        faults=tuple(fault.moved(start) for fault in reading.faults),
+        complete=reading.complete,
+    )
+
+
+def read_react_answer(closed: SpanClosed) -> ParseResult:
+    """A SpanReader for text: an answer given as a JSON block stands for the text in its `action_input`."""
+    if closed.span.label != "answer_block":
+        return ParseResult(complete=True)
+    text, start = closed.inner_text, closed.span.inner.start
+    block = _stripped(text, 0, len(text))
+    reading, place = _read_json_block(text, block)
+    given = reading.nodes[0].member("action_input") if reading.nodes else None
+    answer = given.value.value() if given is not None else None
+    return ParseResult(
+        faults=tuple(fault.moved(place.start + start) for fault in reading.faults),
+        complete=True,
+        decoded=answer if isinstance(answer, str) else None,
+    )
+
+
+def _stripped(text: str, start: int, end: int) -> Range:
+    """What is left of a stretch of text without the white space around it."""
+    piece = text[start:end]
+    first = start + len(piece) - len(piece.lstrip())
+    return Range(first, max(first, start + len(piece.rstrip())))
+
+
+def _read_named(text: str, head: Range, given: Range) -> ParseResult:
+    """The usual case: a name on one line and its input behind it."""
+    name, faults = _name(text, head)
+    arguments, more, valid, readable = _read_input(text, given)
+    is_valid = valid and not faults
+    call = ToolCall(
+        name.of(text),
+        arguments,
+        given.of(text),
+        valid=is_valid,
+        range=Range(head.start, max(given.end, head.end)),
+        recovered=readable and not is_valid,
+        name_range=name,
+        arguments_range=given,
+    )
+    faults = (*faults, *more)
+    complete = not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
+    return ParseResult(calls=(call,), faults=faults, complete=complete)
+
+
+def _name(text: str, head: Range) -> tuple[Range, tuple[Fault, ...]]:
+    """Where the tool's name stands; quotes around it, and words on the lines behind it, are faults."""
+    line_end = text.find("\n", head.start, head.end)
+    line = _stripped(text, head.start, line_end if line_end >= 0 else head.end)
+    bare = line.of(text)
+    first, last = line.start, line.end
+    while last - first > 1 and text[first] in _DECORATION and text[last - 1] in _DECORATION:
+        first, last = first + 1, last - 1
+    place, faults = Range(first, last), []
+    if len(place) < len(line) and not bare.startswith("*"):
+        edits = (Edit(Range(line.start, first), ""), Edit(Range(last, line.end), ""))
+        message = f"The tool's name stands in quotes, {shown(bare)}: many readers take them for a part of the name."
+        faults.append(Fault(rules.MALFORMED_JSON, line, message, "Write the bare name.", Fix(edits, safe=True)))
+    if line_end >= 0:
+        rest = _stripped(text, line_end, head.end)
+        message = f"{shown(rest.of(text))} stands between the tool's name and `Action Input:`."
+        faults.append(Fault(rules.TRAILING_DATA, rest, message, "Delete it.", Fix((Edit(rest, ""),), safe=False)))
+    return place, tuple(faults)
+
+
+def _read_input(text: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool, bool]:
+    """The arguments, their faults, whether they are as they should be, and whether they could be read."""
+    raw = given.of(text)
+    if not raw:
+        return {}, (), True, True
+    plain = strict_object(raw) if raw[0] == "{" else None
+    if plain is not None:
+        return plain, (), True, True
+    decorated = _DECORATED_OBJECT.fullmatch(raw)
+    inner = strict_object(decorated[2]) if decorated is not None else None
+    if decorated is not None and inner is not None:
+        return inner, (_decoration(decorated, given),), False, True
+    if raw.startswith('"'):
+        return _read_quoted(raw, given)
+    if not _LOOKS_LIKE_JSON.match(raw):
+        return raw, (), True, True
+    reading = read_json(raw)
+    faults = tuple(fault.moved(given.start) for fault in (*reading.faults, *map(_second_object, reading.nodes[1:])))
+    is_object = bool(reading.nodes) and reading.nodes[0].kind is JsonKind.OBJECT
+    readable = is_object and (reading.strict or reading.repairable)
+    return reading.nodes[0].value() if readable else raw, faults, reading.strict and is_object, readable
+
+
+def _decoration(decorated: re.Match[str], given: Range) -> Fault:
+    """The fault of signs around the object of arguments: quotes, or Markdown's for code and bold text."""
+    sign, inner = decorated[1], Range(*decorated.span(2)).moved(given.start)
+    return Fault(
+        rules.FENCED_PAYLOAD,
+        Range(given.start, given.start + len(sign)),
+        f"{shown(sign)} is around the input; readers take an input that does not begin with a brace for a text.",
+        "Write the bare object.",
+        Fix((Edit(Range(given.start, inner.start), ""), Edit(Range(inner.end, given.end), "")), safe=True),
+    )
+
+
+def _read_quoted(raw: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool, bool]:
+    """An input that begins with a quote: text, save where it is a JSON string that holds the object of arguments."""
+    try:
+        inner = msgspec.json.decode(raw, type=str)
+    except (msgspec.MsgspecError, UnicodeEncodeError):
+        return raw, (), True, True
+    reading = read_json(inner)
+    if not (reading.strict and reading.nodes[0].kind is JsonKind.OBJECT):
+        return raw, (), True, True
+    fault = Fault(
+        call_shape.ARGUMENTS_AS_STRING,
+        given,
+        "The input is a string that holds JSON; expected the object itself.",
+        "Remove the quotes and the backslashes.",
+        Fix((Edit(given, inner.strip()),), safe=True),
+    )
+    return reading.nodes[0].value(), (fault,), False, True
+
+
+def _second_object(node: JsonNode) -> Fault:
+    return Fault(
+        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        node.range,
+        "A second value stands behind the action's input; readers refuse both, or take the first.",
+        "Give each call an `Action:` of its own.",
+    )
+
+
+def _read_cut(text: str, head: Range) -> ParseResult | None:
+    """An action whose stream ends within `Action Input:`; None where the text ends in anything else."""
+    line_end = text.find("\n", head.start, head.end)
+    rest = _stripped(text, line_end, head.end) if line_end >= 0 else Range(0, 0)
+    words = rest.of(text).replace("*", "")
+    if not words or not _HEADING.startswith(words):
+        return None
+    name, faults = _name(text, Range(head.start, line_end))
+    message = f"The stream ends within {shown(rest.of(text))}: the action {shown(name.of(text))} has no input yet."
+    cut = Fault(rules.TRUNCATED_JSON, rest, message, "Raise the limit on the answer's length.")
+    call = ToolCall(name.of(text), "", "", valid=False, range=head, name_range=name)
+    return ParseResult(calls=(call,), faults=(*faults, cut))
+
+
+def _read_alone(text: str, head: Range) -> ParseResult:
+    """An action without `Action Input:`: `name[input]`, or a name whose input is missing."""
+    match = _BRACKETS.fullmatch(text, head.start, head.end)
+    if match is not None:
+        given = Range(*match.span(2))
+        arguments, faults, valid, readable = _read_input(text, _stripped(text, *match.span(2)))
+        call = ToolCall(
+            match[1],
+            arguments,
+            match[2],
+            valid=valid,
+            range=head,
+            recovered=readable and not valid,
+            name_range=Range(*match.span(1)),
+            arguments_range=given,
+        )
+        return ParseResult(calls=(call,), faults=faults, complete=True)
+    name, faults = _name(text, head)
+    end = name.end
+    fault = Fault(
+        rules.MISSING_VALUE,
+        name,
+        f"The action {shown(name.of(text))} has no `Action Input:`; most readers refuse the whole step.",
+        "Write `Action Input:` behind it, with `{}` where the tool takes nothing.",
+        Fix((Edit(Range(end, end), "\nAction Input: {}"),), safe=False),
+    )
+    call = ToolCall(name.of(text), {}, "", valid=False, range=head, recovered=True, name_range=name)
+    return ParseResult(calls=(call,), faults=(*faults, fault), complete=True)
+
+
+def _no_name(text: str, head: Range, named: re.Match[str] | None) -> ParseResult:
+    place = Range(*named.span()) if named is not None else Range(0, len(text))
+    given = _stripped(text, named.end(), len(text)) if named is not None else head
+    call = ToolCall(None, given.of(text), given.of(text), valid=False, range=given)
+    message = "No tool is named: expected its name between `Action:` and `Action Input:`."
+    return ParseResult(calls=(call,), faults=(Fault(call_shape.NOT_A_CALL, place, message),), complete=True)
+
+
+def _read_json_block(text: str, block: Range) -> tuple[JsonReading, Range]:
+    """A JSON block's reading, and where its text stands without the fence."""
+    fence = _FENCE.match(text, block.start, block.end)
+    first = fence.end() if fence is not None else block.start
+    last = block.end - 3 if fence is not None and text.endswith("```", first, block.end) else block.end
+    place = Range(first, max(first, last))
+    return read_json(place.of(text)), place
+
+
+def _read_block(text: str, block: Range) -> ParseResult:
+    """`{"action": "f", "action_input": ...}`, or a list of such objects."""
+    reading, place = _read_json_block(text, block)
+    objects = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
+    for array in (node for node in reading.nodes if node.kind is JsonKind.ARRAY):
+        objects += (node for node in array.items if node.kind is JsonKind.OBJECT)
+    faults = list(reading.faults)
+    faults += (_second_action(node) for node in reading.nodes[1:])
+    calls = [_block_call(place.of(text), node, reading, faults) for node in objects]
+    if not calls:
+        content = block.of(text)
+        calls = [ToolCall(None, content, content, valid=False, range=Range(0, len(place)))]
+        if not faults:
+            faults.append(Fault(call_shape.NOT_A_CALL, Range(0, max(len(place), 1)), "This is no action."))
+    return ParseResult(
+        calls=tuple(_moved(call, place.start) for call in calls),
+        faults=tuple(fault.moved(place.start) for fault in sorted(faults, key=lambda fault: fault.range)),
+        complete=not any(fault.rule is rules.TRUNCATED_JSON for fault in faults),
+    )
+
+
+def _second_action(node: JsonNode) -> Fault:
+    message = "A second action stands in the same block; readers expect one JSON value there and fail."
+    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give it a block of its own.")
+
+
+def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fault]) -> ToolCall:
+    name, given = node.member("action"), node.member("action_input")
+    if given is None:
+        given = next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
+        if given is not None:
+            faults.append(_wrong_key(given))
+    scalar = name.value.scalar if name is not None else None
+    if not isinstance(scalar, str) or not scalar:
+        message = "No tool is named: expected an object with `action` and `action_input`."
+        faults.append(Fault(call_shape.NOT_A_CALL, node.range, message))
+        raw = node.range.of(text)
+        return ToolCall(None, raw, raw, valid=False, range=node.range)
+    assert name is not None
+    readable = reading.strict or reading.repairable
+    raw = given.value.range.of(text) if given is not None else ""
+    return ToolCall(
+        scalar,
+        (given.value.value() if given is not None else {}) if readable else raw or node.range.of(text),
+        raw,
+        valid=reading.strict,
+        range=node.range,
+        recovered=readable and not reading.strict,
+        name_range=name.value.range,
+        arguments_range=given.value.range if given is not None else None,
+    )
+
+
+def _wrong_key(given: JsonMember) -> Fault:
+    return Fault(
+        call_shape.WRONG_ARGUMENTS_KEY,
+        given.key_range,
+        f"The input stands under `{given.key}`; readers of such a block look for `action_input`.",
+        "Rename it to `action_input`.",
+        Fix((Edit(given.key_range, '"action_input"'),), safe=True),
+    )
+
+
+def _moved(call: ToolCall, distance: int) -> ToolCall:
+    return msgspec.structs.replace(
+        call,
+        range=call.range.moved(distance),
+        name_range=call.name_range.moved(distance) if call.name_range else None,
+        arguments_range=call.arguments_range.moved(distance) if call.arguments_range else None,
+    )

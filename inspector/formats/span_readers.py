@@ -1,0 +1,229 @@
+"""Reads spans other than calls: tool definitions, results, and calls drafted in reasoning or a scratch pad."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import msgspec
+
+from inspector.diagnostics import Fault
+from inspector.json_scanner import JsonKind, JsonNode, read_json
+from inspector.json_scanner.quoting import shown
+from inspector.model import Span, SpanKind, ToolDefinition, ToolResult
+from inspector.rules.markers import CALL_INSIDE_REASONING
+from inspector.segmenter.events import ParseResult, SpanClosed
+from inspector.segmenter.payload import Payload
+from inspector.text import Range
+
+_PARTS = re.compile(r"^[ \t]*(Goal|Actions|Observation|Reflection):", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class BareCall:
+    """A call that no marker opens: an expression for its beginning, and the kind of payload that it is.
+
+    Without a payload it ends with the line.
+    """
+
+    begins: re.Pattern[str]
+    payload: Payload | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedCall:
+    """A draft's places in the text: the whole of it, what opens it, its content; and whether it is closed."""
+
+    range: Range
+    opener: Range
+    inner: Range
+    is_closed: bool
+
+
+class DraftFinder:
+    """Finds drafts: `openers` and `closers` are the markers of the dialect's calls, `bare` its calls without one."""
+
+    def __init__(self, openers: Iterable[str], closers: Iterable[str], bare: Iterable[BareCall]) -> None:
+        self._openers = frozenset(openers)
+        self._bare = tuple(bare)
+        markers = sorted({*self._openers, *closers}, key=lambda marker: (-len(marker), marker))
+        self._markers = re.compile("|".join(map(re.escape, markers)) or r"(?!)")
+
+    def drafts(self, text: str) -> list[DraftedCall]:
+        """Every draft in `text`, in order; none lies within another."""
+        found = list(self._marked(text)) if any(opener in text for opener in self._openers) else []
+        for bare in self._bare:
+            found += _outside(found, _bare(bare, text))
+            found.sort(key=_start)
+        return found
+
+    def _marked(self, text: str) -> Iterator[DraftedCall]:
+        """Drafts between markers, each up to its closing marker, the next opening one, or the end."""
+        opener: re.Match[str] | None = None
+        for match in self._markers.finditer(text):
+            is_opener = match[0] in self._openers
+            if opener is not None:
+                yield _between(opener, match.start(), match.start() if is_opener else match.end())
+            opener = match if is_opener else None
+        if opener is not None:
+            yield _between(opener, len(text), len(text))
+
+
+def _between(opener: re.Match[str], inner_end: int, end: int) -> DraftedCall:
+    inner = Range(opener.end(), inner_end)
+    return DraftedCall(Range(opener.start(), end), Range(*opener.span()), inner, is_closed=inner_end < end)
+
+
+def _bare(call: BareCall, text: str) -> Iterator[DraftedCall]:
+    """Drafts without a marker, each up to its value's end, or to what breaks it: so each character is read once."""
+    match = call.begins.search(text)
+    while match is not None:
+        end, is_whole = _end(call, text, match)
+        whole = Range(match.start(), end)
+        yield DraftedCall(whole, Range(*match.span()), whole, is_closed=is_whole)
+        match = call.begins.search(text, end)
+
+
+def _end(call: BareCall, text: str, match: re.Match[str]) -> tuple[int, bool]:
+    """Where the draft ends, and whether it is whole there."""
+    if call.payload is None:
+        line_end = text.find("\n", match.end())
+        return (line_end if line_end >= 0 else len(text)), True
+    follower = call.payload.follower()
+    end = follower.feed(text, match.start())
+    return max(end, match.end()), follower.completed
+
+
+def _outside(others: list[DraftedCall], drafts: Iterator[DraftedCall]) -> Iterator[DraftedCall]:
+    """Those of `drafts` that overlap none of the `others`; both are in order."""
+    ends = iter([*others, None])
+    other = next(ends)
+    for draft in drafts:
+        while other is not None and other.range.end <= draft.range.start:
+            other = next(ends)
+        if other is None or other.range.start >= draft.range.end:
+            yield draft
+
+
+def _start(draft: DraftedCall) -> int:
+    return draft.range.start
+
+
+class ReasoningReader:
+    """A SpanReader for reasoning: its children are calls drafted in it, and the parts of a scratch pad.
+
+    `openers` and `closers` are the markers of the dialect's calls, `bare` its calls that no marker opens.
+    """
+
+    def __init__(self, openers: Iterable[str], closers: Iterable[str] = (), *, bare: Iterable[BareCall] = ()) -> None:
+        self._finder = DraftFinder(openers, closers, bare)
+
+    def __call__(self, closed: SpanClosed) -> ParseResult:
+        """See SpanReader."""
+        text, start = closed.inner_text, closed.span.inner.start
+        found = self._finder.drafts(text)
+        drafts = [_draft(draft, start) for draft in found]
+        parts = _scratch_pad_parts(closed) if closed.span.label == "scratch_pad" else []
+        return ParseResult(
+            children=tuple(sorted((*parts, *drafts), key=lambda span: span.range)),
+            faults=tuple(_inside_reasoning(text, draft, start) for draft in found),
+        )
+
+
+def _scratch_pad_parts(closed: SpanClosed) -> list[Span]:
+    text, start = closed.inner_text, closed.span.inner.start
+    headings = list(_PARTS.finditer(text))
+    ends = [*(heading.start() for heading in headings[1:]), len(text)][: len(headings)]
+    return [
+        Span(
+            SpanKind.REASONING,
+            Range(heading.start(1) + start, end + start),
+            Range(heading.end() + start, end + start),
+            label=heading[1].lower(),
+        )
+        for heading, end in zip(headings, ends, strict=True)
+    ]
+
+
+def _draft(draft: DraftedCall, start: int) -> Span:
+    return Span(
+        SpanKind.TOOL_CALL, draft.range.moved(start), draft.inner.moved(start), draft.is_closed, label="tool_call"
+    )
+
+
+def _inside_reasoning(text: str, draft: DraftedCall, start: int) -> Fault:
+    return Fault(
+        CALL_INSIDE_REASONING,
+        draft.opener.moved(start),
+        f"{shown(draft.opener.of(text))} stands inside reasoning: this is a draft, not a call, yet a server without a "
+        "reasoning parser executes it.",
+        "Parse reasoning before calls, or keep the markers out of the reasoning.",
+    )
+
+
+def read_result(closed: SpanClosed) -> ParseResult:
+    """The one result of a span; the object that some agents wrap results in also names the call and the tool."""
+    content = closed.inner_text.strip("\r\n")
+    first = closed.inner_text.index(content)
+    place = Range(first, first + len(content)).moved(closed.span.inner.start)
+    call_id, name = _wrapper(content)
+    return ParseResult(results=(ToolResult(content, place, call_id, name),), complete=bool(content.strip()))
+
+
+class _Wrapper(msgspec.Struct):
+    content: msgspec.Raw
+    name: str | None = None
+    tool_call_id: str | None = None
+
+
+_WRAPPERS = msgspec.json.Decoder(_Wrapper)
+
+
+def _wrapper(content: str) -> tuple[str | None, str | None]:
+    if not content.lstrip().startswith("{") or '"content"' not in content:
+        return None, None
+    try:
+        wrapper = _WRAPPERS.decode(content)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return None, None
+    return wrapper.tool_call_id, wrapper.name
+
+
+def read_definitions(closed: SpanClosed) -> ParseResult:
+    """The tools that a list, or objects in a row, define; every request repeats them, so they are cached."""
+    if not closed.inner_text.strip():
+        return ParseResult()
+    reading = _definitions(closed.inner_text)
+    start = closed.span.inner.start
+    moved = tuple(
+        ToolDefinition(tool.name, tool.description, tool.parameters, tool.raw, tool.range.moved(start))
+        for tool in reading.definitions
+        if tool.range is not None
+    )
+    return ParseResult(
+        definitions=moved, faults=tuple(fault.moved(start) for fault in reading.faults), complete=reading.complete
+    )
+
+
+@lru_cache(maxsize=64)
+def _definitions(text: str) -> ParseResult:
+    reading = read_json(text)
+    nodes = [item for node in reading.nodes for item in (node.items if node.kind is JsonKind.ARRAY else (node,))]
+    tools = tuple(tool for node in nodes if (tool := _definition(node, text)) is not None)
+    return ParseResult(definitions=tools, faults=reading.faults, complete=bool(nodes))
+
+
+def _definition(node: JsonNode, text: str) -> ToolDefinition | None:
+    wrapper = node.member("function")
+    inner = wrapper.value if wrapper is not None and wrapper.value.kind is JsonKind.OBJECT else node
+    name, description, parameters = (inner.member(key) for key in ("name", "description", "parameters"))
+    if name is None or not isinstance(name.value.scalar, str):
+        return None
+    said = description.value.scalar if description is not None else ""
+    return ToolDefinition(
+        name.value.scalar,
+        said if isinstance(said, str) else "",
+        parameters.value.value() if parameters is not None else None,
+        node.range.of(text),
+        node.range,
+    )

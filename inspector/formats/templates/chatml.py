@@ -1,0 +1,191 @@
+"""The ChatML templates: Hermes with its published system prompt, Qwen, and constrained output (`json_schema`).
+
+Hermes shows tools in `<tools>` and results in `<tool_response>`; Qwen puts results in a user's turn; constrained
+output shows the tools as the JSON Schema of the reply.
+
+`hermes`: Source: the chat template published with the Hermes 3 tool models (see the prompt in this module), and
+NousResearch/Hermes-Function-Calling:prompt_assets/sys_prompt.yml.
+
+`hermes_prompt`: Source: the chat template that is published with the Hermes 3 tool models (a Go template, as Ollama
+runs it). ChatML turns; tools as compact JSON, one a line, with Go's escapes; consecutive results share one `tool`
+turn; a turn with calls shows the calls and not its text; a line feed stands before every turn but a first system turn;
+nothing opens the answer's turn.
+
+`qwen`: Sources: llama.cpp:models/templates/Qwen-Qwen2.5-7B-Instruct.jinja, Qwen/Qwen3 model cards. The sentences
+around the list are ours; marks, order and JSON are the template's.
+
+`json_schema`: Source: vllm:tests/tool_use/test_tool_choice_required.py (an array of objects, each a tool's name and
+its `parameters`). What presents it is the server, not a family's template; the sentence before it is ours.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from types import MappingProxyType
+
+from inspector.formats.json.writing import json_of
+from inspector.formats.templates.template import CHATML, Turns, contents, openai_tool, turn_template
+from inspector.model import Json, Role, ToolDefinition, ToolResult, Turn
+
+_BEFORE_TOOLS = (
+    "You are a function calling AI model. You are provided with function signatures within <tools> </tools> XML tags. "
+    "You may call one or more functions to assist with the user query. If available tools are not relevant in "
+    "assisting with user query, just respond in natural conversational language. Don't make assumptions about what "
+    "values to plug into functions. After calling & executing the functions, you will be provided with function "
+    "results within <tool_response> </tool_response> XML tags.\n<tools>\n"
+)
+
+
+_AFTER_TOOLS = (
+    "\n</tools>\nFor each function call return a JSON object, with the following pydantic model json schema for each:\n"
+    "{'title': 'FunctionCall', 'type': 'object', 'properties': {'arguments': {'title': 'Arguments', 'type': 'object'}, "
+    "'name': {'title': 'Name', 'type': 'string'}}, 'required': ['arguments', 'name']}\n"
+    "Each function call should be enclosed within <tool_call> </tool_call> XML tags. You must use <scratch_pad> "
+    "</scratch_pad> XML tags to record your reasoning and planning before you call the functions as follows.\n"
+    "Example:\n<scratch_pad>\nGoal: <state task assigned by user>\nActions:\n<if tool calls need to be generated:>\n"
+    "- {result_var_name1} = functions.{function_name1}({param1}={value1},...)\n"
+    "- {result_var_name2, result_var_name3} = ...\n<if no tool call needs to be generated:> None\n"
+    "Observation: <set observation 'None' with tool calls; plan final tools results summary when provided>\n"
+    "Reflection: <evaluate query-tool relevance and required parameters when tools called; analyze overall task status "
+    "when observations made>\n</scratch_pad>\n<tool_call>\n{'name': <function-name>, 'arguments': <args-dict>}\n"
+    "</tool_call>"
+)
+
+
+_GO_ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+
+
+_BLOCK_HERMES = re.compile(
+    r"You are a function[ -]calling AI model\b(?:(?!<tools>)[\s\S])*<tools>[\s\S]*?</tools>"
+    r"(?:(?!</tool_call>)[\s\S])*(?:</tool_call>\s*XML tags(?:(?!</tool_call>)[\s\S])*</tool_call>|</tool_call>)"
+)
+
+
+_BLOCK = re.compile(
+    r"# Tools\n(?:(?!<tools>\n)[\s\S])*<tools>\n[\s\S]*?</tools>"
+    r"(?:(?!<tool_call>\n)[\s\S])*<tool_call>\n[^\n]*\n</tool_call>"
+)
+
+
+_BLOCK_JSON_SCHEMA = re.compile(r"Calls are a JSON array that keeps to this schema:\n[^\n]*")
+
+
+def render_prompt(turns: Sequence[Turn], tools: Sequence[ToolDefinition] = ()) -> str:
+    """The prompt for `turns` with `tools` on offer, exactly as the template writes it.
+
+    System turns are put together in front, a blank line between them. A tool turn is one result, its `text` part the
+    result's content. An assistant turn shows its structured calls (parts named `call:N`) if it has any, else its text.
+    """
+    system = "\n\n".join(_text(turn) for turn in turns if turn.role is Role.SYSTEM)
+    return "".join([*_system(system, tools), *_messages(turn for turn in turns if turn.role is not Role.SYSTEM)])
+
+
+def present_tools(tools: Sequence[ToolDefinition]) -> str:
+    """What the template says of the tools in the system turn, behind the system's own words and a line feed."""
+    return _BEFORE_TOOLS + "\n".join(map(_tool, tools)) + _AFTER_TOOLS
+
+
+def _system(text: str, tools: Sequence[ToolDefinition]) -> Iterator[str]:
+    if text or tools:
+        yield f"<|im_start|>system\n{text}"
+        if tools:
+            yield f"\n{present_tools(tools)}"
+        yield "<|im_end|>"
+
+
+def _messages(turns: Iterable[Turn]) -> Iterator[str]:
+    for are_results, group in groupby(turns, key=lambda turn: turn.role is Role.TOOL):
+        if are_results:
+            yield "\n<|im_start|>tool"
+            yield from (f"\n<tool_response>\n{_text(turn)}\n</tool_response>" for turn in group)
+            yield "<|im_end|>"
+        else:
+            yield from map(_message, group)
+
+
+def _message(turn: Turn) -> str:
+    if turn.role is Role.ASSISTANT and turn.calls:
+        body = "".join(
+            f'\n<tool_call>\n{{"name": "{header.name or ""}", "arguments": {_arguments(turn, header.part)}}}'
+            "\n</tool_call>"
+            for header in turn.calls
+        )
+    else:
+        body = f"\n{_text(turn)}"
+    return f"\n<|im_start|>{turn.role}{body}<|im_end|>"
+
+
+def _arguments(turn: Turn, part: str) -> str:
+    found = turn.part(part)
+    return found.text if found is not None and found.text else "{}"
+
+
+def _text(turn: Turn) -> str:
+    part = turn.part("text")
+    return part.text if part is not None else ""
+
+
+def _tool(tool: ToolDefinition) -> str:
+    definition = {
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+    }
+    return json.dumps(definition, ensure_ascii=False, separators=(",", ":")).translate(_GO_ESCAPES)
+
+
+def tool_responses(results: Sequence[ToolResult]) -> str:
+    """Each result in tags of its own."""
+    return "\n".join(f"<tool_response>\n{result.content}\n</tool_response>" for result in results)
+
+
+HERMES_TEMPLATE = turn_template(
+    Turns(CHATML),
+    tools=present_tools,
+    results=tool_responses,
+    tools_block=_BLOCK_HERMES,
+    join=lambda words, tools: f"{words}\n{tools}" if words else tools,
+    shares_turn=True,
+)
+
+
+def _tools(tools: Sequence[ToolDefinition]) -> str:
+    listed = "\n".join(json_of(openai_tool(tool)) for tool in tools)
+    return (
+        "# Tools\n\nThese functions may be called where they help to answer the user; their signatures stand within "
+        f"<tools></tools> XML tags:\n<tools>\n{listed}\n</tools>\n\n"
+        "A call is a JSON object of the function's name and its arguments within <tool_call></tool_call> XML tags:\n"
+        '<tool_call>\n{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call>'
+    )
+
+
+QWEN_TEMPLATE = turn_template(
+    Turns(MappingProxyType({**CHATML, Role.TOOL: CHATML[Role.USER]})),
+    tools=_tools,
+    results=tool_responses,
+    tools_block=_BLOCK,
+    shares_turn=True,
+)
+
+
+def calls_schema(tools: Sequence[ToolDefinition]) -> dict[str, Json]:
+    """The JSON Schema of a reply that holds calls."""
+    return {"type": "array", "minItems": 1, "items": {"type": "object", "anyOf": [_call(tool) for tool in tools]}}
+
+
+def _call(tool: ToolDefinition) -> Json:
+    schema: Json = {"type": "object", "properties": {}} if tool.parameters is None else tool.parameters
+    return {
+        "description": tool.description,
+        "properties": {"name": {"type": "string", "enum": [tool.name]}, "parameters": schema},
+        "required": ["name", "parameters"],
+    }
+
+
+def _tools_json_schema(tools: Sequence[ToolDefinition]) -> str:
+    return f"Calls are a JSON array that keeps to this schema:\n{json_of(calls_schema(tools))}"
+
+
+JSON_SCHEMA_TEMPLATE = turn_template(
+    Turns(CHATML), tools=_tools_json_schema, results=contents, tools_block=_BLOCK_JSON_SCHEMA
+)

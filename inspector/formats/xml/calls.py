@@ -1,0 +1,439 @@
+"""Reads a call whose parameters are in tags, also JSON in their place, with a fast path for regular calls.
+
+Values are texts until the tool's schema types them, save where the wire itself tells their type. What does not fit is
+read as far as it is certain, and flagged at the tag that shows it.
+
+The tag around names the tool, so the JSON is the object of arguments, or whole calls as other families write them.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import msgspec
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
+from inspector.formats.json.calls import JsonCallReader
+from inspector.formats.xml.messages import (
+    cut_tag,
+    cut_value,
+    fault_of,
+    repeated,
+    second_call,
+    tag_in_value,
+    unmatched_tags,
+    unreadable,
+)
+from inspector.formats.xml.syntax import BARE_NAME, XmlSyntax
+from inspector.formats.xml.walk import Flaw, XmlCallText, XmlParameterText, XmlWalk, trimmed, walk
+from inspector.json_scanner import JsonKind, JsonNode, read_json
+from inspector.model import Json, Parameter, ToolCall
+from inspector.rules import json_syntax as call_shape
+from inspector.rules import json_syntax as rules
+from inspector.rules.markers import EMPTY_CALL
+from inspector.rules.rule import Severity
+from inspector.segmenter.events import ParseResult, SpanClosed
+from inspector.text import Range
+
+_CUT_TAG = re.compile(r"<[\w/]{0,32}\s*")
+
+
+_JSON_BODY = re.compile(r"\s*(?:```\w*\s*)?[{\[]")
+
+
+_BARE_NAME = re.compile(BARE_NAME)
+
+
+_BEGINS = re.compile(r"(?:```\w*\s*)?[{\[]")
+
+
+def same_name(name: str) -> str:
+    """The name as it stands in the tag."""
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class XmlCallReader:
+    """A SpanReader for call spans of one syntax.
+
+    `unescape` gives the name that a tag's text stands for, `nested` the object or array that tags within a value make,
+    None where the value is a text.
+    """
+
+    syntax: XmlSyntax
+    unescape: Callable[[str], str] = same_name
+    nested: Callable[[str], Json] | None = None
+
+    def __call__(self, closed: SpanClosed) -> ParseResult:
+        """See SpanReader."""
+        text = self.syntax.lead + closed.inner_text
+        start = closed.span.inner.start - len(self.syntax.lead)
+        if not closed.inner_text.strip():
+            return _empty(closed)
+        if _JSON_BODY.match(closed.inner_text):
+            return self._json_body(closed)
+        is_cut = bool(closed.wanted) and closed.ended_at is None
+        call = regular_call(text, self.syntax, self.unescape, start, closed.span.range) if not is_cut else None
+        if call is not None:
+            return ParseResult(calls=(call,), complete=True)
+        whole = self._read_completed(text) if is_cut and self.nested is not None else None
+        return _moved(whole if whole is not None else self._read(text, is_cut=is_cut), start, closed.span.range)
+
+    def _read_completed(self, text: str) -> ParseResult | None:
+        """A call with tags within values that the stream's end cuts: as it would be if its open tags closed there.
+
+        None where its tags do not nest, or where it has other faults too.
+        """
+        opened = _open_tags(text, self.syntax)
+        if opened is None:
+            return None
+        names, end = opened
+        closers = "".join(f"{self.syntax.parameter_end}{name}>" for name in reversed(names))
+        reading = self._read(text[:end] + closers, is_cut=False)
+        if reading.faults or not reading.calls:
+            return None
+        last, faults = len(text.rstrip()), []
+        if names:
+            faults.append(cut_value(names[-1], last, closers))
+        elif end < last:
+            faults.append(cut_tag(text, Range(end, last)))
+        calls = [*reading.calls[:-1], _clipped(reading.calls[-1], end, last, is_cut=bool(faults))]
+        return ParseResult(calls=tuple(calls), faults=tuple(faults))
+
+    def _read(self, text: str, *, is_cut: bool) -> ParseResult:
+        walked = walk(text, self.syntax)
+        as_json = read_json_arguments(text, walked, self.syntax)
+        if as_json is not None:
+            return as_json
+        is_named = _names_a_call(walked, text, self.syntax, is_cut=is_cut)
+        if not is_named or (is_cut and _ends_in_header(walked, text)):
+            fault = unreadable(text, self.syntax, is_cut=is_cut)
+            content = text.strip()
+            place = Range(text.index(content), len(text.rstrip()))
+            return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=(fault,))
+        faults = [fault_of(flawed, text, self.syntax, walked, is_cut=is_cut) for flawed in walked.flaws]
+        faults += (second_call(one, two, text, self.syntax) for one, two in pairwise(walked.calls))
+        if self.nested is None:
+            faults += (tag_in_value(place, text) for place in walked.data)
+        errors = sorted(fault.range for fault in faults if _breaks_its_call(fault))
+        calls = tuple(self._call(text, call, faults, errors) for call in walked.calls)
+        complete = not walked.open_value and not walked.open_call
+        return ParseResult(calls=calls, faults=tuple(sorted(faults, key=_by_range)), complete=complete)
+
+    def _call(self, text: str, call: XmlCallText, faults: list[Fault], errors: list[Range]) -> ToolCall:
+        """The call; faults of its parameters are added to `faults`. `errors` are the places of the errors so far."""
+        whole = Range(call.start, call.end)
+        parameters: list[Parameter] = []
+        arguments: dict[str, Json] = {}
+        strict = bool(call.name) and not _holds_any(whole, errors)
+        for found in call.parameters:
+            parameter, value, wrong = self._parameter(text, found)
+            if parameter.name in arguments and parameter.name_range is not None:
+                faults.append(repeated(parameter.name, parameter.name_range))
+            arguments[parameter.name] = value
+            parameters.append(parameter)
+            faults += wrong
+            strict = strict and not any(fault.rule.severity is Severity.ERROR for fault in wrong)
+        place = Range(call.parameters[0].tag.start, call.parameters_end) if call.parameters else None
+        raw = place.of(text) if place is not None else ""
+        return ToolCall(
+            self.unescape(call.name) or None,
+            arguments if call.name else raw or whole.of(text),
+            raw if call.name or raw else whole.of(text),
+            valid=strict,
+            range=whole,
+            recovered=bool(call.name) and not strict,
+            name_range=call.name_range,
+            arguments_range=place,
+            parameters=tuple(parameters),
+        )
+
+    def _parameter(self, text: str, found: XmlParameterText) -> tuple[Parameter, Json, tuple[Fault, ...]]:
+        place = found.value
+        if self.syntax.own_lines:
+            place = Range(*trimmed(text, place.start, place.end))
+        written = place.of(text)
+        inner = self.nested(written) if self.nested is not None else None
+        if inner is not None:
+            return Parameter(found.name, written, place, found.name_range), inner, ()
+        if self.nested is not None and self.syntax.in_value.search(written) is not None:
+            return Parameter(found.name, written, place, found.name_range), written, (unmatched_tags(found),)
+        is_json = bool(found.kind) and found.kind != self.syntax.text_type
+        parameter = Parameter(self.unescape(found.name), written, place, found.name_range, typed=bool(found.kind))
+        if not is_json:
+            return parameter, written, ()
+        reading = read_json(written)
+        if len(reading.nodes) != 1 or not (reading.strict or reading.repairable):
+            wrong = reading.faults or (_no_value(found),)
+            return parameter, written, tuple(_within(fault.moved(place.start), found.tag) for fault in wrong)
+        faults = tuple(_within(fault.moved(place.start), found.tag) for fault in reading.faults)
+        return parameter, reading.nodes[0].value(), faults
+
+    def _json_body(self, closed: SpanClosed) -> ParseResult:
+        """A JSON object, as other families write calls, in this dialect's markers."""
+        reading = JsonCallReader()(closed)
+        calls = tuple(
+            msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls
+        )
+        text = closed.inner_text
+        at = closed.span.inner.start + len(text) - len(text.lstrip())
+        fault = Fault(
+            call_shape.MALFORMED_PARAMETERS,
+            Range(at, at + 1),
+            f"The call is written as JSON; this format names the tool with `{self.syntax.shown_call}` and writes "
+            f"each parameter in tags.",
+        )
+        return msgspec.structs.replace(reading, calls=calls, faults=(fault, *reading.faults))
+
+
+def _open_tags(text: str, syntax: XmlSyntax) -> tuple[list[str], int] | None:
+    """The names of the tags that are open at the end of a text, and where a tag begins that the end cuts short."""
+    names: list[str] = []
+    end = 0
+    for tag in syntax.in_value.finditer(text):
+        opener = syntax.parameter.whole.match(text, tag.start())
+        closer = syntax.closes.whole.match(text, tag.start()) if opener is None else None
+        if opener is not None:
+            names.append(opener[1])
+        elif closer is None or not names or names.pop() != closer[1]:
+            return None
+        end = tag.end()
+    begins = min(syntax.parameter_begins, syntax.parameter_end, key=len)
+    at = text.rfind(begins, end)
+    if at >= 0:
+        return names, at
+    cut = next((n for n in range(len(begins) - 1, 0, -1) if text.endswith(begins[:n])), 0)
+    return names, max(len(text) - cut, end)
+
+
+def _clipped(call: ToolCall, end: int, last: int, *, is_cut: bool) -> ToolCall:
+    """A call that was read with closing tags from `end` on, without them; the text goes on to `last`."""
+    place = call.arguments_range
+    raw = call.raw_arguments[: max(end - place.start, 0)] if place is not None else call.raw_arguments
+    return msgspec.structs.replace(
+        call,
+        raw_arguments=raw,
+        valid=call.valid and not is_cut,
+        recovered=is_cut,
+        range=Range(call.range.start, last),
+        arguments_range=Range(place.start, min(place.end, end)) if place is not None else None,
+        parameters=tuple(
+            Parameter(
+                one.name,
+                one.text[: max(end - one.range.start, 0)],
+                Range(one.range.start, min(one.range.end, end)),
+                one.name_range,
+                one.typed,
+            )
+            for one in call.parameters
+        ),
+    )
+
+
+def _breaks_its_call(fault: Fault) -> bool:
+    return fault.rule.severity is Severity.ERROR and fault.rule is not call_shape.SEVERAL_OBJECTS_IN_ONE_CALL
+
+
+def _holds_any(whole: Range, places: list[Range]) -> bool:
+    """Whether one of the places, which are sorted, lies within `whole`."""
+    for at in range(bisect_left(places, Range(whole.start, 0)), len(places)):
+        if places[at].start > whole.end:
+            break
+        if places[at].end <= whole.end:
+            return True
+    return False
+
+
+def _names_a_call(walked: XmlWalk, text: str, syntax: XmlSyntax, *, is_cut: bool) -> bool:
+    """Whether anything of a call was read: a tool's name that is certainly whole, or a parameter."""
+    if any(call.parameters for call in walked.calls):
+        return True
+    if syntax.call is not None:
+        return any(call.name for call in walked.calls)
+    return bool(_BARE_NAME.fullmatch(walked.calls[0].name)) and ("\n" in text or not is_cut)
+
+
+def _ends_in_header(walked: XmlWalk, text: str) -> bool:
+    """Whether the text ends within the tag that follows the tool's name."""
+    first = walked.flaws[0] if walked.flaws else None
+    if first is None or first.flaw is not Flaw.CALL_TAG_NOT_CLOSED:
+        return False
+    return _CUT_TAG.fullmatch(text, first.range.end) is not None
+
+
+def _by_range(fault: Fault) -> Range:
+    return fault.range
+
+
+def _within(fault: Fault, tag: Range) -> Fault:
+    """The fault at its place, or at the parameter's tag where its place is empty."""
+    return fault if len(fault.range) else Fault(fault.rule, tag, fault.message, fault.hint)
+
+
+def _no_value(found: XmlParameterText) -> Fault:
+    message = "The value is not the JSON that its tag promises."
+    return Fault(rules.MALFORMED_JSON, found.tag, message)
+
+
+def _moved(reading: ParseResult, distance: int, span: Range) -> ParseResult:
+    """The reading of a text that begins `distance` code points later, cut to the span."""
+    calls = tuple(_moved_call(call, distance, span) for call in reading.calls)
+    return ParseResult(
+        calls=calls,
+        faults=tuple(_cut(fault.moved(distance), span) for fault in reading.faults),
+        complete=reading.complete,
+    )
+
+
+def _cut(fault: Fault, span: Range) -> Fault:
+    if fault.range.start >= span.start:
+        return fault
+    return Fault(fault.rule, Range(span.start, fault.range.end), fault.message, fault.hint, fault.fix)
+
+
+def _moved_call(call: ToolCall, distance: int, span: Range) -> ToolCall:
+    return ToolCall(
+        call.name,
+        call.arguments,
+        call.raw_arguments,
+        valid=call.valid,
+        range=Range(max(call.range.start + distance, span.start), call.range.end + distance),
+        recovered=call.recovered,
+        name_range=call.name_range.moved(distance) if call.name_range else None,
+        arguments_range=call.arguments_range.moved(distance) if call.arguments_range else None,
+        parameters=tuple(
+            Parameter(
+                one.name,
+                one.text,
+                one.range.moved(distance),
+                one.name_range.moved(distance) if one.name_range else None,
+                one.typed,
+            )
+            for one in call.parameters
+        ),
+    )
+
+
+def _empty(closed: SpanClosed) -> ParseResult:
+    span = closed.span
+    fix = Fix((Edit(span.range, ""),), safe=False)
+    message = "The call span is empty: the model opened a call and wrote none."
+    fault = Fault(EMPTY_CALL, span.range, message, "Delete the empty span.", fix)
+    place = Range(span.range.start, max(span.inner.start, span.range.start + 1))
+    missing = Fault(call_shape.TRUNCATED_PARAMETERS, place, "No payload: expected a tool's name and its parameters.")
+    return ParseResult(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=(fault, missing))
+
+
+def read_json_arguments(text: str, walked: XmlWalk, syntax: XmlSyntax) -> ParseResult | None:
+    """The calls of a tag that holds JSON and no parameter; None where it holds anything else."""
+    place = _only_json(text, walked)
+    if place is None:
+        return None
+    first = next(iter(read_json(text, place).nodes), None)
+    if first is None:
+        return None
+    if first.kind is JsonKind.OBJECT and shape_of(first, NATIVE_KEYS, text).name is None:
+        reading = _bare_arguments(text, place, first, walked.calls[0])
+    else:
+        reading = JsonCallReader().read(place.of(text), place.start)
+    if reading is None or not any(call.name for call in reading.calls):
+        return None
+    calls = tuple(
+        msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls
+    )
+    faults = (_not_in_tags(place, syntax), *reading.faults)
+    return ParseResult(calls=calls, faults=faults, complete=reading.complete and not walked.open_call)
+
+
+def _only_json(text: str, walked: XmlWalk) -> Range | None:
+    """Where the JSON stands that is all a single call holds."""
+    if len(walked.calls) != 1 or walked.calls[0].parameters or len(walked.flaws) != 1:
+        return None
+    flawed = walked.flaws[0]
+    is_json = flawed.flaw is Flaw.STRAY_TEXT and _BEGINS.match(text, flawed.range.start) is not None
+    return flawed.range if is_json else None
+
+
+def _bare_arguments(text: str, place: Range, node: JsonNode, named: XmlCallText) -> ParseResult | None:
+    """The call whose parameters are the members of one object."""
+    reading = read_json(text, place)
+    if len(reading.nodes) != 1:
+        return None
+    readable = reading.strict or reading.repairable
+    raw = node.range.of(text)
+    call = ToolCall(
+        named.name,
+        node.value() if readable else raw,
+        raw,
+        valid=False,
+        range=Range(named.start, named.end),
+        recovered=readable,
+        name_range=named.name_range,
+        arguments_range=node.range,
+    )
+    complete = not any(fault.rule is rules.TRUNCATED_JSON for fault in reading.faults)
+    return ParseResult(calls=(call,), faults=reading.faults, complete=complete)
+
+
+def _not_in_tags(place: Range, syntax: XmlSyntax) -> Fault:
+    return Fault(
+        call_shape.MALFORMED_PARAMETERS,
+        Range(place.start, place.start + 1),
+        f"The arguments are written as JSON; this format writes each parameter in a tag, `{syntax.shown_parameter}`.",
+    )
+
+
+def regular_call(
+    text: str, syntax: XmlSyntax, unescape: Callable[[str], str], distance: int, span: Range
+) -> ToolCall | None:
+    """The one call of a text in perfect order; None where anything at all is unusual.
+
+    The text begins with the syntax's `lead`, `distance` code points into the whole text; `span` is the call's span.
+    `unescape` gives the name that a tag's text stands for.
+    """
+    begin = len(text) - len(text.lstrip())
+    head = syntax.head.match(text, begin)
+    if head is None:
+        return None
+    at = first = head.end()
+    last = at
+    kind_at = syntax.parameter.whole.groups
+    arguments: dict[str, Json] = {}
+    parameters: list[Parameter] = []
+    while (found := syntax.regular.match(text, at)) is not None:
+        if syntax.end_tag is not None and found[kind_at + 3] != found[1]:
+            return None
+        start, last = found.span(kind_at + 1)
+        if syntax.own_lines:
+            start, last = trimmed(text, start, last)
+        written = text[start:last]
+        value: Json = written
+        kind = found[kind_at] if syntax.text_type else ""
+        if kind and kind != syntax.text_type:
+            reading = read_json(written)
+            if not reading.strict or reading.faults:
+                return None
+            value = reading.nodes[0].value()
+        name = unescape(found[1].strip())
+        arguments[name] = value
+        named = Range(found.start(1) + distance, found.end(1) + distance)
+        parameters.append(Parameter(name, written, Range(start + distance, last + distance), named, bool(kind)))
+        at, last = found.end(), found.end(kind_at + 2)
+    end = syntax.tail.match(text, at)
+    if end is None or len(arguments) < len(parameters) or not head[1].strip():
+        return None
+    stop = at + len(syntax.call_end) if syntax.call_end else len(text.rstrip())
+    place = Range(first + distance, last + distance) if parameters else None
+    return ToolCall(
+        unescape(head[1].strip()),
+        arguments,
+        text[first:last] if parameters else "",
+        valid=True,
+        range=Range(max(begin + distance, span.start), stop + distance),
+        name_range=Range(head.start(1) + distance, head.end(1) + distance),
+        arguments_range=place,
+        parameters=tuple(parameters),
+    )

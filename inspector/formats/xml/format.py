@@ -1,0 +1,290 @@
+"""Builds a format whose calls have parameters in tags: its table, its Format, and which calls it can express.
+
+A wrapper's tags, and white space between its calls, are markup in state `calls`; anything else in it is text again.
+Its
+opening tag counts only before another tag or at the end of a line, so that one quoted in a text stays text.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from inspector.formats.dialect import Enclosed, Transitions
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.writing import is_json_call, json_of
+from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.formats.xml.follower import xml_payload
+from inspector.formats.xml.syntax import XmlSyntax
+from inspector.model import Json, Role, SpanKind, ToolCall
+from inspector.rules import markers as rules
+from inspector.rules.rule import Rule
+from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed, SpanReader
+from inspector.segmenter.machine import Machine
+from inspector.segmenter.payload import JSON
+from inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Table, Transition
+
+_BEHIND = "call_end"
+
+
+_PLAIN_NAME = re.compile(r"[\w.-]{1,128}")
+
+
+@dataclass(frozen=True, slots=True)
+class XmlCall:
+    """One way to begin a call: `opener` is its marker, `label` that of its spans.
+
+    `rule` is what it breaks where it stands in a text, `ahead` what must follow it there. `tail` is a tag that belongs
+    to the call if it follows its closer at once. `is_drafted` says that reasoning is searched for it.
+    """
+
+    opener: str
+    closer: str
+    syntax: XmlSyntax
+    label: str = "tool_call"
+    rule: Rule | None = None
+    ahead: Lookahead | None = None
+    tail: str = ""
+    is_drafted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class XmlCalls:
+    """All ways to begin a call, and the wrappers around calls, the format's own first.
+
+    `between` are markers that may stand between the calls in a wrapper. `takes_json` says that a wrapper may hold a
+    call as a JSON object as well; its spans are labelled `json_call`.
+    """
+
+    calls: tuple[XmlCall, ...]
+    wrappers: tuple[Enclosed, ...] = ()
+    between: tuple[str, ...] = ()
+    takes_json: bool = False
+
+    @property
+    def ways(self) -> tuple[Transition, ...]:
+        """The ways from a text into calls."""
+        return (*self._into_wrappers, *(self._into(call, "bare") for call in self.calls))
+
+    @property
+    def closers(self) -> tuple[str, ...]:
+        """The closing markers, which are stray in a text."""
+        return tuple(dict.fromkeys((*(call.closer for call in self.calls), *self._wrapper_ends)))
+
+    def states(self, ways: Transitions) -> Iterator[State]:
+        """The states of calls and wrappers."""
+        for call in self.calls:
+            yield self._call_state(call, "bare", HOME, ways)
+            if self.wrappers:
+                yield self._call_state(call, "call", "calls", ways)
+            if call.tail:
+                yield self._end_state(call)
+        if self.wrappers:
+            yield from self._wrapper_states(ways)
+        if self.takes_json:
+            yield self._json_state(ways)
+
+    @property
+    def _call_ends(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(call.closer for call in self.calls))
+
+    @property
+    def _wrapper_ends(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(wrapper.closer for wrapper in self.wrappers))
+
+    @property
+    def _into_wrappers(self) -> tuple[Transition, ...]:
+        return tuple(
+            Transition(
+                wrapper.opener,
+                MarkerSplit.BEFORE,
+                "opened",
+                None if _is_twin(wrapper, self.wrappers[0]) else rules.WRONG_OPENER,
+                ahead=Lookahead(("\n", "\r\n", self.calls[0].syntax.first, *("{" * self.takes_json))),
+            )
+            for wrapper in self.wrappers
+        )
+
+    @staticmethod
+    def _into(call: XmlCall, kind: str) -> Transition:
+        return Transition(call.opener, MarkerSplit.BEFORE, f"{kind} {call.opener}", call.rule, ahead=call.ahead)
+
+    def _call_state(self, call: XmlCall, kind: str, then: str, ways: Transitions) -> State:
+        others = (end for end in self._call_ends if end not in (call.closer, call.syntax.call_end))
+        target = f"{_BEHIND} {call.opener}" if call.tail else then
+        closes = Transition(call.closer, MarkerSplit.NOWHERE if call.tail else MarkerSplit.AFTER, target)
+        found = _by_marker(
+            *(Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends),
+            *(Transition(end, MarkerSplit.AFTER, then, rules.WRONG_BRACKET_VARIANT) for end in others),
+            closes,
+            *((Transition(call.tail, MarkerSplit.AFTER, HOME),) if call.tail else ()),
+            *self._into_wrappers,
+            *(self._into_plain(other, kind) for other in self.calls if not self._is_within(other, call)),
+            *ways.invented,
+            *ways.reasoning,
+            *ways.turns,
+        )
+        return State(
+            f"{kind} {call.opener}",
+            SpanKind.TOOL_CALL,
+            found,
+            label=call.label,
+            opener=self.wrappers[0].opener if self.wrappers else call.syntax.opener,
+            closer=call.closer,
+            payload=xml_payload(call.syntax),
+        )
+
+    @staticmethod
+    def _is_within(other: XmlCall, call: XmlCall) -> bool:
+        """Whether the other's opener is a tag within the call's own text."""
+        return not call.syntax.lead and other is not call and other.opener == call.syntax.call_begins
+
+    def _into_plain(self, call: XmlCall, kind: str) -> Transition:
+        return Transition(call.opener, MarkerSplit.BEFORE, f"{kind} {call.opener}", ahead=call.ahead)
+
+    @staticmethod
+    def _end_state(call: XmlCall) -> State:
+        tails = (call.tail, f"\n{call.tail}")
+        return State(
+            f"{_BEHIND} {call.opener}",
+            SpanKind.TOOL_CALL,
+            tuple(Transition(tail, MarkerSplit.AFTER, HOME) for tail in tails),
+            label=call.label,
+            other=r"[\s\S]",
+            other_goes=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
+        )
+
+    def _wrapper_states(self, ways: Transitions) -> Iterator[State]:
+        """The tags of a wrapper and the white space in it, before the first call and behind a call; text in it."""
+        calls = tuple(Transition(call.opener, MarkerSplit.BEFORE, f"call {call.opener}") for call in self.calls)
+        between = tuple(Transition(marker, MarkerSplit.NOWHERE, HERE) for marker in self.between)
+        json = (Transition("{", MarkerSplit.BEFORE, "json call", width=0),) if self.takes_json else ()
+        into = (*self._into_wrappers, *calls, *ways.invented, *ways.turns)
+        for name, rule in (("opened", rules.EMPTY_CALL), ("calls", None)):
+            ends = tuple(Transition(end, MarkerSplit.AFTER, HOME, rule) for end in self._wrapper_ends)
+            yield State(
+                name,
+                SpanKind.MARKUP,
+                _by_marker(*between, *ends, *into, *json),
+                label=SECTION,
+                opener=self.wrappers[0].opener,
+                other=r"\S",
+                other_goes=Transition("(anything else)", MarkerSplit.BEFORE, "text in calls", width=0),
+            )
+        ends = tuple(Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends)
+        yield State("text in calls", SpanKind.TEXT, _by_marker(*ends, *into, *ways.reasoning))
+
+    def _json_state(self, ways: Transitions) -> State:
+        ends = (Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends)
+        return State(
+            "json call",
+            SpanKind.TOOL_CALL,
+            (*ends, *ways.turns),
+            label="json_call",
+            payload=JSON,
+            then=Transition("(end of the object)", MarkerSplit.AFTER, "calls", width=0),
+        )
+
+
+def _by_marker(*ways: Transition) -> tuple[Transition, ...]:
+    """The ways, each marker once; the last one counts."""
+    return tuple({way.marker: way for way in ways}.values())
+
+
+def _is_twin(wrapper: Enclosed, own: Enclosed) -> bool:
+    """Whether a wrapper is the format's own but for a prefix of its name."""
+    one, other = (each.opener.strip("<>").rpartition(":")[2] for each in (wrapper, own))
+    return one == other
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledReader:
+    """A SpanReader that leaves each span to the reader for its label."""
+
+    readers: Mapping[str, SpanReader]
+
+    def __call__(self, closed: SpanClosed) -> ParseResult:
+        """See SpanReader."""
+        return self.readers[closed.span.label](closed)
+
+
+def xml_format(
+    *,
+    name: str,
+    summary: str,
+    aliases: tuple[str, ...],
+    models: tuple[str, ...],
+    signs: DetectionPatterns,
+    calls: XmlCalls,
+    table: Table,
+    reader: SpanReader,
+    write_calls: Callable[[Sequence[ToolCall]], str],
+    is_typed: bool = False,
+    read_results: SpanReader = read_result,
+    read_tools: SpanReader = read_definitions,
+) -> Format:
+    """A Format over `table`.
+
+    `is_typed` says that the wire tells the types of values, so that they need not be texts.
+    """
+
+    def new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+        return Machine(table, role=role.value, prompt=prompt)
+
+    def expresses(call: ToolCall) -> bool:
+        if call.id is not None or not is_json_call(call) or not isinstance(call.arguments, dict):
+            return False
+        are_texts = all(isinstance(value, str) for value in call.arguments.values())
+        if are_texts and _is_plain(call.arguments, call.name or ""):
+            return True
+        return (are_texts or is_typed) and _reads_back(call, write_calls, new_parser, reader)
+
+    own = [call for call in calls.calls if call.is_drafted]
+    return Format(
+        name=name,
+        summary=summary,
+        aliases=aliases,
+        models=models,
+        confidence=signs,
+        new_parser=new_parser,
+        readers=MappingProxyType(
+            {
+                SpanKind.TOOL_CALL: reader,
+                SpanKind.TOOL_RESULT: read_results,
+                SpanKind.TOOL_DEFINITIONS: read_tools,
+                SpanKind.REASONING: ReasoningReader([call.opener for call in own], [call.closer for call in own]),
+            }
+        ),
+        write_calls=write_calls,
+        expresses=expresses,
+    )
+
+
+def value_text(value: Json) -> str:
+    """A value as such dialects write it: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json_of(value)
+
+
+def arguments_of(call: ToolCall) -> dict[str, Json]:
+    """The call's arguments by name; empty where they could not be read."""
+    return call.arguments if isinstance(call.arguments, dict) else {}
+
+
+def _is_plain(arguments: dict[str, Json], name: str) -> bool:
+    """Whether nothing in the call could be taken for a marker."""
+    names = all(map(_PLAIN_NAME.fullmatch, (name, *arguments)))
+    return names and not any(mark in value_text(value) for value in arguments.values() for mark in "<[]\n")
+
+
+def _reads_back(
+    call: ToolCall,
+    write_calls: Callable[[Sequence[ToolCall]], str],
+    new_parser: Callable[[], FormatParser],
+    reader: SpanReader,
+) -> bool:
+    """Whether two such calls in a row, once written, read as what they were."""
+    parser = new_parser()
+    events = (*parser.feed(write_calls([call, call])), *parser.close())
+    closed = (event for event in events if isinstance(event, SpanClosed) and event.span.kind is SpanKind.TOOL_CALL)
+    read = [found for event in closed for found in reader(event).calls]
+    return [(one.name, one.arguments, one.valid) for one in read] == [(call.name, call.arguments, True)] * 2

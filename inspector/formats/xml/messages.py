@@ -1,0 +1,186 @@
+"""The messages and repairs of faults in calls with parameters in tags."""
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.xml.syntax import XmlSyntax
+from inspector.formats.xml.walk import Flaw, Flawed, XmlCallText, XmlParameterText, XmlWalk
+from inspector.rules import json_syntax as call_shape
+from inspector.rules import json_syntax as rules
+from inspector.rules.markers import MARKER_INSIDE_ARGUMENT
+from inspector.rules.rule import Rule
+from inspector.text import Range
+
+_MOST = 40
+
+
+def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, is_cut: bool) -> Fault:
+    """The fault of one flaw in a span's text; `is_cut` says that the stream ends there."""
+    place = flawed.range
+    match flawed.flaw:
+        case Flaw.VALUE_NOT_CLOSED:
+            return _value_not_closed(flawed, text, syntax, walked, is_cut=is_cut)
+        case Flaw.CALL_NOT_CLOSED:
+            return _call_not_closed(place, syntax, at_end=place.end == walked.content_end, is_cut=is_cut)
+        case Flaw.BAD_TAG:
+            return _bad_tag(place, text, syntax, is_cut=is_cut and place.end == walked.content_end)
+        case Flaw.CALL_TAG_NOT_CLOSED:
+            return _call_tag_not_closed(place, text, syntax)
+        case Flaw.STRAY_TEXT:
+            return Fault(
+                call_shape.MALFORMED_PARAMETERS,
+                place,
+                f"{_quoted(text, place)} stands where only a parameter may stand; expected `{syntax.shown_parameter}`.",
+                "Delete it, or give it a parameter of its own.",
+            )
+        case Flaw.STRAY_TAG:
+            return Fault(
+                call_shape.MALFORMED_PARAMETERS,
+                place,
+                f"{_quoted(text, place)} closes nothing here.",
+                "Delete it.",
+                Fix((Edit(place, ""),), safe=False),
+            )
+        case Flaw.TEXT_BEHIND:
+            return Fault(
+                rules.TRAILING_DATA,
+                place,
+                f"{_quoted(text, place)} stands behind `{syntax.call_end}`, where the call is complete.",
+                "Cut off what follows the call.",
+                Fix((Edit(place, ""),), safe=True),
+            )
+        case Flaw.NO_CALL:
+            return Fault(
+                call_shape.MALFORMED_PARAMETERS,
+                place,
+                f"{_quoted(text, place)} stands outside a call: no `{syntax.shown_call}` names the tool before it.",
+            )
+
+
+def second_call(one: XmlCallText, two: XmlCallText, text: str, syntax: XmlSyntax) -> Fault:
+    """The fault that a second call stands in the markers of the first."""
+    gap = Range(one.end, two.start)
+    is_whole = text.endswith(syntax.call_end, one.start, one.end) and not gap.of(text).strip()
+    fix = Fix((Edit(gap, f"\n{syntax.closer}\n{syntax.opener}\n"),), safe=True) if is_whole else None
+    return Fault(
+        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        Range(two.start, two.end),
+        "A second call stands in the same tag; servers read only the first, the last or none.",
+        "Give each call a tag of its own.",
+        fix,
+    )
+
+
+def tag_in_value(place: Range, text: str) -> Fault:
+    """The fault that a tag of the format stands in a value, as data."""
+    return Fault(
+        MARKER_INSIDE_ARGUMENT,
+        place,
+        f"{_quoted(text, place)} stands inside a value and is data; a server that splits by regular expression ends "
+        "the value here.",
+    )
+
+
+def unmatched_tags(found: XmlParameterText) -> Fault:
+    """The fault that the tags within a value make no object and no array."""
+    return Fault(
+        call_shape.MALFORMED_PARAMETERS,
+        found.tag,
+        f"The tags within the value of {_shown(found.name)} do not match, so that it is read as a text.",
+        "Close each tag with its own name.",
+    )
+
+
+def repeated(name: str, place: Range) -> Fault:
+    """The fault that a call has a parameter twice."""
+    return Fault(
+        rules.DUPLICATE_KEY,
+        place,
+        f"The parameter {_shown(name)} stands twice; the last value counts here, elsewhere perhaps the first.",
+    )
+
+
+def unreadable(text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
+    """The fault of a span in which no call can be found; `text` is not blank."""
+    content = text.strip()
+    start = text.index(content)
+    place = Range(start, start + len(content))
+    if is_cut and _begins_call(content, syntax):
+        end = start + len(content)
+        return Fault(
+            call_shape.TRUNCATED_PARAMETERS, Range(end - 1, end), "The payload ends before the tool's name is complete."
+        )
+    return Fault(
+        call_shape.MALFORMED_PARAMETERS,
+        place,
+        f"The payload holds no call: {_quoted(text, place)} stands where `{syntax.shown_call}` belongs.",
+    )
+
+
+def _begins_call(content: str, syntax: XmlSyntax) -> bool:
+    return syntax.call is None or content.startswith(syntax.call_begins) or syntax.call_begins.startswith(content)
+
+
+def _value_not_closed(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, is_cut: bool) -> Fault:
+    found = flawed.parameter
+    assert found is not None
+    end = found.value.start + len(found.value.of(text).rstrip())
+    at_end = is_cut and walked.open_value and found.value.end == len(text)
+    closes = f"{syntax.parameter_end}{found.name}>" if syntax.end_tag is not None else syntax.parameter_end
+    lacking = [closes, syntax.call_end] if at_end and syntax.call_end else [closes]
+    line = "\n" if syntax.own_lines else ""
+    fix = Fix((Edit(Range(end, end), line + "\n".join(lacking)),), safe=False)
+    tags = " and ".join(f"`{tag}`" for tag in lacking)
+    verb = "are" if len(lacking) > 1 else "is"
+    if at_end:
+        place = Range(max(end - 1, 0), end)
+        message = f"The stream ends within the value of {_shown(found.name)}; {tags} {verb} missing."
+        return Fault(call_shape.TRUNCATED_PARAMETERS, place, message, "Ask for the rest: the value may be half.", fix)
+    message = f"The value of {_shown(found.name)} is not closed: {tags} {verb} missing."
+    return Fault(call_shape.MALFORMED_PARAMETERS, flawed.range, message, f"Close it with `{lacking[0]}`.", fix)
+
+
+def cut_value(name: str, end: int, lacking: str) -> Fault:
+    """The fault that the stream ends at `end` within the value of `name`, with tags `lacking` around it."""
+    message = f"The stream ends within the value of {_shown(name)}; `{lacking}` is missing."
+    fix = Fix((Edit(Range(end, end), lacking),), safe=False)
+    place = Range(max(end - 1, 0), end)
+    return Fault(call_shape.TRUNCATED_PARAMETERS, place, message, "Ask for the rest: the value may be half.", fix)
+
+
+def cut_tag(text: str, place: Range) -> Fault:
+    """The fault that the stream ends within a tag."""
+    message = f"The stream ends within the tag {_quoted(text, place)}."
+    return Fault(call_shape.TRUNCATED_PARAMETERS, Range(place.end - 1, place.end), message)
+
+
+def _call_not_closed(place: Range, syntax: XmlSyntax, *, at_end: bool, is_cut: bool) -> Fault:
+    rule: Rule = call_shape.TRUNCATED_PARAMETERS if is_cut and at_end else call_shape.MALFORMED_PARAMETERS
+    at = place.end if at_end else place.start
+    message = f"`{syntax.call_end}` is missing: {'the payload ends' if at_end else 'another call begins'} before it."
+    fix = Fix((Edit(Range(at, at), f"\n{syntax.call_end}" if at_end else f"{syntax.call_end}\n"),), safe=not is_cut)
+    return Fault(rule, place, message, f"Close the call with `{syntax.call_end}`.", fix)
+
+
+def _bad_tag(place: Range, text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
+    if is_cut:
+        return cut_tag(text, place)
+    message = f"{_quoted(text, place)} is no whole tag of a parameter; expected `{syntax.shown_parameter}`."
+    return Fault(call_shape.MALFORMED_PARAMETERS, place, message, f"Write the tag as `{syntax.shown_parameter}`.")
+
+
+def _call_tag_not_closed(place: Range, text: str, syntax: XmlSyntax) -> Fault:
+    lacking = (
+        '">' if syntax.call_begins.endswith('"') and not text.endswith(('"', "'"), place.start, place.end) else ">"
+    )
+    message = f"The tag {_quoted(text, place)} is not closed: `{lacking}` is missing; expected `{syntax.shown_call}`."
+    fix = Fix((Edit(Range(place.end, place.end), lacking),), safe=False)
+    return Fault(call_shape.MALFORMED_PARAMETERS, place, message, f"Close the tag with `{lacking}`.", fix)
+
+
+def _quoted(text: str, place: Range) -> str:
+    return _shown(place.of(text))
+
+
+def _shown(text: str) -> str:
+    """A text in backticks, cut where it is long, with nothing in it that a screen would obey."""
+    text = text if len(text) <= _MOST else text[: _MOST - 1] + "…"
+    return f"`{text if text.isprintable() else text.encode('unicode_escape', 'backslashreplace').decode('ascii')}`"

@@ -1,0 +1,110 @@
+"""The syntax of calls with parameters in tags: the tags, and how values are placed between them."""
+
+import re
+from dataclasses import dataclass, field
+
+from inspector.scanning import MOST_ROUNDS
+from inspector.segmenter.table import Lookahead, Repeat
+
+NAME = Repeat(r'[^<>"\n]', 1, 128)
+"""A name within a tag, of a tool or a parameter."""
+
+
+QUOTED_NAME = Repeat(r'[^>"\n]', 1, 128)
+"""A name in quotes within a tag."""
+
+
+BARE_NAME = r"[^\s<>{}\"'`]+"
+"""An expression for a tool's name that stands in no tag."""
+
+
+@dataclass(frozen=True, slots=True)
+class XmlSyntax:
+    """The tags of a call.
+
+    `call` opens a call, its group is the tool's name; None where that name stands bare, up to the first tag. `call_end`
+    closes it; "" where the span's own closing marker does. `opener` and `closer` are the markers of the span around,
+    and `lead` is what of the call's tag the opener already holds.
+
+    `parameter` opens a parameter: its groups are the name and, where the wire tells the type, the type, of which
+    `text_type` says that the value is a text; any other is JSON. `parameter_begins` is what every such tag begins with,
+    `shown_parameter` such a tag as a template shows it (and `shown_call` a call's), `parameter_end` closes a value, or
+    `end_tag` where that tag repeats the parameter's name. `own_lines` says that a value stands on lines of its own: one
+    line feed on each side is not part of it. `anywhere` says that the tags are special tokens, so that one counts
+    wherever it stands in a line. `bad_tag` is an expression for the rest of a tag that is not whole; a value follows it
+    unless `bad_is_empty`. A call's tag without its end (`>`) is read all the same, and flagged.
+    """
+
+    call: Lookahead | None
+    call_end: str
+    parameter: Lookahead
+    parameter_begins: str
+    shown_parameter: str
+    parameter_end: str
+    opener: str
+    closer: str
+    lead: str = ""
+    call_begins: str = ""
+    shown_call: str = ""
+    end_tag: Lookahead | None = None
+    bad_tag: str = r"""["']?[\w.-]*["']?(?: [a-z]+="[^"<>\n]*"?)?>?"""
+    bad_is_empty: bool = False
+    text_type: str = ""
+    own_lines: bool = False
+    anywhere: bool = False
+    tags: re.Pattern[str] = field(init=False, repr=False)
+    in_value: re.Pattern[str] = field(init=False, repr=False)
+    longest: int = field(init=False, repr=False)
+    head: re.Pattern[str] = field(init=False, repr=False)
+    regular: re.Pattern[str] = field(init=False, repr=False)
+    tail: re.Pattern[str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        opens = _ungrouped(self.parameter.whole.pattern)
+        begins = re.escape(self.parameter_begins)
+        closes = _ungrouped(self.closes.whole.pattern)
+        kinds = {
+            "call": _ungrouped(self.call.whole.pattern) if self.call is not None else "",
+            "call_end": re.escape(self.call_end),
+            "parameter": opens,
+            "end": closes,
+            "bad": begins + self.bad_tag,
+            "bad_call": _unfinished(self.call_begins) if self.call is not None and self.call_begins else "",
+        }
+        # A fixed first character lets `re` skip what lies between tags.
+        first = re.escape(self.first)
+        ways = "|".join(f"(?P<{kind}>{pattern[len(first) :]})" for kind, pattern in kinds.items() if pattern)
+        in_value = f"({opens[len(first) :]})|{closes[len(first) :]}"
+        object.__setattr__(self, "tags", re.compile(f"{first}(?:{ways})"))
+        object.__setattr__(self, "in_value", re.compile(f"{first}(?:{in_value})"))
+        longest = max(self.parameter.longest, self.call.longest if self.call is not None else 0, len(self.call_end))
+        object.__setattr__(self, "longest", max(longest, self.closes.longest))
+
+        # A call in perfect order: its head, parameters in whose values no tag begins, its tail.
+        marks = (self.parameter_begins, self.parameter_end, self.call_begins, self.call_end)
+        data = "|".join(re.escape(mark[1:]) for mark in marks if mark)
+        value = rf"([^{first}]*+(?:{first}(?!{data})[^{first}]*+){{0,{MOST_ROUNDS}}})"
+        end = closes if self.end_tag is None else self.end_tag.whole.pattern
+        head = self.call.whole.pattern if self.call is not None else rf"({BARE_NAME})(?=\s*(?:<|\Z))"
+        object.__setattr__(self, "head", re.compile(rf"{head}\s*"))
+        object.__setattr__(self, "regular", re.compile(rf"{self.parameter.whole.pattern}{value}({end})\s*"))
+        object.__setattr__(self, "tail", re.compile(rf"{re.escape(self.call_end)}\s*\Z"))
+
+    @property
+    def closes(self) -> Lookahead:
+        """The tag that closes a value."""
+        return self.end_tag or Lookahead(self.parameter_end)
+
+    @property
+    def first(self) -> str:
+        """The character that every tag begins with."""
+        return self.parameter_end[0]
+
+
+def _unfinished(begins: str) -> str:
+    """An expression for the tag of a call whose end is missing: behind the name a line ends, or another tag begins."""
+    return rf"""{re.escape(begins)}[^<>"'\n]{{1,128}}+["']?(?=[ \t]*+(?:\n|<))"""
+
+
+def _ungrouped(pattern: str) -> str:
+    return re.sub(r"(?<!\\)\((?!\?)", "(?:", pattern)

@@ -1,0 +1,257 @@
+"""Tag syntaxes that several families share: `<function=NAME>`, `<invoke name=NAME>`, `<arg_key>`, `<tool_call>`.
+
+Models often leave out the marker around the function, or only its beginning.
+
+Each family has its own wrapper, and some a prefix on every tag; DeepSeek's template leaves a line between the tags of
+a
+call without parameters. The wrapper may hold several calls; models that write a
+call from memory often leave it out.
+
+A JSON object is the way of Hermes and Qwen, `<function=NAME>` that of Qwen3-Coder and Step, a bare name before
+`<arg_key>` that of GLM (llama.cpp:models/templates; vllm:vllm/tool_parsers). A model that writes the body of another
+family names a tool all the same, and a server with the parser of its own family reads none.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from inspector.diagnostics import Fault
+from inspector.formats.dialect import Enclosed
+from inspector.formats.xml.calls import XmlCallReader
+from inspector.formats.xml.format import LabelledReader, XmlCall, XmlCalls, arguments_of, value_text
+from inspector.formats.xml.syntax import NAME, QUOTED_NAME, XmlSyntax
+from inspector.model import Json, ToolCall
+from inspector.rules.markers import FOREIGN_FORMAT, WRONG_OPENER
+from inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
+from inspector.segmenter.table import Lookahead, Repeat
+from inspector.text import Range
+
+_BEGINS = "<function="
+
+
+OPENER, CLOSER = "<tool_call>", "</tool_call>"
+"""The markers around a call."""
+
+
+_FUNCTION = re.compile(r"\s*(<function=)[^<>\n=]{1,128}(?:>|[ \t]*\n|<)")
+
+
+_NAME_AND_KEY = re.compile(r"\s*([A-Za-z0-9_.\-]{1,128})\s*<arg_key>")
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTags:
+    """The markers, reader and writer of one family.
+
+    `own_lines` says that values stand on lines of their own; `between` is the text between two calls.
+    """
+
+    opener: str
+    closer: str
+    own_lines: bool = True
+    between: str = "\n"
+
+    @property
+    def calls(self) -> XmlCalls:
+        """The ways to begin a call."""
+        own = XmlCall(self.opener, self.closer, self._syntax())
+        bare = XmlCall(
+            _BEGINS,
+            "</function>",
+            self._syntax(lead=_BEGINS),
+            label="bare_call",
+            rule=WRONG_OPENER,
+            ahead=Lookahead(NAME, ">", Repeat(r"\s"), ("<parameter=", "</function>")),
+            tail=self.closer,
+            is_drafted=False,
+        )
+        return XmlCalls((own, bare))
+
+    @property
+    def reader(self) -> LabelledReader:
+        """Reads the spans of calls."""
+        return LabelledReader(
+            {
+                "tool_call": XmlCallReader(self._syntax()),
+                "bare_call": XmlCallReader(self._syntax(lead=_BEGINS)),
+            }
+        )
+
+    @property
+    def writer(self) -> Callable[[Sequence[ToolCall]], str]:
+        """Writes calls as the family's template does."""
+        line = "\n" if self.own_lines else ""
+
+        def write_calls(calls: Sequence[ToolCall]) -> str:
+            return self.between.join(map(write_call, calls))
+
+        def write_call(call: ToolCall) -> str:
+            parameters = (
+                f"<parameter={name}>{line}{value_text(value)}{line}</parameter>\n"
+                for name, value in arguments_of(call).items()
+            )
+            return f"{self.opener}\n<function={call.name}>\n{''.join(parameters)}</function>\n{self.closer}"
+
+        return write_calls
+
+    def _syntax(self, lead: str = "") -> XmlSyntax:
+        return XmlSyntax(
+            call=Lookahead(_BEGINS, NAME, ">"),
+            call_begins=_BEGINS,
+            shown_call="<function=NAME>",
+            call_end="</function>",
+            parameter=Lookahead("<parameter=", NAME, ">"),
+            parameter_begins="<parameter=",
+            shown_parameter="<parameter=NAME>",
+            parameter_end="</parameter>",
+            opener=self.opener,
+            closer=self.closer,
+            lead=lead,
+            own_lines=self.own_lines,
+        )
+
+
+def arg_syntax(*, separator: str = "") -> XmlSyntax:
+    """The tags of a call; `separator` stands between the name and the pairs, where the family has one."""
+    name = Repeat(r"[^<>\n]", 1, 128)
+    return XmlSyntax(
+        call=Lookahead(OPENER, name, separator) if separator else None,
+        call_begins=OPENER,
+        shown_call=f"{OPENER}NAME{separator}",
+        call_end="",
+        parameter=Lookahead("<arg_key>", name, "</arg_key>", Repeat(r"\s"), "<arg_value>"),
+        parameter_begins="<arg_key>",
+        shown_parameter="<arg_key>NAME</arg_key><arg_value>",
+        parameter_end="</arg_value>",
+        opener=OPENER,
+        closer=CLOSER,
+        lead=OPENER if separator else "",
+        anywhere=True,
+        bad_is_empty=True,
+        bad_tag=r"[^<>\n]*(?:</[a-z_]*>?)?(?:\s*<[a-z_]*>?(?![^<]*</))?",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """The body of one family: how it begins, who writes it so, and its reader."""
+
+    begins: re.Pattern[str]
+    format: str
+    reader: SpanReader
+
+
+FUNCTION_BODY = _Family(_FUNCTION, "qwen3_coder", FunctionTags("<tool_call>", "</tool_call>").reader)
+
+
+ARG_KEY_BODY = _Family(_NAME_AND_KEY, "glm45", XmlCallReader(arg_syntax()))
+"""The bodies that are no JSON; readers of families that write in tags know a JSON body themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedOpenerReader:
+    """A SpanReader that hands the body of one of the `others` to its family's reader, and all else to `own`.
+
+    `expected` says in words what `own` reads. Calls of another family are `recovered` and not `valid`.
+    """
+
+    own: SpanReader
+    expected: str
+    others: tuple[_Family, ...] = (FUNCTION_BODY, ARG_KEY_BODY)
+
+    def __call__(self, closed: SpanClosed) -> ParseResult:
+        """See SpanReader."""
+        if closed.call is None and closed.span.label == "tool_call":
+            for family in self.others:
+                begins = family.begins.match(closed.inner_text)
+                if begins is not None:
+                    return self._of(family, begins, closed)
+        return self.own(closed)
+
+    def _of(self, family: _Family, begins: re.Match[str], closed: SpanClosed) -> ParseResult:
+        reading = family.reader(closed)
+        message = f"The call is written as `{family.format}` writes it; this format expects {self.expected} here."
+        hint = f"Give the server the parser for `{family.format}`, or the model the template of this format."
+        fault = Fault(FOREIGN_FORMAT, Range(*begins.span(1)).moved(closed.span.inner.start), message, hint)
+        calls = tuple(
+            msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls
+        )
+        return msgspec.structs.replace(reading, calls=calls, faults=(fault, *reading.faults))
+
+
+@dataclass(frozen=True, slots=True)
+class InvokeTags:
+    """The tags of one family: `prefix` stands before each tag's name, `label` is that of the calls' spans.
+
+    `is_typed` says that a parameter's tag tells with `string="true"` or `"false"` whether its value is a text or JSON.
+    `anywhere` is as in XmlSyntax.
+    """
+
+    wrapper: Enclosed
+    prefix: str = ""
+    label: str = "tool_call"
+    is_typed: bool = False
+    anywhere: bool = False
+
+    @property
+    def call(self) -> XmlCall:
+        """The way to begin a call."""
+        opener = f'<{self.prefix}invoke name="'
+        return XmlCall(
+            opener,
+            f"</{self.prefix}invoke>",
+            self.syntax,
+            self.label,
+            rule=WRONG_OPENER,
+            ahead=Lookahead(QUOTED_NAME, '">', Repeat(r"\s"), "<"),
+        )
+
+    @property
+    def reader(self) -> XmlCallReader:
+        """Reads the spans of calls."""
+        return XmlCallReader(self.syntax)
+
+    @property
+    def syntax(self) -> XmlSyntax:
+        """The tags of a call."""
+        prefix = self.prefix
+        begins, parameter = f'<{prefix}invoke name="', f'<{prefix}parameter name="'
+        typed: tuple[str | tuple[str, ...], ...] = ('" string="', ("true", "false"), '">') if self.is_typed else ('">',)
+        return XmlSyntax(
+            call=Lookahead(begins, QUOTED_NAME, '">'),
+            call_begins=begins,
+            shown_call=f'{begins}NAME">',
+            call_end="",
+            parameter=Lookahead(parameter, QUOTED_NAME, *typed),
+            parameter_begins=parameter,
+            shown_parameter=f'{parameter}NAME"' + (' string="true">' if self.is_typed else ">"),
+            parameter_end=f"</{prefix}parameter>",
+            opener=self.wrapper.opener,
+            closer=f"</{prefix}invoke>",
+            lead=begins,
+            text_type="true" if self.is_typed else "",
+            anywhere=self.anywhere,
+        )
+
+    @property
+    def writer(self) -> Callable[[Sequence[ToolCall]], str]:
+        """Writes calls as the family's template does, all in one wrapper."""
+
+        def write_calls(calls: Sequence[ToolCall]) -> str:
+            return "\n".join((self.wrapper.opener, *map(write_call, calls), self.wrapper.closer))
+
+        def write_call(call: ToolCall) -> str:
+            lines = [write_parameter(name, value) for name, value in arguments_of(call).items()]
+            if self.is_typed and not lines:
+                lines = [""]
+            return "\n".join((f'<{self.prefix}invoke name="{call.name}">', *lines, f"</{self.prefix}invoke>"))
+
+        def write_parameter(name: str, value: Json) -> str:
+            kind = f' string="{"true" if isinstance(value, str) else "false"}"' if self.is_typed else ""
+            tag = f"{self.prefix}parameter"
+            return f'<{tag} name="{name}"{kind}>{value_text(value)}</{tag}>'
+
+        return write_calls

@@ -1,0 +1,306 @@
+"""Finds the calls and parameters in a call span's text: strictly first, then leniently.
+
+The strict reading is the one that `xml_payload` follows: a value ends at a closing tag at depth 0 behind which
+structure is. A text that it does not take whole is read again: an opening tag at the beginning of a line, or the
+call's closing tag, then ends a value if the closing tags that still come do not suffice for it.
+"""
+
+import re
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from inspector.formats.xml.syntax import XmlSyntax
+from inspector.text import Range
+
+_SPACE = re.compile(r"\s*")
+
+
+_WORD = re.compile(r"[\w.-]+")
+
+
+_INDENT = 64
+
+
+class Flaw(Enum):
+    """What is wrong at one place of a call."""
+
+    VALUE_NOT_CLOSED = auto()
+    CALL_NOT_CLOSED = auto()
+    BAD_TAG = auto()
+    CALL_TAG_NOT_CLOSED = auto()
+    STRAY_TEXT = auto()
+    STRAY_TAG = auto()
+    TEXT_BEHIND = auto()
+    NO_CALL = auto()
+
+
+@dataclass(slots=True)
+class XmlParameterText:
+    """A parameter: `value` runs from its opening tag to its closing one, `tag` is the opening tag's place."""
+
+    name: str
+    name_range: Range
+    kind: str
+    tag: Range
+    value: Range
+
+
+@dataclass(frozen=True, slots=True)
+class Flawed:
+    """A flaw, its place, and the parameter that it concerns, if any."""
+
+    flaw: Flaw
+    range: Range
+    parameter: XmlParameterText | None = None
+
+
+@dataclass(slots=True)
+class XmlCallText:
+    """A call: `name` is "" where none could be read, `parameters_end` the end of the last parameter's closing tag."""
+
+    name: str
+    name_range: Range | None
+    start: int
+    end: int = 0
+    parameters: list[XmlParameterText] = field(default_factory=list)
+    parameters_end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class XmlWalk:
+    """What a span's text holds.
+
+    `content_end` is the end of the text without the white space there. `data` are tags within values; `open_value` and
+    `open_call` say that the end cuts off a value, or a call.
+    """
+
+    calls: list[XmlCallText]
+    flaws: list[Flawed]
+    data: list[Range]
+    content_end: int
+    open_value: bool = False
+    open_call: bool = False
+
+
+def walk(text: str, syntax: XmlSyntax) -> XmlWalk:
+    """The calls in `text`, which begins with the syntax's `lead`."""
+    tags = list(syntax.tags.finditer(text))
+    strict = _Walker(text, syntax, tags, is_strict=True)
+    found = strict.read()
+    if not found.flaws:
+        return found
+    return _Walker(text, syntax, tags, is_strict=False).read()
+
+
+class _Walker:
+    def __init__(self, text: str, syntax: XmlSyntax, tags: list[re.Match[str]], *, is_strict: bool) -> None:
+        self._text = text
+        self._syntax = syntax
+        self._tags = tags
+        self._is_strict = is_strict
+        self._calls: list[XmlCallText] = []
+        self._flaws: list[Flawed] = []
+        self._data: list[Range] = []
+        self._call: XmlCallText | None = None
+        self._parameter: XmlParameterText | None = None
+        self._depth = 0
+        self._read_to = 0
+        self._content_end = len(text.rstrip())
+        self._excess = [] if is_strict else self._closing_tags_left()
+
+    def _closing_tags_left(self) -> list[int]:
+        """By how many the closing tags of values outnumber the opening ones, from each tag to the end."""
+        left = [0]
+        for tag in reversed(self._tags):
+            left.append(left[-1] + {"end": 1, "parameter": -1}.get(tag.lastgroup or "", 0))
+        return left[::-1]
+
+    def read(self) -> XmlWalk:
+        if self._syntax.call is None:
+            self._read_head()
+        for at, tag in enumerate(self._tags):
+            if self._parameter is not None:
+                self._within_value(at, tag, self._parameter)
+            else:
+                self._outside_values(tag)
+            if self._is_strict and self._flaws:
+                break
+        return self._finish()
+
+    def _read_head(self) -> None:
+        """The bare name before the first tag."""
+        end = self._tags[0].start() if self._tags else len(self._text)
+        head = self._text[:end]
+        name = head.strip()
+        line_end = name.find("\n")
+        start = head.index(name)
+        if line_end >= 0:
+            self._flaw(Flaw.STRAY_TEXT, start + line_end + 1, start + len(name))
+            name = name[:line_end].rstrip()
+        self._call = XmlCallText(name, Range(start, start + len(name)) if name else None, start)
+        self._calls.append(self._call)
+        self._read_to = end
+
+    # within a value
+
+    def _within_value(self, at: int, tag: re.Match[str], parameter: XmlParameterText) -> None:
+        kind = tag.lastgroup
+        if kind == "end":
+            if self._depth:
+                self._depth -= 1
+            elif self._structure_follows(tag.end()) or (not self._is_strict and self._excess[at + 1] < 1):
+                self._end_value(tag.start(), tag.end())
+                return
+            self._data.append(Range(*tag.span()))
+        elif kind == "parameter":
+            if self._is_strict or self._excess[at] >= 1:
+                self._depth += 1
+                self._data.append(Range(*tag.span()))
+            elif self._syntax.anywhere or self._begins_line(tag.start()):
+                self._end_value_unclosed(tag.start(), parameter)
+                self._outside_values(tag)
+        elif self._ends_call(tag) and not self._is_strict and self._excess[at + 1] < 1:
+            self._end_value_unclosed(tag.start(), parameter)
+            self._outside_values(tag)
+        elif kind == "call_end" and not self._syntax.lead:
+            self._data.append(Range(*tag.span()))
+
+    def _ends_call(self, tag: re.Match[str]) -> bool:
+        return tag.lastgroup == "call_end" or (tag.lastgroup == "call" and self._begins_line(tag.start()))
+
+    def _begins_line(self, at: int) -> bool:
+        before = self._text[max(at - _INDENT, 0) : at]
+        return not before.rpartition("\n")[2].strip(" \t")
+
+    def _structure_follows(self, at: int) -> bool:
+        space = _SPACE.match(self._text, at)
+        at = space.end() if space is not None else at
+        if at == len(self._text):
+            return True
+        tag = self._syntax.tags.match(self._text, at)
+        if tag is None:
+            return not self._is_strict and self._is_cut_closer(at)
+        return tag.lastgroup in ("parameter", "call_end", "call") or (tag.lastgroup == "bad" and not self._is_strict)
+
+    def _is_cut_closer(self, at: int) -> bool:
+        """Whether what stands from `at` on is the beginning of a closing tag, which the end of the text cuts short."""
+        closers = (self._syntax.closer, self._syntax.call_end)
+        rest = self._text[at : at + max(map(len, closers))]
+        return at + len(rest) == len(self._text) and any(closer.startswith(rest) for closer in closers)
+
+    def _end_value(self, end: int, behind: int) -> None:
+        assert self._parameter is not None
+        assert self._call is not None
+        self._parameter.value = Range(self._parameter.value.start, end)
+        self._call.parameters_end = self._read_to = behind
+        self._parameter, self._depth = None, 0
+
+    def _end_value_unclosed(self, end: int, parameter: XmlParameterText) -> None:
+        self._flaws.append(Flawed(Flaw.VALUE_NOT_CLOSED, parameter.tag, parameter))
+        line_ends = not self._syntax.own_lines and self._text.endswith("\n", parameter.value.start, end)
+        self._end_value(end - line_ends, end)
+
+    # outside values
+
+    def _outside_values(self, tag: re.Match[str]) -> None:
+        self._pass_over(tag.start())
+        match tag.lastgroup:
+            case "call":
+                self._begin_call(tag)
+            case "bad_call":
+                self._flaw(Flaw.CALL_TAG_NOT_CLOSED, tag.start(), tag.end())
+                self._begin_call(tag)
+            case "call_end":
+                self._end_call(tag)
+            case "parameter":
+                self._begin_parameter(tag)
+            case "bad":
+                self._begin_badly(tag)
+            case _:
+                self._flaw(Flaw.STRAY_TAG, tag.start(), tag.end())
+        self._read_to = max(self._read_to, tag.end())
+
+    def _pass_over(self, to: int) -> None:
+        """Whatever stands between tags, white space aside, has no place there."""
+        stray = self._text[self._read_to : to].strip()
+        start = self._text.index(stray, self._read_to)
+        if stray and not (to == len(self._text) and self._is_cut_closer(start)):
+            behind = self._call is None and self._calls
+            self._flaw(Flaw.TEXT_BEHIND if behind else Flaw.STRAY_TEXT, start, start + len(stray))
+
+    def _begin_call(self, tag: re.Match[str]) -> None:
+        if self._call is not None:
+            self._call.end = self._read_to
+            self._flaw(Flaw.CALL_NOT_CLOSED, tag.start(), tag.end())
+        name = self._name_of_call(tag)
+        self._call = XmlCallText(name.of(self._text), name, tag.start(), tag.end())
+        self._calls.append(self._call)
+
+    def _name_of_call(self, tag: re.Match[str]) -> Range:
+        """Where a call's tag, whole or not, names the tool."""
+        assert self._syntax.call is not None
+        found = self._syntax.call.whole.match(self._text, tag.start())
+        if found is not None:
+            start, end = found.span(1)
+        else:
+            start = tag.start() + len(self._syntax.call_begins)
+            end = start + len(self._text[start : tag.end()].rstrip("\"' \t"))
+        start = end - len(self._text[start:end].lstrip())
+        return Range(start, start + len(self._text[start:end].rstrip()))
+
+    def _end_call(self, tag: re.Match[str]) -> None:
+        if self._call is None:
+            self._flaw(Flaw.STRAY_TAG, tag.start(), tag.end())
+            return
+        self._call.end = tag.end()
+        self._call = None
+
+    def _begin_parameter(self, tag: re.Match[str]) -> None:
+        found = self._syntax.parameter.whole.match(self._text, tag.start())
+        assert found is not None
+        kind = found[self._syntax.parameter.whole.groups] if self._syntax.text_type else ""
+        self._add_parameter(found[1].strip(), Range(*found.span(1)), kind, Range(*tag.span()))
+
+    def _begin_badly(self, tag: re.Match[str]) -> None:
+        """An opening tag that is not whole: the parameter's name is what of it there is."""
+        self._flaw(Flaw.BAD_TAG, tag.start(), tag.end())
+        begins = len(self._syntax.parameter_begins)
+        found = _WORD.search(self._text, tag.start() + begins, tag.end())
+        if found is not None and tag.end() < self._content_end and not self._syntax.bad_is_empty:
+            self._add_parameter(found[0], Range(*found.span()), "", Range(*tag.span()))
+
+    def _add_parameter(self, name: str, place: Range, kind: str, tag: Range) -> None:
+        if self._call is None:
+            self._flaw(Flaw.NO_CALL, tag.start, tag.end)
+            self._call = XmlCallText("", None, tag.start)
+            self._calls.append(self._call)
+        self._parameter = XmlParameterText(name, place, kind, tag, Range(tag.end, tag.end))
+        self._call.parameters.append(self._parameter)
+        self._depth = 0
+
+    # the end
+
+    def _finish(self) -> XmlWalk:
+        open_value = self._parameter is not None
+        if self._parameter is not None:
+            self._end_value_unclosed(len(self._text), self._parameter)
+        else:
+            self._pass_over(len(self._text))
+        open_call = self._call is not None and bool(self._syntax.call_end)
+        if self._call is not None:
+            self._call.end = self._content_end
+            is_told = bool(self._flaws) and self._flaws[-1].range.end == self._content_end
+            if open_call and not open_value and not is_told and self._call.name:
+                self._flaw(Flaw.CALL_NOT_CLOSED, max(self._call.end - 1, 0), self._call.end)
+        return XmlWalk(
+            self._calls, self._flaws, self._data, self._content_end, open_value=open_value, open_call=open_call
+        )
+
+    def _flaw(self, flaw: Flaw, start: int, end: int) -> None:
+        self._flaws.append(Flawed(flaw, Range(start, end)))
+
+
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where a value begins and ends without the line feed before and behind it."""
+    start += text.startswith("\n", start, end)
+    return start, end - text.endswith("\n", start, end)

@@ -1,0 +1,1 @@
+"""Session files and outputs of coding agents and command-line clients."""

@@ -1,0 +1,422 @@
+"""Claude Code's sessions: `~/.claude/projects/<folder>/<sessionId>.jsonl`, and the files of sub-agents beside them.
+
+A row is a user's message, one content block of an answer, a failed request or bookkeeping; `sessionId`, `uuid` and
+`parentUuid` say where it belongs. Blocks with the same `message.id` and `requestId` are one answer.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+
+from inspector.apis.anthropic import AnthropicUsageShape, read_turns
+from inspector.importers.identity import instant, place_of, text_of
+from inspector.importers.records import Row, parse_json_bytes, read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
+from inspector.model import (
+    BodyState,
+    ErrorPhase,
+    ExternalId,
+    Generation,
+    GenerationError,
+    Instant,
+    Json,
+    ParentTrace,
+    ParentWhy,
+    Part,
+    Provenance,
+    RecognisedBy,
+    Role,
+    Trace,
+    Turn,
+    TurnFlag,
+    Usage,
+)
+from inspector.wire.answer_reader import finish_meaning
+from inspector.wire.provider_json import compact_json
+
+API = "messages"
+"""The kind of endpoint that Claude Code talks to."""
+
+
+SYNTHETIC_MODEL = "<synthetic>"
+"""The model of answers that Claude Code wrote itself."""
+
+
+_NOT_STORED = (
+    "the source keeps neither the system prompt nor the tools, nor the chunks of an answer",
+    "the arguments of calls are kept parsed; their text was written anew",
+)
+
+
+_CUT = "a malformed input of a call was cut by the source"
+
+
+_REWOUND = "the session was rewound; every branch of it stands here, in the order in which it was written"
+
+
+_META_BYTES = 1 << 20
+
+
+_TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiTitle"}
+
+
+_INJECTED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
+
+
+_LONGEST = 120
+
+
+# What clients put before or around the user's own words.
+_TAGGED = re.compile(r"\s*<(?P<tag>[\w-]{1,60})(?:\s[^<>]{0,200})?>.*?</(?P=tag)>\s*", re.DOTALL)
+
+
+_READ = 20_000
+
+
+@dataclass(slots=True)
+class PartialClaudeAnswer:
+    """One answer as far as its rows came.
+
+    `blocks` are its content, each once; `was_cut` says that Claude Code kept less of a malformed input than there was.
+    """
+
+    model: str = ""
+    blocks: list[Json] = field(default_factory=list)
+    stop_reason: str = ""
+    usage: Usage = field(default_factory=Usage)
+    ended: Instant | None = None
+    error: GenerationError | None = None
+    flags: frozenset[TurnFlag] = frozenset()
+    was_cut: bool = False
+    _known: set[tuple[str, str]] = field(default_factory=set)
+
+    def take(self, message: JsonObject, at: Json = None) -> None:
+        """Add a row's blocks, and what the row says of the answer; `at` is when it was written."""
+        content = message.get("content")
+        for block in content if isinstance(content, list) else [content or ""]:
+            known = _key(block)
+            if known not in self._known:
+                self._known.add(known)
+                self.blocks.append(block)
+                self.was_cut = self.was_cut or _is_cut(block)
+        self.model = text_of(message, "model") or self.model
+        self.stop_reason = text_of(message, "stop_reason") or self.stop_reason
+        self.usage = usage_of(message.get("usage")) or self.usage
+        self.ended = instant(at) or self.ended
+
+    def turn(self) -> Turn:
+        """The assistant's turn; one that Claude Code wrote itself has no generation, unless for a request that failed.
+
+        The words of a failure are the error's, not the model's.
+        """
+        (turn,) = read_turns({"role": "assistant", "content": list(self.blocks)})
+        if self.error:
+            return Turn(Role.ASSISTANT, (Part("text", ""),), "assistant", generation=self._failed(), flags=self.flags)
+        if self.model == SYNTHETIC_MODEL:
+            return replace(turn, flags=self.flags | {TurnFlag.SYNTHETIC})
+        raws = dict(self._unparsed())
+        parts = tuple(Part(part.name, raws.get(part.name, part.text)) for part in turn.parts)
+        return replace(turn, parts=parts, generation=self._generation(), flags=self.flags)
+
+    def _unparsed(self) -> Iterator[tuple[str, str]]:
+        """The parts of calls whose input was no JSON, each with its raw text."""
+        inputs = [one.get("input") for one in self.blocks if isinstance(one, dict) and one.get("type") == "tool_use"]
+        for at, given in enumerate(inputs):
+            match given:
+                case {"__unparsedToolInput": {"raw": str(raw)}}:
+                    yield f"call:{at}", raw
+
+    def _generation(self) -> Generation:
+        return Generation(
+            api=API,
+            answered_model=self.model,
+            ended=self.ended,
+            usage=self.usage,
+            finish_reason=self.stop_reason or None,
+            finish=finish_meaning(self.stop_reason) if self.stop_reason else None,
+        )
+
+    def _failed(self) -> Generation:
+        return Generation(api=API, ended=self.ended, error=self.error, body=BodyState.NOT_STORED)
+
+
+def usage_of(usage: Json) -> Usage | None:
+    """Anthropic's token counts; None where there are none that can be read."""
+    if not isinstance(usage, dict) or not usage:
+        return None
+    try:
+        return msgspec.convert(usage, AnthropicUsageShape).usage()
+    except (msgspec.ValidationError, ValueError):
+        return None
+
+
+def error_of(value: JsonObject, words: str) -> GenerationError:
+    """The failure of a request that a row tells of."""
+    told = value.get("error")
+    inner = told if isinstance(told, dict) else {}
+    status = next((one for one in (value.get("apiErrorStatus"), inner.get("status")) if isinstance(one, int)), None)
+    code = told if isinstance(told, str) else text_of(inner, "type", "code")
+    message = words or text_of(inner, "message") or (compact_json(told) if told else "the request failed")
+    return GenerationError(ErrorPhase.HTTP if status else ErrorPhase.TRANSPORT, message, status, code or None)
+
+
+def content_text(content: Json) -> str:
+    """The texts of a message's content, joined by nothing."""
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "".join(text_of(block, "text") for block in blocks if isinstance(block, dict))
+
+
+def user_turns(message: Json, flags: frozenset[TurnFlag]) -> Iterator[Turn]:
+    """The turns of a user's message: its words, and each result that stands in it."""
+    for turn in read_turns({"role": "user", "content": message} if isinstance(message, str) else message):
+        read = turn if turn.role in (Role.USER, Role.TOOL) else replace(turn, role=Role.USER, calls=(), result=None)
+        yield replace(read, flags=flags) if flags else read
+
+
+def _key(block: Json) -> tuple[str, str]:
+    """What tells a block from the others of its answer: its id or words, or else all of it."""
+    if isinstance(block, dict):
+        kind, told = text_of(block, "type"), text_of(block, "id", "text", "thinking")
+        if told and kind in ("text", "thinking", "tool_use"):
+            return kind, told
+    return "", compact_json(block)
+
+
+def _is_cut(block: Json) -> bool:
+    match block:
+        case {"input": {"__unparsedToolInput": {"raw": str(raw), "len": int(length)}}}:
+            return len(raw.encode("utf-16-le", "surrogatepass")) // 2 < length
+    return False
+
+
+class ClaudeCodeImporter:
+    """One trace a session, and one for each of its sub-agents whose rows are in the file."""
+
+    name = "claude-code"
+    signs = "rows with a `sessionId` and a `type`, and messages of a session's tree"
+
+    def recognises(self, sample: Sample) -> float:
+        """By rows of a session's tree with messages in them, or by what is kept beside those of a sub-agent."""
+        if sample.rows and all(map(_is_agent, sample.rows)):
+            return 0.8
+        return 0.9 if any(map(_is_message, sample.rows)) else 0.5 if any(map(_is_bookkeeping, sample.rows)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The sessions in the order of their first rows; all of a file's are in memory, within a bound."""
+        agent = _agent_beside(file.path)
+        sessions: dict[tuple[ExternalId, ...], _ClaudeCodeSession] = {}
+        chains = _Sidechains()
+        titles: list[tuple[str, str]] = []
+        left = RECORD_MEMORY
+        for row in read_rows(file):
+            if isinstance(row, Skipped):
+                yield row
+                continue
+            if _is_agent(row.value):  # it belongs to the session in the file beside it
+                continue
+            left -= held_memory(row.raw)
+            if left < 0:
+                yield Skipped(row.record, TOO_MANY_ROWS)
+                break
+            if title := text_of(row.value, _TITLES.get(text_of(row.value, "type"), "")):
+                titles.append((text_of(row.value, "leafUuid", "sessionId"), title))
+                continue
+            ids = _ids(row.value, chains, place_of(file.path))
+            why = sessions.setdefault(ids, _ClaudeCodeSession(row)).take(row.value) if ids else ""
+            if why:
+                yield Skipped(row.record, why)
+        for ids, session in sessions.items():
+            if session.turns:
+                yield session.trace(ids, titles, agent)
+
+
+def _is_message(value: JsonObject) -> bool:
+    return text_of(value, "type") in ("user", "assistant") and "sessionId" in value and "message" in value
+
+
+def _is_bookkeeping(value: JsonObject) -> bool:
+    return "sessionId" in value and text_of(value, "type") in ("queue-operation", "system", "attachment", "progress")
+
+
+def _is_agent(value: JsonObject) -> bool:
+    """Whether an object is what Claude Code keeps of a sub-agent beside its rows (`agent-ID.meta.json`)."""
+    return "agentType" in value and "sessionId" not in value and "message" not in value
+
+
+def _agent_beside(path: Path) -> str:
+    """What the file `agent-ID.meta.json` beside `agent-ID.jsonl` calls the sub-agent, `""` where there is none."""
+    if path.suffix != ".jsonl":
+        return ""
+    try:
+        with path.with_suffix(".meta.json").open("rb") as stream:
+            value = parse_json_bytes(stream.read(_META_BYTES))
+    except (OSError, ValueError):
+        return ""
+    if not isinstance(value, dict) or not _is_agent(value):
+        return ""
+    kind, task = text_of(value, "agentType"), text_of(value, "description")
+    return f"{kind}: {task}" if kind and task else kind or task
+
+
+class _Sidechains:
+    """Finds the first row of a sidechain from any of its rows."""
+
+    def __init__(self) -> None:
+        self._roots: dict[str, str] = {}
+
+    def root(self, value: JsonObject) -> str:
+        """The `uuid` of the first row of the sidechain that a row belongs to."""
+        uuid = text_of(value, "uuid")
+        root = self._roots.get(text_of(value, "parentUuid"), uuid)
+        self._roots[uuid] = root
+        return root
+
+
+def _ids(value: JsonObject, chains: _Sidechains, place: ExternalId) -> tuple[ExternalId, ...]:
+    """The ids of a row's session; none for a row that belongs to no conversation."""
+    if text_of(value, "type") not in ("user", "assistant", "system", "attachment"):
+        return ()
+    named = text_of(value, "sessionId")
+    session = ExternalId("sessionId", named) if named else place
+    if value.get("isSidechain") is not True:
+        return (session,)
+    agent = text_of(value, "agentId")
+    return (session, ExternalId("agentId", agent) if agent else ExternalId("sidechain", chains.root(value)))
+
+
+@dataclass(slots=True)
+class _ClaudeCodeSession:
+    """The rows of one agent, in order."""
+
+    first: Row
+    turns: list[Turn | PartialClaudeAnswer] = field(default_factory=list)
+    answers: dict[tuple[str, str], PartialClaudeAnswer] = field(default_factory=dict)
+    uuids: set[str] = field(default_factory=set)
+    prompted: set[str] = field(default_factory=set)
+    warnings: dict[str, None] = field(default_factory=lambda: dict.fromkeys(_NOT_STORED))
+    forked_from: str = ""
+    started: Instant | None = None
+    version: str = ""
+    folder: str = ""
+    branch: str = ""
+
+    def take(self, value: JsonObject) -> str:
+        """Add a row; why it cannot be read comes back, `""` where it could."""
+        uuid = text_of(value, "uuid")
+        if uuid and uuid in self.uuids:
+            return ""
+        self.uuids.add(uuid)
+        self.started = self.started or instant(value.get("timestamp"))
+        self.version = text_of(value, "version") or self.version
+        self.folder = self.folder or text_of(value, "cwd")
+        self.branch = text_of(value, "gitBranch") or self.branch
+        flags = self._flags(value)
+        match text_of(value, "type"):
+            case "assistant":
+                return self._answer(value, flags)
+            case "user":
+                return self._prompt(value, flags)
+            case "system" if value.get("subtype") == "api_error":
+                self.turns.append(
+                    PartialClaudeAnswer(ended=instant(value.get("timestamp")), error=error_of(value, ""), flags=flags)
+                )
+            case "attachment":
+                self._attachment(value.get("attachment"), flags)
+        return ""
+
+    def trace(self, ids: tuple[ExternalId, ...], titles: list[tuple[str, str]], agent: str = "") -> Trace:
+        """The session as a trace; `agent` is what a sub-agent is called."""
+        turns = tuple(turn.turn() if isinstance(turn, PartialClaudeAnswer) else turn for turn in self.turns)
+        models = [turn.generation.answered_model for turn in turns if turn.generation]
+        ours = self.uuids | {ids[0].value} if len(ids) == 1 else self.uuids
+        title = next((title for leaf, title in reversed(titles) if leaf in ours), "")
+        session = ids[0]
+        return Trace(
+            turns=turns,
+            name=title or (agent if len(ids) > 1 else "") or first_words(turns),
+            model=next((model for model in models if model), ""),
+            started=self.started,
+            external_ids=ids,
+            recognised_by=RecognisedBy.FIELD if session.name == "sessionId" else RecognisedBy.FILE,
+            parent=self._parent(ids),
+            provenance=Provenance(source_version=self.version, record=self.first.record, warnings=tuple(self.warnings)),
+            project=project_of(self.folder),
+            branch=self.branch,
+        )
+
+    def _flags(self, value: JsonObject) -> frozenset[TurnFlag]:
+        injected = any(value.get(key) is True for key in _INJECTED)
+        forked = value.get("forkedFrom")
+        if isinstance(forked, dict):
+            self.forked_from = text_of(forked, "sessionId") or self.forked_from
+        flags = ((TurnFlag.INJECTED, injected), (TurnFlag.COPIED_CONTEXT, isinstance(forked, dict)))
+        return frozenset(flag for flag, holds in flags if holds)
+
+    def _answer(self, value: JsonObject, flags: frozenset[TurnFlag]) -> str:
+        message = value.get("message")
+        if isinstance(message, str):
+            message = JsonObject(content=message)
+        if not isinstance(message, dict):
+            return "the row's `message` is no object"
+        key = text_of(message, "id"), text_of(value, "requestId")
+        answer = self.answers.get(key)
+        if answer is None:
+            answer = PartialClaudeAnswer(flags=flags)
+            self.turns.append(answer)
+            if key[0]:
+                self.answers[key] = answer
+        answer.take(message, value.get("timestamp"))
+        if value.get("isApiErrorMessage") is True and answer.model in ("", SYNTHETIC_MODEL):
+            answer.error = error_of(value, content_text(message.get("content")))
+        if answer.was_cut:
+            self.warnings[_CUT] = None
+        return ""
+
+    def _prompt(self, value: JsonObject, flags: frozenset[TurnFlag]) -> str:
+        message = value.get("message")
+        if not isinstance(message, dict | str):
+            return "the row's `message` is neither an object nor a text"
+        turns = list(user_turns(message, flags))
+        self.turns += turns
+        parent = text_of(value, "parentUuid")
+        if parent and not flags and any(turn.role is Role.USER for turn in turns):
+            if parent in self.prompted:
+                self.warnings[_REWOUND] = None
+            self.prompted.add(parent)
+        return ""
+
+    def _attachment(self, attachment: Json, flags: frozenset[TurnFlag]) -> None:
+        """Words that a user typed while the agent worked; of other attachments only their kinds are in the request."""
+        if isinstance(attachment, dict) and attachment.get("type") == "queued_command":
+            self.turns += user_turns({"role": "user", "content": attachment.get("prompt")}, flags)
+
+    def _parent(self, ids: tuple[ExternalId, ...]) -> ParentTrace | None:
+        if len(ids) > 1:
+            return ParentTrace(ids[0], ParentWhy.SUBAGENT)
+        return ParentTrace(ExternalId("sessionId", self.forked_from), ParentWhy.FORK) if self.forked_from else None
+
+
+def first_words(turns: Iterable[Turn]) -> str:
+    """The first line that the user wrote, at most 120 characters; `""` where the user wrote none.
+
+    Turns with a flag (injected, copied) and blocks in tags (`<system-reminder>`) are not the user's words.
+    """
+    for turn in turns:
+        if turn.role is not Role.USER or turn.flags:
+            continue
+        said = " ".join(part.text[:_READ] for part in turn.parts if part.name == "text")
+        line = next((line.strip() for line in _TAGGED.sub("\n", said).splitlines() if line.strip()), "")
+        if line:
+            return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1].rstrip()}…"
+    return ""
+
+
+def project_of(folder: str) -> str:
+    """The last part of the path of the folder that an agent worked in, `""` where it is not known."""
+    return folder.replace("\\", "/").rstrip("/").rpartition("/")[2]

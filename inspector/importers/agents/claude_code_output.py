@@ -1,0 +1,227 @@
+"""Claude Code's output: `claude -p --output-format stream-json`, and `json`, as a program receives it.
+
+Rows have a `type` and `session_id`: `system` (`init` names the model and the tools), `assistant` and `user` as in a
+session's file, `result` at the end. With `--include-partial-messages` the rows `stream_event` carry Anthropic's own
+events: an answer is decoded from these then, with its chunks and the raw text of its calls, however far it came.
+Rows with a `parent_tool_use_id` are a sub-agent's, a session of its own.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from inspector.apis.anthropic import MessagesReader
+from inspector.importers.agents.claude_code import (
+    SYNTHETIC_MODEL,
+    PartialClaudeAnswer,
+    content_text,
+    error_of,
+    user_turns,
+)
+from inspector.importers.identity import text_of
+from inspector.importers.records import Row, read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
+from inspector.model import (
+    ExternalId,
+    Json,
+    Outcome,
+    ParentTrace,
+    ParentWhy,
+    Provenance,
+    RecognisedBy,
+    ToolDefinition,
+    ToolsOrigin,
+    Trace,
+    Turn,
+    TurnFlag,
+)
+from inspector.wire.decoder import Decoder, Framing, new_decoder
+from inspector.wire.events import TurnAssembly
+from inspector.wire.provider_json import compact_json
+
+_NOT_STORED = (
+    "the output holds no system prompt, and no user's prompt unless it was asked to repeat it",
+    "the output names the tools but has none of their schemas",
+    "the output has no times",
+)
+
+
+_REWRITTEN = "the arguments of calls are kept parsed; their text was written anew"
+
+
+_TYPES = frozenset({"system", "assistant", "user", "result", "stream_event"})
+
+
+_INJECTED = frozenset({TurnFlag.INJECTED})
+
+
+class ClaudeCodeOutputImporter:
+    """One trace a session, and one for each of its sub-agents."""
+
+    name = "claude-code-output"
+    signs = "rows of Claude Code's printed stream, each with its `session_id`"
+
+    def recognises(self, sample: Sample) -> float:
+        """By rows of its types with a `session_id`."""
+        return 0.9 if any(map(_is_output, sample.rows)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The sessions in the order of their first rows; all of a file's are in memory, within a bound."""
+        sessions: dict[tuple[ExternalId, ...], _ClaudeOutputSession] = {}
+        left = RECORD_MEMORY
+        for row in read_rows(file):
+            if isinstance(row, Skipped):
+                yield row
+                continue
+            left -= held_memory(row.raw)
+            if left < 0:
+                yield Skipped(row.record, TOO_MANY_ROWS)
+                break
+            if text_of(row.value, "type") not in _TYPES:
+                continue
+            if why := sessions.setdefault(_ids(row.value), _ClaudeOutputSession(row)).take(row.value):
+                yield Skipped(row.record, why)
+        for ids, session in sessions.items():
+            if session.turns:
+                yield session.trace(ids)
+
+
+def _is_output(value: JsonObject) -> bool:
+    if not isinstance(value.get("session_id"), str):
+        return False
+    match text_of(value, "type"):
+        case "assistant" | "user":
+            return isinstance(value.get("message"), dict)
+        case "stream_event":
+            return isinstance(value.get("event"), dict)
+        case "system" | "result":
+            return isinstance(value.get("subtype"), str)
+    return False
+
+
+def _ids(value: JsonObject) -> tuple[ExternalId, ...]:
+    session = ExternalId("session_id", text_of(value, "session_id"))
+    parent = text_of(value, "parent_tool_use_id")
+    return (session, ExternalId("parent_tool_use_id", parent)) if parent else (session,)
+
+
+class _StreamedAnswer:
+    """An answer of which the events came."""
+
+    def __init__(self) -> None:
+        self._decoder: Decoder = new_decoder(Framing.LINES, MessagesReader)
+        self._assembly = TurnAssembly(self._decoder.api)
+
+    def feed(self, event: Json) -> None:
+        self._assembly.extend(self._decoder.feed(compact_json(event).encode("utf-8", "surrogatepass") + b"\n"))
+
+    def turn(self) -> Turn:
+        self._assembly.extend(self._decoder.close())
+        return replace(self._assembly.decoded().turn, source_role="assistant")
+
+
+@dataclass(slots=True)
+class _ClaudeOutputSession:
+    """The rows of one agent, in order."""
+
+    first: Row
+    turns: list[Turn | PartialClaudeAnswer | _StreamedAnswer] = field(default_factory=list)
+    answers: dict[str, PartialClaudeAnswer] = field(default_factory=dict)
+    streamed: dict[str, _StreamedAnswer] = field(default_factory=dict)
+    open: _StreamedAnswer | None = None
+    model: str = ""
+    version: str = ""
+    tools: tuple[ToolDefinition, ...] = ()
+    outcome: Outcome | None = None
+
+    def take(self, value: JsonObject) -> str:
+        """Add a row; why it cannot be read comes back, `""` where it could."""
+        match text_of(value, "type"):
+            case "system":
+                self._system(value)
+            case "stream_event":
+                return self._event(value.get("event"))
+            case "assistant":
+                return self._answer(value)
+            case "user":
+                message = value.get("message")
+                if not isinstance(message, dict | str):
+                    return "the row's `message` is neither an object nor a text"
+                self.turns += user_turns(message, _INJECTED if value.get("isSynthetic") is True else frozenset())
+            case "result":
+                self._result(value)
+        return ""
+
+    def trace(self, ids: tuple[ExternalId, ...]) -> Trace:
+        """The session as a trace."""
+        warnings = (*_NOT_STORED, *([_REWRITTEN] if self.answers else []))
+        turns = tuple(turn if isinstance(turn, Turn) else self._offered(turn.turn()) for turn in self.turns)
+        models = [turn.generation.answered_model for turn in turns if turn.generation]
+        return Trace(
+            turns=turns,
+            model=self.model or next((model for model in models if model), ""),
+            external_ids=ids,
+            recognised_by=RecognisedBy.FIELD,
+            parent=ParentTrace(ids[0], ParentWhy.SUBAGENT) if len(ids) > 1 else None,
+            outcome=self.outcome,
+            provenance=Provenance(source_version=self.version, record=self.first.record, warnings=warnings),
+        )
+
+    def _system(self, value: JsonObject) -> None:
+        match value.get("subtype"):
+            case "init":
+                named = value.get("tools")
+                names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+                self.tools = tuple(ToolDefinition(name, raw=compact_json(name)) for name in names)
+                self.model = text_of(value, "model") or self.model
+                self.version = text_of(value, "claude_code_version") or self.version
+            case "api_retry":
+                failed: JsonObject = {"apiErrorStatus": value.get("error_status"), "error": value.get("error")}
+                self.turns.append(PartialClaudeAnswer(error=error_of(failed, "")))
+
+    def _event(self, event: Json) -> str:
+        if not isinstance(event, dict):
+            return "the row's `event` is no object"
+        message = event.get("message")
+        if self.open is None or event.get("type") == "message_start":
+            self.open = _StreamedAnswer()
+            self.turns.append(self.open)
+            if isinstance(message, dict) and (named := text_of(message, "id")):
+                self.streamed[named] = self.open
+        self.open.feed(event)
+        if event.get("type") == "message_stop":
+            self.open = None
+        return ""
+
+    def _answer(self, value: JsonObject) -> str:
+        message = value.get("message")
+        if not isinstance(message, dict):
+            return "the row's `message` is no object"
+        named = text_of(message, "id")
+        if named in self.streamed:
+            return ""
+        answer = self.answers.get(named)
+        if answer is None:
+            answer = PartialClaudeAnswer()
+            self.turns.append(answer)
+            self.answers[named or self.first.record + str(len(self.turns))] = answer
+        answer.take(message, value.get("timestamp"))
+        if value.get("error") and answer.model in ("", SYNTHETIC_MODEL):
+            answer.error = error_of(value, content_text(message.get("content")))
+        return ""
+
+    def _result(self, value: JsonObject) -> None:
+        """The end of a run; with `--output-format json` it is all there is, and holds the answer."""
+        how = text_of(value, "subtype")
+        self.outcome = Outcome(how == "success" and value.get("is_error") is not True, how or None)
+        if not self.turns and isinstance(value.get("result"), str):
+            answer = PartialClaudeAnswer()
+            answer.take({"content": value["result"], "usage": value.get("usage")})
+            self.turns.append(answer)
+
+    def _offered(self, turn: Turn) -> Turn:
+        generation = turn.generation
+        if generation is None or not self.tools:
+            return turn
+        offered = replace(generation, tools=self.tools, tools_origin=ToolsOrigin.REQUEST)
+        return replace(turn, generation=offered)

@@ -1,0 +1,394 @@
+"""Codex's rollouts: `~/.codex/sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl`.
+
+A row is `{"timestamp", "type", "payload"}`; the first is the `session_meta`. Files from before October 2025 have no
+such envelope. Items (`response_item`) become turns; events (`event_msg`) only add usage, failures and ends.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from inspector.apis.openai.responses import API, read_responses_request
+from inspector.importers.identity import instant, place_of, text_of
+from inspector.importers.records import Row, read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
+from inspector.model import (
+    BodyState,
+    ErrorPhase,
+    ExternalId,
+    Generation,
+    GenerationError,
+    Json,
+    Outcome,
+    ParentTrace,
+    ParentWhy,
+    Part,
+    Provenance,
+    RecognisedBy,
+    Role,
+    Trace,
+    Turn,
+    TurnFlag,
+    Usage,
+)
+from inspector.wire.provider_json import compact_json
+
+_NOT_STORED = "the source keeps neither the tools nor the chunks of an answer, nor an answer that did not end"
+
+
+_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+
+
+ANSWERS = frozenset({"reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
+"""The kinds of items, beside the assistant's messages, that an answer consists of."""
+
+
+_WRITTEN_BY_CODEX = re.compile(
+    r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|subagent_notification|skill|model_switch)>"
+    r"|# AGENTS\.md instructions)"
+)
+
+
+_INJECTED = frozenset({TurnFlag.INJECTED})
+
+
+# Kinds of failures that Codex names without a status, though the server said them: openai/codex, CodexErrorInfo.
+_SAID_BY_SERVER = frozenset(
+    {
+        "bad_request",
+        "context_window_exceeded",
+        "internal_server_error",
+        "server_overloaded",
+        "unauthorized",
+        "usage_limit_exceeded",
+    }
+)
+
+
+_UNKNOWN_FORK = "where the copied history of a fork ends is not stored; its answers count as this session's"
+
+
+class CodexImporter:
+    """One trace a session: one a file, unless files were put together."""
+
+    name = "codex"
+    signs = "rows with a `type` and a `payload`, as Codex writes its rollouts"
+
+    def recognises(self, sample: Sample) -> float:
+        """By rows in Codex's envelope, or a bare head with items behind it."""
+        if any(map(_is_enveloped, sample.rows)):
+            return 0.9
+        has_head = any(map(_is_bare_head, sample.rows[:2]))
+        return 0.8 if has_head and any(map(is_item, sample.rows)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The sessions in order; all rows of one are in memory at once, within `RECORD_MEMORY`."""
+        session: _CodexSession | None = None
+        left = RECORD_MEMORY
+        for row in read_rows(file):
+            if isinstance(row, Skipped):
+                yield row
+                continue
+            if _begins_another(row.value, session):
+                yield from session.traces() if session else ()
+                session, left = None, RECORD_MEMORY
+            left -= held_memory(row.raw)
+            if left < 0:
+                yield Skipped(row.record, TOO_MANY_ROWS)
+                break
+            session = session or _CodexSession(row, place_of(file.path))
+            if why := session.take(row.value):
+                yield Skipped(row.record, why)
+        yield from session.traces() if session else ()
+
+
+def _is_enveloped(value: JsonObject) -> bool:
+    return text_of(value, "type") in _TYPES and isinstance(value.get("payload"), dict)
+
+
+def _is_bare_head(value: JsonObject) -> bool:
+    return {"id", "timestamp"} <= value.keys() and "type" not in value
+
+
+def _begins_another(value: JsonObject, session: "_CodexSession | None") -> bool:
+    """Whether a row is the head of another session; a fork repeats its parent's."""
+    meta = value.get("payload")
+    if session is None or value.get("type") != "session_meta" or not isinstance(meta, dict):
+        return False
+    return bool(session.id) and text_of(meta, "id") != session.id and session.parent is None
+
+
+class _CodexSession:
+    """One rollout: its head, and its rows as they come."""
+
+    def __init__(self, first: Row, place: ExternalId) -> None:
+        self.id = ""
+        self.parent: ParentTrace | None = None
+        self._first = first
+        self._place = place
+        self._head: JsonObject = {}
+        self._rollout = Rollout()
+
+    def take(self, value: JsonObject) -> str:
+        """Add a row; why it cannot be read comes back, `""` where it could."""
+        if is_item(value):
+            self._rollout.take_item(value, value.get("timestamp"))
+            return ""
+        if _is_bare_head(value):
+            self._begin(value)
+            return ""
+        kind, payload = text_of(value, "type"), value.get("payload")
+        if kind not in _TYPES:
+            return ""
+        if not isinstance(payload, dict):
+            return "the row's `payload` is no object"
+        match kind:
+            case "session_meta":
+                self._begin(payload)
+            case "response_item":
+                self._rollout.take_item(payload, value.get("timestamp"))
+            case "event_msg":
+                self._rollout.take_event(payload)
+            case "turn_context":
+                self._rollout.model = text_of(payload, "model") or self._rollout.model
+            case "compacted":
+                self._rollout.take_compaction(payload)
+        return ""
+
+    def traces(self) -> Iterator[Trace]:
+        """The session as a trace; none where nothing was said."""
+        turns = self._rollout.turns()
+        if not turns:
+            return
+        models = [turn.generation.requested_model for turn in turns if turn.generation]
+        yield Trace(
+            turns=turns,
+            model=next((model for model in models if model), self._rollout.model),
+            started=instant(self._head.get("timestamp")),
+            external_ids=(ExternalId("id", self.id) if self.id else self._place,),
+            recognised_by=RecognisedBy.FIELD if self.id else RecognisedBy.FILE,
+            parent=self.parent,
+            outcome=self._rollout.outcome,
+            provenance=Provenance(
+                source_version=text_of(self._head, "cli_version"),
+                record=self._first.record,
+                warnings=(_NOT_STORED, *self._rollout.warnings),
+            ),
+        )
+
+    def _begin(self, head: JsonObject) -> None:
+        if self._head:
+            return  # the head of the session that this one was forked from, or the same one again
+        self._head = head
+        self.id = text_of(head, "id")
+        self.parent = _parent(head)
+        began = instant(head.get("timestamp"))
+        if self.parent and began:
+            self._rollout.forked_at_s = began.at_s
+        self._rollout.take_instructions(instructions_text(head.get("base_instructions", head.get("instructions"))))
+
+
+def _parent(head: JsonObject) -> ParentTrace | None:
+    source = head.get("source")
+    subagent = source.get("subagent") if isinstance(source, dict) else None
+    spawn = subagent.get("thread_spawn") if isinstance(subagent, dict) else None
+    starter = text_of(spawn, "parent_thread_id") if isinstance(spawn, dict) else ""
+    starter = starter or text_of(head, "parent_thread_id")
+    if starter:
+        return ParentTrace(ExternalId("id", starter), ParentWhy.SUBAGENT)
+    forked = text_of(head, "forked_from_id")
+    return ParentTrace(ExternalId("id", forked), ParentWhy.FORK) if forked else None
+
+
+@dataclass(slots=True)
+class _CodexAnswer:
+    """Items of one answer."""
+
+    model: str
+    items: list[Json] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    ended: Json = None
+
+    def turn(self) -> Turn:
+        """The assistant's turn."""
+        (turn,) = read_responses_request({"input": list(self.items)}).turns
+        made = Generation(api=API, requested_model=self.model, usage=self.usage, ended=instant(self.ended))
+        return replace(turn, generation=made)
+
+
+@dataclass(slots=True)
+class Rollout:
+    """The rows of one session, in order. `forked_at_s` is when it was forked from another, None where it was not."""
+
+    forked_at_s: float | None = None
+    model: str = ""
+    outcome: Outcome | None = None
+    warnings: list[str] = field(default_factory=list)
+    _turns: list[Turn | _CodexAnswer] = field(default_factory=list)
+    _open: _CodexAnswer | None = None
+    _last: _CodexAnswer | None = None
+    _counted: Json = None
+    _counts_first: bool | None = None
+    _usage_of_next: Usage = field(default_factory=Usage)
+    _has_failed: bool = False
+    _copied: int | None = None
+
+    def take_instructions(self, text: str) -> None:
+        """Add the system prompt."""
+        if text and not self._turns:
+            self._turns.append(Turn(Role.SYSTEM, (Part("text", text),), "instructions"))
+
+    def take_item(self, item: JsonObject, at: Json) -> None:
+        """Add a `response_item`, written at this time."""
+        kind = text_of(item, "type") or "message"
+        if kind in ANSWERS or (kind == "message" and item.get("role") == "assistant"):
+            if self._open is None:
+                self._open = self._last = _CodexAnswer(self.model, usage=self._usage_of_next)
+                self._usage_of_next = Usage()
+                self._turns.append(self._open)
+            self._open.items.append(_as_call(item) if kind == "local_shell_call" else item)
+            self._open.ended = at
+            return
+        if not (self._counts_first and kind.endswith("_output")):
+            self._open = None
+        for turn in read_responses_request({"input": [_with_plain_output(item)]}).turns:
+            flags = _INJECTED if turn.role is Role.USER and _is_injected(item, turn) else frozenset()
+            self._turns.append(replace(turn, flags=flags))
+
+    def take_event(self, event: JsonObject) -> None:
+        """Learn from an `event_msg` what the items do not say."""
+        match text_of(event, "type"):
+            case "token_count":
+                self._count(event.get("info"))
+            case "task_started" | "turn_started":
+                self._begin(event)
+            case "task_complete" | "turn_complete":
+                self._complete(event.get("error"))
+            case "error" | "stream_error":
+                self._fail(event)
+            case "turn_aborted":
+                self._abort(text_of(event, "reason") or "interrupted")
+
+    def take_compaction(self, payload: JsonObject) -> None:
+        """Add the words that replaced the history."""
+        self._open = None
+        if words := text_of(payload, "message"):
+            self._turns.append(Turn(Role.USER, (Part("text", words),), "compacted", flags=_INJECTED))
+
+    def turns(self) -> tuple[Turn, ...]:
+        """All turns; those of a fork's history are marked as copied."""
+        made = [turn if isinstance(turn, Turn) else turn.turn() for turn in self._turns]
+        if self.forked_at_s is not None and self._copied is None and made:
+            self.warnings.append(_UNKNOWN_FORK)
+        end = self._copied or 0
+        return (*(replace(turn, flags=turn.flags | {TurnFlag.COPIED_CONTEXT}) for turn in made[:end]), *made[end:])
+
+    def _count(self, info: Json) -> None:
+        total = info.get("total_token_usage") if isinstance(info, dict) else None
+        last = info.get("last_token_usage") if isinstance(info, dict) else None
+        if not isinstance(last, dict) or total == self._counted:
+            return  # Codex repeats the counts when its limits change
+        self._counted, self._open = total, None
+        usage = Usage(
+            _number(last.get("input_tokens")),
+            _number(last.get("output_tokens")),
+            _number(last.get("reasoning_output_tokens")),
+            _number(last.get("cached_input_tokens")),
+        )
+        if self._counts_first is None:
+            self._counts_first = self._last is None
+        if self._counts_first or self._last is None:
+            self._usage_of_next = usage
+        else:
+            self._last.usage = usage
+
+    def _begin(self, event: JsonObject) -> None:
+        self._open, self._has_failed = None, False
+        began = instant(event.get("started_at"))
+        if self.forked_at_s is not None and self._copied is None and began and began.at_s >= int(self.forked_at_s):
+            self._copied = len(self._turns)
+
+    def _complete(self, error: Json) -> None:
+        self._open = None
+        if isinstance(error, dict):
+            self._fail(error)
+        self.outcome = Outcome(completed=not isinstance(error, dict))
+
+    def _fail(self, told: JsonObject) -> None:
+        """A request failed; its task may end with the same words once more."""
+        self._open = None
+        if text_of(told, "type") != "stream_error" and self._has_failed:
+            return
+        self._has_failed = text_of(told, "type") != "stream_error"
+        info = told.get("codex_error_info")
+        status = next(_statuses(info), None)
+        code = info if isinstance(info, str) else next(iter(info), None) if isinstance(info, dict) else None
+        has_answered = status is not None or code in _SAID_BY_SERVER
+        phase = ErrorPhase.HTTP if has_answered else ErrorPhase.TRANSPORT
+        self._append_failed(GenerationError(phase, text_of(told, "message") or "the request failed", status, code))
+
+    def _abort(self, reason: str) -> None:
+        """The user stopped the turn: an answer that was on its way is lost, a call that was running is not."""
+        self._open = None
+        last = self._turns[-1] if self._turns else None
+        if isinstance(last, Turn) and last.role is not Role.ASSISTANT:
+            self._append_failed(GenerationError(ErrorPhase.CLIENT_ABORT, reason))
+        self.outcome = Outcome(completed=False, exit_status=reason)
+
+    def _append_failed(self, error: GenerationError) -> None:
+        made = Generation(api=API, requested_model=self.model, error=error, body=BodyState.NOT_STORED)
+        self._turns.append(Turn(Role.ASSISTANT, (Part("text", ""),), "assistant", generation=made))
+
+
+def _as_call(item: JsonObject) -> JsonObject:
+    """A `local_shell_call` in the shape of the other calls: its action is what the model gave."""
+    call_id = item.get("call_id") or item.get("id")
+    return {"type": "function_call", "name": "local_shell", "call_id": call_id, "arguments": item.get("action", "")}
+
+
+def _with_plain_output(item: JsonObject) -> JsonObject:
+    """A result whose output is `{"content": ..., "success": ...}`, as older files have it, with the content alone."""
+    output = item.get("output")
+    return {**item, "output": output["content"]} if isinstance(output, dict) and "content" in output else item
+
+
+def _is_injected(item: JsonObject, turn: Turn) -> bool:
+    """Whether Codex wrote a user's message itself: it says so since 0.160, before that the words tell."""
+    origins = list(_origins(item))
+    if origins:
+        return "user" not in origins
+    return bool(_WRITTEN_BY_CODEX.match(turn.parts[0].text))
+
+
+def _origins(item: JsonObject) -> Iterator[str]:
+    beside = item.get("internal_chat_message_metadata_passthrough")
+    listed = beside.get("content_item_metadata") if isinstance(beside, dict) else None
+    for one in listed if isinstance(listed, list) else ():
+        origin = one.get("provenance") if isinstance(one, dict) else None
+        if isinstance(origin, dict):
+            yield text_of(origin, "type")
+
+
+def _statuses(info: Json) -> Iterator[int]:
+    for told in info.values() if isinstance(info, dict) else ():
+        status = told.get("http_status_code") if isinstance(told, dict) else None
+        if isinstance(status, int):
+            yield status
+
+
+def _number(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def is_item(value: JsonObject) -> bool:
+    """Whether a row is an item without an envelope, as files before October 2025 have them."""
+    kind = text_of(value, "type")
+    return kind in ANSWERS or kind.endswith("_call_output") or (kind == "message" and "role" in value)
+
+
+def instructions_text(value: Json) -> str:
+    """Instructions as text, whether they stand alone or in an object."""
+    if isinstance(value, dict):
+        return text_of(value, "text")
+    return value if isinstance(value, str) else "" if value is None else compact_json(value)

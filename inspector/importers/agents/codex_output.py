@@ -1,0 +1,164 @@
+"""Codex's output: `codex exec --json`, as a program receives it.
+
+A row is an event: `thread.started`, `turn.started`, `item.completed` with an item, `turn.completed` or `turn.failed`.
+Items are what became of the model's answers, no answers: words, thoughts, and what its calls did, each call as Codex
+took it, with its result. Those that follow each other up to a result are taken for one answer.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from inspector.apis.openai.responses import API
+from inspector.importers.identity import place_of, text_of
+from inspector.importers.records import Row, read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
+from inspector.model import (
+    BodyState,
+    CallHeader,
+    ErrorPhase,
+    ExternalId,
+    Generation,
+    GenerationError,
+    Outcome,
+    Part,
+    Provenance,
+    RecognisedBy,
+    ResultHeader,
+    Role,
+    Trace,
+    Turn,
+)
+from inspector.wire.provider_json import compact_json
+
+_NOT_STORED = (
+    "the output holds no prompt, no tools, no times, and the usage of whole turns only, which was left out",
+    "the output holds what became of calls, as Codex took them, and not what the model wrote",
+    "the output does not say which items came of one request; requests are counted by the results between them",
+)
+
+
+_GIVEN = {
+    "command_execution": ("command",),
+    "file_change": ("changes",),
+    "mcp_tool_call": ("arguments",),
+    "web_search": ("query",),
+}
+
+
+_CAME = ("aggregated_output", "result", "error")
+
+
+class CodexOutputImporter:
+    """One trace a thread."""
+
+    name = "codex-output"
+    signs = "the events of `codex exec`: a thread that starts, items that are completed"
+
+    def recognises(self, sample: Sample) -> float:
+        """By a thread that starts, or items that are completed."""
+        return 0.9 if any(map(_is_event, sample.rows)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The threads in order; a thread's rows are in memory at once, within `RECORD_MEMORY`."""
+        thread: _Thread | None = None
+        left = RECORD_MEMORY
+        for row in read_rows(file):
+            if isinstance(row, Skipped):
+                yield row
+                continue
+            named = text_of(row.value, "thread_id") if row.value.get("type") == "thread.started" else ""
+            if thread and named and named != thread.id:
+                yield from thread.traces()
+                thread, left = None, RECORD_MEMORY
+            left -= held_memory(row.raw)
+            if left < 0:
+                yield Skipped(row.record, TOO_MANY_ROWS)
+                break
+            thread = thread or _Thread(row, place_of(file.path), named)
+            thread.take(row.value)
+        yield from thread.traces() if thread else ()
+
+
+def _is_event(value: JsonObject) -> bool:
+    match value.get("type"):
+        case "thread.started":
+            return isinstance(value.get("thread_id"), str)
+        case "item.completed":
+            item = value.get("item")
+            return isinstance(item, dict) and "type" in item
+    return False
+
+
+@dataclass(slots=True)
+class _Thread:
+    """The events of one thread; `parts` and `calls` are those of the answer that is open."""
+
+    first: Row
+    place: ExternalId
+    id: str
+    turns: list[Turn] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    calls: list[CallHeader] = field(default_factory=list)
+    outcome: Outcome | None = None
+
+    def take(self, value: JsonObject) -> None:
+        """Add an event; those that tell of what is going on only are none."""
+        item = value.get("item")
+        match value.get("type"):
+            case "item.completed" if isinstance(item, dict):
+                self._take_item(item)
+            case "turn.completed":
+                self._close()
+                self.outcome = Outcome(completed=True)
+            case "turn.failed":
+                told = value.get("error")
+                self._fail(text_of(told, "message") if isinstance(told, dict) else "")
+                self.outcome = Outcome(completed=False)
+
+    def traces(self) -> Iterator[Trace]:
+        """The thread as a trace; none where nothing was said."""
+        self._close()
+        if self.turns:
+            yield Trace(
+                turns=tuple(self.turns),
+                external_ids=(ExternalId("thread_id", self.id) if self.id else self.place,),
+                recognised_by=RecognisedBy.FIELD if self.id else RecognisedBy.FILE,
+                outcome=self.outcome,
+                provenance=Provenance(record=self.first.record, warnings=_NOT_STORED),
+            )
+
+    def _take_item(self, item: JsonObject) -> None:
+        kind = text_of(item, "type")
+        if kind in _GIVEN:
+            self._call(kind, item)
+        elif kind in ("agent_message", "reasoning"):
+            name = "text" if kind == "agent_message" else "reasoning"
+            if any(part.name == name for part in self.parts):
+                self._close()
+            self.parts.append(Part(name, text_of(item, "text")))
+
+    def _call(self, kind: str, item: JsonObject) -> None:
+        call_id = text_of(item, "id") or None
+        given: JsonObject = {key: item[key] for key in _GIVEN[kind] if key in item}
+        arguments = item.get("arguments", given) if kind == "mcp_tool_call" else given
+        self.parts.append(Part("call:0", compact_json(arguments)))
+        self.calls.append(CallHeader("call:0", text_of(item, "tool") or kind, call_id))
+        self._close()
+        came = next((item[key] for key in _CAME if item.get(key) not in (None, "")), "")
+        words = came if isinstance(came, str) else compact_json(came)
+        failed = True if item.get("status") in ("failed", "declined") else None
+        header = ResultHeader(call_id, text_of(item, "tool") or kind, failed)
+        self.turns.append(Turn(Role.TOOL, (Part("text", words),), kind, result=header))
+
+    def _fail(self, words: str) -> None:
+        self._close()
+        error = GenerationError(ErrorPhase.TRANSPORT, words or "the turn failed")
+        made = Generation(api=API, error=error, body=BodyState.NOT_STORED)
+        self.turns.append(Turn(Role.ASSISTANT, (Part("text", ""),), "assistant", generation=made))
+
+    def _close(self) -> None:
+        if self.parts:
+            made = Generation(api=API)
+            self.turns.append(Turn(Role.ASSISTANT, tuple(self.parts), "assistant", tuple(self.calls), generation=made))
+        self.parts, self.calls = [], []

@@ -1,0 +1,143 @@
+"""Hermes Agent's sessions, as `hermes sessions export` writes them: a row a session, its `messages` in it.
+
+A row is the session's own in Hermes Agent's store (`hermes_state.py`, table `sessions`), its messages are OpenAI's
+with
+`reasoning`, `finish_reason`, `tool_name` and a time in seconds beside them. Its trajectories are another source:
+`inspector.importers.data.sharegpt` reads them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inspector.apis.openai.messages import read_message, read_tools
+from inspector.importers.identity import instant, text_of
+from inspector.importers.records import Row, parse_json_bytes, read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.model import (
+    ExternalId,
+    Generation,
+    Json,
+    Outcome,
+    ParentTrace,
+    ParentWhy,
+    Part,
+    Provenance,
+    RecognisedBy,
+    Role,
+    ToolDefinition,
+    ToolsOrigin,
+    Trace,
+    Turn,
+)
+from inspector.wire.answer_reader import finish_meaning
+
+_OWN = frozenset({"end_reason", "parent_session_id", "system_prompt", "message_count", "tool_call_count"})
+
+
+_NOT_STORED = "the source keeps no chunks and no usage of single answers, only that of the session"
+
+
+_NO_TOOLS = "the source keeps no tools"
+
+
+_CONTINUED = "a session that goes on from a compressed one repeats its end; what it repeats is not marked"
+
+
+class HermesSessionsImporter:
+    """One trace a session."""
+
+    name = "hermes-sessions"
+    signs = "a session's row with the columns of Hermes Agent's store"
+
+    def recognises(self, sample: Sample) -> float:
+        """By rows of a session with the columns of Hermes Agent's store."""
+        return 0.9 if any(map(_is_session, sample.rows)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The session of each row; one without messages is skipped."""
+        for row in read_rows(file):
+            yield row if isinstance(row, Skipped) else _trace(row)
+
+
+def _is_session(row: JsonObject) -> bool:
+    named = {"id", "source", "started_at", "messages"} <= row.keys() and isinstance(row["messages"], list)
+    return named and bool(_OWN & row.keys())
+
+
+def _trace(row: Row) -> Trace | Skipped:
+    value = row.value
+    listed = value.get("messages")
+    messages = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    if not messages:
+        return Skipped(row.record, "the session has no list `messages` with messages in it")
+    model = text_of(value, "model")
+    tools = next((read for one in messages if (read := read_tools(one.get("tools")))), ())
+    said = [_turn(one, model, tools) for one in messages if one.get("role") != "session_meta"]
+    prompt = text_of(value, "system_prompt")
+    if prompt and not any(turn.role is Role.SYSTEM for turn in said):
+        said.insert(0, Turn(Role.SYSTEM, (Part("text", prompt),), "system"))
+    parent = _parent(value)
+    is_continued = parent is not None and parent.why is ParentWhy.RESUME
+    named = text_of(value, "id")
+    end = text_of(value, "end_reason")
+    return Trace(
+        turns=tuple(said),
+        name=text_of(value, "title"),
+        model=model,
+        started=instant(value.get("started_at")),
+        external_ids=(ExternalId("id", named),) if named else (ExternalId("sha256", row.digest),),
+        recognised_by=RecognisedBy.FIELD if named else RecognisedBy.RECORD,
+        parent=parent,
+        outcome=Outcome(exit_status=end) if end else None,
+        provenance=Provenance(
+            record=row.record,
+            warnings=(_NOT_STORED, *([] if tools else [_NO_TOOLS]), *([_CONTINUED] if is_continued else [])),
+        ),
+    )
+
+
+def _parent(value: JsonObject) -> ParentTrace | None:
+    """The session that this one came from: Hermes Agent marks sub-agents and branches; else it was compressed."""
+    settings = _read(value.get("model_config"))
+    marks = settings if isinstance(settings, dict) else {}
+    named = text_of(marks, "_delegate_from", "_branched_from") or text_of(value, "parent_session_id")
+    if not named:
+        return None
+    why = ParentWhy.RESUME
+    if text_of(marks, "_delegate_from") or text_of(value, "source") == "subagent":
+        why = ParentWhy.SUBAGENT
+    elif text_of(marks, "_branched_from"):
+        why = ParentWhy.FORK
+    return ParentTrace(ExternalId("id", text_of(value, "parent_session_id") or named), why)
+
+
+def _turn(message: JsonObject, model: str, tools: tuple[ToolDefinition, ...]) -> Turn:
+    read: JsonObject = {**message, "tool_calls": _read(message.get("tool_calls"))}
+    if message.get("role") == "tool":
+        read["name"] = text_of(message, "tool_name", "name")
+    turn = read_message(read)
+    if turn.role is not Role.ASSISTANT:
+        return turn
+    finish = text_of(message, "finish_reason")
+    return replace(
+        turn,
+        generation=Generation(
+            api="chat.completions",
+            requested_model=model,
+            tools=tools,
+            tools_origin=ToolsOrigin.REQUEST if tools else None,
+            ended=instant(message.get("timestamp")),
+            finish_reason=finish or None,
+            finish=finish_meaning(finish) if finish else None,
+        ),
+    )
+
+
+def _read(value: Json) -> Json:
+    """A value, or what its JSON text says where a text stands in its place."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
+    except ValueError:
+        return value

@@ -1,0 +1,334 @@
+"""The log database of Simon Willison's `llm`: `logs.db`, an SQLite file, in both of its schemas.
+
+Until 0.35 it has `conversations` of `responses`; since 0.36 `threads` of `turns` over a chain of `messages`. A
+migrated
+database has both: a conversation that is a thread too is read once, as a thread.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from inspector.importers.identity import instant, text_of
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.sqlite_tables import NEW_SCHEMA, OLD_SCHEMA, LogTables, json_column, open_tables
+from inspector.model import (
+    CallHeader,
+    ExternalId,
+    Generation,
+    Instant,
+    InstantSource,
+    Json,
+    ParentTrace,
+    ParentWhy,
+    Part,
+    Provenance,
+    RecognisedBy,
+    ResultHeader,
+    Role,
+    ToolDefinition,
+    ToolsOrigin,
+    Trace,
+    Turn,
+    TurnFlag,
+    Usage,
+)
+from inspector.wire.answer_reader import finish_meaning
+from inspector.wire.provider_json import compact_json
+
+_MAGIC = b"SQLite format 3\0"
+
+
+_DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite quotes broken names in its messages as they are
+
+
+_COLUMNS = (b"tip_message_hash", b"prompt_json")
+
+
+ATTACHMENTS = "attachments are left out"
+"""What a trace's provenance says where there were any."""
+
+
+_NOT_STORED = (
+    "the source keeps no chunks, and neither an answer nor a request that failed",
+    "the source keeps the arguments of calls as it parsed them",
+)
+
+
+_CONVERSATION = "conversation_id"
+
+
+_COPIED = frozenset({TurnFlag.COPIED_CONTEXT})
+
+
+_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "system": Role.SYSTEM}
+
+
+class LlmDatabaseImporter:
+    """One trace a thread or conversation, and one for each response that belongs to none."""
+
+    name = "llm-database"
+    signs = "an SQLite database with the tables of `llm`"
+
+    def recognises(self, sample: Sample) -> float:
+        """By SQLite's magic bytes and the names of the tables."""
+        if not sample.head.startswith(_MAGIC):
+            return 0.0
+        try:
+            with open_tables(sample.file) as tables:
+                known = tables.names >= NEW_SCHEMA or tables.names >= OLD_SCHEMA
+                return 0.9 if known else 0.0
+        except _DAMAGE:  # its beginning may still tell
+            return 0.5 if any(column in sample.head for column in _COLUMNS) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The threads, then the conversations, in the order of their ids; damage ends them with a Skipped."""
+        try:
+            with open_tables(file) as tables:
+                tables.index()
+                if tables.names >= NEW_SCHEMA:
+                    yield from read_threads(tables)
+                if tables.names >= OLD_SCHEMA:
+                    yield from read_old_conversations(tables)
+        except _DAMAGE as error:
+            yield Skipped("database", f"the database cannot be read further: {error}")
+
+
+@dataclass(slots=True)
+class LlmTurns:
+    """Turns as they are read, and what is to be said of them."""
+
+    turns: list[Turn] = field(default_factory=list)
+    warnings: dict[str, None] = field(default_factory=lambda: dict.fromkeys(_NOT_STORED))
+    started: Instant | None = None
+    model: str = ""
+
+    def trace(self, ids: ExternalId, name: str, parent: ParentTrace | None, version: str) -> Trace:
+        """The turns as a trace, which is known by `ids`."""
+        return Trace(
+            turns=tuple(self.turns),
+            name=name,
+            model=self.model,
+            started=self.started,
+            external_ids=(ids,),
+            recognised_by=RecognisedBy.FIELD,
+            parent=parent,
+            provenance=Provenance(
+                source_version=version, record=f"{ids.name} {ids.value}", warnings=tuple(self.warnings)
+            ),
+        )
+
+    def generation(self, row: JsonObject, tools: tuple[ToolDefinition, ...]) -> Generation:
+        """What a response or turn says of its answer."""
+        began = instant(row.get("datetime_utc"))
+        self.started = self.started or began
+        self.model = self.model or text_of(row, "model")
+        took = row.get("duration_ms")
+        answer = json_column(row.get("response_json"))
+        details = json_column(row.get("token_details"))
+        finish = text_of(answer, "finish_reason", "stop_reason")
+        ended = (
+            Instant(began.at_s + took / 1000, InstantSource.DERIVED)
+            if began and isinstance(took, int | float)
+            else None
+        )
+        return Generation(
+            requested_model=text_of(row, "model"),
+            answered_model=text_of(row, "resolved_model") or text_of(answer, "model"),
+            parameters="" if text_of(row, "options_json") == "{}" else text_of(row, "options_json"),
+            tools=tools,
+            tools_origin=ToolsOrigin.REQUEST if tools else None,
+            started=began,
+            ended=ended,
+            usage=Usage(
+                _number(row.get("input_tokens")),
+                _number(row.get("output_tokens")),
+                _number(_object(details.get("completion_tokens_details")).get("reasoning_tokens")),
+                _number(_object(details.get("prompt_tokens_details")).get("cached_tokens")),
+            ),
+            finish_reason=finish or None,
+            finish=finish_meaning(finish) if finish else None,
+        )
+
+
+def result_turn(value: JsonObject, flags: frozenset[TurnFlag] = frozenset()) -> Turn:
+    """A result that a tool gave; where it raised an exception and gave none, the exception's words."""
+    failed = text_of(value, "exception")
+    header = ResultHeader(
+        text_of(value, "tool_call_id") or None, text_of(value, "name") or None, True if failed else None
+    )
+    words = json_text(value.get("output", "")) or failed
+    return Turn(Role.TOOL, (Part("text", words),), "tool", result=header, flags=flags)
+
+
+def fragments_of(tables: LogTables, table: str, owner: Json) -> str:
+    """The fragments that belong to a response or a part, in their order, joined by blank lines as `llm` does."""
+    listed = sorted(tables.of(table, owner), key=lambda row: _number(row.get("order")) or 0)
+    found = tables.by_key("fragments", "id", (row.get("fragment_id") for row in listed))
+    return "\n\n".join(text_of(row, "content") for row in found)
+
+
+def tools_of(rows: list[JsonObject]) -> tuple[ToolDefinition, ...]:
+    """The definitions that rows of the table `tools` hold."""
+    return tuple(
+        ToolDefinition(
+            text_of(row, "name"),
+            text_of(row, "description"),
+            json_column(row.get("input_schema")) or None,
+            compact_json({key: row.get(key) for key in ("name", "description", "input_schema")}),
+        )
+        for row in rows
+    )
+
+
+def json_text(value: Json) -> str:
+    """A text as it stands, any other value as JSON, `""` for null."""
+    return value if isinstance(value, str) else "" if value is None else compact_json(value)
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def read_old_conversations(tables: LogTables) -> Iterator[Trace]:
+    """Each conversation in the order of the ids, and each response without one; those that are threads are left out."""
+    skipped = " WHERE responses.conversation_id NOT IN (SELECT id FROM threads)" if "threads" in tables.names else ""
+    query = f"SELECT responses.* FROM responses{skipped} ORDER BY responses.conversation_id, responses.id"
+    for ids, rows in groupby(tables.rows(query), key=_conversation_of):
+        read = LlmTurns()
+        system = ""
+        for row in rows:
+            system = _read_response(row, tables, read, system)
+        named = tables.by_key("conversations", "id", (ids.value,)) if ids.name == _CONVERSATION else []
+        yield read.trace(ids, text_of(named[0], "name") if named else "", None, "0.35")
+        tables.begin_trace()
+
+
+def _conversation_of(row: JsonObject) -> ExternalId:
+    named = text_of(row, "conversation_id")
+    return ExternalId(_CONVERSATION, named) if named else ExternalId("response_id", str(row.get("id")))
+
+
+def _read_response(row: JsonObject, tables: LogTables, read: LlmTurns, system: str) -> str:
+    """Add what a response was given and what it answered; the system prompt comes back, so that it is told once."""
+    key = row.get("id")
+    instructions = "\n\n".join(filter(None, (fragments_of(tables, "system_fragments", key), text_of(row, "system"))))
+    if instructions and instructions != system:
+        read.turns.append(Turn(Role.SYSTEM, (Part("text", instructions),), "system"))
+    read.turns += map(result_turn, tables.of("tool_results", key))
+    prompt = "\n\n".join(filter(None, (fragments_of(tables, "prompt_fragments", key), text_of(row, "prompt"))))
+    if prompt or not read.turns:
+        read.turns.append(Turn(Role.USER, (Part("text", prompt),), "user"))
+    if tables.of("prompt_attachments", key):
+        read.warnings[ATTACHMENTS] = None
+    read.turns.append(_answer(row, tables, read))
+    return instructions or system
+
+
+def _answer(row: JsonObject, tables: LogTables, read: LlmTurns) -> Turn:
+    key = row.get("id")
+    calls: list[CallHeader] = []
+    parts = [Part(name, words) for name, words in (("reasoning", text_of(row, "reasoning")),) if words]
+    parts += [Part("text", words) for words in (text_of(row, "response"),) if words]
+    for at, call in enumerate(tables.of("tool_calls", key)):
+        calls.append(CallHeader(f"call:{at}", text_of(call, "name") or None, text_of(call, "tool_call_id") or None))
+        parts.append(Part(f"call:{at}", json_text(call.get("arguments"))))
+    offered = (one.get("tool_id") for one in tables.of("tool_responses", key))
+    return Turn(
+        Role.ASSISTANT,
+        tuple(parts) or (Part("text", ""),),
+        "assistant",
+        tuple(calls),
+        generation=read.generation(row, tools_of(tables.by_key("tools", "id", offered))),
+    )
+
+
+def read_threads(tables: LogTables) -> Iterator[Trace]:
+    """Each thread in the order of the ids; one that was forked begins with its parent's messages, marked as copied."""
+    query = "SELECT * FROM turns ORDER BY thread_id, id"
+    for thread, rows in groupby(tables.rows(query), key=lambda row: row.get("thread_id")):
+        read = LlmTurns()
+        seen: set[str] = set()
+        for row in rows:
+            _read_turn(row, tables, read, seen)
+        known = next(iter(tables.by_key("threads", "id", (thread,))), {})
+        name, forked = text_of(known, "name"), text_of(known, "forked_from")
+        parent = ParentTrace(ExternalId("thread_id", forked), ParentWhy.FORK) if forked else None
+        if read.turns:
+            yield read.trace(ExternalId("thread_id", str(thread)), name, parent, "0.36")
+        tables.begin_trace()
+
+
+def _read_turn(row: JsonObject, tables: LogTables, read: LlmTurns, seen: set[str]) -> None:
+    """Add the messages of a turn that were not there yet: what it was given, then what it answered."""
+    before = text_of(row, "parent_message_hash")
+    given = _chain(tables, before, seen)
+    seen.update(text_of(message, "hash") for message in given)
+    seen.add(before)
+    answered = _chain(tables, text_of(row, "tip_message_hash"), seen)
+    answers = [at for at, message in enumerate(given) if message.get("role") == "assistant"]
+    for at, message in enumerate(given):
+        read.turns += _said(message, tables, read, _COPIED if answers and at <= answers[-1] else frozenset())
+    offered = (one.get("tool_id") for one in tables.of("turn_tools", row.get("id")))
+    tools = tools_of(tables.by_key("tools", "id", offered))
+    generation = read.generation(row, tools)
+    for message in answered:
+        is_answer = message.get("role") == "assistant"
+        read.turns += _said(message, tables, read, frozenset(), generation if is_answer else None)
+        generation = replace(generation, usage=Usage()) if is_answer else generation
+    seen.update(text_of(message, "hash") for message in answered)
+
+
+def _chain(tables: LogTables, tip: str, known: set[str]) -> list[JsonObject]:
+    """The messages up to this one that are not known, the first first."""
+    found: list[JsonObject] = []
+    walked: set[str] = set()
+    while tip and tip not in known and tip not in walked:
+        walked.add(tip)
+        rows = tables.by_key("messages", "hash", (tip,))
+        found += rows
+        tip = text_of(rows[0], "parent_hash") if rows else ""
+    return found[::-1]
+
+
+def _said(
+    message: JsonObject,
+    tables: LogTables,
+    read: LlmTurns,
+    flags: frozenset[TurnFlag],
+    generation: Generation | None = None,
+) -> Iterator[Turn]:
+    role = _ROLES.get(text_of(message, "role"), Role.USER)
+    texts: dict[str, list[str]] = {}
+    calls: list[CallHeader] = []
+    results: list[Turn] = []
+    for at, part in enumerate(tables.of("parts", message.get("hash"))):
+        payload = json_column(part.get("payload"))
+        text = part.get("text")
+        if tables.of("part_attachments", part.get("id")):
+            read.warnings[ATTACHMENTS] = None
+        match text_of(part, "type"):
+            case "text" | "reasoning" as kind:
+                words = text if isinstance(text, str) else fragments_of(tables, "part_fragments", part.get("id"))
+                if words or kind == "text":
+                    texts.setdefault(kind, []).append(words)
+            case "tool_call":
+                name = f"call:{len(calls)}"
+                calls.append(
+                    CallHeader(name, text_of(payload, "name") or None, text_of(payload, "tool_call_id") or None)
+                )
+                texts[name] = [json_text(payload.get("arguments", ""))]
+            case "tool_result":
+                results.append(result_turn(payload, flags))
+            case _:
+                texts[f"content:{at}"] = [compact_json(payload or text)]
+    if texts or not results:
+        parts = tuple(Part(name, "".join(pieces)) for name, pieces in texts.items()) or (Part("text", ""),)
+        named = text_of(message, "role")
+        yield Turn(role, parts, named, tuple(calls), generation=generation, flags=flags)
+    yield from results

@@ -1,0 +1,175 @@
+"""mini-swe-agent's trajectories: `<instance>.traj.json`, one JSON document a run.
+
+`messages` are the conversation: in version 2 with structured calls, or as items of the Responses API, in version 1
+with
+a command between fences in the words of each answer. An answer that could not be read is in none of the assistant's
+messages: it stands only in `extra` of the user's message that asks for another, and becomes a turn before it.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inspector.apis.openai.messages import read_message
+from inspector.apis.openai.responses import read_responses_request
+from inspector.importers.agents.swe_agent import DERIVED, as_result, awaits_result, with_commands
+from inspector.importers.identity import instant, place_of, row_ids, text_of
+from inspector.importers.records import Row, read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.model import Generation, Json, Outcome, Provenance, RecognisedBy, Role, Trace, Turn, TurnFlag, Usage
+from inspector.wire.answer_reader import finish_meaning
+
+_COMMAND = re.compile(r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n```", re.DOTALL)  # its own default patterns
+
+
+_NOT_STORED = "the source keeps neither the tools nor the chunks of an answer"
+
+
+_NO_RAW = "an answer that could not be read is not stored"
+
+
+_INJECTED = frozenset({TurnFlag.INJECTED})
+
+
+class MiniSweAgentImporter:
+    """One trace a document."""
+
+    name = "mini-swe-agent"
+    signs = "a `trajectory_format` of mini-swe-agent"
+
+    def recognises(self, sample: Sample) -> float:
+        """By the member that names the format."""
+        named = (text_of(row, "trajectory_format") for row in sample.rows)
+        return 1.0 if any(name.startswith("mini-swe-agent") for name in named) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The run of each document; one without messages is skipped."""
+        for row in read_rows(file):
+            yield row if isinstance(row, Skipped) else _trace(row, file)
+
+
+def _trace(row: Row, file: SourceFile) -> Trace | Skipped:
+    messages = row.value.get("messages")
+    if not isinstance(messages, list) or not messages:
+        return Skipped(row.record, "the document has no list `messages` with messages in it")
+    info = _object(row.value.get("info"))
+    model = text_of(_object(_object(info.get("config")).get("model")), "model_name")
+    turns: list[Turn] = []
+    warnings = {_NOT_STORED: None}
+    for message in messages:
+        for turn in _read(message, turns[-1] if turns else None, model, warnings):
+            turns.append(turn)
+    started = instant(_object(_object(messages[0]).get("extra")).get("timestamp"))
+    return Trace(
+        turns=tuple(turns),
+        name=text_of(row.value, "instance_id"),
+        model=model,
+        started=started,
+        external_ids=row_ids(row, [place_of(file.path)]),
+        recognised_by=RecognisedBy.FILE,
+        outcome=_outcome(text_of(info, "exit_status")),
+        provenance=Provenance(
+            source_version=text_of(row.value, "trajectory_format").removeprefix("mini-swe-agent-"),
+            record=row.record,
+            warnings=tuple(warnings),
+        ),
+    )
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _outcome(status: str) -> Outcome | None:
+    return Outcome(status == "Submitted", status) if status else None
+
+
+def _read(message: Json, before: Turn | None, model: str, warnings: dict[str, None]) -> Iterator[Turn]:
+    """The turns of a message; an answer that it hides comes first."""
+    value = _object(message)
+    extra = _object(value.get("extra"))
+    if value.get("role") == "assistant" or isinstance(value.get("output"), list):
+        yield _answer(value, extra, model, warnings)
+        return
+    refused = text_of(extra, "interrupt_type") == "FormatError" or "response" in extra or "model_response" in extra
+    if refused and value.get("role") == "user":
+        hidden = _hidden(extra)
+        if hidden is None:
+            warnings[_NO_RAW] = None
+        else:
+            yield _answer(hidden, extra, model, {})
+        yield replace(read_message(value), flags=_INJECTED)
+        return
+    (turn,) = read_responses_request({"input": [message]}).turns if "call_id" in value else (read_message(message),)
+    if value.get("role") == "exit":
+        yield replace(turn, flags=_INJECTED)
+    elif turn.role is Role.USER and before is not None and awaits_result(before):
+        yield as_result(turn)
+    else:
+        yield turn
+
+
+def _hidden(extra: JsonObject) -> JsonObject | None:
+    """The answer that a user's message is about, as a message."""
+    response = extra.get("response", extra.get("model_response"))
+    if isinstance(response, str):
+        return {"role": "assistant", "content": response}
+    told = _object(response)
+    if isinstance(told.get("output"), list):
+        return told
+    choices = told.get("choices")
+    first = _object(choices[0]) if isinstance(choices, list) and choices else {}
+    said = first.get("message")
+    return {"role": "assistant", **said} if isinstance(said, dict) else None
+
+
+def _answer(value: JsonObject, extra: JsonObject, model: str, warnings: dict[str, None]) -> Turn:
+    output = value.get("output")
+    if isinstance(output, list):
+        turns = [turn for turn in read_responses_request({"input": output}).turns if turn.role is Role.ASSISTANT]
+        turn = turns[0] if turns else read_message({"role": "assistant", "content": ""})
+    else:
+        turn = read_message(value)
+    commands = list(_commands(extra, turn))
+    if commands and not turn.calls:
+        warnings[DERIVED] = None
+        turn = with_commands(turn, commands)
+    return replace(turn, role=Role.ASSISTANT, result=None, generation=_generation(value, extra, model))
+
+
+def _commands(extra: JsonObject, turn: Turn) -> Iterator[str]:
+    """The commands that mini-swe-agent took from the words; in version 1 it took one, and only where one stood."""
+    actions = extra.get("actions")
+    if isinstance(actions, list):
+        yield from (command for one in actions if (command := text_of(_object(one), "command")))
+        return
+    text = turn.part("text")
+    found: list[str] = _COMMAND.findall(text.text) if text else []
+    if len(found) == 1:
+        yield found[0].strip()
+
+
+def _generation(value: JsonObject, extra: JsonObject, model: str) -> Generation:
+    response = _object(extra.get("response")) or value
+    usage = _object(response.get("usage"))
+    choices = response.get("choices")
+    finish = text_of(_object(choices[0]), "finish_reason") if isinstance(choices, list) and choices else ""
+    return Generation(
+        api="responses" if isinstance(value.get("output"), list) else "chat.completions",
+        requested_model=model,
+        answered_model=text_of(response, "model"),
+        ended=instant(extra.get("timestamp")),
+        usage=Usage(
+            _count(usage, "prompt_tokens", "input_tokens"),
+            _count(usage, "completion_tokens", "output_tokens"),
+            _count(_object(usage.get("completion_tokens_details")), "reasoning_tokens"),
+            _count(_object(usage.get("prompt_tokens_details")), "cached_tokens"),
+        ),
+        finish_reason=finish or None,
+        finish=finish_meaning(finish) if finish else None,
+    )
+
+
+def _count(usage: JsonObject, *keys: str) -> int | None:
+    counts = (usage.get(key) for key in keys)
+    return next((one for one in counts if isinstance(one, int) and not isinstance(one, bool)), None)

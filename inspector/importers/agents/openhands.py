@@ -1,0 +1,250 @@
+"""OpenHands' events: a trajectory as one JSON list, events one a line, or rows of an evaluation with their `history`.
+
+An event is an `action` (of the user or the agent) or an `observation` of what it caused. An answer is the model's own
+response, which `tool_call_metadata` repeats with each of its actions and observations: it becomes a turn once, with
+its
+calls' raw text. An action of the agent without one stands for an answer itself.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from inspector.apis.openai.messages import read_message, read_tools
+from inspector.importers.identity import instant, place_of, row_ids, text_of
+from inspector.importers.records import Row, read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
+from inspector.model import (
+    ExternalId,
+    Generation,
+    Instant,
+    Json,
+    Outcome,
+    Part,
+    Provenance,
+    RecognisedBy,
+    ResultHeader,
+    Role,
+    ToolDefinition,
+    ToolsOrigin,
+    Trace,
+    Turn,
+    TurnFlag,
+    Usage,
+)
+from inspector.wire.answer_reader import finish_meaning
+from inspector.wire.provider_json import compact_json
+
+_NOT_STORED = "the source keeps no chunks of an answer, and no answer whose calls OpenHands could not read"
+
+
+_DERIVED = "actions without the model's response stand as calls, with the arguments that OpenHands took"
+
+
+_BOOKKEEPING = frozenset(
+    {
+        "agent_state_changed",
+        "change_agent_state",
+        "condensation",
+        "condensation_request",
+        "null",
+        "pause",
+        "recall",
+        "resume",
+        "start",
+        "stop",
+        "task_tracking",
+    }
+)
+
+
+_WORDS = frozenset({"message", "system", "finish", "think"})
+
+
+_ENDS = {"finished": True, "error": False, "stopped": False, "rejected": False}
+
+
+_INJECTED = frozenset({TurnFlag.INJECTED})
+
+
+class OpenHandsImporter:
+    """One trace for all events of a file, or one a row of an evaluation."""
+
+    name = "openhands"
+    signs = "events with a `source` and an `action` or an `observation`"
+
+    def recognises(self, sample: Sample) -> float:
+        """By events with their source and an action or an observation."""
+        if any(map(_is_event, sample.rows)):
+            return 0.9
+        return 0.9 if any(any(map(_is_event, _events(row))) for row in sample.rows) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The conversation; a file's events are in memory at once, within `RECORD_MEMORY`."""
+        session: _OpenHandsSession | None = None
+        left = RECORD_MEMORY
+        for row in read_rows(file):
+            if isinstance(row, Skipped):
+                yield row
+            elif _is_event(row.value):
+                left -= held_memory(row.raw)
+                if left < 0:
+                    yield Skipped(row.record, TOO_MANY_ROWS)
+                    break
+                session = session or _OpenHandsSession(row)
+                session.take(row.value)
+            elif events := _events(row.value):
+                yield from _OpenHandsSession(row).after(events).traces(row_ids(row))
+            else:
+                yield Skipped(row.record, "this is no event: it has neither an `action` nor an `observation`")
+        if session:
+            began = text_of(session.first.value, "timestamp")
+            yield from session.traces((place_of(file.path), ExternalId("timestamp", began)))
+
+
+def _is_event(value: Json) -> bool:
+    return isinstance(value, dict) and "source" in value and ("action" in value or "observation" in value)
+
+
+def _events(row: JsonObject) -> list[JsonObject]:
+    """The events of a row; in older evaluations each action stands in a pair with its observation."""
+    listed = row.get("history")
+    if not isinstance(listed, list):
+        return []
+    flat = (one for event in listed for one in (event if isinstance(event, list) else [event]))
+    return [one for one in flat if isinstance(one, dict) and _is_event(one)]
+
+
+@dataclass(slots=True)
+class _OpenHandsSession:
+    """The events of one conversation, in order."""
+
+    first: Row
+    turns: list[Turn] = field(default_factory=list)
+    model: str = ""
+    tools: tuple[ToolDefinition, ...] = ()
+    started: Instant | None = None
+    outcome: Outcome | None = None
+    warnings: dict[str, None] = field(default_factory=lambda: {_NOT_STORED: None})
+    responses: set[str] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
+
+    def after(self, events: Iterable[JsonObject]) -> "_OpenHandsSession":
+        """The same, having taken these events."""
+        for event in events:
+            self.take(event)
+        return self
+
+    def take(self, event: JsonObject) -> None:
+        """Add an event."""
+        self.started = self.started or instant(event.get("timestamp"))
+        action = text_of(event, "action")
+        if not action:
+            self._observe(event)
+        elif action == "system":
+            self._begin(_object(event.get("args")))
+        elif action in _BOOKKEEPING and "tool_call_metadata" not in event:
+            return
+        elif event.get("source") == "agent":
+            self._answer(event, action)
+        else:
+            self.turns.append(Turn(Role.USER, (Part("text", _message_text(event)),), text_of(event, "source")))
+
+    def traces(self, ids: tuple[ExternalId, ...]) -> Iterator[Trace]:
+        """The conversation as a trace; none where nothing was said."""
+        if self.turns:
+            yield Trace(
+                turns=tuple(self.turns),
+                name=text_of(self.first.value, "instance_id"),
+                model=self.model,
+                started=self.started,
+                external_ids=ids,
+                recognised_by=RecognisedBy.FILE,
+                outcome=self.outcome,
+                provenance=Provenance(record=self.first.record, warnings=tuple(self.warnings)),
+            )
+
+    def _begin(self, args: JsonObject) -> None:
+        self.tools = read_tools(args.get("tools"))
+        self.turns.append(Turn(Role.SYSTEM, (Part("text", text_of(args, "content")),), "system"))
+
+    def _answer(self, event: JsonObject, action: str) -> None:
+        if action == "finish":
+            self.outcome = Outcome(completed=True, exit_status="finish")
+        response = _object(_object(event.get("tool_call_metadata")).get("model_response"))
+        named = text_of(response, "id")
+        if named and named in self.responses:
+            return
+        self.responses.add(named)
+        message = _message(response)
+        if message is None:
+            message = self._as_message(event, action)
+        self.model = self.model or text_of(response, "model")
+        made = _generation(response, event, self.tools)
+        self.turns.append(replace(read_message(message), role=Role.ASSISTANT, source_role="agent", generation=made))
+
+    def _as_message(self, event: JsonObject, action: str) -> JsonObject:
+        args = _object(event.get("args"))
+        if action in _WORDS:
+            return {"role": "assistant", "content": _message_text(event)}
+        self.warnings[_DERIVED] = None
+        self.asked.add(compact_json(event.get("id")))
+        given: JsonObject = {key: value for key, value in args.items() if key != "thought"}
+        call: JsonObject = {"function": {"name": action, "arguments": given}}
+        return {"role": "assistant", "content": text_of(args, "thought") or None, "tool_calls": [call]}
+
+    def _observe(self, event: JsonObject) -> None:
+        kind = text_of(event, "observation")
+        state = text_of(_object(event.get("extras")), "agent_state")
+        if state in _ENDS:
+            self.outcome = Outcome(_ENDS[state], state)
+        called = _object(event.get("tool_call_metadata"))
+        if kind in _BOOKKEEPING and not called:
+            return
+        content = text_of(event, "content") or text_of(event, "message")
+        if called or compact_json(event.get("cause")) in self.asked:
+            call_id, name = text_of(called, "tool_call_id") or None, text_of(called, "function_name") or None
+            result = ResultHeader(call_id, name, is_error=True if kind == "error" else None)
+            self.turns.append(Turn(Role.TOOL, (Part("text", content),), kind, result=result))
+        elif content:
+            self.turns.append(Turn(Role.USER, (Part("text", content),), kind, flags=_INJECTED))
+
+
+def _message_text(event: JsonObject) -> str:
+    args = _object(event.get("args"))
+    return text_of(args, "content", "final_thought", "thought") or text_of(event, "message")
+
+
+def _message(response: JsonObject) -> JsonObject | None:
+    choices = response.get("choices")
+    message = _object(choices[0]).get("message") if isinstance(choices, list) and choices else None
+    return {"role": "assistant", **message} if isinstance(message, dict) else None
+
+
+def _generation(response: JsonObject, event: JsonObject, tools: tuple[ToolDefinition, ...]) -> Generation:
+    usage = _object(response.get("usage"))
+    choices = response.get("choices")
+    finish = text_of(_object(choices[0]), "finish_reason") if isinstance(choices, list) and choices else ""
+    return Generation(
+        api="chat.completions" if response else "",
+        answered_model=text_of(response, "model"),
+        tools=tools,
+        tools_origin=ToolsOrigin.REQUEST if tools else None,
+        ended=instant(event.get("timestamp")),
+        usage=Usage(
+            _number(usage.get("prompt_tokens")),
+            _number(usage.get("completion_tokens")),
+            _number(_object(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+            _number(_object(usage.get("prompt_tokens_details")).get("cached_tokens")),
+        ),
+        finish_reason=finish or None,
+        finish=finish_meaning(finish) if finish else None,
+    )
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,173 @@
+"""SWE-agent's trajectories: `<instance>.traj`, one JSON document a run.
+
+`history` is the conversation, with structured calls, or with a command in the words of each answer, which SWE-agent
+repeats in `action`. Such commands are read as calls of the tool that they stand for.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from inspector.apis.openai.messages import read_message
+from inspector.importers.identity import place_of, row_ids, text_of
+from inspector.importers.records import Row, read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.json_text import write_json
+from inspector.model import (
+    CallHeader,
+    Generation,
+    Json,
+    Outcome,
+    Part,
+    Provenance,
+    RecognisedBy,
+    ResultHeader,
+    Role,
+    Trace,
+    Turn,
+    TurnFlag,
+)
+
+_NOT_STORED = "the source keeps no times, no tools, no usage of single answers and no chunks"
+
+
+_LOST = "an answer that could not be read is kept by its words only; calls in it are not"
+
+
+_DEMONSTRATION = frozenset({TurnFlag.DEMONSTRATION})
+
+
+DERIVED = "commands in the text of answers stand as calls of `bash`, as the agent itself took them"
+"""What a trace's provenance says where `with_commands` was used."""
+
+
+class SweAgentImporter:
+    """One trace a document."""
+
+    name = "swe-agent"
+    signs = "a document with a `history` of messages, a `trajectory` and its `info`"
+
+    def recognises(self, sample: Sample) -> float:
+        """By documents with a history of messages that name their agent, and the trajectory beside it."""
+        if any({"trajectory", "history", "info"} <= row.keys() for row in sample.rows):
+            return 0.9
+        return 0.8 if any(map(_has_history, sample.rows)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The run of each document; one without a history or steps is skipped."""
+        for row in read_rows(file):
+            yield row if isinstance(row, Skipped) else _trace(row, file)
+
+
+def _has_history(row: JsonObject) -> bool:
+    history = row.get("history")
+    return isinstance(history, list) and any(
+        isinstance(one, dict) and "role" in one and "agent" in one for one in history
+    )
+
+
+def _trace(row: Row, file: SourceFile) -> Trace | Skipped:
+    history, steps = _objects(row.value.get("history")), _objects(row.value.get("trajectory"))
+    if not history and not steps:
+        return Skipped(row.record, "the document has neither a `history` nor a `trajectory` with messages")
+    info = row.value.get("info")
+    info = info if isinstance(info, dict) else {}
+    turns, hidden = _turns(history, steps)
+    derived = any(turn.calls and "tool_calls" not in message for turn, message in turns)
+    warnings = (_NOT_STORED, *([_LOST] if hidden else []), *([DERIVED] if derived else []))
+    return Trace(
+        turns=tuple(turn for turn, _ in turns),
+        external_ids=row_ids(row, [place_of(file.path)]),
+        recognised_by=RecognisedBy.FILE,
+        name=text_of(row.value, "environment"),
+        outcome=_outcome(info),
+        provenance=Provenance(source_version=text_of(info, "swe_agent_version"), record=row.record, warnings=warnings),
+    )
+
+
+def _objects(value: Json) -> list[JsonObject]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _outcome(info: JsonObject) -> Outcome | None:
+    status = text_of(info, "exit_status")
+    return Outcome(status.startswith("submitted") and "(" not in status, status) if status else None
+
+
+def _turns(history: list[JsonObject], steps: list[JsonObject]) -> tuple[list[tuple[Turn, JsonObject]], bool]:
+    """Each turn with the message that it was made of; whether there were answers that no history has."""
+    told = Counter(_key(message) for message in history if _is_answer(message))
+    hidden: dict[int, list[str]] = {}
+    answered = 0
+    for step in steps:
+        key = _key(step)
+        if told[key] > 0:
+            told[key] -= 1
+            answered += 1
+        elif history and key.strip() and not text_of(step, "action").startswith("exit"):
+            hidden.setdefault(answered, []).append(key)
+    turns: list[tuple[Turn, JsonObject]] = []
+    answered = 0
+    for message in history or _from_steps(steps):
+        if _is_answer(message):
+            turns += ((_unread(words), {}) for words in hidden.pop(answered, ()))
+            answered += 1
+        turns.append((_turn(message, turns[-1][0] if turns else None), message))
+    turns += ((_unread(words), {}) for at in sorted(hidden) for words in hidden[at])
+    return turns, any(not message for _, message in turns)
+
+
+def _is_answer(message: JsonObject) -> bool:
+    return message.get("role") == "assistant" and message.get("is_demo") is not True
+
+
+def _key(said: JsonObject) -> str:
+    """The words of an answer, in the history or in a step."""
+    content = said.get("response", said.get("content"))
+    if isinstance(content, list):
+        return "".join(text_of(block, "text") for block in content if isinstance(block, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _from_steps(steps: list[JsonObject]) -> Iterator[JsonObject]:
+    """The conversation of a document that has no history."""
+    for step in steps:
+        yield {"role": "assistant", "content": _key(step), "action": step.get("action")}
+        yield {"role": "user", "content": step.get("observation"), "message_type": "observation"}
+
+
+def _turn(message: JsonObject, before: Turn | None) -> Turn:
+    ids = message.get("tool_call_ids")
+    named = {"tool_call_id": ids[0]} if isinstance(ids, list) and len(ids) == 1 else {}
+    turn = read_message({**message, **named})
+    if message.get("is_demo") is True:
+        return replace(turn, flags=_DEMONSTRATION)
+    if turn.role is Role.ASSISTANT:
+        action = text_of(message, "action")
+        return replace(with_commands(turn, [action] if action.strip() else ()), generation=Generation())
+    return as_result(turn) if turn.role is Role.USER and before is not None and awaits_result(before) else turn
+
+
+def _unread(words: str) -> Turn:
+    return Turn(Role.ASSISTANT, (Part("text", words),), "assistant", generation=Generation())
+
+
+def with_commands(turn: Turn, commands: Iterable[str]) -> Turn:
+    """An answer with a call of `bash` for each command; one that has structured calls stays as it is."""
+    if turn.calls:
+        return turn
+    parts = tuple(
+        Part(f"call:{at}", write_json({"command": command}, ascii_only=False)) for at, command in enumerate(commands)
+    )
+    calls = tuple(CallHeader(part.name, "bash") for part in parts)
+    return replace(turn, parts=(*turn.parts, *parts), calls=calls) if calls else turn
+
+
+def as_result(turn: Turn) -> Turn:
+    """What the environment said to a command, in a user's message, as the result that it is."""
+    return replace(turn, role=Role.TOOL, result=ResultHeader())
+
+
+def awaits_result(turn: Turn) -> bool:
+    """Whether a turn is an answer of the run with such calls, which no id ties to their results."""
+    return bool(turn.calls) and turn.calls[0].id is None and turn.generation is not None

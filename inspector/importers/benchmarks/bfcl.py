@@ -1,0 +1,231 @@
+"""Results of the Berkeley Function Calling Leaderboard: one model's answers to a file of tasks.
+
+A row is `{"id": "simple_0", "result": ...}`. `result` is the model's raw text, or a list of calls for models with an
+API
+for them, nested by turn and step where there are several; `inference_log` holds the user's messages and the results.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from inspector.apis.openai.messages import read_message, read_tools
+from inspector.importers.identity import row_ids
+from inspector.importers.records import Row, read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.json_text import write_json
+from inspector.model import (
+    BodyState,
+    CallHeader,
+    ErrorPhase,
+    ExternalId,
+    Generation,
+    GenerationError,
+    Json,
+    Part,
+    Provenance,
+    Role,
+    ToolDefinition,
+    ToolsOrigin,
+    Trace,
+    Turn,
+    Usage,
+)
+
+_QUERY = "begin_of_turn_query"
+
+
+_INPUT = "inference_input"
+
+
+_ID = re.compile(r"(?:[a-z]+:)?[A-Za-z][A-Za-z0-9_]*_\d+(?:-\w+)*(?:[:|].*)?")
+
+
+_VERSION_4 = frozenset({"input_token_count", "output_token_count", "inference_log"})
+
+
+_OTHERS = frozenset({"jsonrpc", "conversations", "messages", "error"})
+
+
+_RESULT_FILE = re.compile(r".*_result\.jsonl?")
+
+
+_GROUP_FOLDERS = frozenset({"live", "non_live", "multi_turn", "agentic", "memory", "web_search", "format_sensitivity"})
+
+
+_FAILED = "Error during inference:"
+
+
+_ONLY_ANSWERS = "the source keeps the model's answers only: no prompts, tools or results"
+
+
+_ONLY_ASKED = "the source keeps the model's answers and its tools only: no prompts or results"
+
+
+_NO_TOOLS = "the source keeps neither the system prompt nor the tools"
+
+
+_NO_LATENCY = "latencies are left out: they stand without a time of day"
+
+
+_FROM_FOLDER = "the model was taken from the folder's name"
+
+
+class InferenceLog:
+    """The log of one row; empty where `value` is none."""
+
+    def __init__(self, value: Json) -> None:
+        entries = value if isinstance(value, list) else []
+        self._turns: list[JsonObject] = [one for one in entries if isinstance(one, dict) and _QUERY in one]
+        self._only = [one for one in entries if isinstance(one, dict) and _QUERY not in one]
+
+    def __bool__(self) -> bool:
+        return bool(self._turns)
+
+    def asked(self, turn: int) -> Iterator[Turn]:
+        """What was said before the answers of a turn, counted from 0."""
+        yield from map(read_message, _messages(self._turn(turn).get(_QUERY)))
+
+    def results(self, turn: int, step: int) -> Iterator[Turn]:
+        """What the calls of a step gave, both counted from 0."""
+        for message in map(read_message, _messages(self._turn(turn).get(f"step_{step}"))):
+            if message.role is Role.TOOL:
+                yield message
+
+    def tools(self, turn: int, step: int) -> tuple[ToolDefinition, ...]:
+        """The tools of the request of a step, both counted from 0, or of the only request; none where not logged."""
+        for entry in _messages(self._turn(turn).get(f"step_{step}")) if self._turns else self._only:
+            content = entry.get("content") if isinstance(entry, dict) and entry.get("role") == _INPUT else None
+            if isinstance(content, dict) and content.get("tools"):
+                return read_tools(content["tools"])
+        return ()
+
+    def _turn(self, turn: int) -> JsonObject:
+        return self._turns[turn] if turn < len(self._turns) else {}
+
+
+def _messages(value: Json) -> list[Json]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+class BfclImporter:
+    """One trace a row: an assistant turn for every answer."""
+
+    name = "bfcl"
+    signs = "rows with a test's `id` and its `result`"
+
+    def recognises(self, sample: Sample) -> float:
+        """By rows with `id` and `result`: surely with BFCL's token counts, likely with ids in its way or numbers."""
+        rows = [row for row in sample.rows if _is_result(row)]
+        if not rows:
+            return 0.0
+        return 0.9 if any(_VERSION_4 & row.keys() for row in rows) else 0.6
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The answers of each row; a row without a result is skipped."""
+        model = _model_of(file.path)
+        for row in read_rows(file):
+            yield row if isinstance(row, Skipped) else _trace(row, file, model)
+
+
+def _is_result(row: JsonObject) -> bool:
+    row_id = row.get("id")
+    known = isinstance(row_id, int) or (isinstance(row_id, str) and bool(_ID.fullmatch(row_id)))
+    return known and isinstance(row.get("result"), str | list) and not _OTHERS & row.keys()
+
+
+def _model_of(path: Path) -> str:
+    """The name of the model's folder; `""` for a file that does not lie in BFCL's folders."""
+    if not _RESULT_FILE.fullmatch(path.name):
+        return ""
+    folders = [folder.name for folder in path.absolute().parents]
+    return next((name for name in folders if name not in _GROUP_FOLDERS), "")
+
+
+def _trace(row: Row, file: SourceFile, model: str) -> Trace | Skipped:
+    value = row.value
+    result = value.get("result")
+    if not isinstance(result, str | list):
+        return Skipped(row.record, "the row has no `result` that is a text or a list")
+    log = InferenceLog(value.get("inference_log"))
+    said = [ExternalId("file", file.path.stem), *([ExternalId("model", model)] if model else [])]
+    turns = tuple(_turns(value, result, log, model))
+    return Trace(
+        turns=turns,
+        model=model,
+        external_ids=row_ids(row, said),
+        provenance=Provenance(
+            source_version="4" if _VERSION_4 & value.keys() else "",
+            record=row.record,
+            warnings=tuple(_warnings(value, log, turns, model)),
+        ),
+    )
+
+
+def _warnings(value: JsonObject, log: InferenceLog, turns: tuple[Turn, ...], model: str) -> Iterator[str]:
+    has_tools = any(turn.generation and turn.generation.tools for turn in turns)
+    if not log:
+        yield _ONLY_ASKED if has_tools else _ONLY_ANSWERS
+    elif not has_tools:
+        yield _NO_TOOLS
+    if value.get("latency"):
+        yield _NO_LATENCY
+    if model:
+        yield _FROM_FOLDER
+
+
+def _turns(value: JsonObject, result: Json, log: InferenceLog, model: str) -> Iterator[Turn]:
+    counts = (value.get("input_token_count"), value.get("output_token_count"), value.get("reasoning_content"))
+    if not isinstance(result, list) or not any(isinstance(one, list) for one in result):
+        yield _answer(result, counts, model, log.tools(0, 0))
+        return
+    for turn, steps in enumerate(result):
+        yield from log.asked(turn)
+        for step, answer in enumerate(steps if isinstance(steps, list) else [steps]):
+            yield _answer(answer, tuple(_at(count, turn, step) for count in counts), model, log.tools(turn, step))
+            yield from log.results(turn, step)
+
+
+def _at(value: Json, turn: int, step: int) -> Json:
+    for index in (turn, step):
+        if not isinstance(value, list) or index >= len(value):
+            return None
+        value = value[index]
+    return value
+
+
+def _answer(result: Json, beside: tuple[Json, ...], model: str, tools: tuple[ToolDefinition, ...]) -> Turn:
+    used, made, reasoning = beside
+    failed = isinstance(result, str) and result.startswith(_FAILED)
+    calls = tuple(_calls(result)) if isinstance(result, list) else ()
+    words = "" if failed or not result else result if isinstance(result, str) else write_json(result, ascii_only=False)
+    parts = [Part("reasoning", reasoning)] if isinstance(reasoning, str) and reasoning else []
+    parts += [Part(header.part, arguments) for header, arguments in calls] or [Part("text", words)]
+    return Turn(
+        Role.ASSISTANT,
+        tuple(parts),
+        calls=tuple(header for header, _ in calls),
+        generation=Generation(
+            answered_model=model,
+            tools=tools,
+            tools_origin=ToolsOrigin.REQUEST if tools else None,
+            usage=Usage(_count(used), _count(made)),
+            error=GenerationError(ErrorPhase.TRANSPORT, str(result)) if failed else None,
+            body=BodyState.NOT_STORED if failed else BodyState.COMPLETE,
+        ),
+    )
+
+
+def _calls(result: list[Json]) -> Iterator[tuple[CallHeader, str]]:
+    """`[{name: arguments}]`: BFCL's own shape of structured calls; arguments that are no text are written as JSON."""
+    calls = [pair for one in result if isinstance(one, dict) for pair in one.items()]
+    for at, (name, arguments) in enumerate(calls):
+        text = arguments if isinstance(arguments, str) else write_json(arguments, ascii_only=False)
+        yield CallHeader(f"call:{at}", name), text
+
+
+def _count(value: Json) -> int | None:
+    """A count of tokens; some handlers write `120.0`."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

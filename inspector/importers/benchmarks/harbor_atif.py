@@ -1,0 +1,247 @@
+"""Harbor's agent trajectories (ATIF 1.4 to 1.8): one JSON document a trajectory, of any agent that Harbor runs.
+
+A step is a message of the system, the user or the agent, an agent's step with the results of its calls. Steps that a
+continuation or a sub-agent brings from another trajectory are marked `is_copied_context`. Terminus, Harbor's own
+agent,
+may give its commands as JSON in the message: each is a call then, its part the exact text of the command's object.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from inspector.apis.openai.messages import read_message, read_tools
+from inspector.importers.identity import instant, place_of, text_of
+from inspector.importers.records import Row, read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.json_scanner import JsonKind, read_json
+from inspector.model import (
+    CallHeader,
+    ExternalId,
+    Generation,
+    Json,
+    ParentTrace,
+    ParentWhy,
+    Part,
+    Provenance,
+    RecognisedBy,
+    Role,
+    ToolDefinition,
+    ToolsOrigin,
+    Trace,
+    Turn,
+    TurnFlag,
+    Usage,
+)
+from inspector.wire.provider_json import compact_json
+
+_NOT_STORED = "the source keeps the arguments of calls parsed, whose text was written anew, and no chunks"
+
+
+_NO_TEXTS = "the token ids of answers were left out: the source does not say which text each stands for"
+
+
+_SEVERAL = "a step stands for several requests, which count as one"
+
+
+_TERMINUS = "commands in the text of answers stand as calls of `bash_command`, as Harbor names them"
+
+
+_CONTINUED = re.compile(r"(?P<base>.+)-cont-(?P<number>\d+)")
+
+
+_ROLES = {"system": "system", "user": "user", "agent": "assistant"}
+
+
+_COPIED = frozenset({TurnFlag.COPIED_CONTEXT})
+
+
+_SYNTHETIC = frozenset({TurnFlag.SYNTHETIC})
+
+
+class HarborAtifImporter:
+    """One trace a trajectory, and one for each that is embedded in it."""
+
+    name = "harbor-atif"
+    signs = "a `schema_version` that begins with `ATIF-v`"
+
+    def recognises(self, sample: Sample) -> float:
+        """By the member that names the schema's version."""
+        return 1.0 if any(text_of(row, "schema_version").startswith("ATIF-v") for row in sample.rows) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The trajectory of each document, then those of its sub-agents; one without steps is skipped."""
+        seen: set[tuple[ExternalId, ...]] = set()
+        for row in read_rows(file):
+            if isinstance(row, Skipped):
+                yield row
+                continue
+            waiting: deque[tuple[JsonObject, str, ParentTrace | None]] = deque([(row.value, row.record, None)])
+            while waiting:
+                value, record, parent = waiting.popleft()
+                trace = _trace(value, _TrajectoryPlace(row, record, place_of(file.path)), parent, seen)
+                yield trace
+                if isinstance(trace, Trace):
+                    up = ParentTrace(trace.external_ids[0], ParentWhy.SUBAGENT)
+                    embedded = _objects(value.get("subagent_trajectories"))
+                    waiting += ((one, f"{record}, sub-agent {at}", up) for at, one in enumerate(embedded, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class _TrajectoryPlace:
+    """Where a trajectory stands."""
+
+    row: Row
+    record: str
+    file: ExternalId
+
+
+def _trace(
+    value: JsonObject, place: _TrajectoryPlace, parent: ParentTrace | None, seen: set[tuple[ExternalId, ...]]
+) -> Trace | Skipped:
+    steps = _objects(value.get("steps"))
+    if not steps:
+        return Skipped(place.record, "the trajectory has no list `steps` with steps in it")
+    agent = _object(value.get("agent"))
+    tools = read_tools(agent.get("tool_definitions"))
+    warnings = {_NOT_STORED: None}
+    turns = [turn for step in steps for turn in _turns(step, text_of(agent, "model_name"), tools, warnings)]
+    ids = _ids(value, steps, place)
+    while ids in seen:
+        ids = (*ids, ExternalId("record", f"{place.record} {len(ids)}"))
+    seen.add(ids)
+    return Trace(
+        turns=tuple(turns),
+        name=text_of(agent, "name"),
+        model=text_of(agent, "model_name"),
+        started=next((at for step in steps if (at := instant(step.get("timestamp")))), None),
+        external_ids=ids,
+        recognised_by=RecognisedBy.FIELD if text_of(value, "session_id") else RecognisedBy.FILE,
+        parent=_parent(value, agent) or parent,
+        provenance=Provenance(
+            source_version=text_of(value, "schema_version").removeprefix("ATIF-v"),
+            record=place.record,
+            warnings=tuple(warnings),
+        ),
+    )
+
+
+def _ids(value: JsonObject, steps: list[JsonObject], place: _TrajectoryPlace) -> tuple[ExternalId, ...]:
+    """The session's and the trajectory's ids, and the first step of its own where copied ones stand before it."""
+    named = [ExternalId(key, text_of(value, key)) for key in ("session_id", "trajectory_id") if text_of(value, key)]
+    own = next((step for step in steps if step.get("is_copied_context") is not True), steps[0])
+    later = [ExternalId("step_id", str(own.get("step_id")))] if own is not steps[0] else []
+    return (*(named or [place.file, ExternalId("sha256", place.row.digest)]), *later)
+
+
+def _parent(value: JsonObject, agent: JsonObject) -> ParentTrace | None:
+    up = text_of(_object(agent.get("extra")), "parent_session_id")
+    if up:
+        return ParentTrace(ExternalId("session_id", up), ParentWhy.SUBAGENT)
+    continued = _CONTINUED.fullmatch(text_of(value, "session_id"))
+    if continued is None:
+        return None
+    number = int(continued["number"][:9])
+    before = f"{continued['base']}-cont-{number - 1}" if number > 1 else continued["base"]
+    return ParentTrace(ExternalId("session_id", before), ParentWhy.RESUME)
+
+
+def _turns(
+    step: JsonObject, model: str, tools: tuple[ToolDefinition, ...], warnings: dict[str, None]
+) -> Iterator[Turn]:
+    copied = _COPIED if step.get("is_copied_context") is True else frozenset()
+    source = text_of(step, "source")
+    turn = _said(step, _ROLES.get(source, "user"))
+    if turn.role is not Role.ASSISTANT:
+        yield replace(turn, source_role=source, flags=copied)
+    elif step.get("llm_call_count") == 0:
+        yield replace(turn, source_role=source, flags=copied | _SYNTHETIC)
+    else:
+        turn = _with_commands(turn, warnings)
+        made = _generation(step, model, tools, warnings)
+        yield replace(turn, source_role=source, flags=copied, generation=made)
+    for result in _objects(_object(step.get("observation")).get("results")):
+        yield replace(_result(result), flags=copied)
+
+
+def _said(step: JsonObject, role: str) -> Turn:
+    calls: list[Json] = [
+        {
+            "id": call.get("tool_call_id"),
+            "function": {"name": call.get("function_name"), "arguments": call.get("arguments")},
+        }
+        for call in _objects(step.get("tool_calls"))
+    ]
+    return read_message(
+        {
+            "role": role,
+            "content": step.get("message"),
+            "reasoning_content": step.get("reasoning_content"),
+            "tool_calls": calls,
+        }
+    )
+
+
+def _result(result: JsonObject) -> Turn:
+    """A result; where a sub-agent gave it, what refers to that one is kept beside it."""
+    read = read_message(
+        {"role": "tool", "content": result.get("content", ""), "tool_call_id": result.get("source_call_id")}
+    )
+    refers = result.get("subagent_trajectory_ref")
+    part = [Part("content:subagent_trajectory_ref", compact_json(refers))] if refers else []
+    return replace(read, parts=(*read.parts, *part), source_role="observation")
+
+
+def _with_commands(turn: Turn, warnings: dict[str, None]) -> Turn:
+    """An answer whose words are Terminus's JSON has a call for each command; one for all where the JSON is broken."""
+    text = turn.part("text")
+    if turn.calls or text is None or not text.text.lstrip().startswith("{") or '"commands"' not in text.text:
+        return turn
+    reading = read_json(text.text)
+    texts = [text.text]
+    if reading.strict:
+        listed = reading.nodes[0].member("commands")
+        items = listed.value.items if listed and listed.value.kind is JsonKind.ARRAY else ()
+        texts = [node.range.of(text.text) for node in items if node.member("keystrokes")]
+    parts = tuple(Part(f"call:{at}", command) for at, command in enumerate(texts))
+    if parts:
+        warnings[_TERMINUS] = None
+    return replace(
+        turn, parts=(*turn.parts, *parts), calls=tuple(CallHeader(part.name, "bash_command") for part in parts)
+    )
+
+
+def _generation(
+    step: JsonObject, model: str, tools: tuple[ToolDefinition, ...], warnings: dict[str, None]
+) -> Generation:
+    metrics = _object(step.get("metrics"))
+    if metrics.get("completion_token_ids"):
+        warnings[_NO_TEXTS] = None
+    count = step.get("llm_call_count")
+    if isinstance(count, int) and count > 1:
+        warnings[_SEVERAL] = None
+    return Generation(
+        requested_model=model,
+        answered_model=text_of(step, "model_name"),
+        tools=tools,
+        tools_origin=ToolsOrigin.REQUEST if tools else None,
+        ended=instant(step.get("timestamp")),
+        usage=Usage(
+            _number(metrics.get("prompt_tokens")),
+            _number(metrics.get("completion_tokens")),
+            cached_tokens=_number(metrics.get("cached_tokens")),
+        ),
+    )
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: Json) -> list[JsonObject]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _number(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,152 @@
+"""Compressed files: recognised by their first bytes and decompressed while they are read, within bounds."""
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Callable
+from typing import BinaryIO, Protocol, cast
+
+_MAGIC = ((b"\x1f\x8b\x08", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
+
+
+_LAYERS = 3
+
+
+_LEAST_BOUND = 1 << 30
+
+
+_GROWTH = 200
+
+
+_BLOCK = 1 << 16
+
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+
+_DAMAGE = (EOFError, zlib.error, zstd.ZstdError, gzip.BadGzipFile)
+
+
+class _ByteStream(Protocol):
+    """A stream of bytes that gives what it has at hand."""
+
+    def read1(self, size: int = -1, /) -> bytes: ...
+    def close(self) -> None: ...
+
+
+class DamagedDataError(OSError):
+    """Compressed data ends early, is broken, or unpacks to more than a log would."""
+
+
+def packing_of(open_stored: Callable[[], io.BufferedReader], stored_bytes: int) -> tuple[str, ...]:
+    """The compressions around a file's content, outermost first; at most three are taken off."""
+    packing: tuple[str, ...] = ()
+    while len(packing) < _LAYERS and (kind := _outermost(open_stored, stored_bytes, packing)):
+        packing += (kind,)
+    return packing
+
+
+def open_unpacked(
+    open_stored: Callable[[], io.BufferedReader],
+    packing: tuple[str, ...],
+    stored_bytes: int,
+    size_bytes: int | None = None,
+) -> io.BufferedReader:
+    """The bytes within `packing`, read as they are asked for; of a file without packing the first `size_bytes`.
+
+    They may be 200 times as many as the `stored_bytes`, or one GiB if that is more; DamagedDataError beyond, and where
+    the compressed data is broken.
+    """
+    stream = open_stored()
+    if not packing:
+        return stream if size_bytes is None else io.BufferedReader(_FirstBytes(stream, size_bytes), _BLOCK)
+    bound = max(_LEAST_BOUND, stored_bytes * _GROWTH)
+    layers: list[_ByteStream] = [stream]
+    for kind in packing:
+        layers.append(_opened(kind, layers[-1]))
+    return _Salvaging(_Unpacked(layers, bound), _BLOCK)
+
+
+def _outermost(open_stored: Callable[[], io.BufferedReader], stored_bytes: int, packing: tuple[str, ...]) -> str:
+    """The compression that lies under those already known, `""` for none."""
+    try:
+        with open_unpacked(open_stored, packing, stored_bytes) as stream:
+            head = stream.read(4)
+    except DamagedDataError:
+        return ""
+    return next((kind for magic, kind in _MAGIC if head.startswith(magic)), "")
+
+
+def _opened(kind: str, inner: _ByteStream) -> _ByteStream:
+    if kind == "gzip":
+        return cast("_ByteStream", gzip.GzipFile(fileobj=cast("BinaryIO", inner), mode="rb"))
+    return cast("_ByteStream", zstd.ZstdFile(cast("BinaryIO", inner), "rb"))
+
+
+class _FirstBytes(io.RawIOBase):
+    """The first bytes of a stream."""
+
+    def __init__(self, stream: BinaryIO, size_bytes: int) -> None:
+        self._stream = stream
+        self._left = size_bytes
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's name is private
+        block = self._stream.read(min(len(buffer), self._left))
+        self._left -= len(block)
+        buffer[: len(block)] = block
+        return len(block)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+class _Salvaging(io.BufferedReader):
+    """Gives what was unpacked before a damage; the damage itself is told by the next read."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        left = sys.maxsize if size is None or size < 0 else size
+        blocks = []
+        try:
+            while left > 0 and (block := self.read1(min(left, _BLOCK))):
+                blocks.append(block)
+                left -= len(block)
+        except DamagedDataError:
+            if not blocks:
+                raise
+        return b"".join(blocks)
+
+
+class _Unpacked(io.RawIOBase):
+    """The innermost of several streams, its errors told in words and its length bounded."""
+
+    def __init__(self, layers: list[_ByteStream], bound: int) -> None:
+        self._layers = layers
+        self._left = self._bound = bound
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's name is private
+        try:
+            # One block at a time: what came before a damage must not be lost with it.
+            block = self._layers[-1].read1(min(len(buffer), _BLOCK))
+        except _DAMAGE as error:
+            raise DamagedDataError(f"the compressed data is damaged: {error}") from error
+        self._left -= len(block)
+        if self._left < 0:
+            raise DamagedDataError(f"the compressed data unpacks to more than {self._bound >> 20} MiB")
+        buffer[: len(block)] = block
+        return len(block)
+
+    def close(self) -> None:
+        for layer in reversed(self._layers):
+            layer.close()
+        super().close()

@@ -1,0 +1,1 @@
+"""Data sets, plain texts and weaklink's own trace files."""

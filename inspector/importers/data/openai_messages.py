@@ -1,0 +1,199 @@
+"""Conversations in OpenAI's messages: fine-tuning data sets and chat logs.
+
+A row is `{"messages": [{"role": "assistant", "content": ..., "tool_calls": [...]}], "tools": [...]}` (OpenAI's
+fine-tuning guide), with the legacy `functions` and `function_call` too. A file whose records are messages is one
+conversation, or one for each session that its messages name.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from inspector.apis.anthropic import API as ANTHROPIC
+from inspector.apis.anthropic import read_messages_request
+from inspector.apis.openai.messages import read_messages, read_tools
+from inspector.apis.providers import api_of_request
+from inspector.importers.identity import SESSION_KEYS, instant, place_of, recognised_by, row_ids, text_of
+from inspector.importers.records import Row, read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
+from inspector.model import ExternalId, Generation, Json, Provenance, Role, ToolsOrigin, Trace
+from inspector.wire.provider_json import compact_json
+
+_LISTS = ("messages", "conversations", "conversation")
+
+
+_SAID = frozenset({"content", "tool_calls", "function_call"})
+
+
+_ANSWERS = ("response", "choices", "output", "run_type")
+
+
+_RUNS = ("trajectory", "trajectory_format", "traj", "steps", "events")
+
+
+_ANTHROPIC_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
+
+
+_PARAMETERS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "tool_choice", "parallel_tool_calls")
+
+
+_BESIDE = ("model", "tools", "functions", "timestamp", "created")
+
+
+class OpenAiMessagesImporter:
+    """One trace a row, or one for all rows that are messages."""
+
+    name = "openai-messages"
+    signs = "messages with `role` and `content`, alone or as a row's list"
+
+    def recognises(self, sample: Sample) -> float:
+        """By rows with a list of messages that have roles.
+
+        Gateways and agents log messages too, beside an answer or a run. An answer would be lost here, so such a file is
+        none; one with a run is left to an importer that knows the run, and read as messages where none does.
+        """
+        rows = [row for row in sample.rows if _messages(row)]
+        if not rows:
+            return 0.6 if any(map(_is_message, sample.rows)) and not any(map(_is_item, sample.rows)) else 0.0
+        if any(row.get(key) for row in rows for key in _ANSWERS):
+            return 0.0
+        return 0.3 if any(row.get(key) for row in rows for key in _RUNS) else 0.6
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The conversation of each row; a row without one is skipped."""
+        for row in read_conversations(file, _is_message, _is_answer):
+            yield row if isinstance(row, Skipped) else _trace(row)
+
+
+def _is_message(value: JsonObject) -> bool:
+    return isinstance(value.get("role"), str) and bool(_SAID & value.keys())
+
+
+def _is_item(value: JsonObject) -> bool:
+    """Whether a row is one of a log that has rows of many kinds, messages among them (Codex, the Responses API)."""
+    return "type" in value and not _is_message(value)
+
+
+def _is_answer(value: JsonObject) -> bool:
+    return value.get("role") == "assistant"
+
+
+def _messages(value: JsonObject) -> list[Json]:
+    """The row's messages; none where it has none."""
+    for key in _LISTS:
+        listed = value.get(key)
+        if isinstance(listed, list) and any(isinstance(one, dict) and "role" in one for one in listed):
+            return listed
+    return []
+
+
+def _trace(row: Row) -> Trace | Skipped:
+    value = row.value
+    messages = _messages(value)
+    if not messages:
+        return Skipped(row.record, "the row has no list `messages` of objects with a role")
+    is_anthropic = _is_anthropic(value, messages)
+    turns = read_messages_request({**value, "messages": messages}).turns if is_anthropic else read_messages(messages)
+    generation = replace(_generation(value), api="messages" if is_anthropic else "chat.completions")
+    return Trace(
+        turns=tuple(replace(turn, generation=generation) if turn.role is Role.ASSISTANT else turn for turn in turns),
+        name=text_of(value, "task_description", "title", "name"),
+        model=text_of(value, "model"),
+        started=instant(value.get("timestamp", value.get("created"))),
+        external_ids=row_ids(row),
+        recognised_by=recognised_by(row),
+        provenance=Provenance(record=row.record),
+    )
+
+
+def _is_anthropic(value: JsonObject, messages: list[Json]) -> bool:
+    """Whether a row has the shape of Anthropic's requests: its tools or its messages' blocks."""
+    if api_of_request({"tools": value.get("tools")}) == ANTHROPIC:
+        return True
+    contents = (one.get("content") for one in messages if isinstance(one, dict) and "tool_calls" not in one)
+    blocks = (block for content in contents if isinstance(content, list) for block in content)
+    return any(isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS for block in blocks)
+
+
+def _generation(value: JsonObject) -> Generation:
+    """What the row says of every answer in it."""
+    tools = read_tools(value.get("tools"), value.get("functions"))
+    settings: JsonObject = {key: value[key] for key in _PARAMETERS if key in value}
+    return Generation(
+        requested_model=text_of(value, "model"),
+        parameters=compact_json(settings) if settings else "",
+        tools=tools,
+        tools_origin=ToolsOrigin.REQUEST if tools else None,
+    )
+
+
+IsMessage = Callable[[JsonObject], bool]
+
+
+def read_conversations(
+    file: SourceFile, is_message: IsMessage, is_answer: IsMessage, *, limit: int = RECORD_MEMORY
+) -> Iterator[Row | Skipped]:
+    """The rows of a file; where its first is a message, rows `{"messages": [...]}` that hold all of its messages.
+
+    `is_answer` tells the messages of the model. A conversation begins where its first message stands. It is known
+    again, when the file has grown, by the file's name and the words up to its first answer, or by its session's id.
+    All of a file's messages are in memory at once, within `limit` bytes; beyond, the rest is a Skipped.
+    """
+    rows = read_rows(file)
+    for row in rows:
+        if isinstance(row, Skipped):
+            yield row
+        elif is_message(row.value):
+            yield from _gathered(chain([row], rows), is_message, is_answer, place_of(file.path), limit)
+            return
+        else:
+            yield row
+            yield from rows
+
+
+@dataclass(slots=True)
+class _Conversation:
+    """Messages of one session, in order."""
+
+    first: Row
+    messages: list[Json] = field(default_factory=list)
+    beside: JsonObject = field(default_factory=dict)
+    opening: list[bytes] = field(default_factory=list)
+    is_answered: bool = False
+
+    def take(self, row: Row, is_answer: IsMessage) -> None:
+        self.messages.append(row.value)
+        for key in _BESIDE:
+            if key in row.value:
+                self.beside.setdefault(key, row.value[key])
+        if not self.is_answered:
+            self.opening.append(row.raw.strip())
+            self.is_answered = is_answer(row.value)
+
+    def row(self, session: JsonObject, place: ExternalId) -> Row:
+        value: JsonObject = {**self.beside, **session, "messages": self.messages}
+        return Row(self.first.unit, self.first.number, value, b"\n".join(self.opening), (place,))
+
+
+def _gathered(
+    rows: Iterable[Row | Skipped], is_message: IsMessage, is_answer: IsMessage, place: ExternalId, limit: int
+) -> Iterator[Row | Skipped]:
+    left = limit
+    found: dict[tuple[tuple[str, str], ...], tuple[JsonObject, _Conversation]] = {}
+    for row in rows:
+        if isinstance(row, Skipped):
+            yield row
+            continue
+        if not is_message(row.value):
+            yield Skipped(row.record, "this is no message, as the records before it are")
+            continue
+        left -= held_memory(row.raw)
+        if left < 0:
+            yield Skipped(row.record, TOO_MANY_ROWS)
+            break
+        session: JsonObject = {key: row.value[key] for key in SESSION_KEYS if isinstance(row.value.get(key), str | int)}
+        known = tuple((key, str(value)) for key, value in session.items())
+        found.setdefault(known, (session, _Conversation(row)))[1].take(row, is_answer)
+    for session, conversation in found.values():
+        yield conversation.row(session, place)

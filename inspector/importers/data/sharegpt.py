@@ -1,0 +1,216 @@
+"""ShareGPT conversations: fine-tuning data sets, hermes-function-calling-v1, and Hermes Agent's trajectories.
+
+A row is `{"conversations": [{"from": "gpt", "value": "..."}], ...}`. Beside it may stand `tools` (a list, or its JSON
+as a string), `system` (LLaMA-Factory), `id`, `model`, and, from Hermes Agent 0.19, `timestamp` (the time the row was
+written, without a zone) and `completed`.
+
+Rows that are messages themselves are one conversation together, and so is a row that is a list of messages.
+
+A value is the model's raw stream and becomes the turn's part `text` as it stands. The exception is the role
+`function_call` (LLaMA-Factory), whose value is one call as JSON, or a list of them, without any marker of a format:
+it becomes a structured call, the part `call:N` being the exact characters of its arguments. A value that does not read
+so strictly becomes the part `call:0` whole, in a call without a name, so that its faults are shown where they are.
+"""
+
+from collections.abc import Iterator
+
+from inspector.apis.openai.messages import read_tools
+from inspector.importers.data.openai_messages import read_conversations
+from inspector.importers.identity import instant, recognised_by, row_ids, text_of
+from inspector.importers.records import Row
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.json_scanner import JsonKind, JsonNode, read_json
+from inspector.json_text import write_json
+from inspector.model import (
+    CallHeader,
+    Generation,
+    Instant,
+    InstantSource,
+    Json,
+    Outcome,
+    Part,
+    Provenance,
+    ResultHeader,
+    Role,
+    ToolDefinition,
+    ToolsOrigin,
+    Trace,
+    Turn,
+)
+
+_ROLES = {
+    "system": Role.SYSTEM,
+    "human": Role.USER,
+    "user": Role.USER,
+    "gpt": Role.ASSISTANT,
+    "chatgpt": Role.ASSISTANT,
+    "assistant": Role.ASSISTANT,
+    "model": Role.ASSISTANT,
+    "bot": Role.ASSISTANT,
+    "function_call": Role.ASSISTANT,
+    "tool_call": Role.ASSISTANT,
+    "tool": Role.TOOL,
+    "observation": Role.TOOL,
+    "function_response": Role.TOOL,
+    "tool_response": Role.TOOL,
+    "function": Role.TOOL,
+    "ipython": Role.TOOL,
+    "environment": Role.TOOL,
+}
+
+
+_LISTS = ("conversations", "conversation", "items", "messages")  # under the last three in few data sets
+
+
+_CALL_ROLES = frozenset({"function_call", "tool_call"})
+
+
+class ShareGptImporter:
+    """One trace a row, or one for all rows that are messages. See the module for what becomes of its values."""
+
+    name = "sharegpt"
+    signs = "rows with `conversations` of `from` and `value`"
+
+    def recognises(self, sample: Sample) -> float:
+        """By rows with `conversations` of `from` and `value`."""
+        if any(map(_is_conversation, sample.rows)):
+            return 0.9
+        return 0.7 if any(map(_is_message, sample.rows)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The conversation of each row; a row without one is skipped."""
+        for row in read_conversations(file, _is_message, _is_answer):
+            yield row if isinstance(row, Skipped) else _trace(row)
+
+
+def _is_conversation(value: JsonObject) -> bool:
+    listed = _messages(value)
+    return isinstance(listed, list) and any(isinstance(one, dict) and {"from", "value"} <= one.keys() for one in listed)
+
+
+def _is_message(value: JsonObject) -> bool:
+    said_by = value.get("from")
+    return isinstance(said_by, str) and said_by.lower() in _ROLES and isinstance(value.get("value"), str)
+
+
+def _is_answer(value: JsonObject) -> bool:
+    return _ROLES[text_of(value, "from").lower()] is Role.ASSISTANT
+
+
+def _messages(value: JsonObject) -> Json:
+    return next((value[key] for key in _LISTS if key in value), None)
+
+
+def _trace(row: Row) -> Trace | Skipped:
+    value = row.value
+    messages = _messages(value)
+    if not isinstance(messages, list):
+        return Skipped(row.record, "the row has no list `conversations`")
+    if not messages:
+        return Skipped(row.record, "the conversation is empty")
+    model = text_of(value, "model")
+    read = read_tools(value.get("tools"))
+    tools = tuple(tool for tool in read if tool.name)
+    written = instant(value.get("timestamp"))
+    turns = [_turn(message, model, tools) for message in messages]
+    if system := text_of(value, "system"):
+        turns.insert(0, Turn(Role.SYSTEM, (Part("text", system),), "system"))
+    return Trace(
+        turns=tuple(turns),
+        name=text_of(value, "task", "title", "name"),
+        model=model,
+        started=Instant(written.at_s, InstantSource.DERIVED) if written else None,
+        external_ids=row_ids(row),
+        recognised_by=recognised_by(row),
+        outcome=_outcome(value),
+        provenance=Provenance(
+            source_version="hermes-agent" if {"timestamp", "completed"} <= value.keys() else "",
+            record=row.record,
+            warnings=tuple(_warnings(messages, tools_are_whole=len(tools) == len(read))),
+        ),
+    )
+
+
+def _turn(message: Json, model: str, tools: tuple[ToolDefinition, ...]) -> Turn:
+    if not isinstance(message, dict):
+        return Turn(Role.USER, (Part("text", _text(message)),))
+    source_role = text_of(message, "from", "role")
+    role = _ROLES.get(source_role.lower(), Role.USER)
+    text = _text(message.get("value", message.get("content")))
+    if role is not Role.ASSISTANT:
+        return Turn(role, (Part("text", text),), source_role, result=_result(message) if role is Role.TOOL else None)
+    generation = Generation(answered_model=model, tools=tools, tools_origin=ToolsOrigin.REQUEST if tools else None)
+    if source_role.lower() not in _CALL_ROLES:
+        return Turn(role, (Part("text", text),), source_role, generation=generation)
+    calls = tuple(_calls(text))
+    return Turn(
+        role,
+        tuple(Part(header.part, arguments) for header, arguments in calls),
+        source_role,
+        calls=tuple(header for header, _ in calls),
+        generation=generation,
+    )
+
+
+def _text(value: Json) -> str:
+    """A value as it stands; one that is no text as JSON, and nothing for null."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else write_json(value, ascii_only=False)
+
+
+def _result(message: JsonObject) -> ResultHeader | None:
+    """What a tool message says beside its value, as some writers do; the rest stands in the value."""
+    header = ResultHeader(text_of(message, "tool_call_id") or None, text_of(message, "name") or None)
+    return header if header.call_id or header.name else None
+
+
+def _calls(text: str) -> Iterator[tuple[CallHeader, str]]:
+    """The calls that a `function_call` holds, each with its arguments' exact text; never none."""
+    reading = read_json(text)
+    nodes: tuple[JsonNode, ...] = ()
+    if reading.strict and reading.nodes:
+        root = reading.nodes[0]
+        nodes = root.items if root.kind is JsonKind.ARRAY else (root,)
+    if not nodes or not all(_name(node) for node in nodes):
+        yield CallHeader("call:0", None), text
+        return
+    for at, node in enumerate(nodes):
+        call_id = node.member("id")
+        header = CallHeader(f"call:{at}", _name(node), _scalar(call_id.value) or None if call_id else None)
+        yield header, _arguments(node, text)
+
+
+def _name(node: JsonNode) -> str:
+    member = node.member("name")
+    return _scalar(member.value) if member else ""
+
+
+def _scalar(node: JsonNode) -> str:
+    return node.scalar if isinstance(node.scalar, str) else ""
+
+
+def _arguments(node: JsonNode, text: str) -> str:
+    """A JSON text in a string, as OpenAI has it, is what the string says; `""` where there are none."""
+    member = node.member("arguments") or node.member("parameters")
+    if member is None:
+        return ""
+    return _scalar(member.value) if member.value.kind is JsonKind.STRING else member.value.range.of(text)
+
+
+def _outcome(value: JsonObject) -> Outcome | None:
+    completed, partial, reward = value.get("completed"), value.get("partial"), value.get("reward")
+    outcome = Outcome(
+        completed if isinstance(completed, bool) else None,
+        "partial" if partial is True else None,
+        float(reward) if isinstance(reward, int | float) and not isinstance(reward, bool) else None,
+    )
+    return None if outcome == Outcome() else outcome
+
+
+def _warnings(messages: list[Json], *, tools_are_whole: bool) -> Iterator[str]:
+    """What the row says in a way that could not be taken as it was meant."""
+    if not all(isinstance(message, dict) for message in messages):
+        yield "a message is no object; it is kept as a user's turn"
+    if not tools_are_whole:
+        yield "a definition of a tool without a name was left out"

@@ -1,0 +1,1 @@
+"""Request logs of LLM gateways: one row for each request."""

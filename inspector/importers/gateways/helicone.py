@@ -1,0 +1,153 @@
+"""Helicone's requests, as its export tool and its API give them: the bodies of a request and of its answer in a row.
+
+Bodies are there only if they were asked for (`--include-body`). The answer to a stream is what Helicone put together
+from it, or the stream's own text in `streamed_data` (docs.helicone.ai: rest/request/post-v1requestquery).
+"""
+
+from collections.abc import Iterator, Sequence
+
+from inspector.importers.gateways.logged_requests import (
+    GatewayAnswer,
+    LoggedRequest,
+    address_of,
+    answer_of,
+    body_of,
+    entries_of,
+    gathered,
+    gathered_from,
+    number_of,
+    object_of,
+    parsed_member,
+    read_entries,
+    sample_rows,
+)
+from inspector.importers.identity import instant, text_of
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.model import Json, Trace
+from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
+
+NOT_TIMED = "the source keeps no times of chunks, and most answers as Helicone put them together"
+
+
+_ROW = frozenset({"request_id", "request_created_at"})
+
+
+_BODIES = frozenset({"request_body", "response_body", "signed_body_url"})
+
+
+_ANY_WORDS = frozenset({"messages", "input", "prompt", "contents"})
+
+
+_NO_BODIES = "the row holds no request: Helicone exports bodies only with `--include-body`"
+
+
+_OMITTED = "Helicone did not keep the request's body, so nobody knows what was asked"
+
+
+_ENDS = {
+    -2: (ExchangeEnd.NOT_STORED, ""),
+    -3: (ExchangeEnd.CLIENT_LEFT, ""),
+    -4: (ExchangeEnd.NOT_CONNECTED, "Helicone took the request for a threat and did not send it on."),
+}
+"""Statuses of Helicone's own: pending, cancelled, refused as a threat."""
+
+
+class HeliconeImporter:
+    """The sessions that its requests make up."""
+
+    name = "helicone"
+    signs = "rows of Helicone's requests: `request_id`, `request_created_at` and bodies"
+
+    def recognises(self, sample: Sample) -> float:
+        """By the keys that only a row of Helicone's requests has."""
+        return 0.95 if any(_is_ours(one) for row in sample_rows(sample) for _, one in entries_of(row)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The traces, behind the rows that are none."""
+        return gathered(_logged(file))
+
+    def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
+        """The same of several files, whose requests may belong to the same sessions."""
+        return gathered_from(files, _logged, self.name)
+
+
+def _is_ours(value: JsonObject) -> bool:
+    return value.keys() >= _ROW and not _BODIES.isdisjoint(value)
+
+
+def _logged(file: SourceFile) -> Iterator[LoggedRequest | Skipped]:
+    for row in read_entries(file):
+        if isinstance(row, Skipped):
+            yield row
+            continue
+        for place, value in entries_of(row.value):
+            record = f"{row.record}{place}"
+            if _is_ours(value):
+                yield _request(value, record)
+            else:
+                yield Skipped(record, "this is no row of Helicone's requests: it lacks `request_created_at` or bodies")
+
+
+def _request(row: JsonObject, record: str) -> LoggedRequest | Skipped:
+    asked = object_of(row.get("request_body"))
+    if _ANY_WORDS.isdisjoint(asked):
+        return Skipped(record, _OMITTED if asked or not row.get("signed_body_url") else _NO_BODIES)
+    started, ended, first = _times(row)
+    upstream, target = address_of(text_of(row, "request_path"))
+    status, end, message = _ending(row.get("response_status"))
+    answer = _answer(row.get("response_body"), ended)
+    if status is None and answer.pieces is not None:
+        status = 200
+    exchange = Exchange(
+        RequestHead("POST", target, _headers(row), upstream, text_of(row, "request_user_id", "helicone_user"), started),
+        body_of(asked),
+        status,
+        answer.headers,
+        answer.pieces,
+        end,
+        ended,
+        message,
+        record,
+        first if status is not None and status < 400 else None,
+    )
+    return LoggedRequest(exchange, warnings=(NOT_TIMED,))
+
+
+def _times(row: JsonObject) -> tuple[float | None, float | None, float | None]:
+    """When it was asked, when the answer ended, when its first token came; Helicone's waits are in milliseconds."""
+    began, stored = instant(row.get("request_created_at")), instant(row.get("response_created_at"))
+    started = None if began is None else began.at_s
+    took, waited = number_of(row.get("delay_ms")), number_of(row.get("time_to_first_token"))
+    ended = None if stored is None else stored.at_s
+    if started is None:
+        return None, ended, None
+    first = started + waited / 1000 if waited is not None and waited > 0 else None
+    return started, started + took / 1000 if took is not None and took > 0 else ended, first
+
+
+def _headers(row: JsonObject) -> Headers:
+    """The ids that the client gave to its session, as headers; properties keep them."""
+    given = object_of(row.get("request_properties")) or object_of(row.get("properties"))
+    return tuple(
+        (name, str(value))
+        for name, value in given.items()
+        if name.lower().startswith("helicone-session") and isinstance(value, str | int)
+    )
+
+
+def _ending(status: Json) -> tuple[int | None, ExchangeEnd, str]:
+    number = number_of(status)
+    if number is not None and number in _ENDS:
+        return (None, *_ENDS[int(number)])
+    return int(number) if number is not None and 100 <= number < 1000 else None, ExchangeEnd.COMPLETE, ""
+
+
+def _answer(body: Json, ended_s: float | None) -> GatewayAnswer:
+    """The answer's words; the stream's own text rather than what was put together from it."""
+    held = parsed_member(body)
+    if isinstance(held, dict):
+        streamed = answer_of(held.get("streamed_data"), ended_s)
+        if streamed.pieces is not None:
+            return streamed
+        held = {key: value for key, value in held.items() if key not in ("streamed_data", "helicone_message")}
+    return answer_of(held, ended_s)

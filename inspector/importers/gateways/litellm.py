@@ -1,0 +1,353 @@
+"""LiteLLM's logs: a standard logging payload for each request, and the rows of its table `LiteLLM_SpendLogs`.
+
+Payloads come as lines (custom callbacks), as arrays (the generic API logger), and as one indented object a file (the
+S3 and GCS loggers); SpendLogs as rows of its API, or of a table's export. Requests in Anthropic's shape become chat
+completions, because LiteLLM logs their answers so.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from inspector.importers.gateways.logged_requests import (
+    LoggedRequest,
+    answer_of,
+    body_of,
+    entries_of,
+    gathered,
+    gathered_from,
+    number_of,
+    object_of,
+    parsed_member,
+    read_entries,
+    sample_rows,
+)
+from inspector.importers.identity import instant, text_of
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.model import Json, Trace
+from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
+from inspector.wire.provider_json import compact_json
+
+_ONLY_PAYLOADS = frozenset({"litellm_call_id", "status_fields", "model_map_information", "hidden_params"})
+
+
+_SPEND = frozenset({"request_id", "call_type", "spend", "startTime"})
+
+
+_NO_REQUEST = "the row holds no messages: SpendLogs keep them only with `store_prompts_in_spend_logs`"
+
+
+_NOT_KEPT = "the payload holds no messages, so nobody knows what was asked"
+
+
+_IS_REDACTED = "LiteLLM redacted the messages before it logged them (`turn_off_message_logging`)"
+
+
+_AS_CHAT = "requests to the endpoint `messages` stand as chat completions, as LiteLLM logs the answers to them"
+
+
+_TARGETS = {
+    "chat": "/v1/chat/completions",
+    "messages": "/v1/messages",
+    "responses": "/v1/responses",
+    "completions": "/v1/completions",
+}
+
+
+_WORDS = {"chat": "messages", "messages": "messages", "responses": "input", "completions": "prompt"}
+
+
+_ANY_WORDS = frozenset({"messages", "input", "prompt", "contents"})
+
+
+ASSEMBLED = "the source keeps answers as LiteLLM put them together: no chunks, and no times of them"
+
+
+CUT = "LiteLLM cut long texts before it stored them (`litellm_truncated`)"
+
+
+_NO_WORDS = re.compile(
+    r"embed|image|speech|audio|transcri|moderat|rerank|batch|file|fine_tun|vector|search|ocr|video|realtime|mcp",
+    re.IGNORECASE,
+)
+"""Call types whose answers are no words of a model."""
+
+
+_NOT_CONNECTED = re.compile(r"connect", re.IGNORECASE)
+
+
+_TIMED_OUT = re.compile(r"timeout", re.IGNORECASE)
+
+
+_CUT = b"litellm_truncated"
+
+
+_REDACTED = "redacted-by-litellm"
+
+
+class LiteLlmImporter:
+    """The sessions that its requests make up."""
+
+    name = "litellm"
+    signs = "LiteLLM's logging payloads, or rows of its SpendLogs"
+
+    def recognises(self, sample: Sample) -> float:
+        """By the keys that only a payload has beside its messages, or those of SpendLogs."""
+        rows = (one for row in sample_rows(sample) for _, one in entries_of(_unwrapped(row)))
+        return 0.95 if any(map(_is_ours, rows)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The traces, behind the rows that are none."""
+        return gathered(_logged(file, set()))
+
+    def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
+        """The same of several files, whose requests may belong to the same sessions."""
+        return gathered_from(files, partial(_logged, seen=set()), self.name)
+
+
+def _logged(file: SourceFile, seen: set[tuple[str, ...]]) -> Iterator[LoggedRequest | Skipped]:
+    """The requests of a file; `seen` are the keys of those that were read already."""
+    for row in read_entries(file):
+        if isinstance(row, Skipped):
+            yield row
+            continue
+        for place, value in entries_of(_unwrapped(row.value)):
+            record = f"{row.record}{place}"
+            if not _is_ours(value):
+                yield Skipped(record, "this is neither a standard logging payload of LiteLLM nor a SpendLogs row")
+            elif (key := _key(value)) in seen:
+                yield Skipped(record, f"the request `{key[0][:80]}` is logged twice", is_irrelevant=True)
+            else:
+                seen.update([key] if key[0] else [])
+                yield logged_request(value, record)
+
+
+def _unwrapped(value: JsonObject) -> JsonObject:
+    """The payload within the arguments of a callback, which some write down whole."""
+    held = value.get("standard_logging_object")
+    return held if isinstance(held, dict) else value
+
+
+def _is_ours(value: JsonObject) -> bool:
+    is_payload = "messages" in value and "response" in value and not _ONLY_PAYLOADS.isdisjoint(value)
+    return is_payload or value.keys() >= _SPEND
+
+
+def _key(value: JsonObject) -> tuple[str, ...]:
+    """What two records of one request have in common, and those of a retry do not."""
+    ids = (value.get("litellm_call_id"), value.get("id", value.get("request_id")))
+    return tuple(str(one or "") for one in (*ids, value.get("startTime"), value.get("status")))
+
+
+@dataclass(frozen=True, slots=True)
+class LiteLLMRequest:
+    """A request: the path that its shape belongs to, its body, whether it asked for a stream, and what to warn of."""
+
+    target: str
+    body: bytes
+    streams: bool
+    warnings: tuple[str, ...] = ()
+
+
+def request_in(row: JsonObject, answer: Json, call_type: str) -> LiteLLMRequest | str:
+    """What the row's client asked; why nobody knows, as words."""
+    kind = _kind(answer, call_type)
+    body = _as_sent(row)
+    if body is None:
+        messages = parsed_member(row.get("messages"))
+        if _is_redacted_text(messages):
+            return _IS_REDACTED
+        if not messages:
+            return _NO_REQUEST if "spend" in row else _NOT_KEPT
+        settings = object_of(row.get("model_parameters"))
+        body = {"model": text_of(row, "model_group", "model"), _WORDS[kind]: _words(messages, kind), **settings}
+    warnings: tuple[str, ...] = ()
+    if kind == "chat" and (call_type.endswith("anthropic_messages") or "messages" not in body):
+        body, warnings = as_chat(body), (_AS_CHAT,) if call_type.endswith("anthropic_messages") else ()
+    return LiteLLMRequest(_TARGETS[kind], body_of(body), body.get("stream") is True, warnings)
+
+
+def _as_sent(row: JsonObject) -> JsonObject | None:
+    """The body that the proxy got, as newer SpendLogs keep it; None where they do not."""
+    held = object_of(row.get("proxy_server_request"))
+    body = object_of(held.get("body")) or held
+    return body if any(body.get(key) for key in _ANY_WORDS) else None
+
+
+def _kind(answer: Json, call_type: str) -> str:
+    """Whose shape the answer has; what the call's type says where there is none."""
+    if isinstance(answer, dict):
+        choices = answer.get("choices")
+        if isinstance(choices, list):
+            is_text = any(isinstance(one, dict) and "text" in one and "message" not in one for one in choices)
+            return "completions" if is_text else "chat"
+        if isinstance(answer.get("output"), list):
+            return "responses"
+        if answer.get("type") == "message":
+            return "messages"
+    named = call_type.removeprefix("a") if call_type != "anthropic_messages" else call_type
+    return {"anthropic_messages": "messages", "responses": "responses", "text_completion": "completions"}.get(
+        named, "chat"
+    )
+
+
+def _words(messages: Json, kind: str) -> Json:
+    """What was asked, in the shape of its endpoint: a text is one message, and prompts are texts."""
+    if kind == "completions" and isinstance(messages, list):
+        texts = [one.get("content") if isinstance(one, dict) else one for one in messages]
+        return texts[0] if len(texts) == 1 else texts
+    if isinstance(messages, str) and kind in ("chat", "messages"):
+        return [{"role": "user", "content": messages}]
+    return messages
+
+
+def _is_redacted_text(messages: Json) -> bool:
+    if isinstance(messages, list):
+        return bool(messages) and all(isinstance(one, dict) and one.get("content") == _REDACTED for one in messages)
+    return messages == _REDACTED
+
+
+def logged_request(row: JsonObject, record: str) -> LoggedRequest | Skipped:
+    """A payload's or a SpendLogs row's request and answer; why it tells of none."""
+    call_type = text_of(row, "call_type")
+    if _NO_WORDS.search(call_type):
+        said = f"a request of the type `{call_type[:60]}` asks no model for words"
+        return Skipped(record, said, is_irrelevant=True)
+    answer = parsed_member(row.get("response"))
+    asked = request_in(row, answer, call_type)
+    if isinstance(asked, str):
+        return Skipped(record, asked)
+    exchange = _exchange(row, record, asked, None if _is_redacted(answer) else answer)
+    bodies = (asked.body, *(raw for _, raw in exchange.answer or ()))
+    cut = (CUT,) if any(_CUT in body for body in bodies) else ()
+    return LoggedRequest(exchange, _doubtful(row), (ASSEMBLED, *asked.warnings, *cut))
+
+
+def _exchange(row: JsonObject, record: str, asked: LiteLLMRequest, answer: Json) -> Exchange:
+    metadata = object_of(row.get("metadata"))
+    started, first, ended = (_moment(row.get(key)) for key in ("startTime", "completionStartTime", "endTime"))
+    streams = asked.streams or row.get("stream") is True
+    is_early = streams and first is not None and ended is not None and (started or 0.0) < first < ended
+    head = RequestHead(
+        "POST",
+        asked.target,
+        _headers(row, metadata),
+        upstream=text_of(row, "api_base"),
+        client=_client(row, metadata),
+        at_s=started,
+    )
+    status, end, message = _ending(row, metadata, had_begun=is_early)
+    kept = answer_of(answer, ended)
+    return Exchange(
+        head,
+        asked.body,
+        200 if kept.pieces is not None and status is None else status,
+        kept.headers,
+        kept.pieces,
+        end,
+        ended,
+        message,
+        record,
+        first if is_early else None,
+    )
+
+
+def _ending(row: JsonObject, metadata: JsonObject, *, had_begun: bool) -> tuple[int | None, ExchangeEnd, str]:
+    """The answer's status, how the exchange ended, and the error's words.
+
+    LiteLLM gives a code of its own to a stream that broke off: what tells it from a refusal is that words had come.
+    """
+    if (text_of(row, "status") or text_of(metadata, "status")) != "failure":
+        return 200, ExchangeEnd.COMPLETE, ""
+    error = object_of(row.get("error_information")) or object_of(metadata.get("error_information"))
+    message = text_of(row, "error_str") or text_of(error, "error_message")
+    kind, code = text_of(error, "error_class"), str(error.get("error_code") or "")
+    if had_begun:
+        return 200, ExchangeEnd.UPSTREAM_DROPPED, message
+    if code.isascii() and code.isdigit() and 400 <= int(code[:9]) < 1000:
+        return int(code[:9]), ExchangeEnd.COMPLETE, message
+    if _TIMED_OUT.search(kind):
+        return None, ExchangeEnd.TIMED_OUT, message
+    return None, ExchangeEnd.NOT_CONNECTED if _NOT_CONNECTED.search(kind) else ExchangeEnd.UPSTREAM_DROPPED, message
+
+
+def _headers(row: JsonObject, metadata: JsonObject) -> Headers:
+    """The client's headers as far as LiteLLM kept them, and the session's id that it certainly sent."""
+    asked = object_of(metadata.get("requester_metadata"))
+    sent = tuple(
+        (name, value)
+        for name, value in object_of(asked.get("headers")).items()
+        if isinstance(value, str) and not name.lower().startswith("content-")
+    )
+    session = text_of(asked, "session_id") or ("" if "spend" in row else text_of(row, "session_id"))
+    known = session == header_of(sent, "x-session-id")
+    return sent if known else (*sent, ("x-litellm-session-id", session))
+
+
+def _doubtful(row: JsonObject) -> Headers:
+    """The ids that LiteLLM makes up where the client sends none: each payload's trace, each SpendLogs row's session."""
+    named = (("x-litellm-session-id", "session_id"), ("x-litellm-trace-id", "trace_id"))
+    return tuple((header, value) for header, key in named if (value := text_of(row, key)))
+
+
+def _client(row: JsonObject, metadata: JsonObject) -> str:
+    """Whoever asked: the hash of the key, the address and the program, as far as they were kept."""
+    key = text_of(metadata, "user_api_key_hash") or text_of(row, "api_key")
+    address = text_of(metadata, "requester_ip_address") or text_of(row, "requester_ip_address")
+    return " ".join((key, address, text_of(metadata, "user_agent"), text_of(row, "end_user")))
+
+
+def _moment(value: Json) -> float | None:
+    """When it was, in seconds; logs hold numbers, texts of numbers, and dates."""
+    number = number_of(value)
+    at = instant(value if number is None else number)
+    return None if at is None else at.at_s
+
+
+def _is_redacted(answer: Json) -> bool:
+    return answer == _REDACTED or (isinstance(answer, dict) and answer.get("text") == _REDACTED)
+
+
+def as_chat(body: JsonObject) -> JsonObject:
+    """A request's body with its messages in the shape of chat completions; what has that shape already stays.
+
+    `system` becomes the first message, a `tool_use` block a call, a `tool_result` block a message of its own.
+    """
+    messages = body.get("messages", body.get("input"))
+    listed: list[Json] = messages if isinstance(messages, list) else [{"role": "user", "content": messages}]
+    system: list[Json] = [{"role": "system", "content": body["system"]}] if body.get("system") else []
+    settings = {key: value for key, value in body.items() if key not in ("system", "messages", "input")}
+    return {**settings, "messages": [*system, *(new for one in listed for new in _messages(one))]}
+
+
+def _messages(message: Json) -> Iterator[Json]:
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or not isinstance(content, list):
+        yield message
+        return
+    blocks = [(block, block.get("type") if isinstance(block, dict) else "") for block in content]
+    for block, kind in blocks:
+        if kind == "tool_result" and isinstance(block, dict):
+            yield _result(block)
+    calls: list[Json] = [_call(block) for block, kind in blocks if kind == "tool_use" and isinstance(block, dict)]
+    rest = [block for block, kind in blocks if kind not in ("tool_use", "tool_result")]
+    if calls:
+        yield {**message, "content": rest or None, "tool_calls": [*_listed(message.get("tool_calls")), *calls]}
+    elif rest or not content:
+        yield {**message, "content": rest}
+
+
+def _call(block: JsonObject) -> JsonObject:
+    given = block.get("input")
+    arguments = given if isinstance(given, str) else compact_json(given)
+    return {"id": block.get("id"), "type": "function", "function": {"name": block.get("name"), "arguments": arguments}}
+
+
+def _result(block: JsonObject) -> JsonObject:
+    kept = {"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": block.get("content", "")}
+    return {**kept, "is_error": block["is_error"]} if "is_error" in block else kept
+
+
+def _listed(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,204 @@
+"""OpenRouter's records of generations: the facts that its API returns for an id, and the texts, where it stored them.
+
+`GET /api/v1/generation` returns facts without texts; `GET /api/v1/generation/content` the prompt and the completion. A
+record may hold both.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from inspector.importers.gateways.logged_requests import (
+    LoggedRequest,
+    body_of,
+    entries_of,
+    gathered,
+    gathered_from,
+    number_of,
+    object_of,
+)
+from inspector.importers.identity import instant, text_of
+from inspector.importers.records import read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.model import (
+    BodyState,
+    ErrorPhase,
+    ExternalId,
+    FinishReason,
+    Generation,
+    GenerationError,
+    Instant,
+    InstantSource,
+    Json,
+    Part,
+    Provenance,
+    RecognisedBy,
+    Role,
+    Trace,
+    Turn,
+    Usage,
+)
+from inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
+from inspector.wire.answer_reader import finish_meaning
+
+NO_CHUNKS = "the source keeps answers as texts: no chunks, no tools and no calls"
+
+
+_FACTS = frozenset({"native_tokens_prompt", "native_tokens_completion", "native_finish_reason", "generation_time"})
+
+
+ONLY_FACTS = "the source keeps facts of generations only: no prompts, no answers, no tools"
+
+
+_IDS = ("id", "session_id", "upstream_id")
+
+
+class OpenRouterImporter:
+    """The sessions of generations whose words were kept, and a trace each for those known only by facts."""
+
+    name = "openrouter"
+    signs = "OpenRouter's facts of a generation (`native_tokens_prompt`, ...), or its input and completion"
+
+    def recognises(self, sample: Sample) -> float:
+        """By the members of a generation's facts, or of its content."""
+        rows = [one for row in sample.rows for _, one in entries_of(row)]
+        if any(map(_has_facts, rows)):
+            return 0.95
+        return 0.9 if any(one.keys() == {"input", "output"} and _has_content(one) for one in rows) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The generations known only by facts, then the sessions of those with words, behind the records of neither."""
+        return gathered(_logged(file))
+
+    def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
+        """The same of several files, whose requests may belong to the same sessions."""
+        return gathered_from(files, _logged, self.name)
+
+
+def _has_facts(value: JsonObject) -> bool:
+    return "id" in value and "model" in value and len(_FACTS & value.keys()) >= 2
+
+
+def _has_content(value: JsonObject) -> bool:
+    asked, answered = value.get("input"), value.get("output")
+    if not isinstance(asked, dict) or not isinstance(answered, dict):
+        return False
+    return not asked.keys().isdisjoint(("messages", "prompt")) and "completion" in answered
+
+
+def _logged(file: SourceFile) -> Iterator[LoggedRequest | Trace | Skipped]:
+    for row in read_rows(file):
+        if isinstance(row, Skipped):
+            yield row
+            continue
+        for place, value in entries_of(row.value):
+            record = f"{row.record}{place}"
+            if _has_content(value):
+                yield LoggedRequest(_exchange(value, record), warnings=(NO_CHUNKS,))
+            elif _has_facts(value):
+                yield known_by_facts(value, record)
+            else:
+                yield Skipped(record, "this is neither a generation's facts nor its content")
+
+
+def _exchange(value: JsonObject, record: str) -> Exchange:
+    asked, answered = object_of(value.get("input")), object_of(value.get("output"))
+    began = instant(value.get("created_at"))
+    started = None if began is None else began.at_s
+    ended = ended_s(value)
+    has_words = bool(answered.get("completion") or answered.get("reasoning") or answered.get("tool_calls"))
+    is_chat = "messages" in asked
+    body: JsonObject = {
+        **{key: value[key] for key in ("model", "session_id", "user") if value.get(key)},
+        **{key: asked[key] for key in ("messages", "prompt", "tools") if key in asked},
+    }
+    return Exchange(
+        RequestHead(
+            "POST",
+            "/api/v1/chat/completions" if is_chat else "/api/v1/completions",
+            upstream="https://openrouter.ai",
+            at_s=started,
+        ),
+        body_of(body),
+        200,
+        (("content-type", "application/json"),) if has_words else (),
+        ((ended, body_of(_answer(value, answered, is_chat=is_chat))),) if has_words else None,
+        ExchangeEnd.CLIENT_LEFT if value.get("cancelled") is True else ExchangeEnd.COMPLETE,
+        ended,
+        "",
+        record,
+    )
+
+
+def _answer(value: JsonObject, answered: JsonObject, *, is_chat: bool) -> JsonObject:
+    """The completion as the API's answer would have been."""
+    said = answered.get("completion")
+    message: JsonObject = {
+        "message": {
+            "role": "assistant",
+            "content": said,
+            "reasoning": answered.get("reasoning"),
+            "tool_calls": answered.get("tool_calls"),
+        }
+    }
+    choice: JsonObject = message if is_chat else {"text": said or ""}
+    usage: dict[str, Json] = {
+        "prompt_tokens": value.get("tokens_prompt"),
+        "completion_tokens": value.get("tokens_completion"),
+    }
+    return {
+        "id": value.get("id"),
+        "object": "chat.completion" if is_chat else "text_completion",
+        "model": value.get("model"),
+        "choices": [{"index": 0, **choice, "finish_reason": value.get("finish_reason")}],
+        "usage": usage if "tokens_prompt" in value else None,
+    }
+
+
+def known_by_facts(value: JsonObject, record: str) -> Trace:
+    """A trace of one answer whose words were not stored; its ids are those of the generation."""
+    turn = Turn(Role.ASSISTANT, (Part("text", ""),), generation=_generation(value))
+    return Trace(
+        turns=(turn,),
+        model=text_of(value, "model"),
+        started=instant(value.get("created_at")),
+        external_ids=tuple(ExternalId(key, text_of(value, key)) for key in _IDS if text_of(value, key)),
+        recognised_by=RecognisedBy.RECORD,
+        provenance=Provenance(record=record, warnings=(ONLY_FACTS,)),
+    )
+
+
+def ended_s(value: JsonObject) -> float | None:
+    """When a generation ended, from its beginning and the longest of its waits; None where they are not told."""
+    began = instant(value.get("created_at"))
+    waits = [wait for key in ("latency", "generation_time") if (wait := number_of(value.get(key))) is not None]
+    return began.at_s + max(waits) / 1000 if began is not None and waits else None
+
+
+def _generation(value: JsonObject) -> Generation:
+    ended, reason = ended_s(value), text_of(value, "finish_reason", "native_finish_reason") or None
+    made = Generation(
+        requested_model=text_of(value, "model"),
+        answered_model=text_of(value, "model"),
+        started=instant(value.get("created_at")),
+        ended=None if ended is None else Instant(ended, InstantSource.DERIVED),
+        usage=Usage(
+            _count(value.get("native_tokens_prompt"), value.get("tokens_prompt")),
+            _count(value.get("native_tokens_completion"), value.get("tokens_completion")),
+            _count(value.get("native_tokens_reasoning")),
+            _count(value.get("native_tokens_cached")),
+        ),
+        finish_reason=reason,
+        finish=finish_meaning(reason) if reason else None,
+        body=BodyState.NOT_STORED,
+    )
+    if value.get("cancelled") is True:
+        words = "The client left before the answer ended."
+        return replace(made, error=GenerationError(ErrorPhase.CLIENT_ABORT, words))
+    if made.finish is FinishReason.ERROR:
+        words = "OpenRouter tells that the generation ended with an error, and no more."
+        return replace(made, error=GenerationError(ErrorPhase.IN_STREAM, words))
+    return made
+
+
+def _count(*counts: Json) -> int | None:
+    return next((count for count in counts if isinstance(count, int) and not isinstance(count, bool)), None)

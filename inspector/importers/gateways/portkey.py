@@ -1,0 +1,166 @@
+"""Portkey's logs: the rows of a logs export, and the objects that its API for custom logs takes.
+
+A row has `request` and `response` beside the columns that were chosen; a log object has whole HTTP messages with their
+metadata (portkey.ai/docs: product/observability/logs-export, api-reference/logs).
+"""
+
+from collections.abc import Iterator, Sequence
+
+from inspector.importers.gateways.logged_requests import (
+    LoggedRequest,
+    address_of,
+    answer_of,
+    body_of,
+    entries_of,
+    gathered,
+    gathered_from,
+    number_of,
+    object_of,
+    parsed_member,
+    read_entries,
+    sample_rows,
+)
+from inspector.importers.identity import instant, text_of
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.model import Json, Trace
+from inspector.sessions.exchange import Exchange, Headers, RequestHead
+
+NOT_TIMED = "the source keeps no times of chunks, and most answers as Portkey put them together"
+
+
+_COLUMNS = frozenset({
+    "ai_org", "ai_model", "req_units", "res_units", "total_units", "request_url", "response_status_code", "is_success",
+    "cost_currency", "prompt_slug",
+})  # fmt: skip
+
+
+_ANY_WORDS = frozenset({"messages", "input", "prompt", "contents"})
+
+
+_NO_REQUEST = "the row holds no request: the columns `request` and `response` were not exported, or not kept"
+
+
+class PortkeyImporter:
+    """The sessions that its requests make up."""
+
+    name = "portkey"
+    signs = "a request and its response beside the columns of Portkey's export, or with metadata"
+
+    def recognises(self, sample: Sample) -> float:
+        """By a request and a response beside an export's columns, or as HTTP messages with metadata."""
+        return 0.95 if any(_is_ours(one) for row in sample_rows(sample) for _, one in entries_of(row)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The traces, behind the rows that are none."""
+        return gathered(_logged(file))
+
+    def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
+        """The same of several files, whose requests may belong to the same sessions."""
+        return gathered_from(files, _logged, self.name)
+
+
+def _is_ours(value: JsonObject) -> bool:
+    is_row = "trace_id" in value or "created_at" in value
+    return (is_row and len(_COLUMNS & value.keys()) >= 2) or _is_log(value)
+
+
+def _is_log(value: JsonObject) -> bool:
+    """Whether it is an object of the API for logs: a request with its address, a response, and metadata."""
+    request, response = value.get("request"), value.get("response")
+    if not isinstance(request, dict) or not isinstance(response, dict) or not isinstance(value.get("metadata"), dict):
+        return False
+    return "url" in request and "body" in request and "body" in response
+
+
+def _logged(file: SourceFile) -> Iterator[LoggedRequest | Skipped]:
+    for row in read_entries(file):
+        if isinstance(row, Skipped):
+            yield row
+            continue
+        for place, value in entries_of(row.value):
+            record = f"{row.record}{place}"
+            if _is_log(value):
+                yield _log(value, record)
+            elif _is_ours(value):
+                yield _row(value, record)
+            else:
+                yield Skipped(record, "this is neither a row of Portkey's export nor an object of its log API")
+
+
+def _log(value: JsonObject, record: str) -> LoggedRequest | Skipped:
+    request, response, metadata = (object_of(value.get(key)) for key in ("request", "response", "metadata"))
+    started = instant(value.get("created_at", metadata.get("created_at", metadata.get("start_time"))))
+    return _request(
+        record,
+        asked=parsed_member(request.get("body")),
+        answered=response.get("body"),
+        address=text_of(request, "url"),
+        headers=_texts(request.get("headers")),
+        metadata=metadata,
+        trace=text_of(metadata, "trace_id", "traceId"),
+        status=number_of(response.get("status", 200)),
+        started=None if started is None else started.at_s,
+        took_ms=number_of(response.get("response_time", response.get("time"))),
+    )
+
+
+def _row(value: JsonObject, record: str) -> LoggedRequest | Skipped:
+    started = instant(value.get("created_at"))
+    return _request(
+        record,
+        asked=_inner(parsed_member(value.get("request"))),
+        answered=_inner(parsed_member(value.get("response"))),
+        address=text_of(value, "request_url"),
+        headers=(),
+        metadata=object_of(value.get("metadata")),
+        trace=text_of(value, "trace_id"),
+        status=number_of(value.get("response_status_code")),
+        started=None if started is None else started.at_s,
+        took_ms=number_of(value.get("response_time")),
+    )
+
+
+def _request(
+    record: str,
+    *,
+    asked: Json,
+    answered: Json,
+    address: str,
+    headers: Headers,
+    metadata: JsonObject,
+    trace: str,
+    status: float | None,
+    started: float | None,
+    took_ms: float | None,
+) -> LoggedRequest | Skipped:
+    if not isinstance(asked, dict) or _ANY_WORDS.isdisjoint(asked):
+        return Skipped(record, _NO_REQUEST)
+    ended = None if started is None or took_ms is None else started + took_ms / 1000
+    upstream, target = address_of(address)
+    answer = answer_of(answered, ended)
+    exchange = Exchange(
+        RequestHead("POST", target, headers, upstream, text_of(metadata, "_user", "user_id", "userId"), started),
+        body_of(asked),
+        int(status) if status is not None and 100 <= status < 1000 else 200 if answer.pieces is not None else None,
+        answer.headers,
+        answer.pieces,
+        ended_s=ended,
+        record=record,
+    )
+    return LoggedRequest(exchange, (("x-portkey-trace-id", trace),) if trace else (), (NOT_TIMED,))
+
+
+def _inner(value: Json) -> Json:
+    """The body where a column holds the whole HTTP message."""
+    return (
+        parsed_member(value["body"])
+        if isinstance(value, dict) and "body" in value and "messages" not in value
+        else value
+    )
+
+
+def _texts(headers: Json) -> Headers:
+    held = object_of(headers).items()
+    return tuple(
+        (name, value) for name, value in held if isinstance(value, str) and not name.lower().startswith("content-")
+    )

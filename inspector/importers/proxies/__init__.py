@@ -1,0 +1,1 @@
+"""Log files of proxies and browsers that recorded whole HTTP exchanges."""

@@ -1,0 +1,154 @@
+"""A proxy's records as traces: requests to models are gathered, all other traffic is counted and reported once."""
+
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import NamedTuple, TypeAlias
+
+from inspector.apis.providers import find_api
+from inspector.importers.source import Skipped
+from inspector.model import Generation, Provenance, Trace
+from inspector.sessions.exchange import Exchange
+from inspector.sessions.gathering import SkippedExchange, decode_exchange, traces_of
+from inspector.sessions.resolver import Placement
+from inspector.sessions.turns import answer_turn
+from inspector.wire.request import DecodedRequest
+
+_NO_MODEL = "requests to no model"
+
+
+_FEW = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SeenExchange:
+    """An HTTP exchange, and what the proxy did not keep of it beside its bodies, as sentences without their period."""
+
+    exchange: Exchange
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OtherTraffic:
+    """A record that is no HTTP exchange; `kind` says what in the plural (`TCP connections`)."""
+
+    kind: str
+
+
+ProxyRecord: TypeAlias = SeenExchange | OtherTraffic | Skipped
+
+
+class _RequestNotes(NamedTuple):
+    """What is remembered of a request to a model: what the proxy did not keep of it."""
+
+    warnings: tuple[str, ...]
+    is_unanswered: bool
+
+
+@dataclass(slots=True)
+class ProxyFile:
+    """What there is to say of a proxy's file; all but the first three grows while its records are read.
+
+    `units` is what the file calls its records (`flows`). `lost_requests` and `lost_answers` say why a body may be
+    missing. `warnings` say what the file did not keep.
+    """
+
+    units: str
+    lost_requests: str
+    lost_answers: str
+    source_version: str = ""
+    warnings: list[str] = field(default_factory=list)
+    _asking: dict[str, _RequestNotes] = field(default_factory=dict)
+    _bodiless: list[SeenExchange] = field(default_factory=list)
+    _other: Counter[str] = field(default_factory=Counter)
+    _count: int = 0
+
+    def traces(self, records: Iterable[ProxyRecord]) -> Iterator[Trace | Skipped]:
+        """The traces, and what could not be read; then one record that counts all other traffic.
+
+        Requests to models wait until the end, as sessions are recognised over the whole file; see `traces_of`.
+        Each trace bears the file's warnings.
+        """
+        broken: deque[Skipped] = deque()
+        warnings: tuple[str, ...] | None = None  # they are complete when the first trace comes
+        for made in traces_of(self._requests(records, broken)):
+            while broken:
+                yield broken.popleft()
+            if isinstance(made, SkippedExchange):
+                del self._asking[made.record]
+                if made.is_irrelevant:
+                    self._other[_NO_MODEL] += 1
+                else:
+                    yield Skipped(made.record, made.reason)
+            else:
+                warnings = self._warned() if warnings is None else warnings
+                yield self._placed(made, warnings)
+        yield from broken
+        for seen in self._bodiless:
+            yield self._placed(_unasked(seen.exchange), (*self.warnings, *seen.warnings, self.lost_requests))
+        yield from self._rest()
+
+    def _requests(self, records: Iterable[ProxyRecord], broken: deque[Skipped]) -> Iterator[Exchange]:
+        for record in records:
+            if isinstance(record, Skipped):
+                broken.append(record)
+                continue
+            self._count += 1
+            if isinstance(record, OtherTraffic):
+                self._other[record.kind] += 1
+            elif (exchange := record.exchange).body is not None:
+                self._asking[exchange.record] = _RequestNotes(record.warnings, exchange.answer is None)
+                yield exchange
+            elif exchange.head.method.upper() == "POST" and find_api(exchange.head.target):
+                self._bodiless.append(record)
+            else:
+                self._other[_NO_MODEL] += 1
+
+    def _placed(self, trace: Trace, warnings: tuple[str, ...]) -> Trace:
+        known = trace.provenance
+        said = (*warnings, *known.warnings)
+        return replace(trace, provenance=replace(known, source_version=self.source_version, warnings=said))
+
+    def _warned(self) -> tuple[str, ...]:
+        told = dict.fromkeys(warning for one in self._asking.values() for warning in one.warnings)
+        lost = [place for place, one in self._asking.items() if one.is_unanswered]
+        unanswered = (f"{self.lost_answers} ({_listed(lost)})",) if lost else ()
+        return (*self.warnings, *told, *unanswered)
+
+    def _rest(self) -> Iterator[Skipped]:
+        if total := self._other.total():
+            kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(self._other.items()))
+            yield Skipped(
+                f"{total} of {self._count} {self.units}", f"part of no trace, as they are {kinds}", is_irrelevant=True
+            )
+
+
+def _unasked(exchange: Exchange) -> Trace:
+    """A request to a model whose body was not kept: a trace of the answer alone, as far as that was kept."""
+    decoded, fault = decode_exchange(exchange, None)
+    turn = answer_turn(
+        DecodedRequest(find_api(exchange.head.target), "", ()),
+        decoded,
+        exchange.end,
+        placement=Placement("", None, ()),
+        started_s=exchange.head.at_s,
+        ended_s=exchange.ended_s,
+        status=exchange.status,
+        message=exchange.message,
+        is_stored=any(piece for _, piece in exchange.answer or ()),
+        first_s=exchange.first_s,
+    )
+    generation = turn.generation or Generation()
+    return Trace(
+        (turn,),
+        model=generation.answered_model,
+        started=generation.started,
+        provenance=Provenance(record=exchange.record, warnings=(fault,) if fault else ()),
+    )
+
+
+def _listed(records: Collection[str]) -> str:
+    """The first places, and how many more there are."""
+    more = f" and {len(records) - _FEW} more" if len(records) > _FEW else ""
+    return ", ".join(islice(records, _FEW)) + more

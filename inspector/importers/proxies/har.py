@@ -1,0 +1,530 @@
+"""HAR files (HTTP Archive 1.2) of browsers and proxies, read one entry after another.
+
+A file is plain JSON, zlib (mitmproxy's `.zhar`), or a ZIP archive with bodies beside it (Playwright).
+Source: http://www.softwareishard.com/blog/har-12-spec.
+"""
+
+import base64
+import binascii
+import codecs
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+from inspector.importers.compression import DamagedDataError
+from inspector.importers.identity import instant, text_of
+from inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
+from inspector.importers.records import AFTER_THE_ARRAY, Element, NotJsonError, parse_json_bytes, read_elements
+from inspector.importers.source import HEAD_BYTES, JsonObject, Sample, Skipped, SourceFile
+from inspector.model import Json, Trace
+from inspector.scanning import closing_quote
+from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
+from inspector.wire.sse import SseDecoder
+
+_ZIP = b"PK\x03\x04"
+
+
+_BLOCK = 1 << 16
+
+
+_LEAST_BOUND = 1 << 30
+
+
+_GROWTH = 200
+
+
+_BODY_BYTES = 64 << 20
+
+
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+
+
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+"""What `zipfile` raises: RuntimeError for an encrypted member, OSError for a place before the file's beginning."""
+
+
+_LOG = re.compile(rb'"log"\s*:\s*\{')
+
+
+_OF_A_LOG = re.compile(rb'"entries"\s*:\s*\[|"creator"\s*:\s*\{')
+
+
+_LOST_ANSWERS = (
+    "the HAR holds no body of an answer: it broke off, the proxy dropped it, or the file was saved without contents"
+)
+
+
+_LOST_REQUESTS = "the HAR keeps no body of the request"
+
+
+_MOST_BEFORE = 32 << 20
+
+
+_BRACKET_OR_QUOTE = re.compile(rb'[\[\]{}"]')
+
+
+_NO_ENTRIES = "no list `entries` within `log` was found in this HAR document"
+
+
+_URL = re.compile(r"(?P<upstream>[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*)?(?P<target>.*)", re.DOTALL)
+
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+_LOOKED_AT = 256
+
+
+_LOST = re.compile(r"abort|cancel|client", re.IGNORECASE)
+
+
+_LATE = re.compile(r"timed.?out|timeout", re.IGNORECASE)
+
+
+_NO_CHUNKS = "the HAR keeps no times of chunks: an answer has a beginning and an end"
+
+
+_UNPACKED = "the HAR keeps bodies unpacked: how they were compressed on their way is lost"
+
+
+_REBUILT = "an answer without a text was put together from the events that the browser noted, with their times"
+
+
+@dataclass(frozen=True, slots=True)
+class HarContent:
+    """A HAR document's bytes, and the bodies that lie beside it by their names; None for one that is not there."""
+
+    stream: BinaryIO
+    body: Callable[[str], bytes | None]
+
+
+class BlockStream(io.RawIOBase):
+    """Blocks of bytes as a stream."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+        self._block = memoryview(b"")
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's name is private
+        """The next bytes, at most one block of them."""
+        while not self._block and (block := next(self._blocks, None)) is not None:
+            self._block = memoryview(block)
+        count = min(len(buffer), len(self._block))
+        buffer[:count] = self._block[:count]
+        self._block = self._block[count:]
+        return count
+
+
+def beginning_of(file: SourceFile) -> bytes:
+    """The first bytes of the HAR document that a file may hold; `b""` where it can hold none."""
+    if not file.head.startswith(_ZIP) and not _is_zlib(file.head):
+        return file.head
+    try:
+        with open_har(file) as har:
+            return har.stream.read(HEAD_BYTES)
+    except DamagedDataError:
+        return b""
+
+
+@contextmanager
+def open_har(file: SourceFile) -> Iterator[HarContent]:
+    """The document in a file. What is packed may unpack to 200 times as much, or one GiB if that is more.
+
+    An archive's document is its first member whose name ends with `.har`. Names within an archive are only compared;
+    nothing is ever written under them. DamagedDataError, on the way too, where the container is broken or holds none.
+    """
+    if file.head.startswith(_ZIP):
+        with file.open_seekable() as stream, _archive(stream, file.stored_bytes) as content:
+            yield content
+        return
+    with file.open() as stream:
+        if not _is_zlib(file.head):
+            yield HarContent(stream, _no_body)
+            return
+        bound = max(_LEAST_BOUND, file.stored_bytes * _GROWTH)
+        yield HarContent(_stream(_bounded(_inflated(stream), bound)), _no_body)
+
+
+def _no_body(name: str) -> None:
+    """A document that stands alone has no bodies beside it: a name in it is never taken for a file's."""
+
+
+def _is_zlib(head: bytes) -> bool:
+    """Whether a zlib stream begins here, and within it a document (RFC 1950, section 2.2)."""
+    if head[:1] != b"\x78" or int.from_bytes(head[:2]) % 31:
+        return False
+    try:
+        return zlib.decompressobj().decompress(head, 64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+    except zlib.error:
+        return False
+
+
+@contextmanager
+def _archive(stream: BinaryIO, stored_bytes: int) -> Iterator[HarContent]:
+    with _opened(stream) as archive:
+        members = {one.filename: one for one in archive.infolist() if one.compress_type in _METHODS}
+        document = next((one for name, one in members.items() if name.endswith(".har")), None)
+        if document is None:
+            raise DamagedDataError("the archive has no `.har` in it")
+
+        def body(name: str) -> bytes | None:
+            return _body(archive, members.get(name))
+
+        bound = max(_LEAST_BOUND, stored_bytes * _GROWTH)
+        yield HarContent(_stream(_bounded(_read(archive, document), bound)), body)
+
+
+def _opened(stream: BinaryIO) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(stream)
+    except _DAMAGE as error:
+        raise DamagedDataError(f"the archive is damaged: {error}") from error
+
+
+def _body(archive: zipfile.ZipFile, member: zipfile.ZipInfo | None) -> bytes | None:
+    if member is None:
+        return None
+    try:
+        with archive.open(member) as stream:
+            body = stream.read(_BODY_BYTES + 1)
+    except _DAMAGE:
+        return None
+    return body if len(body) <= _BODY_BYTES else None
+
+
+def _stream(blocks: Iterator[bytes]) -> BinaryIO:
+    return io.BufferedReader(BlockStream(blocks), _BLOCK)
+
+
+def _bounded(blocks: Iterator[bytes], bound: int) -> Iterator[bytes]:
+    left = bound
+    for block in blocks:
+        left -= len(block)
+        if left < 0:
+            raise DamagedDataError(f"the compressed data unpacks to more than {bound >> 20} MiB")
+        yield block
+
+
+def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
+    try:
+        with archive.open(member) as stream:
+            while block := stream.read(_BLOCK):
+                yield block
+    except _DAMAGE as error:
+        raise DamagedDataError(f"the archive is damaged: {error}") from error
+
+
+def _inflated(stream: BinaryIO) -> Iterator[bytes]:
+    inflating = zlib.decompressobj()
+    try:
+        while raw := stream.read(_BLOCK):
+            while raw:
+                yield inflating.decompress(raw, _BLOCK)
+                raw = inflating.unconsumed_tail
+        yield inflating.flush()
+    except zlib.error as error:
+        raise DamagedDataError(f"the compressed data is damaged: {error}") from error
+    if not inflating.eof:
+        raise DamagedDataError("the compressed data is damaged: it ends early")
+
+
+class HarImporter:
+    """The traces that a file's exchanges with models make up."""
+
+    name = "har"
+    signs = "a `log` with `entries`, plain or in an archive"
+
+    def recognises(self, sample: Sample) -> float:
+        """By a `log` with its creator or entries at the document's beginning."""
+        head = beginning_of(sample.file)
+        if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+            return 0.0
+        log = _LOG.search(head)
+        return 1.0 if log and _OF_A_LOG.search(head, log.end()) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The traces; what is cut off or damaged, and once, counted, what is no exchange with a model.
+
+        One entry at a time is in memory, of at most 64 MiB, beside the exchanges with models: these are held until the
+        end, at about three times their size, as a session may go on anywhere in the file.
+        """
+        proxy = ProxyFile("entries", _LOST_REQUESTS, _LOST_ANSWERS)
+        return proxy.traces(_records(file, proxy))
+
+
+def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
+    try:
+        with open_har(file) as har:
+            yield from _entries(har, proxy)
+    except DamagedDataError as error:
+        yield Skipped("end of file", str(error))
+
+
+def _entries(har: HarContent, proxy: ProxyFile) -> Iterator[ProxyRecord]:
+    document = HarDocument(har.stream)
+    proxy.source_version = _version(document.log)
+    for element in document.entries():
+        if isinstance(element, Skipped):
+            yield element
+            continue
+        record = f"entry {element.number}"
+        try:
+            value = parse_json_bytes(element.raw)
+        except NotJsonError as error:
+            yield Skipped(record, str(error), error.offset, start=element.offset)
+            continue
+        entry = read_entry(value, record, har.body) if isinstance(value, dict) else None
+        yield entry or Skipped(record, "the entry has no `request` with a `url`", start=element.offset)
+
+
+def _version(log: JsonObject) -> str:
+    """The format's version and who wrote it: `1.2 (mitmproxy 12.2.3)`."""
+    creator = log.get("creator")
+    by = f"{text_of(creator, 'name')} {text_of(creator, 'version')}".strip() if isinstance(creator, dict) else ""
+    return f"{text_of(log, 'version')} ({by})" if by else text_of(log, "version")
+
+
+class HarDocument:
+    """A HAR document in a stream: what stands before its entries was read when it is made, at most 32 MiB of it.
+
+    `log` are the members of `log` that stand there: `version`, `creator`, `pages`.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._held = b""
+        self._at = 0
+        self._found = self._find_entries()
+        self.log = _members(self._held[: self._at]) if self._found else {}
+
+    def entries(self) -> Iterator[Element | Skipped]:
+        """The entries, each within the bound of a record; where there are none, or the list is cut off, a Skipped.
+
+        Their offsets are those in the document.
+        """
+        if not self._found:
+            yield Skipped("log", _NO_ENTRIES)
+            return
+        start = self._at
+        rest = io.BufferedReader(BlockStream(self._from_the_entries()), _BLOCK)
+        for element in read_elements(rest):
+            if isinstance(element, Element):
+                yield replace(element, offset=start + element.offset)
+            elif element is not AFTER_THE_ARRAY:
+                yield element
+
+    def _from_the_entries(self) -> Iterator[bytes]:
+        held, self._held = self._held[self._at :], b""
+        yield held
+        while block := self._stream.read(_BLOCK):
+            yield block
+
+    def _find_entries(self) -> bool:
+        """Go to the bracket that opens `log.entries`: the one at depth 2 behind that name, within the object `log`."""
+        depth, name, is_log = 0, b"", False
+        while (token := self._next()) is not None:
+            if token[:1] == b'"':
+                name = token[1:-1]
+            elif token in b"]}":
+                depth -= 1
+            elif depth == 2 and is_log and token == b"[" and name == b"entries":
+                self._at -= 1
+                return True
+            else:
+                depth += 1
+                is_log = name == b"log" if depth == 2 else is_log
+        return False
+
+    def _next(self) -> bytes | None:
+        """The next bracket or whole string, with `_at` behind it; None at the end, or where it is too far away."""
+        while True:
+            found = _BRACKET_OR_QUOTE.search(self._held, self._at)
+            self._at = len(self._held) if found is None else found.start()
+            if found is not None and (end := self._token_end(found[0])) >= 0:
+                start, self._at = self._at, end
+                return self._held[start:end]
+            block = self._stream.read(max(_BLOCK, len(self._held))) if len(self._held) < _MOST_BEFORE else b""
+            if not block:
+                return None
+            self._held += block
+
+    def _token_end(self, first: bytes) -> int:
+        """Where the bracket or string at `_at` ends; -1 where a string goes on beyond what is held."""
+        if first != b'"':
+            return self._at + 1
+        return closing_quote(self._held, first, self._at + 1, len(self._held)) + 1 or -1
+
+
+def _members(before: bytes) -> JsonObject:
+    try:
+        document = parse_json_bytes(before.removeprefix(b"\xef\xbb\xbf") + b"[]}}")
+    except ValueError:
+        return {}
+    log = document.get("log") if isinstance(document, dict) else None
+    return log if isinstance(log, dict) else {}
+
+
+Pieces = tuple[tuple[float | None, bytes], ...]
+
+
+def read_entry(
+    value: JsonObject, record: str, body_beside: Callable[[str], bytes | None]
+) -> SeenExchange | OtherTraffic | None:
+    """What an entry holds, None where it has no request; never raises. `body_beside` finds a body by its name."""
+    request, response = _object(value.get("request")), _object(value.get("response"))
+    url = text_of(request, "url")
+    if not url:
+        return None
+    if url.lower().startswith(("ws:", "wss:")) or value.get("_webSocketMessages"):
+        return OtherTraffic("WebSocket connections")
+    posted = _HarBody(_object(request.get("postData")), _headers(request.get("headers")), body_beside)
+    answered = _HarBody(_object(response.get("content")), _headers(response.get("headers")), body_beside)
+    events = tuple(_events(value.get("_eventSourceMessages")))
+    status = _status(response.get("status"))
+    is_rebuilt = bool(events) and not answered.raw
+    pieces = events if is_rebuilt else _timed(answered.raw or b"", events)
+    message = text_of(response, "_error") or text_of(value, "_error")
+    exchange = Exchange(
+        _head(value, request, url, posted.headers),
+        posted.raw,
+        status=status,
+        headers=answered.headers,
+        answer=pieces or _answer(answered.raw, status),
+        end=_end(message, status) if message or status is None else ExchangeEnd.COMPLETE,
+        ended_s=_ended_s(value),
+        message=message,
+        record=record,
+    )
+    said = {_NO_CHUNKS: not pieces, _UNPACKED: answered.was_unpacked or posted.was_unpacked, _REBUILT: is_rebuilt}
+    return SeenExchange(exchange, tuple(warning for warning, holds in said.items() if holds))
+
+
+class _HarBody:
+    """A body and the headers that fit it: that of its encoding is left out where it was unpacked already.
+
+    `raw` is None where the HAR does not keep it.
+    """
+
+    def __init__(self, content: JsonObject, headers: Headers, body_beside: Callable[[str], bytes | None]) -> None:
+        text = content.get("text")
+        self.raw = _bytes_of(text, content) if isinstance(text, str) else body_beside(text_of(content, "_file"))
+        is_encoded = bool(header_of(headers, "content-encoding"))
+        self.was_unpacked = bool(is_encoded and self.raw and _is_text(self.raw))
+        self.headers = headers
+        if self.was_unpacked:
+            self.headers = tuple(pair for pair in headers if pair[0].lower() != "content-encoding")
+
+
+def _bytes_of(text: str, content: JsonObject) -> bytes:
+    if text_of(content, "encoding").lower() == "base64":
+        try:
+            return base64.b64decode(text)
+        except (binascii.Error, ValueError):  # it stands as it is, and whoever decodes it tells
+            pass
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
+def _is_text(raw: bytes) -> bool:
+    """Whether a body is text, which no compressed one is, if perhaps looked at up to the middle of a character."""
+    start = raw[:_LOOKED_AT]
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return False
+    return not _CONTROL.search(start)
+
+
+def _head(value: JsonObject, request: JsonObject, url: str, headers: Headers) -> RequestHead:
+    place = _URL.match(url)
+    assert place is not None, "every text has a target"
+    began = instant(value.get("startedDateTime"))
+    return RequestHead(
+        text_of(request, "method"),
+        place["target"] or "/",
+        headers,
+        upstream=place["upstream"] or "",
+        at_s=began.at_s if began else None,
+    )
+
+
+def _headers(value: Json) -> Headers:
+    return tuple(_pairs(value)) if isinstance(value, list) else ()
+
+
+def _pairs(headers: list[Json]) -> Iterator[tuple[str, str]]:
+    for header in headers:
+        if isinstance(header, dict):
+            yield text_of(header, "name"), text_of(header, "value")
+        elif isinstance(header, list) and len(header) == 2:  # as Slack writes them
+            yield str(header[0]), str(header[1])
+
+
+def _answer(raw: bytes | None, status: int | None) -> Pieces | None:
+    """The answer's body; None for one that must have been there, as no model says nothing and calls it well done."""
+    if status is None:
+        return ()
+    if raw:
+        return ((None, raw),)
+    return () if status >= 400 and raw is not None else None
+
+
+def _events(messages: Json) -> Iterator[tuple[float | None, bytes]]:
+    for message in messages if isinstance(messages, list) else []:
+        if not isinstance(message, dict) or not isinstance(data := message.get("data"), str):
+            continue
+        at = instant(message.get("time"))
+        name = text_of(message, "eventName")
+        named = f"event: {name}\n" if name not in {"", "message"} else ""
+        lines = "".join(f"data: {line}\n" for line in data.split("\n"))
+        yield (at.at_s if at else None), f"{named}{lines}\n".encode("utf-8", "surrogatepass")
+
+
+def _timed(raw: bytes, events: Pieces) -> Pieces:
+    """A stream's body cut where the browser noted its events, each with its time; nothing where they do not agree."""
+    if not events:
+        return ()
+    decoder, noted = SseDecoder(), SseDecoder()
+    found = [*decoder.feed(raw), *decoder.close()]
+    told = [event for _, piece in events for event in noted.feed(piece)]
+    if [event.data for event in found if event.data is not None] != [event.data for event in told]:
+        return ()
+    times = (at_s for at_s, _ in events)
+    return tuple(
+        (None if event.data is None else next(times), event.raw.encode("utf-8", "surrogateescape")) for event in found
+    )
+
+
+def _status(value: Json) -> int | None:
+    """None for what is none: 0 stands where no answer came."""
+    return value if isinstance(value, int) and 100 <= value <= 999 else None
+
+
+def _end(message: str, status: int | None) -> ExchangeEnd:
+    if _LOST.search(message):
+        return ExchangeEnd.CLIENT_LEFT
+    if _LATE.search(message):
+        return ExchangeEnd.TIMED_OUT
+    return ExchangeEnd.NOT_CONNECTED if status is None else ExchangeEnd.UPSTREAM_DROPPED
+
+
+def _ended_s(value: JsonObject) -> float | None:
+    began, lasted_ms = instant(value.get("startedDateTime")), value.get("time")
+    if began is None or isinstance(lasted_ms, bool) or not isinstance(lasted_ms, int | float):
+        return None
+    return began.at_s + lasted_ms / 1000 if 0 <= lasted_ms < 1e12 else None
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}

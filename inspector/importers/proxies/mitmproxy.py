@@ -1,0 +1,405 @@
+"""mitmproxy's flow files, format version 18 and later, read one flow after another.
+
+A flow holds a request and its answer with their bodies as they were sent, still encoded, and the times of their
+beginnings and ends; no piece of an answer has a time. Sources: mitmproxy:mitmproxy/io/compat.py and tnetstring.py.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from inspector.importers.compression import DamagedDataError
+from inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
+from inspector.importers.records import too_long
+from inspector.importers.source import Sample, Skipped, SourceFile
+from inspector.memory import RECORD_BYTES
+from inspector.model import Trace
+from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
+from inspector.text import decode
+
+_MOST_DIGITS = 12
+
+
+_NO_FLOW = "no flow begins here: the file is damaged, or several wrote it at once; the rest was not read"
+
+
+MAX_ENTRIES = 10_000
+"""How many entries of one dictionary or list are read: no flow has so many, and each costs more than its bytes."""
+
+
+_LENGTH = re.compile(rb"(\d{1,12}):")
+
+
+_KINDS: Final = {
+    b",": "bytes",
+    b";": "a text",
+    b"#": "an integer",
+    b"^": "a number",
+    b"!": "a boolean",
+    b"~": "null",
+    b"}": "a dictionary",
+    b"]": "a list",
+}
+
+
+_QUOTED = 20
+
+
+OLDEST_VERSION = 18
+"""The oldest flow format that is read: from it on requests, answers and errors have kept their members."""
+
+
+NEWEST_VERSION = 21
+"""The newest one that is known."""
+
+
+_OTHER = {"tcp": "TCP connections", "udp": "UDP connections", "dns": "DNS questions"}
+
+
+_PORTS = {"http": 80, "https": 443}
+
+
+_BLOCK = 1 << 16  # what is lost where packed data breaks
+
+
+_FIRST_KEYS = re.compile(
+    rb"\d{1,12}:\d{1,2}:(?:backup|client_conn|comment|error|id|intercepted|is_replay|marked|messages|metadata|mode"
+    rb"|request|response|server_conn|timestamp_created|type|version|websocket)[,;]"
+)
+
+
+_NO_TIMES = "mitmproxy keeps no times of chunks: an answer has a beginning and an end"
+
+
+_LOST_ANSWERS = (
+    "mitmproxy did not keep the body of an answer: it drops those that broke off or had not ended, and with"
+    " `stream_large_bodies` all"
+)
+
+
+_LOST_REQUESTS = "mitmproxy did not keep the request's body (`stream_large_bodies` without `store_streamed_bodies`)"
+
+
+_TOO_OLD = (
+    f"an older mitmproxy wrote them, in a format before {OLDEST_VERSION}: "
+    "`mitmdump --no-server --rfile OLD --save-stream-file NEW` of today's mitmproxy writes them anew"
+)
+
+
+class FlowSplitter:
+    """Cuts a file of tnetstrings one behind the other; never raises.
+
+    A flow's bytes are its dictionary, length and sign included. At most `limit` bytes of a flow, and what was fed last,
+    are held; a longer flow is a Skipped and passed over. Nothing can be found behind bytes that no flow begins with,
+    so that is where a file ends. `number` is the last flow's, from 1; `starts` are the places of all flows, in bytes.
+    """
+
+    def __init__(self, *, limit: int = RECORD_BYTES) -> None:
+        self._limit = limit
+        self._held = bytearray()
+        self._length = 0  # what is still to come of the flow that has begun, its digits and its sign included
+        self._is_kept = True
+        self._is_over = False
+        self._base = 0  # the place in the file of the first byte that is held
+        self.starts: list[int] = []
+
+    def feed(self, raw: bytes) -> list[bytes | Skipped]:
+        """The flows that end in these bytes."""
+        found: list[bytes | Skipped] = []
+        self._held += b"" if self._is_over else raw
+        at = 0
+        while (self._length or self._begins(at, found)) and at + self._length <= len(self._held):
+            end = at + self._length
+            if self._is_kept:
+                found.append(bytes(self._held[at:end]))
+            at, self._length, self._is_kept = end, 0, True
+        self._drop(at)
+        if self._is_over or not self._is_kept:
+            self._length -= len(self._held) if self._length else 0
+            self._drop(len(self._held))
+        return found
+
+    @property
+    def number(self) -> int:
+        """How many flows began."""
+        return len(self.starts)
+
+    def close(self) -> list[bytes | Skipped]:
+        """The end of the file: a flow that was cut off."""
+        if self._is_over or not (self._held or self._length) or not self._is_kept:
+            return []
+        if not self._length:
+            self.starts.append(self._base)
+        there = f": {len(self._held)} of its {self._length} bytes are there" if self._length else ""
+        return [Skipped(f"flow {self.number}", f"the file ends in the middle of this flow{there}")]
+
+    def _begins(self, at: int, found: list[bytes | Skipped]) -> bool:
+        """Whether a flow begins at `at`, whose length is known now."""
+        length = _LENGTH.match(self._held, at)
+        if length is None:
+            rest = self._held[at : at + _MOST_DIGITS + 1]
+            if rest and (len(rest) > _MOST_DIGITS or not rest.isdigit()):
+                self.starts.append(self._base + at)
+                self._is_over = True
+                found.append(Skipped(f"flow {self.number}", _NO_FLOW))
+            return False
+        self.starts.append(self._base + at)
+        self._length = length.end() - at + int(length[1]) + 1
+        self._is_kept = int(length[1]) <= self._limit
+        if not self._is_kept:
+            found.append(Skipped(f"flow {self.number}", too_long(self._limit)))
+        return True
+
+    def _drop(self, count: int) -> None:
+        """Hold so many of the first bytes no longer."""
+        del self._held[:count]
+        self._base += count
+
+
+class MalformedValueError(ValueError):
+    """What stands here is no tnetstring, or not of the kind that was asked for; the words say which."""
+
+
+@dataclass(frozen=True, slots=True)
+class TnetString:
+    """One value: its payload is `raw[start:end]`, `kind` the sign behind it. Nothing within it was looked at yet."""
+
+    raw: bytes
+    start: int
+    end: int
+    kind: bytes
+
+    @property
+    def is_null(self) -> bool:
+        """Whether nothing stands here."""
+        return self.kind == b"~"
+
+    def payload(self) -> bytes:
+        """The bytes of a value that is bytes or a text."""
+        self._must_be(b",", b";")
+        return self.raw[self.start : self.end]
+
+    def text(self) -> str:
+        """Those bytes as text."""
+        return decode(self.payload())
+
+    def number(self) -> float:
+        """An integer or a number, which is finite."""
+        self._must_be(b"#", b"^")
+        try:
+            number = float(self.raw[self.start : min(self.end, self.start + 64)])
+        except ValueError:
+            number = float("inf")
+        if not -1e300 < number < 1e300:
+            raise MalformedValueError(f"{_KINDS[self.kind]} at byte {self.start} has no digits that make one")
+        return number
+
+    def entries(self) -> "list[TnetString]":
+        """The entries of a list, at most `MAX_ENTRIES`."""
+        self._must_be(b"]")
+        return self._within()
+
+    def members(self) -> "dict[str, TnetString]":
+        """The members of a dictionary, at most half of `MAX_ENTRIES`; of several of one name the last."""
+        self._must_be(b"}")
+        found = self._within()
+        if len(found) % 2:
+            raise MalformedValueError(f"the dictionary at byte {self.start} ends with a key that has no value")
+        return {key.text(): value for key, value in zip(found[::2], found[1::2], strict=True)}
+
+    def _within(self) -> "list[TnetString]":
+        found: list[TnetString] = []
+        at = self.start
+        while at < self.end:
+            if len(found) == MAX_ENTRIES:
+                raise MalformedValueError(f"{_KINDS[self.kind]} has more than {MAX_ENTRIES} entries")
+            found.append(value_at(self.raw, at, self.end))
+            at = found[-1].end + 1
+        return found
+
+    def _must_be(self, *kinds: bytes) -> None:
+        if self.kind not in kinds:
+            raise MalformedValueError(
+                f"{_KINDS[self.kind]} stands at byte {self.start} where {_KINDS[kinds[0]]} was expected"
+            )
+
+
+def value_at(raw: bytes, at: int, end: int) -> TnetString:
+    """The value that begins at `at` and ends before `end`; MalformedValueError where none does."""
+    length = _LENGTH.match(raw, at, end)
+    if length is None:
+        found = decode(raw[at : min(at + _QUOTED, end)])
+        raise MalformedValueError(f"a length was expected at byte {at}, and {found!r} was found")
+    start, stop = length.end(), length.end() + int(length[1])
+    kind = raw[stop : stop + 1]
+    if stop >= end or kind not in _KINDS:
+        raise MalformedValueError(f"the value at byte {at} does not end where its length says")
+    return TnetString(raw, start, stop, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class MitmproxyFlow:
+    """A flow that could be read; `content` is None where its format is too old."""
+
+    version: int
+    content: Exchange | OtherTraffic | None
+
+
+def read_flow(raw: bytes, number: int) -> MitmproxyFlow | Skipped:
+    """The flow that these bytes are, a dictionary in full; never raises."""
+    record = f"flow {number}"
+    try:
+        members = value_at(raw, 0, len(raw)).members()
+        version = _version(members.get("version"))
+        return MitmproxyFlow(version, _content(members, record) if version >= OLDEST_VERSION else None)
+    except KeyError as error:
+        return Skipped(record, f"the flow has no `{error.args[0]}`")
+    except MalformedValueError as error:
+        return Skipped(record, f"the flow is damaged: {error}")
+
+
+def _version(value: TnetString | None) -> int:
+    """A flow's format version; those before 4 were lists, and the first had none."""
+    return int(value.number()) if value is not None and value.kind == b"#" else 0
+
+
+def _content(members: dict[str, TnetString], record: str) -> Exchange | OtherTraffic:
+    kind = members["type"].text()
+    if kind != "http":
+        return OtherTraffic(_OTHER.get(kind, "flows of another kind"))
+    if _there(members, "websocket"):
+        return OtherTraffic("WebSocket connections")
+    return _exchange(members, record)
+
+
+def _exchange(members: dict[str, TnetString], record: str) -> Exchange:
+    request = members["request"].members()
+    response = answered.members() if (answered := _there(members, "response")) else {}
+    error = failed.members() if (failed := _there(members, "error")) else {}
+    message = error["msg"].text() if error else ""
+    return Exchange(
+        RequestHead(
+            request["method"].text(),
+            request["path"].text(),
+            _headers(request["headers"]),
+            _upstream(request),
+            _client(members),
+            _time(request, "timestamp_start"),
+        ),
+        _body(request.get("content")),
+        status=int(response["status_code"].number()) if response else None,
+        headers=_headers(response["headers"]) if response else (),
+        answer=_answer(response, is_over=bool(error)),
+        end=_end(members, message) if error else ExchangeEnd.COMPLETE,
+        ended_s=_time(response, "timestamp_end") or _time(error, "timestamp"),
+        message=message,
+        record=record,
+    )
+
+
+def _answer(response: dict[str, TnetString], *, is_over: bool) -> tuple[tuple[None, bytes], ...] | None:
+    """The answer's body in one piece; nothing where none began, None where there may have been one."""
+    if not response:
+        return () if is_over else None
+    body = _body(response.get("content"))
+    return None if body is None else ((None, body),)
+
+
+def _end(members: dict[str, TnetString], message: str) -> ExchangeEnd:
+    words = message.lower()
+    if words.startswith("client") or "by client" in words:
+        return ExchangeEnd.CLIENT_LEFT
+    if "timed out" in words or "timeout" in words:
+        return ExchangeEnd.TIMED_OUT
+    server = there.members() if (there := _there(members, "server_conn")) else {}
+    connected = _there(server, "timestamp_tcp_setup") or _there(members, "response")
+    return ExchangeEnd.UPSTREAM_DROPPED if connected else ExchangeEnd.NOT_CONNECTED
+
+
+def _headers(value: TnetString) -> Headers:
+    return tuple((pair[0].text(), pair[1].text()) for one in value.entries() if len(pair := one.entries()) == 2)
+
+
+def _upstream(request: dict[str, TnetString]) -> str:
+    scheme, host, port = request["scheme"].text(), request["host"].text(), int(request["port"].number())
+    return f"{scheme}://{host}" + ("" if port == _PORTS.get(scheme) else f":{port}")
+
+
+def _client(members: dict[str, TnetString]) -> str:
+    """The client's address without its port, which is another one for each connection; version 18 calls it `address`.
+
+    ``""`` where none was kept, as in flows that were read from a HAR file.
+    """
+    client = there.members() if (there := _there(members, "client_conn")) else {}
+    address = _there(client, "peername") or _there(client, "address")
+    place = address.entries() if address else []
+    return place[0].text() if place else ""
+
+
+def _body(value: TnetString | None) -> bytes | None:
+    return None if value is None or value.is_null else value.payload()
+
+
+def _time(members: dict[str, TnetString], name: str) -> float | None:
+    value = _there(members, name)
+    return value.number() if value else None
+
+
+def _there(members: dict[str, TnetString], name: str) -> TnetString | None:
+    value = members.get(name)
+    return None if value is None or value.is_null else value
+
+
+class MitmproxyImporter:
+    """The traces that a file's exchanges with models make up."""
+
+    name = "mitmproxy"
+    signs = "a flow in mitmproxy's own notation, with its `version`"
+
+    def recognises(self, sample: Sample) -> float:
+        """By a tnetstring that is a dictionary and begins with a member of a flow."""
+        return 1.0 if _FIRST_KEYS.match(sample.head) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The traces; what is cut off or damaged, and once, counted, what is no exchange with a model.
+
+        One flow at a time is in memory, of at most 64 MiB, beside the exchanges with models: these are held until the
+        end, at about three times their size, as a session may go on anywhere in the file.
+        """
+        proxy = ProxyFile("flows", _LOST_REQUESTS, _LOST_ANSWERS, warnings=[_NO_TIMES])
+        return proxy.traces(_records(file, proxy))
+
+
+def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
+    too_old = newest = 0
+    cutter = FlowSplitter()
+    for number, raw in _cut(file, cutter):
+        flow = raw if isinstance(raw, Skipped) else read_flow(raw, number)
+        if not isinstance(flow, MitmproxyFlow):
+            yield replace(flow, start=cutter.starts[number - 1]) if number else flow
+        elif flow.content is None:
+            too_old += 1
+        else:
+            newest = max(newest, flow.version)
+            proxy.source_version = str(newest)
+            yield flow.content if isinstance(flow.content, OtherTraffic) else SeenExchange(flow.content)
+    if newest > NEWEST_VERSION:
+        proxy.warnings.append(f"flows of format {newest} were read as those of format {NEWEST_VERSION}")
+    if too_old:
+        yield Skipped(f"{too_old} of the flows", _TOO_OLD)
+
+
+def _cut(file: SourceFile, cutter: FlowSplitter) -> Iterator[tuple[int, bytes | Skipped]]:
+    """The flows with their numbers; 0 for what is wrong with the file as a whole."""
+    number = 0
+    try:
+        with file.open() as stream:
+            while block := stream.read(_BLOCK):
+                for found in cutter.feed(block):
+                    number += 1
+                    yield number, found
+    except DamagedDataError as error:
+        yield 0, Skipped("end of file", str(error))
+    for found in cutter.close():
+        yield cutter.number, found

@@ -1,0 +1,398 @@
+"""The records of a file: its lines, the elements of a JSON array, or JSON documents one after another.
+
+Each is read within a bound of memory, however large the file; one that is broken affects no other.
+"""
+
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import BinaryIO
+
+import msgspec
+
+from inspector.importers.compression import DamagedDataError
+from inspector.importers.source import JsonObject, Skipped, SourceFile
+from inspector.memory import RECORD_BYTES, TooMuchMemoryError, check_json
+from inspector.model import ExternalId, Json
+from inspector.scanning import closing_quote
+from inspector.text import decode
+
+AFTER_THE_ARRAY = Skipped("end of file", "more text follows behind the array")
+"""What comes last where a file does not end with its array, as it does not where the array is a member of something."""
+
+
+_BLOCK = 1 << 16
+
+
+_NOT_BLANK = re.compile(rb"[^ \t\r\n\xef\xbb\xbf]")  # a byte order mark counts as blank
+
+
+_BRACKETS = re.compile(rb'[\[\]{}"]')
+
+
+_BRACKETS_AND_COMMAS = re.compile(rb'[\[\]{},"]')
+
+
+_DEPTH = {b"[": 1, b"{": 1, b"]": -1, b"}": -1, b",": 0}
+
+
+_ENTRY_ENDS = {b",": b",", b"]": b"]", b"}": b"]"}
+
+
+_READ_BYTES = 1 << 20
+
+
+_BOM = b"\xef\xbb\xbf"
+
+
+SAMPLE_RECORD_BYTES = 32 << 20
+"""The longest record that a sample shows: whoever reads files of longer ones knows them by their first bytes."""
+
+
+_SAMPLE_ROWS = 32
+
+
+_SAMPLE_RECORDS = 256
+
+
+_SAMPLE_BYTES = 4 << 20
+
+
+_LONGEST_INTEGER = 4_300
+
+
+_MAY_CONTINUE = (b"{", b"[", b",", b":")
+
+
+_KINDS = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """The exact bytes of one element; `number` counts from 1, `offset` is its first byte's place in the stream."""
+
+    number: int
+    raw: bytes
+    offset: int
+
+
+def read_elements(stream: BinaryIO, *, limit: int = RECORD_BYTES) -> Iterator[Element | Skipped]:
+    """The elements of a file that is one JSON array (`entry N`), or its documents where it is none (`document N`).
+
+    Little more than twice the longest element is in memory. One of more than `limit` bytes ends the reading with a
+    Skipped that says so.
+    """
+    cutter = _ElementSplitter(stream, limit)
+    if cutter.skip_blank() == b"[":
+        return cutter.entries()
+    return cutter.documents()
+
+
+class _TooLongError(Exception):
+    pass
+
+
+class _ElementSplitter:
+    """Holds bytes of the stream: the current element begins at `_start`, and `_at` is how far it was looked at.
+
+    `_base` is the place in the stream of the first byte that is held.
+    """
+
+    def __init__(self, stream: BinaryIO, limit: int) -> None:
+        self._stream = stream
+        self._limit = limit
+        self._held = b""
+        self._start = self._at = self._base = 0
+        self._ended = False
+
+    def skip_blank(self) -> bytes:
+        """Go to the next byte that is not blank, and give it; `b""` at the end of the stream."""
+        while True:
+            found = _NOT_BLANK.search(self._held, self._at)
+            self._start = self._at = found.start() if found else len(self._held)
+            if found or not self._read_more():
+                return found[0] if found else b""
+
+    def entries(self) -> Iterator[Element | Skipped]:
+        """The entries of the array whose bracket comes next."""
+        self._at += 1
+        number, end = 0, b","
+        while end == b",":
+            number += 1
+            self._start = self._at
+            try:
+                raw, end = self._to_the_comma()
+            except _TooLongError:
+                yield self._too_long(f"entry {number}")
+                return
+            if raw:
+                yield Element(number, raw, self._base + self._held.index(raw[:1], self._start))
+            elif end == b",":
+                yield Skipped(f"entry {number}", "nothing stands here")
+        if not end:
+            yield Skipped("end of file", "the array is not closed: the file may have been cut off")
+        elif self.skip_blank():
+            yield AFTER_THE_ARRAY
+
+    def documents(self) -> Iterator[Element | Skipped]:
+        """Everything, cut where brackets balance."""
+        number = 0
+        while self.skip_blank():
+            number += 1
+            try:
+                raw = self._to_the_balance()
+            except _TooLongError:
+                yield self._too_long(f"document {number}")
+                return
+            yield Element(number, raw, self._base + self._start)
+
+    def _to_the_comma(self) -> tuple[bytes, bytes]:
+        """An entry's bytes and what ends it: a comma, the array's bracket, or `b""` for the end of the stream."""
+        depth = 0
+        while (token := self._next(_BRACKETS if depth else _BRACKETS_AND_COMMAS)) is not None:
+            if depth == 0 and token in _ENTRY_ENDS:
+                return self._held[self._start : self._at - 1].strip(), _ENTRY_ENDS[token]
+            depth += _DEPTH[token]
+        return self._held[self._start :].strip(), b""
+
+    def _to_the_balance(self) -> bytes:
+        depth = 0
+        while (token := self._next(_BRACKETS)) is not None:
+            depth += _DEPTH[token]
+            if depth <= 0:
+                return self._held[self._start : self._at]
+        return self._held[self._start :].strip()
+
+    def _next(self, pattern: re.Pattern[bytes]) -> bytes | None:
+        """The next bracket or comma outside of strings, with `_at` behind it; None at the end of the stream."""
+        while True:
+            found = pattern.search(self._held, self._at)
+            if found is None:
+                self._at = len(self._held)
+            elif found[0] != b'"':
+                self._at = found.end()
+                return found[0]
+            elif (last := closing_quote(self._held, b'"', found.end(), len(self._held))) >= 0:
+                self._at = last + 1
+                continue
+            else:  # a string that goes on beyond what is held
+                self._at = found.start()
+            if not self._read_more():
+                self._at = len(self._held)
+                return None
+
+    def _read_more(self) -> bool:
+        """Read at least as much as is held of this element: looking again at a long string costs no more than twice."""
+        length = len(self._held) - self._start
+        if length > self._limit:
+            raise _TooLongError
+        block = b"" if self._ended else self._stream.read(max(_BLOCK, length))
+        self._ended = not block
+        self._held = self._held[self._start :] + block
+        self._base += self._start
+        self._at -= self._start
+        self._start = 0
+        return bool(block)
+
+    def _too_long(self, record: str) -> Skipped:
+        return Skipped(record, f"{too_long(self._limit)}; what follows it was not read")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line without its line feed; `number` counts from 1."""
+
+    number: int
+    raw: bytes
+
+
+def read_lines(stream: BinaryIO, *, limit: int = RECORD_BYTES) -> Iterator[Line | Skipped]:
+    """The lines of a stream that are not blank; only a line feed ends a line. A byte order mark is taken off.
+
+    A line of more than `limit` bytes is a Skipped; no more than `limit` bytes of it, and a block, are in memory.
+    """
+    number = 0
+    block = min(_READ_BYTES, limit + 1)
+    while raw := stream.readline(block):
+        number += 1
+        if len(raw) == block and not raw.endswith(b"\n"):
+            line = _long_line(raw, stream, limit)
+            if line is None:
+                yield Skipped(f"line {number}", too_long(limit))
+                continue
+            raw = line
+        raw = raw.removeprefix(_BOM) if number == 1 else raw
+        if raw.strip():
+            yield Line(number, raw.rstrip(b"\r\n"))
+
+
+def too_long(limit: int) -> str:
+    """Why a record beyond the bound is skipped."""
+    return f"it is longer than {limit >> 20} MiB" if limit >= 1 << 20 else f"it is longer than {limit} bytes"
+
+
+def _long_line(first: bytes, stream: BinaryIO, limit: int) -> bytes | None:
+    """All of a line that goes on behind its first block; None, having read past it, where it is too long."""
+    blocks, left = [first], limit - len(first)
+    while not blocks[-1].endswith(b"\n") and (block := stream.readline(_READ_BYTES)):
+        blocks.append(block)
+        left -= len(block) - block.endswith(b"\n")
+        if left < 0:
+            del blocks[:-1]
+    return b"".join(blocks) if left >= 0 else None
+
+
+@dataclass(frozen=True)  # no slots: the hash is computed when first asked for
+class Row:
+    """One record that is an object: its place, `line`, `entry` or `document` and a number, its value and its bytes.
+
+    A record that is a list of objects is one too: `{"messages": [...]}`. `ids` are known beside those in the value.
+    """
+
+    unit: str
+    number: int
+    value: JsonObject
+    raw: bytes
+    ids: tuple[ExternalId, ...] = ()
+
+    @property
+    def record(self) -> str:
+        """The place in words: `line 12`."""
+        return f"{self.unit} {self.number}"
+
+    @cached_property
+    def digest(self) -> str:
+        """The first 16 hexadecimal digits of the SHA-256 of the record's bytes."""
+        return hashlib.sha256(self.raw).hexdigest()[:16]
+
+
+def read_rows(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[Row | Skipped]:
+    """The objects of a JSON file in order, and what is none, with the reason; one record at a time is in memory.
+
+    A file that begins with `[` is one array, if not every line is; one whose first value spans several lines is
+    documents; any other is lines. A record may have `limit` bytes. Damaged compression ends the rows with a Skipped.
+    """
+    unit = layout_of(file.head)
+    records: Iterable[Line | Element | Skipped]
+    try:
+        with file.open() as stream:
+            records = read_lines(stream, limit=limit) if unit == "line" else read_elements(stream, limit=limit)
+            for record in records:
+                yield record if isinstance(record, Skipped) else _row(unit, record)
+    except DamagedDataError as error:
+        yield Skipped("end of file", str(error))
+
+
+def first_rows(file: SourceFile) -> Iterator[JsonObject]:
+    """The first objects of a file, as many as a sample needs: at least one if there is any near the beginning.
+
+    An object of more than `SAMPLE_RECORD_BYTES` is none of them.
+    """
+    if not file.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")) and b"\0" in file.head:
+        return
+    size = given = 0
+    for row in itertools.islice(read_rows(file, limit=SAMPLE_RECORD_BYTES), _SAMPLE_RECORDS):
+        if isinstance(row, Skipped):
+            continue
+        yield row.value
+        size, given = size + len(row.raw), given + 1
+        if given == _SAMPLE_ROWS or size > _SAMPLE_BYTES:
+            return
+
+
+def layout_of(head: bytes) -> str:
+    """Whether a JSON file is one array (`entry`), documents over several lines (`document`), or a value to the `line`.
+
+    `{` alone on the first line, or a first line that a writer of indented JSON would break there, begins a document; a
+    first line that is merely broken is a broken line. Several documents on the only line are what appending gives.
+    """
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    first, _, rest = text.partition(b"\n")
+    if text.startswith(b"["):
+        return "line" if rest.lstrip().startswith(b"[") and _is_json(first) else "entry"
+    if not text.startswith(b"{") or _is_json(first):
+        return "line"
+    if not rest.strip():
+        return "document" if _holds_several(first) else "line"
+    goes_on = first.rstrip().endswith(_MAY_CONTINUE) or not rest.lstrip().startswith(b"{")
+    return "document" if goes_on else "line"
+
+
+class NotJsonError(ValueError):
+    """A text is not JSON; `offset` is the place of the fault in code points."""
+
+    def __init__(self, reason: str, offset: int = 0) -> None:
+        super().__init__(reason)
+        self.offset = offset
+
+
+def parse_json_bytes(raw: bytes) -> Json:
+    """The value of a JSON text in bytes, which need not be UTF-8; NotJsonError, in words, for what is none.
+
+    Integers keep all their digits (beyond 4,300 as Decimal), and lone surrogates stay. A text whose value would take
+    more memory than `RECORD_MEMORY` is not read.
+    """
+    try:
+        check_json(raw)
+        value: Json = msgspec.json.decode(raw)
+    except TooMuchMemoryError as error:
+        raise NotJsonError(str(error)) from None
+    except (ValueError, RecursionError):
+        return _parse_slowly(decode(raw))
+    return value
+
+
+def _parse_slowly(text: str) -> Json:
+    try:
+        value: Json = json.loads(text, parse_int=_integer)
+    except json.JSONDecodeError as error:
+        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+            raise NotJsonError(f"the JSON breaks off: {_worded(error)}", error.pos) from None
+        raise NotJsonError(f"this is no JSON: {_worded(error)}", error.pos) from None
+    except RecursionError:
+        raise NotJsonError("the JSON is nested too deeply") from None
+    return value
+
+
+def _worded(error: json.JSONDecodeError) -> str:
+    where = f"line {error.lineno}, column {error.colno}" if error.lineno > 1 else f"column {error.colno}"
+    said = error.msg.removesuffix(" at")
+    return f"{said[:1].lower()}{said[1:]} at {where}"
+
+
+def _integer(digits: str) -> int | Decimal:
+    return int(digits) if len(digits) <= _LONGEST_INTEGER else Decimal(digits)
+
+
+def _row(unit: str, record: Line | Element) -> Row | Skipped:
+    try:
+        value = parse_json_bytes(record.raw)
+    except NotJsonError as error:
+        return Skipped(f"{unit} {record.number}", str(error), error.offset)
+    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        return Row(unit, record.number, {"messages": value}, record.raw)
+    if not isinstance(value, dict):
+        return Skipped(f"{unit} {record.number}", f"{_KINDS.get(type(value), 'a number')} stands here, not an object")
+    return Row(unit, record.number, value, record.raw)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        parse_json_bytes(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _holds_several(line: bytes) -> bool:
+    text = decode(line)
+    try:
+        _, end = json.JSONDecoder(parse_int=_integer).raw_decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return text[end:].lstrip().startswith("{")

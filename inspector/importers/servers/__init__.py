@@ -1,0 +1,1 @@
+"""Logs of inference servers, and answers of model APIs captured without their requests."""

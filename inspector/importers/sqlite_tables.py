@@ -1,0 +1,173 @@
+"""Reads the tables of an SQLite log database without ever writing to it, within a bound of memory."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from inspector.importers.records import parse_json_bytes
+from inspector.importers.source import JsonObject, SourceFile
+from inspector.memory import RECORD_BYTES, RECORD_MEMORY, TOO_MANY_ROWS, text_memory
+from inspector.model import Json
+from inspector.text import decode
+
+OLD_SCHEMA = frozenset({"conversations", "responses"})
+
+
+NEW_SCHEMA = frozenset({"threads", "turns", "messages", "parts"})
+
+
+VALUE_BYTES = RECORD_BYTES // 2
+"""The longest value, and the longest stored row, that is read."""
+
+
+HELD_BYTES = RECORD_MEMORY // 2
+"""The largest database that is read in memory, where its file is none that SQLite can open."""
+
+
+_ROW_BYTES, _NUMBERS_BYTES = 2_000, 150
+"""What a row takes once it is a turn of a trace, and what two numbers of it take."""
+
+
+_INDEXED = {
+    "tool_calls": "response_id",
+    "tool_results": "response_id",
+    "tool_responses": "response_id",
+    "prompt_fragments": "response_id",
+    "system_fragments": "response_id",
+    "prompt_attachments": "response_id",
+    "parts": "message_hash",
+    "part_fragments": "part_id",
+    "part_attachments": "part_id",
+    "turn_tools": "turn_id",
+}
+
+
+_NAMED = ("fragments", "tools")
+
+
+class LogTables:
+    """The tables of an open database; sqlite3.Error or UnicodeDecodeError out of any where it is damaged.
+
+    sqlite3.DataError also where the rows of one trace would take more than `RECORD_MEMORY`.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._left = RECORD_MEMORY
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_BYTES)
+        found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        self.names = frozenset(str(name) for (name,) in found)
+
+    def begin_trace(self) -> None:
+        """What comes now goes into another trace: it may take as much memory as the one before."""
+        self._left = RECORD_MEMORY
+
+    def refuse_generated(self, tables: Iterable[str]) -> None:
+        """Raise sqlite3.DataError where one of these tables has a generated column.
+
+        A few stored bytes may give a text of any length there (https://sqlite.org/gencol.html); no program writes its
+        logs so.
+        """
+        for table in sorted(self.names.intersection(tables)):
+            for column in self._connection.execute("SELECT name FROM pragma_table_xinfo(?) WHERE hidden > 1", (table,)):
+                raise sqlite3.DataError(f"the column `{column[0]}` of the table `{table}` is generated, not stored")
+
+    def rows(self, query: str, *given: Json) -> Iterator[JsonObject]:
+        """The rows of a query, as they are read: column names to values; blobs are left out."""
+        return self._rows(query, given, _ROW_BYTES)
+
+    def numbers(self, query: str) -> Iterator[JsonObject]:
+        """The rows of a query that gives a few numbers each, of which many may be held."""
+        return self._rows(query, (), _NUMBERS_BYTES)
+
+    def _rows(self, query: str, given: tuple[Json, ...], row_bytes: int) -> Iterator[JsonObject]:
+        found = self._connection.execute(query, tuple(map(_bound, given)))
+        names = [column[0] for column in found.description]
+        for row in found:
+            self._left -= row_bytes + sum(text_memory(value) for value in row if isinstance(value, str))
+            if self._left < 0:
+                raise sqlite3.DataError(TOO_MANY_ROWS)
+            yield {name: value for name, value in zip(names, row, strict=True) if not isinstance(value, bytes)}
+
+    def index(self) -> None:
+        """Make what `of` needs, in a temporary database: the tables have no indexes of their own."""
+        self.refuse_generated((*OLD_SCHEMA, *NEW_SCHEMA, *_INDEXED, *_NAMED))
+        for table, column in _INDEXED.items():
+            if table in self.names:
+                self._connection.execute(
+                    f"CREATE TEMP TABLE by_{table} AS SELECT {column} AS owner, rowid AS at FROM main.{table}"
+                )
+                self._connection.execute(f"CREATE INDEX temp.index_{table} ON by_{table} (owner)")
+
+    def of(self, table: str, owner: Json) -> list[JsonObject]:
+        """The rows of a table that belong to a response, a turn, a message or a part, in order; none without it."""
+        if table not in self.names:
+            return []
+        query = (
+            f"SELECT t.* FROM temp.by_{table} b JOIN main.{table} t ON t.rowid = b.at WHERE b.owner = ? ORDER BY b.at"
+        )
+        return list(self.rows(query, owner))
+
+    def by_key(self, table: str, column: str, keys: Iterable[Json]) -> list[JsonObject]:
+        """The rows with these primary keys, in the keys' order."""
+        if table not in self.names:
+            return []
+        query = f"SELECT * FROM main.{table} WHERE {column} = ?"
+        return [row for key in keys for row in self.rows(query, key)]
+
+
+def _bound(value: Json) -> Json:
+    """A value as a query can have it: text that is not Unicode is no key of ours, and finds nothing."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+@contextmanager
+def open_tables(file: SourceFile) -> Iterator[LogTables]:
+    """The tables of a database, opened read-only; errors as `LlmTables` has them.
+
+    Its write-ahead log is read where there is one. Without one nothing beside the file is looked at, since SQLite
+    would make files there. A database that is compressed, or no file, is read in memory: SQLite would need a readable
+    copy on the disk. sqlite3.DataError where it is larger than `HELD_BYTES`.
+    """
+    connection = _on_disk(file.path) if file.is_whole_on_disk else _in_memory(file)
+    try:
+        connection.text_factory = decode
+        connection.execute("PRAGMA temp_store = MEMORY")
+        yield LogTables(connection)
+    finally:
+        connection.close()
+
+
+def _on_disk(path: Path) -> sqlite3.Connection:
+    place = path.absolute()
+    log = place.with_name(f"{place.name}-wal")
+    mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    return sqlite3.connect(f"{place.as_uri()}?{mode}", uri=True)
+
+
+def _in_memory(file: SourceFile) -> sqlite3.Connection:
+    with file.open() as stream:
+        image = bytearray(stream.read(HELD_BYTES + 1))
+    if len(image) > HELD_BYTES:
+        said = "it is compressed or comes from a stream, and then at most"
+        raise sqlite3.DataError(f"{said} {HELD_BYTES >> 20} MiB are read; import the database file itself")
+    image[18:20] = b"\1\1"  # a write-ahead log, which a database in memory cannot have
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.deserialize(image)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def json_column(value: Json) -> JsonObject:
+    """The object in a column of JSON text; an empty one for what is none."""
+    if not isinstance(value, str):
+        return {}
+    try:
+        read = parse_json_bytes(value.encode("utf-8", "surrogatepass"))
+    except ValueError:
+        return {}
+    return read if isinstance(read, dict) else {}

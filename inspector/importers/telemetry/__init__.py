@@ -1,0 +1,1 @@
+"""Spans of tracing stores: OpenTelemetry, Langfuse, LangSmith and Phoenix."""

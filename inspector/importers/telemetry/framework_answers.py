@@ -1,0 +1,344 @@
+"""Model answers in whatever shape a tracing store holds them: response bodies, messages and texts."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from inspector.apis.openai.messages import read_message
+from inspector.apis.providers import decoder_for
+from inspector.importers.source import JsonObject
+from inspector.importers.telemetry.framework_messages import (
+    call_of,
+    has_parsed_arguments,
+    is_item,
+    is_message,
+    read_any_messages,
+)
+from inspector.importers.telemetry.framework_requests import unwrapped_json
+from inspector.model import (
+    BodyState,
+    CallHeader,
+    ErrorPhase,
+    Generation,
+    GenerationError,
+    Json,
+    Part,
+    Role,
+    Turn,
+    Usage,
+)
+from inspector.wire.answer_reader import finish_meaning
+from inspector.wire.events import TurnAssembly
+from inspector.wire.provider_json import compact_json
+
+_WITHIN = ("message", "response", "output", "outputs", "content", "result", "completion", "text")
+
+
+_FINISH = ("finish_reason", "finishReason", "stop_reason", "done_reason")
+
+
+_MODEL = ("model_name", "model", "modelId", "model_id")
+
+
+_CALL_KEYS = ("toolCallId", "toolName")
+
+
+_DEPTH = 6
+
+
+_STATUS = re.compile(r"\b(?:error|status)[ _]code:? ([45]\d\d)\b", re.IGNORECASE)
+
+
+_REASONING = ("reasoning", "reasoning_tokens", "output_reasoning", "output_reasoning_tokens", "reasoningTokens")
+
+
+_CACHED = ("cache_read", "cached_tokens", "input_cache_read", "input_cached_tokens", "cache_read_input_tokens")
+
+
+_JOINED = ("text", "reasoning")
+
+
+@dataclass(frozen=True, slots=True)
+class FrameworkAnswer:
+    """An answer as a turn with a generation, and its own id, `""` where it has none.
+
+    `is_rewritten` says that arguments of calls were kept as objects, so that their text is not the model's.
+    """
+
+    turn: Turn
+    response_id: str = ""
+    is_rewritten: bool = False
+
+
+def read_answer_output(value: Json) -> FrameworkAnswer:
+    """A model call's output as an answer; never raises.
+
+    A provider's whole body is read as from the wire. Of a list of messages the last of the model's counts. An object
+    that is no answer of any framework is the answer's text, as JSON: what a structured output gives. Nothing at all is
+    an empty text whose body is not stored.
+    """
+    return _read(value, _DEPTH)
+
+
+def missing_answer() -> FrameworkAnswer:
+    """An answer that the store does not hold."""
+    return FrameworkAnswer(_turn([Part("text", "")], Generation(body=BodyState.NOT_STORED)))
+
+
+def failure(words: str) -> GenerationError:
+    """An error as stores keep it, a text: of HTTP, where it names a status as the SDKs do (`Error code: 429 - ...`)."""
+    found = _STATUS.search(words)
+    status = int(found[1]) if found else None
+    phase = ErrorPhase.HTTP if status else ErrorPhase.TRANSPORT
+    return GenerationError(phase, words or "The source says no more of it.", status)
+
+
+def usage_of(usage: Json) -> Usage:
+    """Token counts under the names that frameworks and stores give them; None for those that are missing."""
+    if not isinstance(usage, dict):
+        return Usage()
+    inner: list[JsonObject] = [usage]
+    inner += [one for one in usage.values() if isinstance(one, dict)]
+    return Usage(
+        _count(usage, "input", "input_tokens", "prompt_tokens", "inputTokens", "promptTokens"),
+        _count(usage, "output", "output_tokens", "completion_tokens", "outputTokens", "completionTokens"),
+        next((n for one in inner if (n := _count(one, *_REASONING)) is not None), None),
+        next((n for one in inner if (n := _count(one, *_CACHED)) is not None), None),
+    )
+
+
+def _read(value: Json, depth: int) -> FrameworkAnswer:
+    said, text = unwrapped_json(value)
+    if said is None or said in ([], {}) or depth == 0:
+        return missing_answer() if depth else _of_text(text or compact_json(said))
+    if isinstance(said, str):
+        return _of_text(said)
+    if isinstance(said, list):
+        return _of_list(said, depth) or _of_text(text or compact_json(said))
+    if not isinstance(said, dict):
+        return _of_text(text or compact_json(said))
+    return _of_object(said, depth) or _of_text(text or compact_json(said))
+
+
+def _of_text(text: str) -> FrameworkAnswer:
+    return FrameworkAnswer(_turn([Part("text", text)], Generation()))
+
+
+def _of_list(said: list[Json], depth: int) -> FrameworkAnswer | None:
+    first = said[0]
+    if isinstance(first, list) and len(said) == 1 and first:
+        return _of_list(first, depth - 1) if depth > 1 else None
+    if not all(isinstance(one, dict) for one in said):
+        return None
+    objects = [one for one in said if isinstance(one, dict)]
+    if all(any(key in one for key in _CALL_KEYS) for one in objects):
+        return _of_calls("", objects)
+    if all("generation_info" in one or ("text" in one and "message" in one) for one in objects):
+        return _of_generation(objects[0], depth)
+    if any(map(is_message, objects)):
+        kept = [one for one in objects if not _is_from_others(one)] or objects
+        if any(map(is_item, kept)):
+            return _of_message([*kept])
+        return _of_messages(_answered(objects) or kept[-1:])
+    if any("type" in one for one in objects):
+        return _of_message({"role": "assistant", "content": said})
+    return None
+
+
+def _answered(messages: list[JsonObject]) -> list[JsonObject]:
+    """The last messages of the model, behind which nobody else speaks: what came before is the conversation."""
+    own: list[JsonObject] = []
+    for message in reversed(messages):
+        if _is_from_others(message):
+            if own:
+                break
+            continue
+        own.insert(0, message)
+    return own
+
+
+def _of_messages(messages: list[JsonObject]) -> FrameworkAnswer:
+    """All these messages as one answer; its facts are those of the last that gives any."""
+    read = list(map(_of_message, messages))
+    last = read[-1]
+    turn = replace(one_answer([one.turn for one in read]), generation=last.turn.generation)
+    response_id = next((one.response_id for one in reversed(read) if one.response_id), "")
+    return FrameworkAnswer(turn, response_id, any(one.is_rewritten for one in read))
+
+
+def _is_from_others(message: JsonObject) -> bool:
+    turns = read_any_messages(message).turns
+    return all(turn.role is not Role.ASSISTANT for turn in turns)
+
+
+def _of_object(said: JsonObject, depth: int) -> FrameworkAnswer | None:
+    if (body := _as_body(said)) is not None:
+        return _of_body(body)
+    generations, messages = said.get("generations"), said.get("messages")
+    if isinstance(generations, list):
+        if generations in ([], [[]]):
+            return missing_answer()
+        return _with_facts(_read(generations, depth - 1), said, said.get("llm_output"))
+    if is_message(said) or isinstance(said.get("parts"), list):
+        return _of_message(said)
+    if isinstance(messages, list) and messages:
+        return _with_facts(_read(messages, depth - 1), said)
+    calls = said.get("toolCalls", said.get("tool_calls"))
+    if isinstance(calls, list) and (calls or "text" in said):
+        listed = [one for one in calls if isinstance(one, dict)]
+        found = _of_calls(_first_text(said, ("text", "content")), listed)
+        return _with_facts(_reasoned(found, _first_text(said, ("reasoning", "reasoningText"))), said)
+    for key in _WITHIN:
+        within = said.get(key)
+        if within and _stands_for_all(key, within, said):
+            return _with_facts(_read(within, depth - 1), said)
+    return None
+
+
+def _stands_for_all(key: str, within: Json, said: JsonObject) -> bool:
+    """Whether a member is the answer itself: alone, beside facts of the generation, or a message by its shape."""
+    if key in ("message", "response") and isinstance(within, dict):
+        return True
+    if key == "content" and not isinstance(within, str):
+        return any(isinstance(one, dict) and "type" in one for one in within) if isinstance(within, list) else False
+    return not said.keys() - {key, *_FINISH, *_MODEL, "usage", "usage_metadata", "id", "index", "type", "role"}
+
+
+def _as_body(said: JsonObject) -> JsonObject | None:
+    """A provider's whole body; ADK's events are taken for a candidate of Gemini's. None for what is none."""
+    content = said.get("content")
+    if isinstance(content, dict) and isinstance(content.get("parts"), list):
+        facts = {key: value for key, value in said.items() if key in ("finish_reason", "finishReason")}
+        usage = said.get("usage_metadata", said.get("usageMetadata"))
+        return {"candidates": [{"content": content, **facts}], "usageMetadata": usage}
+    if isinstance(said.get("candidates"), list) or said.get("object") == "response":
+        return said
+    choices = said.get("choices")
+    if isinstance(choices, list) and choices and all(isinstance(one, dict) for one in choices):
+        return said
+    if said.get("type") == "message" and isinstance(content, list) and "stop_reason" in said:
+        return said
+    return said if isinstance(said.get("message"), dict) and "done" in said else None
+
+
+def _of_body(body: JsonObject) -> FrameworkAnswer:
+    decoder = decoder_for(content_type="application/json")
+    assembly = TurnAssembly(decoder.api, streamed=False)
+    events = decoder.feed(compact_json(body).encode("utf-8", "surrogatepass")) + decoder.close()
+    assembly = TurnAssembly(decoder.api, streamed=False)
+    assembly.extend(events)
+    decoded = assembly.decoded()
+    is_rewritten = "choices" not in body and body.get("object") != "response" and bool(decoded.turn.calls)
+    return FrameworkAnswer(decoded.turn, decoded.response_id, is_rewritten)
+
+
+def _of_message(message: Json) -> FrameworkAnswer:
+    read = read_any_messages(message)
+    turns = [turn for turn in read.turns if turn.role is Role.ASSISTANT] or read.turns[-1:]
+    turn = replace(turns[-1], role=Role.ASSISTANT, result=None, generation=Generation())
+    found = FrameworkAnswer(turn, is_rewritten=read.is_rewritten)
+    return _with_facts(found, message) if isinstance(message, dict) else found
+
+
+def _of_calls(text: str, calls: list[JsonObject]) -> FrameworkAnswer:
+    listed = [call_of(one) for one in calls]
+    turn = read_message({"role": "assistant", "content": text or None, "tool_calls": [*listed]})
+    return FrameworkAnswer(replace(turn, generation=Generation()), is_rewritten=any(map(has_parsed_arguments, listed)))
+
+
+def _reasoned(found: FrameworkAnswer, reasoning: str) -> FrameworkAnswer:
+    if not reasoning or found.turn.part("reasoning"):
+        return found
+    parts = (Part("reasoning", reasoning), *found.turn.parts)
+    return replace(found, turn=replace(found.turn, parts=parts))
+
+
+def _of_generation(said: JsonObject, depth: int) -> FrameworkAnswer:
+    """One of LangChain's generations."""
+    message = said.get("message")
+    found = _read(message, depth - 1) if isinstance(message, dict) and depth > 1 else _of_text(str(said.get("text")))
+    return _with_facts(found, said, said.get("generation_info"))
+
+
+def _with_facts(found: FrameworkAnswer, *sources: Json) -> FrameworkAnswer:
+    """The answer with what stands beside it: its id, model, end and usage; what it says itself counts first."""
+    known = found.turn.generation or Generation()
+    response_id = found.response_id
+    for facts in _facts(sources):
+        word = _first_text(facts, _FINISH)
+        if word and known.finish_reason is None:
+            known = replace(known, finish_reason=word, finish=finish_meaning(word.replace("-", "_")))
+        for key in ("usage_metadata", "token_usage", "usage", "tokenUsage"):
+            if known.usage == Usage():
+                known = replace(known, usage=usage_of(facts.get(key)))
+        known = replace(known, answered_model=known.answered_model or _first_text(facts, _MODEL))
+        response_id = response_id or _first_text(facts, ("id",) if "finish_reason" in facts or "model" in facts else ())
+    return replace(found, turn=replace(found.turn, generation=known), response_id=response_id)
+
+
+def _facts(sources: tuple[Json, ...]) -> Iterator[JsonObject]:
+    for source in sources:
+        if isinstance(source, dict):
+            kwargs = source.get("kwargs")
+            within = kwargs if isinstance(kwargs, dict) else source
+            meta = within.get("response_metadata")
+            yield from [meta] if isinstance(meta, dict) else []
+            yield within
+
+
+def _first_text(value: JsonObject, keys: tuple[str, ...]) -> str:
+    return next((found for key in keys if isinstance(found := value.get(key), str) and found), "")
+
+
+def _count(usage: JsonObject, *keys: str) -> int | None:
+    for key in keys:
+        found = usage.get(key)
+        if isinstance(found, int) and not isinstance(found, bool):
+            return found
+        if isinstance(found, str) and found.isascii() and found.isdigit() and len(found) < 16:
+            return int(found)
+    return None
+
+
+def _turn(parts: list[Part], generation: Generation) -> Turn:
+    return Turn(Role.ASSISTANT, tuple(parts), "assistant", generation=generation)
+
+
+def one_answer(messages: Sequence[Turn]) -> Turn:
+    """All that the messages say as one turn of the assistant; there must be one message. Nothing is left out.
+
+    Messages of which only some hold calls are pieces of one answer, in their order: their texts follow each other on
+    lines of their own, and their calls are numbered through. Else the first is the answer, and the parts of the others
+    have the names of further choices (`choice1:text`).
+    """
+    turns = [replace(one, role=Role.ASSISTANT, result=None) for one in messages]
+    with_calls = sum(bool(one.calls) for one in turns)
+    if len(turns) > 1 and 0 < with_calls < len(turns):
+        return _joined(turns)
+    first, *others = turns
+    further = [replace(part, name=f"choice{at}:{part.name}") for at, one in enumerate(others, 1) for part in one.parts]
+    return replace(first, parts=(*first.parts, *further))
+
+
+def _joined(turns: Sequence[Turn]) -> Turn:
+    parts: dict[str, Part] = {}
+    calls: list[CallHeader] = []
+    seen: Counter[str] = Counter()
+    for turn in turns:
+        named = {header.part: header for header in turn.calls}
+        for part in turn.parts:
+            if part.name in named:
+                name = f"call:{len(calls)}"
+                calls.append(replace(named[part.name], part=name))
+                parts[name] = replace(part, name=name)
+            elif part.name in _JOINED and part.name in parts:
+                before = parts[part.name].text
+                parts[part.name] = Part(
+                    part.name, f"{before}\n{part.text}" if before and part.text else before + part.text
+                )
+            else:
+                seen[part.name] += 1
+                name = part.name if seen[part.name] == 1 else f"{part.name}:{seen[part.name]}"
+                parts[name] = replace(part, name=name)
+    return replace(turns[0], parts=tuple(parts.values()), calls=tuple(calls))

@@ -1,0 +1,409 @@
+"""Messages in the shapes that agent frameworks write, as turns.
+
+Reads OpenAI's and Anthropic's messages, Responses items, Gemini's contents, LangChain's messages, the Vercel AI SDK's,
+Pydantic AI's and others, their content blocks, and messages that an instrumentation flattened into one text.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+
+import msgspec
+
+from inspector.apis.anthropic import read_turns
+from inspector.apis.gemini import read_gemini_request
+from inspector.apis.openai.messages import read_message
+from inspector.apis.openai.responses import read_responses_request
+from inspector.importers.source import JsonObject
+from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
+from inspector.model import BodyState, CallHeader, Generation, Json, Part, ResultHeader, Role, Turn
+from inspector.wire.provider_json import compact_json
+
+_LANGCHAIN = {
+    "human": "user",
+    "ai": "assistant",
+    "system": "system",
+    "tool": "tool",
+    "function": "function",
+    "remove": "user",
+}
+
+
+_ITEMS = frozenset(
+    {"function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "item_reference"}
+)
+
+
+_ANTHROPIC = frozenset({"tool_use", "tool_result", "redacted_thinking", "thinking"})
+
+
+_GEMINI = ("text", "functionCall", "function_call", "functionResponse", "function_response", "inlineData")
+
+
+_KEPT = ("reasoning_content", "reasoning", "thinking", "refusal")
+
+
+_TEXTS = frozenset({"text", "input_text", "output_text", "user-prompt", "system-prompt"})
+
+
+_THOUGHTS = frozenset({"reasoning", "thinking", "reasoning_content"})
+
+
+_CALLS = frozenset({"tool_call", "tool-call", "tool_use", "function_call", "invalid_tool_call", "server_tool_call"})
+
+
+_RESULTS = frozenset(
+    {"tool_call_response", "tool-result", "tool_result", "tool-return", "retry-prompt", "function_call_output"}
+)
+
+
+_IDS = ("tool_call_id", "toolCallId", "tool_use_id", "call_id", "id")
+
+
+_NAMES = ("tool_name", "toolName", "name")
+
+
+_ARGUMENTS = ("arguments", "args", "input", "rawInput")
+
+
+_ANSWERS = ("response", "result", "output", "content")
+
+
+_ERROR_KINDS = frozenset({"error-text", "error-json", "execution-denied"})
+
+
+_JOINED = re.compile(r"(?:system|developer|user|human|assistant|tool): ")
+
+
+_TEXT = r"'[^'\\]*+(?:\\.[^'\\]*+)*'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*\""
+
+
+_LONGEST = 1 << 20
+
+
+_SHOWN = re.compile(
+    rf"role=(?P<role>{_TEXT}) content=(?P<content>None|{_TEXT}) name=(?P<name>None|{_TEXT}) "
+    rf"tool_call_id=(?P<tool_call_id>None|{_TEXT}) "
+    rf"tool_calls=(?P<tool_calls>None|\[(?:[^'\"\]]++|{_TEXT})*\])(?= \w+=)",
+    re.DOTALL,
+)
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMessages:
+    """Messages as turns; `is_rewritten` says that arguments were kept as objects, so that their text is not a model's.
+
+    Where it is a list of messages that was read, it says so of the last alone: the one that may be an answer.
+    """
+
+    turns: tuple[Turn, ...]
+    is_rewritten: bool = False
+
+
+def is_item(value: Json) -> bool:
+    """Whether an object is an item of OpenAI's Responses, and no message of any other."""
+    if not isinstance(value, dict) or value.keys() & {"role", "kwargs"}:
+        return False
+    return str(value.get("type")) in _ITEMS or (value.get("type") == "reasoning" and "summary" in value)
+
+
+def is_message(value: Json) -> bool:
+    """Whether an object is a message of any of the frameworks."""
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("role"), str) or isinstance(value.get("kwargs"), dict):
+        return True
+    return _langchain_role(value.get("type")) != "" or value.get("kind") in ("request", "response") or is_item(value)
+
+
+class KnownMessages:
+    """Reads messages; one that came before is the same turn again, so that a session holds each only once."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, ReadMessages] = {}
+
+    def read(self, messages: Json) -> ReadMessages:
+        """See `read_any_messages`; never raises."""
+        return read_any_messages(messages, self._read)
+
+    def _read(self, message: Json) -> ReadMessages:
+        try:
+            digest = blake2b(_encode(message), digest_size=16).digest()
+        except (UnicodeEncodeError, OverflowError, RecursionError):
+            return read_any_message(message)
+        found = self._known.get(digest)
+        if found is None:
+            found = self._known[digest] = read_any_message(message)
+        return found
+
+
+def read_any_messages(messages: Json, read: Callable[[Json], ReadMessages] | None = None) -> ReadMessages:
+    """A list of messages, or a single one, as turns in order, each with `read`; never raises.
+
+    A message that is a plain text is the user's. A list that holds one list is that list (LangChain's batches).
+    """
+    listed: list[Json] = messages if isinstance(messages, list) else [messages]
+    if len(listed) == 1 and isinstance(batch := listed[0], list):
+        listed = batch
+    if any(is_item(one) for one in listed):
+        return ReadMessages(read_responses_request({"input": listed}).turns)
+    found = list(map(read or read_any_message, listed))
+    turns = _with_named_tools(turn for one in found for turn in one.turns)
+    return ReadMessages(tuple(turns), found[-1].is_rewritten if found else False)
+
+
+def read_any_message(message: Json) -> ReadMessages:
+    """One message as a turn, or as several where results stand in it; never raises."""
+    if isinstance(message, str):
+        if (shown := message_shown(message)) is not None:
+            return read_any_message(shown)
+        return ReadMessages((read_message({"role": "user", "content": message}),))
+    if not isinstance(message, dict):
+        return ReadMessages((read_message(message),))
+    message = _unwrapped(message)
+    parts, content = message.get("parts"), message.get("content")
+    if isinstance(content, dict) and isinstance(content.get("parts"), list):
+        parts = content["parts"]
+        message = {"role": content.get("role", message.get("role")), "parts": parts}
+    if isinstance(parts, list):
+        if any(isinstance(one, dict) and "type" not in one and any(key in one for key in _GEMINI) for one in parts):
+            return ReadMessages(read_gemini_request({"contents": [message]}).turns, is_rewritten=True)
+        return _of_blocks(message, parts)
+    if isinstance(content, list):
+        kinds = {str(one.get("type")) for one in content if isinstance(one, dict)}
+        if kinds & _ANTHROPIC and not message.get("tool_calls"):
+            return ReadMessages(tuple(read_turns(message)), is_rewritten="tool_use" in kinds)
+        return _of_blocks(message, content)
+    return _of_members(message)
+
+
+def _unwrapped(message: JsonObject) -> JsonObject:
+    """LangChain's messages as others write theirs; any other as it is."""
+    kwargs, beside = message.get("kwargs"), message.get("data")
+    named, within = message.get("type"), message
+    if isinstance(kwargs, dict):
+        path = message.get("id")
+        named, within = (path[-1] if isinstance(path, list) and path else kwargs.get("type")), kwargs
+    elif isinstance(beside, dict) and "content" in beside:
+        within = beside
+    elif "role" in message:
+        return message
+    role = _langchain_role(named)
+    if not role:
+        return {**within, "role": "assistant"} if message.get("kind") == "response" else within
+    written = within.get("role")
+    return {**within, "role": written if isinstance(written, str) else role}
+
+
+def _langchain_role(named: Json) -> str:
+    """The role of a message class or type: `HumanMessage`, `AIMessageChunk`, `human`; `""` for what is none."""
+    if not isinstance(named, str):
+        return ""
+    word = named.removesuffix("Chunk").removesuffix("Message").lower()
+    return "user" if word == "chat" else _LANGCHAIN.get(word, "")
+
+
+def _of_blocks(message: JsonObject, blocks: list[Json]) -> ReadMessages:
+    found = sort_blocks(blocks)
+    rest: JsonObject = {key: value for key, value in message.items() if key != "parts"}
+    turns = [read_message({"role": "system", "content": words}) for words in found.instructions]
+    turns += [_result_turn(result, rest) for result in found.results]
+    calls, is_rewritten = _calls(message)
+    calls = calls or found.calls
+    if found.content or calls or not turns:
+        turns.append(_said({**rest, "content": found.content or ""}, calls))
+    return ReadMessages(tuple(turns), is_rewritten or found.is_rewritten)
+
+
+def _of_members(message: JsonObject) -> ReadMessages:
+    calls, is_rewritten = _calls(message)
+    if message.get("role") in ("tool", "function"):
+        return ReadMessages((_result_turn(result_of(message), message),))
+    return ReadMessages((_said(message, calls),), is_rewritten)
+
+
+def _said(message: JsonObject, calls: list[Json]) -> Turn:
+    extra = message.get("additional_kwargs")
+    more = extra if isinstance(extra, dict) else {}
+    thoughts = {key: message.get(key) or more.get(key) for key in _KEPT}
+    legacy = None if calls else message.get("function_call")
+    said: JsonObject = {"role": message.get("role", "user"), "content": message.get("content"), **thoughts}
+    return read_message({**said, "tool_calls": calls, "function_call": legacy})
+
+
+def _result_turn(result: JsonObject, message: JsonObject) -> Turn:
+    read = read_message(result)
+    role = message.get("role")
+    return replace(read, source_role=role if isinstance(role, str) else "tool")
+
+
+def _calls(message: JsonObject) -> tuple[list[Json], bool]:
+    """The calls of an answer: LangChain keeps their text beside the parsed ones, and broken ones apart."""
+    extra = message.get("additional_kwargs")
+    raw = extra.get("tool_calls") if isinstance(extra, dict) else None
+    if isinstance(raw, list) and raw:
+        return [call_of(one) if isinstance(one, dict) else one for one in raw], False
+    listed: list[Json] = []
+    for key in ("tool_calls", "toolCalls", "invalid_tool_calls"):
+        found = message.get(key)
+        listed += found if isinstance(found, list) else []
+    calls: list[JsonObject] = [call_of(one) for one in listed if isinstance(one, dict)]
+    unread = [one for one in listed if not isinstance(one, dict)]
+    return [*calls, *unread], any(map(has_parsed_arguments, calls))
+
+
+def _with_named_tools(turns: Iterable[Turn]) -> Iterator[Turn]:
+    """The turns; one whose role is the name of a tool that was called is its result (LangChain told to Langfuse)."""
+    waiting: dict[str, list[CallHeader]] = {}
+    for turn in turns:
+        for call in turn.calls:
+            waiting.setdefault(call.name or "", []).append(call)
+        found = waiting.get(turn.source_role) if turn.role is Role.USER else None
+        if found:
+            call = found.pop(0)
+            yield replace(turn, role=Role.TOOL, result=ResultHeader(call.id, call.name), calls=())
+        else:
+            yield turn
+
+
+@dataclass(slots=True)
+class SortedBlocks:
+    """The blocks of one message: words and what is unknown in their order, calls, and results as messages.
+
+    `instructions` are system prompts that stand among other parts (pydantic-ai). `is_rewritten` says that the arguments
+    of a call stood there as an object, so that their text is not the model's.
+    """
+
+    content: list[Json] = field(default_factory=list)
+    calls: list[Json] = field(default_factory=list)
+    results: list[JsonObject] = field(default_factory=list)
+    instructions: list[Json] = field(default_factory=list)
+    is_rewritten: bool = False
+
+
+def sort_blocks(blocks: Iterable[Json]) -> SortedBlocks:
+    """The blocks of a message, or its `parts`, each where it belongs; what is unknown stays as it is."""
+    found = SortedBlocks()
+    for block in blocks:
+        if not isinstance(block, dict):
+            found.content.append(block)
+            continue
+        kind = str(block.get("part_kind") or block.get("type") or "")
+        if kind == "system-prompt":
+            found.instructions.append(block.get("content"))
+        elif kind in _CALLS or kind == "tool-invocation":
+            call = call_of(block)
+            found.is_rewritten |= has_parsed_arguments(call)
+            found.calls.append(call)
+        elif kind in _RESULTS and not (kind == "retry-prompt" and not first_member(block, _NAMES)):
+            found.results.append(result_of(block))
+        else:
+            found.content.append(_block_words(kind, block))
+    return found
+
+
+def call_of(block: JsonObject) -> JsonObject:
+    """A call as OpenAI's API has it, whatever its members are called; arguments as they stand there."""
+    inner = next((one for key in ("function", "toolInvocation") if isinstance(one := block.get(key), dict)), block)
+    arguments = first_member(inner, _ARGUMENTS)
+    name = first_member(inner, _NAMES)
+    return {
+        "id": first_member(block, _IDS) or first_member(inner, _IDS),
+        "function": {"name": name if isinstance(name, str) else None, "arguments": arguments},
+    }
+
+
+def has_parsed_arguments(call: JsonObject) -> bool:
+    """Whether a call's arguments are an object: whoever stored it had parsed the model's text."""
+    function = call.get("function")
+    return isinstance(function, dict) and not isinstance(function.get("arguments"), str | None)
+
+
+def result_of(block: JsonObject) -> JsonObject:
+    """A result as a message of OpenAI's API."""
+    content = first_member(block, _ANSWERS)
+    is_error = block.get("is_error", block.get("isError"))
+    if isinstance(content, dict) and "value" in content and isinstance(kind := content.get("type"), str):
+        is_error = True if kind in _ERROR_KINDS else is_error
+        content = content["value"]
+    if block.get("part_kind") == "retry-prompt" or block.get("status") == "error":
+        is_error = True
+    return {
+        "role": "tool",
+        "content": block_text(content),
+        "tool_call_id": first_member(block, _IDS),
+        "name": first_member(block, _NAMES),
+        "is_error": is_error if isinstance(is_error, bool) else None,
+    }
+
+
+def block_text(content: Json) -> Json:
+    """What a tool gave: words, or a list of text blocks, as it is; anything else as compact JSON."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if isinstance(content, list) and content and all(isinstance(one, dict) and "type" in one for one in content):
+        return content
+    return compact_json(content)
+
+
+def first_member(value: JsonObject, keys: Iterable[str]) -> Json:
+    """The first of the members that is there and not null."""
+    return next((value[key] for key in keys if value.get(key) is not None), None)
+
+
+def _block_words(kind: str, block: JsonObject) -> Json:
+    said = first_member(block, ("text", "content", "thinking", "reasoning"))
+    if not isinstance(said, str):
+        return block
+    if kind in _TEXTS or kind == "retry-prompt":
+        return {"type": "text", "text": said}
+    return {"type": "reasoning", "text": said} if kind in _THOUGHTS else block
+
+
+def message_shown(text: str) -> JsonObject | None:
+    """The message that Python's way to show an object stands for; None where the text is none, or beyond 1 MiB."""
+    if not text.startswith("role=") or len(text) > _LONGEST or (found := _SHOWN.match(text)) is None:
+        return None
+    members: JsonObject = {}
+    for name, shown in found.groupdict().items():
+        try:
+            value: Json = ast.literal_eval(shown)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return None
+        members[name] = value
+    return members
+
+
+def without_flattened(spans: Iterable[TracedSpan]) -> list[TracedSpan]:
+    """The spans; one within another of a model loses what is but joined or Python's `None`: there the other counts."""
+    listed = list(spans)
+    outer = {span.id: span.call for span in listed if span.kind is OperationKind.MODEL and span.call is not None}
+    return [
+        replace(span, call=_without(span.call, outer[span.parent_id]))
+        if span.call is not None and span.parent_id in outer and span.parent_id != span.id
+        else span
+        for span in listed
+    ]
+
+
+def _without(call: ModelCall, outer: ModelCall) -> ModelCall:
+    turns, answer = call.request.turns, call.answer
+    if len(turns) == 1 and len(outer.request.turns) > 1 and _JOINED.match(_flattened_words(turns[0].parts)):
+        call = replace(call, request=replace(call.request, turns=()))
+    if (
+        answer.role is Role.ASSISTANT
+        and _flattened_words(answer.parts) == "None"
+        and _flattened_words(outer.answer.parts) != "None"
+    ):
+        known = replace(answer.generation or Generation(), body=BodyState.COMPLETE)
+        call = replace(call, answer=replace(answer, parts=(Part("text", ""),), generation=known))
+    return call
+
+
+def _flattened_words(parts: tuple[Part, ...]) -> str:
+    return parts[0].text if len(parts) == 1 else ""

@@ -1,0 +1,345 @@
+"""Langfuse: traces with their observations, as the UI and the API return them, and tables of observations.
+
+A trace is an object with a list `observations`, or `{"trace": {...}, "observations": [...]}`. A table has an
+observation a row, or pages of them (`{"data": [...]}`). Columns are named in camelCase (the UI, the API) or snake_case
+(exports to blob storage).
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from inspector.importers.identity import text_of
+from inspector.importers.records import Row, read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.telemetry.framework_answers import (
+    FrameworkAnswer,
+    failure,
+    missing_answer,
+    read_answer_output,
+    usage_of,
+)
+from inspector.importers.telemetry.framework_messages import KnownMessages, read_any_message
+from inspector.importers.telemetry.framework_requests import (
+    read_request_input,
+    read_tool_list,
+    read_tool_output,
+    unwrapped_json,
+)
+from inspector.importers.telemetry.span_sessions import SESSION, TRACE, RowSpool, session_traces, utc_instant
+from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
+from inspector.model import (
+    BodyState,
+    ExternalId,
+    FinishReason,
+    Generation,
+    GenerationError,
+    Json,
+    Role,
+    ToolDefinition,
+    Trace,
+    Usage,
+)
+from inspector.wire.answer_reader import finish_meaning
+from inspector.wire.provider_json import compact_json
+from inspector.wire.request import DecodedRequest
+
+_NEITHER = "this is neither a trace nor an observation of Langfuse"
+
+
+NOT_STORED = "the source keeps whole answers: no stream, no chunks, and no time of theirs but the first"
+
+
+REWRITTEN = "the source keeps the arguments of some calls parsed, whose text was written anew"
+
+
+KINDS = frozenset(
+    {
+        "SPAN",
+        "GENERATION",
+        "EVENT",
+        "AGENT",
+        "TOOL",
+        "CHAIN",
+        "RETRIEVER",
+        "EVALUATOR",
+        "EMBEDDING",
+        "GUARDRAIL",
+    }
+)
+"""The types of observations."""
+
+
+_TOOL_WORDS = frozenset({"execute_tool", "TOOL", "tool", "ai.toolCall"})
+
+
+_AGENT_WORDS = frozenset({"invoke_agent", "AGENT", "agent"})
+
+
+_MODEL_WORDS = frozenset({"chat", "text_completion", "generate_content", "LLM"})
+
+
+_OTHER_WORDS = frozenset({"embeddings", "invoke_agent", "create_agent", "ai.embed", "ai.embedMany", "EMBEDDING"})
+
+
+_OPERATIONS = ("gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind", "ai.operationId")
+
+
+_TOOL_LISTS = ("gen_ai.tool.definitions", "ai.prompt.tools", "tools")
+
+
+_PREFIX = "execute_tool "
+
+
+_AGENT = re.compile(r"(?:agent_run|invoke_agent)\b ?\[?(?P<name>.*?)\]?")
+
+
+_UPPER = re.compile("[A-Z]")
+
+
+class LangfuseImporter:
+    """The traces of each session: one for each conversation that its generations make up."""
+
+    name = "langfuse"
+    signs = "observations with a `traceId`, or a trace that holds them"
+
+    def recognises(self, sample: Sample) -> float:
+        """By a trace with observations, or by rows that have a trace's id, a type of Langfuse's and a start."""
+        return 0.9 if any(_observations(row) is not None or _listed(row) for row in sample.rows) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The traces of each document as it is read, then those of the rows of a table, which wait until then."""
+        with RowSpool(_trace_of, _session_of) as shelf:
+            for row in read_rows(file):
+                if isinstance(row, Skipped):
+                    yield row
+                elif (observations := _observations(row.value)) is not None:
+                    yield from _traces(row, observations)
+                else:
+                    yield from _shelved(row, shelf)
+            for own, rows in shelf.sessions():
+                yield from session_traces(_spans(rows), own)
+
+
+def _shelved(row: Row, shelf: RowSpool) -> Iterator[Skipped]:
+    """The observations of a row put aside; a Skipped where it has none."""
+    rows = _listed(row.value)
+    if not rows:
+        yield Skipped(row.record, _NEITHER)
+    for one in rows:
+        try:
+            shelf.put(f"{_trace_of(one)} {word(one, 'id')}", one)
+        except ValueError as error:
+            yield Skipped(row.record, str(error))
+
+
+def _traces(row: Row, observations: list[JsonObject]) -> Iterator[Trace | Skipped]:
+    inner = row.value.get("trace")
+    told = inner if isinstance(inner, dict) else row.value
+    first = observations[0]
+    session = _session_of(told) or _session_of(first)
+    own = ExternalId(SESSION, session) if session else ExternalId(TRACE, _trace_of(first) or text_of(told, "id"))
+    return session_traces(_spans(observations), own, row.record)
+
+
+def _spans(rows: Iterable[JsonObject]) -> Iterator[TracedSpan]:
+    known = KnownMessages()
+    return (read_observation(row, known) for row in rows)
+
+
+def _observations(row: JsonObject) -> list[JsonObject] | None:
+    """The observations of a row that is a trace; None where it is none."""
+    inner = row.get("trace")
+    for holder in (row, inner if isinstance(inner, dict) else {}):
+        listed = holder.get("observations")
+        if isinstance(listed, list) and (isinstance(inner, dict) or holder.keys() & {"timestamp", "projectId"}):
+            found = [one for one in listed if isinstance(one, dict)]
+            if found and any(map(_is_observation, found)):
+                return found
+    return None
+
+
+def _listed(row: JsonObject) -> list[JsonObject]:
+    """The observations of a row of a table, or of a page; none where it is neither."""
+    if _is_observation(row):
+        return [row]
+    listed = row.get("data", row.get("messages"))
+    if not isinstance(listed, list):
+        return []
+    return [one for one in listed if isinstance(one, dict) and _is_observation(one)]
+
+
+def _is_observation(row: object) -> bool:
+    if not isinstance(row, dict):
+        return False
+    kind = row.get("type")
+    return (
+        isinstance(kind, str)
+        and kind in KINDS
+        and bool(word(row, "traceId") and word(row, "id"))
+        and bool(member(row, "startTime"))
+    )
+
+
+def _trace_of(row: JsonObject) -> str:
+    return word(row, "traceId")
+
+
+def _session_of(row: JsonObject) -> str:
+    """The session that a trace or an observation names: it has a trace for each of the user's messages."""
+    return word(row, "sessionId") or word(row, "traceSessionId")
+
+
+def member(row: JsonObject, name: str) -> Json:
+    """A column by its name in camelCase, or the same in snake_case."""
+    found = row.get(name)
+    return row.get(_snake_case(name)) if found is None else found
+
+
+def word(row: JsonObject, name: str) -> str:
+    """A column that is a text, else `""`."""
+    found = member(row, name)
+    return found if isinstance(found, str) else ""
+
+
+def read_observation(row: JsonObject, known: KnownMessages) -> TracedSpan:
+    """An observation as a span; `known` are the messages of its session. Never raises."""
+    attributes = _attributes(row)
+    kind = _kind(row, attributes)
+    span = TracedSpan(
+        word(row, "id"),
+        word(row, "parentObservationId"),
+        kind,
+        text_of(attributes, "gen_ai.agent.name") or _name(word(row, "name")),
+        utc_instant(member(row, "startTime")),
+        utc_instant(member(row, "endTime")),
+        span_trace=word(row, "traceId"),
+    )
+    if kind is OperationKind.MODEL:
+        call = _model_call(row, attributes, known)
+        return replace(span, call=call, warnings=(NOT_STORED, *([REWRITTEN] if call.is_rewritten else [])))
+    return replace(span, run=_tool_run(row, attributes)) if kind is OperationKind.TOOL else span
+
+
+def _snake_case(name: str) -> str:
+    return _UPPER.sub(lambda found: f"_{found[0].lower()}", name)
+
+
+def _attributes(row: JsonObject) -> JsonObject:
+    """What OpenTelemetry said of the observation, and what else its metadata holds."""
+    metadata, _ = unwrapped_json(row.get("metadata"))
+    if not isinstance(metadata, dict):
+        return {}
+    inner, _ = unwrapped_json(metadata.get("attributes"))
+    return {**metadata, **inner} if isinstance(inner, dict) else metadata
+
+
+def _kind(row: JsonObject, attributes: JsonObject) -> OperationKind:
+    named, words = word(row, "type"), {text_of(attributes, key) for key in _OPERATIONS}
+    if named == "TOOL" or (named in ("SPAN", "CHAIN", "") and (words & _TOOL_WORDS or _is_tool_message(row))):
+        return OperationKind.TOOL
+    if named == "AGENT" or (named in ("SPAN", "CHAIN") and words & _AGENT_WORDS):
+        return OperationKind.AGENT
+    if named == "GENERATION":
+        return OperationKind.OTHER if words & _OTHER_WORDS else OperationKind.MODEL
+    return OperationKind.MODEL if named in ("SPAN", "") and words & _MODEL_WORDS else OperationKind.OTHER
+
+
+def _is_tool_message(row: JsonObject) -> bool:
+    output = row.get("output")
+    if isinstance(output, dict):
+        return ("tool_call_id" in output or "kwargs" in output) and read_tool_output(output).call_id != ""
+    return isinstance(output, str) and "tool_call_id" in output and read_tool_output(output).call_id != ""
+
+
+def _name(name: str) -> str:
+    """A span's name; an agent's own, where the kind of its span stands before it (ADK: `agent_run [hotels]`)."""
+    found = _AGENT.fullmatch(name)
+    return found["name"] if found else name
+
+
+def _model_call(row: JsonObject, attributes: JsonObject, known: KnownMessages) -> ModelCall:
+    asked = _request(row, attributes, known)
+    answer = missing_answer() if row.get("output") in (None, "") else read_answer_output(row.get("output"))
+    turn = replace(answer.turn, generation=_generation(row, attributes, answer))
+    response_id = answer.response_id or text_of(attributes, "gen_ai.response.id", "ai.response.id")
+    return ModelCall(asked, turn, response_id, answer.is_rewritten)
+
+
+def _request(row: JsonObject, attributes: JsonObject, known: KnownMessages) -> DecodedRequest:
+    asked = read_request_input(row.get("input"), known)
+    settings, _ = unwrapped_json(member(row, "modelParameters"))
+    kept: JsonObject = dict(settings) if isinstance(settings, dict) else {}
+    tools = asked.tools or _tools(row, attributes, kept)
+    kept = {key: value for key, value in kept.items() if value not in (None, "") and key not in ("tools", "system")}
+    words, _ = unwrapped_json(attributes.get("gen_ai.system_instructions"))
+    if words and all(turn.role is not Role.SYSTEM for turn in asked.turns):
+        system = read_any_message({"role": "system", "content": words})
+        asked = replace(asked, turns=(*system.turns, *asked.turns))
+    before = text_of(attributes, "gen_ai.conversation.id", "previous_response_id")
+    return replace(
+        asked,
+        model=asked.model or text_of(attributes, "gen_ai.request.model", "ai.model.id", "llm.model_name"),
+        tools=tools,
+        parameters=asked.parameters or (compact_json(kept) if kept else ""),
+        continues=before if before.startswith("resp_") else "",
+    )
+
+
+def _tools(row: JsonObject, attributes: JsonObject, settings: JsonObject) -> tuple[ToolDefinition, ...]:
+    offered = [attributes.get(key) for key in _TOOL_LISTS]
+    places = (*offered, settings.get("tools"), member(row, "toolDefinitions"))
+    return next((found for one in places if (found := read_tool_list(one))), ())
+
+
+def _generation(row: JsonObject, attributes: JsonObject, answer: FrameworkAnswer) -> Generation:
+    known = answer.turn.generation or Generation()
+    usage, _ = unwrapped_json(member(row, "usageDetails") or row.get("usage"))
+    finish = known.finish_reason or _finish(attributes)
+    error = _error(row)
+    failed = FinishReason.ERROR if error else None
+    return replace(
+        known,
+        requested_model=text_of(attributes, "gen_ai.request.model", "ai.model.id"),
+        answered_model=known.answered_model
+        or text_of(attributes, "gen_ai.response.model", "ai.response.model")
+        or word(row, "model")
+        or word(row, "providedModelName"),
+        started=utc_instant(member(row, "startTime")),
+        first_token=utc_instant(member(row, "completionStartTime")),
+        ended=utc_instant(member(row, "endTime")),
+        usage=usage_of(usage) if known.usage == Usage() else known.usage,
+        finish_reason=finish or None,
+        finish=failed or (finish_meaning(finish) if finish else None),
+        error=error,
+        body=BodyState.COMPLETE if error else known.body,
+    )
+
+
+def _finish(attributes: JsonObject) -> str:
+    reasons, _ = unwrapped_json(attributes.get("gen_ai.response.finish_reasons"))
+    if isinstance(reasons, list) and reasons and isinstance(reasons[0], str):
+        return reasons[0].replace("-", "_")
+    return text_of(attributes, "ai.response.finishReason").replace("-", "_")
+
+
+def _error(row: JsonObject) -> GenerationError | None:
+    return failure(word(row, "statusMessage")) if word(row, "level") == "ERROR" else None
+
+
+def _tool_run(row: JsonObject, attributes: JsonObject) -> ToolRun:
+    given = read_tool_output(row.get("output"))
+    name = text_of(attributes, "gen_ai.tool.name", "tool.name", "ai.toolCall.name") or word(row, "name")
+    asked, text = unwrapped_json(row.get("input"))
+    arguments = text if text is not None else asked if isinstance(asked, str) else compact_json(asked)
+    failed = True if word(row, "level") == "ERROR" else given.failed
+    words = given.text
+    if words is None and failed:
+        words = word(row, "statusMessage") or None
+    return ToolRun(
+        name.removeprefix(_PREFIX),
+        text_of(attributes, "gen_ai.tool.call.id", "ai.toolCall.id") or given.call_id,
+        arguments,
+        words,
+        failed,
+    )

@@ -1,0 +1,381 @@
+"""LangSmith: exports of runs, and the bodies of its ingestion, multipart or as JSON.
+
+A run a row or an entry, runs with their children in them (`child_runs`), pages of them (`{"runs": [...]}`), or what an
+SDK sends: `{"post": [...], "patch": [...]}` and multipart bodies. Source: langchain-ai/langsmith-sdk:python/langsmith.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+from inspector.importers.compression import DamagedDataError
+from inspector.importers.identity import text_of
+from inspector.importers.records import parse_json_bytes, read_rows, too_long
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.telemetry.framework_answers import (
+    FrameworkAnswer,
+    failure,
+    missing_answer,
+    read_answer_output,
+    usage_of,
+)
+from inspector.importers.telemetry.framework_messages import KnownMessages
+from inspector.importers.telemetry.framework_requests import read_request_input, read_tool_list, read_tool_output
+from inspector.importers.telemetry.span_sessions import RowSpool, session_traces, utc_instant
+from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
+from inspector.memory import RECORD_BYTES
+from inspector.model import (
+    BodyState,
+    Chunks,
+    FinishReason,
+    Generation,
+    GenerationError,
+    Instant,
+    Json,
+    Part,
+    Trace,
+    Turn,
+    Usage,
+)
+from inspector.wire.provider_json import compact_json
+from inspector.wire.request import DecodedRequest
+
+_NEITHER = "this is no run of LangSmith, and no page of them"
+
+
+_TRACE = ("trace_id", "dotted_order")
+
+
+_LISTS = ("runs", "post", "patch", "messages")
+
+
+_LINE = 1 << 20
+
+
+_HEADERS = 32
+
+
+_BEGINS = re.compile(
+    rb"\s*--[^\r\n]{1,200}\r?\n(?:[^\r\n]+\r?\n){0,8}?content-disposition:[^\r\n]*name=\"?(?:post|patch)\.",
+    re.IGNORECASE,
+)
+
+
+_NAME = re.compile(rb"content-disposition:.*?\bname=\"?(?P<name>[^\";\r\n]+)", re.IGNORECASE)
+
+
+_RUN = re.compile(r"(?P<operation>post|patch)\.(?P<id>[^.]+)(?:\.(?P<member>[a-z_]+))?")
+
+
+NOT_STORED = "the source keeps whole answers: no raw stream, and times of pieces only where a framework told them"
+
+
+REWRITTEN = "the source keeps the arguments of some calls parsed, whose text was written anew"
+
+
+SESSION_KEYS = ("session_id", "thread_id", "conversation_id")
+"""The members of a run's metadata that name its conversation: a run's own `session_id` is its project."""
+
+
+_KINDS = {"llm": OperationKind.MODEL, "tool": OperationKind.TOOL}
+
+
+_NO_SETTINGS = frozenset({"model", "model_name", "tools", "functions", "_type", "messages", "stop"})
+
+
+class LangSmithImporter:
+    """The traces of each session: one for each conversation that its runs of models make up."""
+
+    name = "langsmith"
+    signs = "runs with a `run_type`, or the parts of an ingestion's body"
+
+    def recognises(self, sample: Sample) -> float:
+        """By the head of a multipart body, or by rows with a run's type and the id of its trace."""
+        if is_multipart(sample.head):
+            return 1.0
+        return 0.9 if any(_runs(row) for row in sample.rows) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The traces of all sessions, in the order in which these began; their runs wait until the file's end."""
+        with RowSpool(trace_of, session_of) as shelf:
+            for told in _told(file):
+                if isinstance(told, Skipped):
+                    yield told
+                    continue
+                record, run = told
+                try:
+                    shelf.put(text_of(run, "id"), run)
+                except ValueError as error:
+                    yield Skipped(record, str(error))
+            for own, runs in shelf.sessions():
+                yield from session_traces(_spans(runs), own)
+
+
+def _spans(runs: Iterable[JsonObject]) -> Iterator[TracedSpan]:
+    known = KnownMessages()
+    return (read_run(run, known) for run in runs)
+
+
+def _told(file: SourceFile) -> Iterator[tuple[str, JsonObject] | Skipped]:
+    """What each record tells of a run."""
+    if is_multipart(file.head):
+        for part in read_parts(file):
+            yield part if isinstance(part, Skipped) else (part.record, part.members)
+        return
+    for row in read_rows(file):
+        if isinstance(row, Skipped):
+            yield row
+        elif runs := _runs(row.value):
+            for run in runs:
+                yield row.record, run
+        else:
+            yield Skipped(row.record, _NEITHER)
+
+
+def _runs(row: JsonObject) -> list[JsonObject]:
+    """The runs of a row with those within them, parents first; none where it has none."""
+    listed = [row] if _is_run(row) else []
+    if not listed:
+        for key in _LISTS:
+            within = row.get(key)
+            entries: list[Json] = within if isinstance(within, list) else []
+            listed += [one for one in entries if isinstance(one, dict) and _may_be_run(one, key)]
+    found: list[JsonObject] = []
+    waiting = listed[::-1]
+    while waiting:
+        run = waiting.pop()
+        children = run.get("child_runs")
+        found.append({key: value for key, value in run.items() if key != "child_runs"})
+        entries = children if isinstance(children, list) else []
+        waiting += [one for one in reversed(entries) if isinstance(one, dict) and _is_run(one)]
+    return found
+
+
+def _may_be_run(value: JsonObject, key: str) -> bool:
+    """Whether it is a run, or what is told later of one."""
+    return _is_run(value) or (key == "patch" and bool(text_of(value, "id") and text_of(value, *_TRACE)))
+
+
+def _is_run(value: JsonObject) -> bool:
+    return bool(text_of(value, "run_type") and text_of(value, "id") and text_of(value, *_TRACE))
+
+
+@dataclass(frozen=True, slots=True)
+class RunPart:
+    """Members of a run, as one part tells them."""
+
+    record: str
+    members: JsonObject
+
+
+def is_multipart(head: bytes) -> bool:
+    """Whether a file begins with such a body."""
+    return _BEGINS.match(head) is not None
+
+
+def read_parts(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[RunPart | Skipped]:
+    """What each part tells of its run, in the file's order; one part of at most `limit` bytes is in memory at a time.
+
+    Several bodies may follow each other. Parts that are no run's (attachments, feedback) are passed over in silence.
+    """
+    try:
+        with file.open() as stream:
+            for number, (name, raw) in enumerate(_parts(stream, limit), 1):
+                found = _read(f"part {number}", name, raw, limit)
+                if found is not None:
+                    yield found
+    except DamagedDataError as error:
+        yield Skipped("end of file", str(error))
+
+
+def _read(record: str, name: str, raw: bytes | None, limit: int) -> RunPart | Skipped | None:
+    told = _RUN.fullmatch(name)
+    if told is None:
+        return None
+    if raw is None:
+        return Skipped(record, too_long(limit))
+    try:
+        value = parse_json_bytes(raw)
+    except ValueError as error:
+        return Skipped(record, str(error))
+    if told["member"]:
+        return RunPart(record, {"id": told["id"], told["member"]: value})
+    if not isinstance(value, dict):
+        return Skipped(record, "the part is no object, as a run is")
+    return RunPart(record, {**value, "id": told["id"]})
+
+
+def _parts(stream: BinaryIO, limit: int) -> Iterator[tuple[str, bytes | None]]:
+    """The name and the body of each part; None for a body beyond the bound."""
+    border = b""
+    line = stream.readline(_LINE)
+    while line:
+        if not (border and line.startswith(border)) and not line.startswith(b"--"):
+            line = stream.readline(_LINE)
+            continue
+        border = border if border and line.startswith(border) else line.strip()
+        if line.strip() == border + b"--":
+            border, line = b"", stream.readline(_LINE)
+            continue
+        name = _name(stream)
+        body, line = _body(stream, border, limit)
+        yield name, body
+
+
+def _name(stream: BinaryIO) -> str:
+    """The name in the headers of a part, read to the empty line behind them."""
+    name = ""
+    for _ in range(_HEADERS):
+        line = stream.readline(_LINE)
+        if not line.strip():
+            break
+        if found := _NAME.match(line):
+            name = found["name"].decode("utf-8", "replace")
+    return name
+
+
+def _body(stream: BinaryIO, border: bytes, limit: int) -> tuple[bytes | None, bytes]:
+    """A part's bytes up to the border, and the line of that; `b""` at the end of the file."""
+    pieces: list[bytes] = []
+    left, begins_line = limit, True
+    while line := stream.readline(_LINE):
+        if begins_line and line.startswith(border):
+            break
+        begins_line = line.endswith(b"\n")
+        left -= len(line)
+        if left >= 0:
+            pieces.append(line)
+        else:
+            pieces.clear()
+    return (b"".join(pieces).removesuffix(b"\n").removesuffix(b"\r") if left >= 0 else None), line
+
+
+def read_run(run: JsonObject, known: KnownMessages) -> TracedSpan:
+    """A run as a span; `known` are the messages of its session. Never raises."""
+    kind = _KINDS.get(text_of(run, "run_type"), OperationKind.OTHER)
+    span = TracedSpan(
+        text_of(run, "id"),
+        text_of(run, "parent_run_id"),
+        kind,
+        text_of(run, "name"),
+        utc_instant(run.get("start_time")),
+        utc_instant(run.get("end_time")),
+        span_trace=trace_of(run),
+    )
+    if kind is OperationKind.MODEL:
+        call = _model_call(run, known)
+        return replace(span, call=call, warnings=(NOT_STORED, *([REWRITTEN] if call.is_rewritten else [])))
+    return replace(span, run=_tool_run(run)) if kind is OperationKind.TOOL else span
+
+
+def trace_of(run: JsonObject) -> str:
+    """The id of the trace that a run is part of, `""` where it does not tell."""
+    _, _, first = text_of(run, "dotted_order").partition(".")[0].rpartition("Z")
+    return text_of(run, "trace_id") or first
+
+
+def session_of(run: JsonObject) -> str:
+    """The conversation that a run names, `""` where it names none."""
+    return text_of(_metadata(run), *SESSION_KEYS)
+
+
+def _metadata(run: JsonObject) -> JsonObject:
+    return _object(_object(run.get("extra")).get("metadata"))
+
+
+def _model_call(run: JsonObject, known: KnownMessages) -> ModelCall:
+    outputs = run.get("outputs")
+    answer = read_answer_output(outputs) if outputs else missing_answer()
+    turn = _with_chunks(answer.turn, run)
+    return ModelCall(
+        _request(run, known),
+        replace(turn, generation=_generation(run, answer)),
+        answer.response_id,
+        answer.is_rewritten,
+    )
+
+
+def _request(run: JsonObject, known: KnownMessages) -> DecodedRequest:
+    asked = read_request_input(run.get("inputs"), known)
+    invoked = _object(_object(run.get("extra")).get("invocation_params"))
+    settings: JsonObject = {key: value for key, value in invoked.items() if key not in _NO_SETTINGS}
+    return replace(
+        asked,
+        model=asked.model or text_of(invoked, "model", "model_name") or text_of(_metadata(run), "ls_model_name"),
+        tools=asked.tools or read_tool_list(invoked.get("tools")) or read_tool_list(invoked.get("functions")),
+        parameters=asked.parameters or (compact_json(settings) if settings else ""),
+    )
+
+
+def _generation(run: JsonObject, answer: FrameworkAnswer) -> Generation:
+    known = answer.turn.generation or Generation()
+    usage = usage_of(_object(run.get("outputs")).get("usage_metadata"))
+    usage = usage_of(run) if usage == Usage() else usage
+    error = _error(run)
+    return replace(
+        known,
+        started=utc_instant(run.get("start_time")),
+        first_token=utc_instant(run.get("first_token_time")) or next(iter(_tokens(run)), (None, ""))[0],
+        ended=utc_instant(run.get("end_time")),
+        usage=usage if known.usage == Usage() else known.usage,
+        finish=FinishReason.ERROR if error else known.finish,
+        error=error,
+        body=BodyState.COMPLETE if error and not run.get("outputs") else known.body,
+    )
+
+
+def _error(run: JsonObject) -> GenerationError | None:
+    words = text_of(run, "error")
+    return failure(words) if words or run.get("status") == "error" else None
+
+
+def _tokens(run: JsonObject) -> list[tuple[Instant | None, str]]:
+    """The pieces of the stream that a framework told of, with their times."""
+    events = run.get("events")
+    found: list[tuple[Instant | None, str]] = []
+    for event in events if isinstance(events, list) else ():
+        if isinstance(event, dict) and event.get("name") == "new_token":
+            token = _object(event.get("kwargs")).get("token")
+            found.append((utc_instant(event.get("time")), token if isinstance(token, str) else ""))
+    return found
+
+
+def _with_chunks(turn: Turn, run: JsonObject) -> Turn:
+    """The turn with the chunks of its text, where the pieces that were told make it up and nothing else was said."""
+    text, tokens = turn.part("text"), [one for one in _tokens(run) if one[1]]
+    if text is None or not text.text or "".join(token for _, token in tokens) != text.text or len(turn.parts) > 1:
+        return turn
+    started = utc_instant(run.get("start_time"))
+    ends: list[int] = []
+    for _, token in tokens:
+        ends.append(len(token) + (ends[-1] if ends else 0))
+    offsets = tuple(at.at_s - started.at_s if at is not None and started is not None else None for at, _ in tokens)
+    chunks = Chunks(tuple(ends), tuple(range(len(ends))), offsets)
+    return replace(turn, parts=(Part("text", text.text, chunks),))
+
+
+def _tool_run(run: JsonObject) -> ToolRun:
+    given = read_tool_output(run.get("outputs"))
+    failed = True if run.get("error") or run.get("status") == "error" else given.failed
+    words = given.text if given.text is not None else text_of(run, "error") or None
+    return ToolRun(
+        text_of(run, "name"),
+        given.call_id or text_of(_metadata(run), "tool_call_id"),
+        _arguments(run.get("inputs")),
+        words,
+        failed,
+    )
+
+
+def _arguments(inputs: Json) -> str:
+    """A tool's arguments; LangChain puts those of a tool that it traces into one text, as Python shows them."""
+    given = _object(inputs)
+    alone = given.get("input")
+    if given.keys() == {"input"}:
+        return alone if isinstance(alone, str) else compact_json(alone)
+    return compact_json(inputs)
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}

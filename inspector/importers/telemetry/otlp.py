@@ -1,0 +1,445 @@
+"""OpenTelemetry traces of agents: OTLP as JSON lines, JSON documents, or protobuf bodies.
+
+Spans of a session may come anywhere in a file, children before their parents: they are spooled while the file is read.
+Each is then read with every attribute convention that it follows: `otlp_genai`, `otlp_openinference`,
+`otlp_openllmetry` and `otlp_langfuse`.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import msgspec
+
+from inspector.apis.providers import decoder_for, read_request
+from inspector.importers.records import parse_json_bytes, read_rows
+from inspector.importers.source import Sample, Skipped, SourceFile
+from inspector.importers.telemetry.framework_answers import one_answer
+from inspector.importers.telemetry.framework_messages import KnownMessages
+from inspector.importers.telemetry.otlp_genai import read_genai
+from inspector.importers.telemetry.otlp_json import has_resources, merged_spans, spans_of
+from inspector.importers.telemetry.otlp_langfuse import with_langfuse
+from inspector.importers.telemetry.otlp_openinference import read_openinference
+from inspector.importers.telemetry.otlp_openllmetry import read_openllmetry
+from inspector.importers.telemetry.otlp_protobuf import is_otlp, read_protobuf
+from inspector.importers.telemetry.otlp_span import (
+    ERROR,
+    Messages,
+    OtlpEvent,
+    OtlpSpan,
+    RequestMessages,
+    SpanFacts,
+    filled_usage,
+    merged_facts,
+    objects,
+)
+from inspector.importers.telemetry.span_traces import traces_of_spans
+from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
+from inspector.model import (
+    BodyState,
+    ErrorPhase,
+    ExternalId,
+    FinishReason,
+    Generation,
+    GenerationError,
+    Instant,
+    Json,
+    Part,
+    RecognisedBy,
+    Role,
+    Trace,
+    Turn,
+)
+from inspector.sealed_spool import SealedSpool, SpoolPlace
+from inspector.sessions.fingerprints import message_digest, says_nothing
+from inspector.wire.answer_reader import finish_meaning
+from inspector.wire.events import DecodedTurn, TurnAssembly
+from inspector.wire.provider_json import compact_json, parse_json
+from inspector.wire.request import DecodedRequest
+
+SPOOL_BYTES = 32 << 20
+"""How much of the spans' texts is kept in memory."""
+
+
+SESSION_KEYS = (
+    "session.id",
+    "gen_ai.conversation.id",
+    "traceloop.association.properties.session_id",
+    "traceloop.association.properties.conversation_id",
+    "traceloop.association.properties.thread_id",
+    "langfuse.session.id",
+    "langsmith.trace.session_id",
+    "ai.telemetry.metadata.sessionId",
+    "session_id",
+)
+"""Attributes that name the session of a span, the first first."""
+
+
+_NO_TIME = float("inf")
+
+
+_EVENTS = 7
+
+
+_RESOURCES = re.compile(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"\s*:\s*\[')
+
+
+_NO_SPANS = "the row is no OTLP: it has neither `resourceSpans` nor `resourceLogs`"
+
+
+TOO_DEEP = "the values are nested too deeply"
+"""Why a record is skipped that Python cannot bear."""
+
+
+NO_CHUNKS = "the source keeps no chunks of answers"
+
+
+_REWRITTEN = "the source parsed the arguments of calls that are JSON and wrote them anew"
+
+
+_NO_CONTENT = "the source kept no words of some answers: instrumentations keep them only when told to"
+
+
+_CUT = "the source cut long texts off"
+
+
+_DROPPED = "the source dropped attributes or events beyond its limits"
+
+
+_REDACTED = "__REDACTED__"
+
+
+_STATUS = re.compile(r"(?:error code|status(?: code)?|http)\W{1,3}([45]\d\d)\b", re.IGNORECASE)
+
+
+_CODE = re.compile(r"[45]\d\d")
+
+
+_ABORTED = re.compile(r"cancel|abort|generatorexit|keyboardinterrupt", re.IGNORECASE)
+
+
+_UNREACHED = re.compile(r"connect|dns|resolve", re.IGNORECASE)
+
+
+_ANSWER_KEYS = ("choices", "candidates", "output", "content")
+
+
+@dataclass(slots=True)
+class _SpooledTrace:
+    """Where the spans of one trace lie, and its session by the earliest span that names one."""
+
+    id: str
+    places: list[SpoolPlace] = field(default_factory=list)
+    session: ExternalId | None = None
+    session_s: float = _NO_TIME
+
+
+class SpanSpool:
+    """Takes spans, and gives them back by session. A context: behind it nothing is left.
+
+    `spool_bytes` is how much of their texts is kept in memory, the rest in a temporary file without a name.
+    """
+
+    def __init__(self, *, spool_bytes: int = SPOOL_BYTES) -> None:
+        self._spool = SealedSpool(spool_bytes)
+        self._traces: dict[str, _SpooledTrace] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._spool.close()
+
+    def put(self, span: OtlpSpan) -> None:
+        """Put a span aside; RecursionError where it is nested too deeply."""
+        packed = _packed(span)
+        trace = self._traces.setdefault(span.trace_id, _SpooledTrace(span.trace_id))
+        trace.places.append(self._spool.put(packed))
+        start_s = _NO_TIME if span.start_s is None else span.start_s
+        session = session_of(span)
+        if session is not None and (trace.session is None or start_s < trace.session_s):
+            trace.session, trace.session_s = session, start_s
+
+    def sessions(self) -> Iterator[tuple[ExternalId, Iterator[OtlpSpan]]]:
+        """The id of each session, and its spans in the order they were put; sessions in the order of their first.
+
+        A trace whose spans name no session is one by itself.
+        """
+        sessions: dict[ExternalId, list[_SpooledTrace]] = {}
+        for trace in self._traces.values():
+            sessions.setdefault(trace.session or ExternalId("trace_id", trace.id), []).append(trace)
+        for id_, traces in sessions.items():
+            yield id_, self._taken(traces)
+
+    def _taken(self, traces: list[_SpooledTrace]) -> Iterator[OtlpSpan]:
+        for place in sorted(place for trace in traces for place in trace.places):
+            yield _unpacked(self._spool.take(place))
+
+
+def session_of(span: OtlpSpan) -> ExternalId | None:
+    """The session that a span names, None where it names none."""
+    for key in SESSION_KEYS:
+        value = span.attributes.get(key)
+        if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
+            return ExternalId(key, str(value))
+    return None
+
+
+def _packed(span: OtlpSpan) -> bytes:
+    events: list[Json] = [[event.name, event.at_s, event.attributes] for event in span.events]
+    held: list[Json] = [
+        *(span.trace_id, span.id, span.parent_id, span.name, span.start_s, span.end_s, span.attributes, events),
+        *(span.status, span.message, span.service, span.dropped),
+    ]
+    try:
+        return msgspec.msgpack.encode(held)
+    except (UnicodeEncodeError, OverflowError):  # lone surrogates, integers beyond 64 bits
+        return json.dumps(held, default=str).encode("ascii")
+
+
+def _unpacked(packed: bytes) -> OtlpSpan:
+    held: Any = (
+        parse_json_bytes(packed) if packed.startswith(b"[") else msgspec.msgpack.decode(packed)
+    )  # as it was packed
+    held[_EVENTS] = tuple(OtlpEvent(*event) for event in held[_EVENTS])
+    return OtlpSpan(*held)
+
+
+class OtlpImporter:
+    """One trace a conversation: what spans of one session, or of one trace, tell of requests to models."""
+
+    name = "otlp"
+    signs = "`resourceSpans`, or a protobuf body that holds them"
+
+    def recognises(self, sample: Sample) -> float:
+        """By the member that holds the spans, or by the shape of a protobuf body."""
+        if any(map(has_resources, sample.rows)) or _RESOURCES.match(sample.text.lstrip("\ufeff \t\r\n")):
+            return 0.9
+        return 0.8 if is_otlp(sample.head) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """What cannot be read, then the traces; sessions in the order of their first spans."""
+        with SpanSpool() as shelf:
+            spans = read_protobuf(file) if is_otlp(file.head) else _of_rows(file)
+            yield from spool_spans(spans, shelf)
+            yield from traces_in(shelf)
+
+
+def spool_spans(spans: Iterable[OtlpSpan | Skipped], shelf: SpanSpool) -> Iterator[Skipped]:
+    """Put spans on a shelf; what gives none, and why."""
+    for span in spans:
+        if isinstance(span, Skipped):
+            yield span
+        elif not span.id:
+            yield Skipped(f"span `{span.name}`", "the span has no id")
+        else:
+            try:
+                shelf.put(span)
+            except RecursionError:
+                yield Skipped(f"span {span.id}", TOO_DEEP)
+
+
+def traces_in(shelf: SpanSpool) -> Iterator[Trace | Skipped]:
+    """The traces of all sessions on a shelf; sessions without a request to a model are counted in a Skipped."""
+    without = 0
+    for id_, spans in shelf.sessions():
+        traces = session_traces(id_, spans)
+        first = next(traces, None)
+        if first is None:
+            without += 1
+            continue
+        yield first
+        yield from traces
+    if without:
+        said = f"{without} of the traces in this file tell of no request to a model"
+        yield Skipped("other spans", said, is_irrelevant=True)
+
+
+def session_traces(id_: ExternalId, spans: Iterable[OtlpSpan]) -> Iterator[Trace]:
+    """The traces that the spans of one session tell of."""
+    messages, known = Messages(), KnownMessages()
+    read = [read_span(span, messages, known) for span in merged_spans(spans)]
+    found = RecognisedBy.FIELD if id_.name != "trace_id" else RecognisedBy.RECORD
+    return traces_of_spans(read, (id_,), recognised_by=found, warnings=(NO_CHUNKS,))
+
+
+def _of_rows(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
+    for row in read_rows(file):
+        if isinstance(row, Skipped):
+            yield row
+        elif not has_resources(row.value):
+            yield Skipped(row.record, _NO_SPANS, is_irrelevant=isinstance(row.value.get("resourceMetrics"), list))
+        else:
+            try:
+                yield from spans_of(row.value)
+            except RecursionError:
+                yield Skipped(row.record, TOO_DEEP)
+
+
+def read_span(span: OtlpSpan, messages: Messages, known: KnownMessages | None = None) -> TracedSpan:
+    """What a span tells; `messages` and `known` are those of its session. Never raises."""
+    return with_langfuse(_read(span, messages), span, KnownMessages() if known is None else known)
+
+
+def _read(span: OtlpSpan, messages: Messages) -> TracedSpan:
+    told = merged_facts((read_openinference(span), read_genai(span), read_openllmetry(span)))
+    kind = told.kind or _guessed_kind(span)
+    read = TracedSpan(
+        span.id,
+        span.parent_id,
+        kind,
+        (told.agent or span.name) if kind is OperationKind.AGENT else span.name,
+        span.started,
+        span.ended,
+        span_trace=span.trace_id,
+    )
+    if kind is OperationKind.MODEL:
+        call = _call(span, told, messages)
+        return replace(read, call=call, warnings=tuple(_warnings(span, told, call)))
+    if kind is OperationKind.TOOL and told.run is not None:
+        failure = _error(span, has_words=True)
+        result = told.run.result if told.run.result is not None or failure is None else failure.message
+        return replace(read, run=replace(told.run, result=result, failed=True if failure else None))
+    return read
+
+
+def _guessed_kind(span: OtlpSpan) -> OperationKind:
+    """What goes on during a span that names a model and no operation, as the first drafts of conventions had it."""
+    names_model = span.text("gen_ai.request.model") and "embed" not in span.name.lower()
+    return OperationKind.MODEL if names_model else OperationKind.OTHER
+
+
+def _call(span: OtlpSpan, told: SpanFacts, messages: Messages) -> ModelCall:
+    request = _request(told, messages)
+    answer = _answer(told.answers, messages)
+    raw = _raw_answer(told, answer)
+    is_rewritten = raw is None and any(map(_has_values, objects(told.answers)))
+    known = Generation()
+    if raw is not None:
+        known = raw.turn.generation or known
+        answer = raw.turn
+    finish = told.finish_reason or known.finish_reason
+    generation = replace(
+        known,
+        answered_model=told.answered_model or known.answered_model,
+        started=span.started,
+        first_token=None if told.first_token_s is None else Instant(told.first_token_s),
+        ended=span.ended,
+        usage=filled_usage(told.usage, known.usage),
+        finish_reason=finish,
+        finish=finish_meaning(finish) if finish else None,
+    )
+    response_id = told.response_id or (raw.response_id if raw is not None else "")
+    turn = replace(answer, generation=_ended(generation, span, told, answer))
+    return ModelCall(request, turn, response_id, is_rewritten)
+
+
+def _request(told: SpanFacts, messages: Messages) -> DecodedRequest:
+    raw = read_request("", told.raw_request) if _is_request(told.raw_request) else None
+    known = raw or DecodedRequest("", "", ())
+    turns = messages.read(told.asked)
+    return replace(
+        known,
+        model=told.requested_model or known.model,
+        turns=turns or known.turns,
+        tools=told.tools or known.tools,
+        parameters=compact_json(told.parameters) if told.parameters else known.parameters,
+        continues=told.continues or known.continues,
+    )
+
+
+def _is_request(value: Json) -> bool:
+    """Whether a span's input is the request's body, and not what a framework was given."""
+    if not isinstance(value, dict):
+        return False
+    listed = value.get("messages", value.get("input", value.get("contents")))
+    return isinstance(listed, list) and bool(listed) and all(isinstance(one, dict) for one in listed)
+
+
+def _answer(answers: list[Json], messages: Messages) -> Turn:
+    """All output messages as one answer."""
+    said = messages.read(RequestMessages(answers))
+    return one_answer(said) if said else Turn(Role.ASSISTANT, (Part("text", ""),))
+
+
+def _raw_answer(told: SpanFacts, answer: Turn) -> DecodedTurn | None:
+    """The answer out of its body as the API sent it, if that is kept and says the same."""
+    if not told.raw_answer.lstrip().startswith("{"):
+        return None
+    try:
+        body = parse_json(told.raw_answer)
+    except ValueError:
+        return None
+    if not isinstance(body, dict) or not any(isinstance(body.get(key), list) for key in _ANSWER_KEYS):
+        return None
+    decoder = decoder_for("", told.raw_request, "application/json", status=200)
+    events = decoder.feed(told.raw_answer.encode("utf-8", "surrogatepass"))
+    assembly = TurnAssembly(decoder.api, streamed=False)
+    assembly.extend([*events, *decoder.close()])
+    read = assembly.decoded()
+    if says_nothing(read.turn) or not (told.answers == [] or message_digest(read.turn) == message_digest(answer)):
+        return None
+    return read
+
+
+def _has_values(message: dict[str, Json]) -> bool:
+    """Whether arguments of a message's calls are values and not texts."""
+    functions = (call.get("function", call) for call in objects(message.get("tool_calls")))
+    return any(isinstance(one, dict) and isinstance(one.get("arguments"), dict | list) for one in functions)
+
+
+def _ended(generation: Generation, span: OtlpSpan, told: SpanFacts, answer: Turn) -> Generation:
+    error = _error(span, has_words=not says_nothing(answer))
+    if error is not None:
+        is_abort = error.phase is ErrorPhase.CLIENT_ABORT
+        return replace(generation, error=error, finish=generation.finish if is_abort else FinishReason.ERROR)
+    text = answer.part("text")
+    if text is not None and text.text == _REDACTED:
+        return replace(generation, body=BodyState.REDACTED)
+    if any(isinstance(one, str) for one in told.answers):
+        return replace(generation, body=BodyState.TRUNCATED)
+    has_words = bool(told.answers) or any(part.text for part in answer.parts)
+    return generation if has_words else replace(generation, body=BodyState.NOT_STORED)
+
+
+def _error(span: OtlpSpan, *, has_words: bool) -> GenerationError | None:
+    """How a span failed, by its status, its `error.type` and its event `exception`; None where it did not."""
+    raised = next((event.attributes for event in span.events if event.name == "exception"), {})
+    code = span.text("error.type") or _text(raised.get("exception.type"))
+    if span.status != ERROR and not span.text("error.type"):
+        return None
+    message = span.message or _text(raised.get("exception.message")) or span.text("error.message", "exception.message")
+    status = span.number("http.response.status_code", "http.status_code")
+    found = _STATUS.search(message) or (_CODE.fullmatch(code))
+    if status is None and found is not None:
+        status = int(found[found.lastindex or 0])
+    words = message or f"The span failed{f' with `{code}`' if code else ''} and says no more."
+    return GenerationError(_phase(code, status, has_words=has_words), words, status, code or None)
+
+
+def _phase(code: str, status: int | None, *, has_words: bool) -> ErrorPhase:
+    if status is not None and status >= 400:
+        return ErrorPhase.HTTP
+    if _ABORTED.search(code):
+        return ErrorPhase.CLIENT_ABORT
+    if _UNREACHED.search(code):
+        return ErrorPhase.CONNECT
+    return ErrorPhase.IN_STREAM if has_words else ErrorPhase.TRANSPORT
+
+
+def _warnings(span: OtlpSpan, told: SpanFacts, call: ModelCall) -> Iterator[str]:
+    if call.is_rewritten:
+        yield _REWRITTEN
+    generation = call.answer.generation
+    if generation is not None and generation.body is BodyState.NOT_STORED:
+        yield _NO_CONTENT
+    if told.is_cut:
+        yield _CUT
+    if span.dropped:
+        yield _DROPPED
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""

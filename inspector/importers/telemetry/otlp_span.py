@@ -1,0 +1,295 @@
+"""A span as OpenTelemetry has it, from any container; its attribute values; and what a convention reads from it."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from hashlib import blake2b
+from itertools import chain
+from typing import TypeAlias
+
+import msgspec
+
+from inspector.apis.openai.messages import read_message
+from inspector.importers.records import parse_json_bytes
+from inspector.importers.source import JsonObject
+from inspector.importers.telemetry.spans import OperationKind, ToolRun
+from inspector.model import Instant, Json, Part, Role, ToolDefinition, Turn, Usage
+from inspector.text import decode
+from inspector.wire.events import UNREAD_PART
+from inspector.wire.provider_json import compact_json
+
+ERROR = 2
+"""The status code of a span that failed (opentelemetry-proto, `Status.StatusCode`)."""
+
+
+_OPENERS = ("{", "[")
+
+
+_MAX_DEPTH = 16
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+Message: TypeAlias = "Json | msgspec.Raw"
+"""A message as a value, or as its JSON text, or a text where it is no JSON any more."""
+
+
+Shape: TypeAlias = Callable[[Json], list[Json]]
+"""What turns a message of a convention into messages of OpenAI's shape."""
+
+
+@dataclass(slots=True)
+class RequestMessages:
+    """The messages of a request as a convention has them, and their shape."""
+
+    messages: Sequence[Message] = ()
+    shape: Shape = field(default_factory=lambda: unchanged_message)
+
+    def __bool__(self) -> bool:
+        return bool(self.messages)
+
+
+class Messages:
+    """Messages as turns; one that came before is the same turn again, so that a session holds each only once."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[Turn, ...]] = {}
+
+    def read(self, said: RequestMessages) -> tuple[Turn, ...]:
+        """The turns of all messages; never raises."""
+        return tuple(chain.from_iterable(self._turns(message, said.shape) for message in said.messages))
+
+    def _turns(self, message: Message, shape: Shape) -> tuple[Turn, ...]:
+        try:
+            packed = bytes(message) if isinstance(message, msgspec.Raw) else _encode(message)
+        except (UnicodeEncodeError, OverflowError, RecursionError):
+            return _read(message, shape)
+        digest = blake2b(packed, digest_size=16, person=shape.__name__.encode()[:16]).digest()
+        known = self._known.get(digest)
+        if known is None:
+            known = self._known[digest] = _read(message, shape)
+        return known
+
+
+def unchanged_message(message: Json) -> list[Json]:
+    """The shape of a message that has OpenAI's already."""
+    return [message]
+
+
+def _read(message: Message, shape: Shape) -> tuple[Turn, ...]:
+    value = _value(message) if isinstance(message, msgspec.Raw) else message
+    if isinstance(value, str):
+        return (Turn(Role.USER, (Part(UNREAD_PART, value),)),)
+    return tuple(map(read_message, shape(value)))
+
+
+def _value(text: msgspec.Raw) -> Json:
+    try:
+        return parse_json_bytes(bytes(text))
+    except ValueError:  # nested too deeply
+        return decode(bytes(text))
+
+
+_USAGE = tuple(one.name for one in fields(Usage))
+
+
+@dataclass(slots=True)
+class SpanFacts:
+    """What one convention tells of one span; what it does not tell has its default.
+
+    `answers` are messages in OpenAI's shape, the choices of one answer; texts where they are no JSON any more.
+    `raw_request` and `raw_answer` are bodies as the API has them. `is_cut` says that texts were cut off,
+    `first_token_s` is seconds since 1970-01-01 UTC.
+    """
+
+    kind: OperationKind | None = None
+    asked: RequestMessages = field(default_factory=RequestMessages)
+    answers: list[Json] = field(default_factory=list)
+    raw_request: Json = None
+    raw_answer: str = ""
+    api: str = ""
+    requested_model: str = ""
+    answered_model: str = ""
+    response_id: str = ""
+    continues: str = ""
+    tools: tuple[ToolDefinition, ...] = ()
+    parameters: JsonObject = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+    finish_reason: str = ""
+    first_token_s: float | None = None
+    run: ToolRun | None = None
+    agent: str = ""
+    is_cut: bool = False
+
+
+def merged_facts(tellings: Iterable[SpanFacts]) -> SpanFacts:
+    """What several conventions tell of one span: for each fact the first that tells it."""
+    first, *others = tellings
+    nothing = SpanFacts()
+    for other in others:
+        for one in fields(SpanFacts):
+            told = getattr(first, one.name)
+            if told == getattr(nothing, one.name) or (told is OperationKind.OTHER and other.kind):
+                setattr(first, one.name, getattr(other, one.name))
+        first.usage = filled_usage(first.usage, other.usage)
+    return first
+
+
+def filled_usage(usage: Usage, other: Usage) -> Usage:
+    """Counts, and from another those that are not known."""
+    if usage == other:
+        return usage
+    known = [(getattr(usage, name), getattr(other, name)) for name in _USAGE]
+    return Usage(*(mine if mine is not None else its for mine, its in known))
+
+
+@dataclass(frozen=True, slots=True)
+class OtlpEvent:
+    """An event of a span, or a log record that belongs to it; `at_s` is seconds since 1970-01-01 UTC, if known."""
+
+    name: str
+    at_s: float | None
+    attributes: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class OtlpSpan:
+    """A span. Ids are hexadecimal, `parent_id` is `""` for a root; times are seconds since 1970-01-01 UTC, if known.
+
+    `service` is its resource's `service.name`, `dropped` counts the attributes and events that a limit took away.
+    """
+
+    trace_id: str
+    id: str
+    parent_id: str
+    name: str
+    start_s: float | None
+    end_s: float | None
+    attributes: JsonObject
+    events: tuple[OtlpEvent, ...] = ()
+    status: int = 0
+    message: str = ""
+    service: str = ""
+    dropped: int = 0
+
+    @property
+    def started(self) -> Instant | None:
+        """When it began."""
+        return None if self.start_s is None else Instant(self.start_s)
+
+    @property
+    def ended(self) -> Instant | None:
+        """When it ended."""
+        return None if self.end_s is None else Instant(self.end_s)
+
+    def text(self, *keys: str) -> str:
+        """The first of the attributes that is a text and not empty, else `""`."""
+        return next((found for key in keys if isinstance(found := self.attributes.get(key), str) and found), "")
+
+    def number(self, *keys: str) -> int | None:
+        """The first of the attributes that is a whole number, else None."""
+        return next((found for key in keys if (found := whole_number(self.attributes.get(key))) is not None), None)
+
+    def rows(self, prefix: str) -> list[Json]:
+        """What attributes named `prefix.0.role` and the like say, a value for each number, unfolded no further."""
+        if prefix in self.attributes:
+            held = self.attributes[prefix]
+            return held if isinstance(held, list) else [held]
+        begins = f"{prefix}."
+        size = len(begins)
+        grown: dict[str, JsonObject] = {}
+        for key, value in self.attributes.items():
+            if key.startswith(begins):
+                number, _, rest = key[size:].partition(".")
+                grown.setdefault(number, {})[rest] = value
+        numbers = [number for number in grown if number.isascii() and number.isdigit() and len(number) < 10]
+        return [grown[number] for number in sorted(numbers, key=int)]
+
+    def tree(self, prefix: str) -> Json:
+        """What attributes named `prefix.0.role` and the like say together: objects and lists; None for nothing."""
+        if prefix in self.attributes:
+            return unfolded(self.attributes[prefix])
+        begins = f"{prefix}."
+        found = {key[len(begins) :]: value for key, value in self.attributes.items() if key.startswith(begins)}
+        return unfolded(found) if found else None
+
+
+def whole_number(value: Json) -> int | None:
+    """A whole number, written as a float perhaps; None for anything else."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def json_in(value: Json) -> Json:
+    """The object or list that stands in a text; the value itself where it is none. ValueError for JSON that is cut."""
+    if not isinstance(value, str) or not value.lstrip().startswith(_OPENERS):
+        return value
+    return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
+
+
+def lenient_json(value: Json) -> Json:
+    """As `json_in`; the text itself where it is broken."""
+    try:
+        return json_in(value)
+    except ValueError:
+        return value
+
+
+def objects(value: Json) -> list[JsonObject]:
+    """The objects of a list, or the one that stands alone; none for anything else."""
+    listed = value if isinstance(value, list) else [value]
+    return [one for one in listed if isinstance(one, dict)]
+
+
+def unfolded(value: Json, depth: int = 0) -> Json:
+    """Keys with dots unfolded into objects within objects; an object whose keys are all numbers is a list.
+
+    What is nested deeper than any convention has it stays as it is.
+    """
+    if depth > _MAX_DEPTH:
+        return value
+    if isinstance(value, list):
+        return [unfolded(one, depth + 1) for one in value]
+    if not isinstance(value, dict):
+        return value
+    grown: dict[str, list[tuple[str, Json]]] = {}
+    for key, one in value.items():
+        head, _, rest = key.partition(".")
+        grown.setdefault(head, []).append((rest, one))
+    done = {head: _joined(pieces, depth + 1) for head, pieces in grown.items()}
+    if done and all(key.isascii() and key.isdigit() and len(key) < 10 for key in done):
+        return [done[key] for key in sorted(done, key=int)]
+    return dict(done)
+
+
+def _joined(pieces: list[tuple[str, Json]], depth: int) -> Json:
+    if len(pieces) == 1 and not pieces[0][0]:
+        return unfolded(pieces[0][1], depth)
+    return unfolded({rest: one for rest, one in pieces if rest}, depth)
+
+
+def unquoted(text: Json) -> str | None:
+    """A result as text: what a JSON string holds, where it is one; other values as JSON, None for null."""
+    if not isinstance(text, str):
+        return None if text is None else compact_json(text)
+    if text[:1] == '"' == text[-1:]:
+        try:
+            held = parse_json_bytes(text.encode("utf-8", "surrogatepass"))
+        except ValueError:
+            return text
+        return held if isinstance(held, str) else text
+    return text
+
+
+def flattened(value: JsonObject) -> Iterator[tuple[str, Json]]:
+    """The members of objects within objects under names with dots; lists stay as they are."""
+    waiting = [("", value)]
+    while waiting:
+        prefix, one = waiting.pop()
+        for key, inner in one.items():
+            name = f"{prefix}{key}"
+            if isinstance(inner, dict) and inner:
+                waiting.append((f"{name}.", inner))
+            else:
+                yield name, inner

@@ -1,0 +1,221 @@
+"""Phoenix's traces: the spans that its REST API lists, its OTLP exports, and its SQLite database.
+
+Phoenix keeps OpenInference's attributes: flat under dotted names in the API, nested in the database, and under
+`attributes.` in exported dataframes. Source: Arize-ai/phoenix, src/phoenix/db/models.py.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterator
+
+from inspector.importers.identity import instant
+from inspector.importers.records import read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.sqlite_tables import LogTables, open_tables
+from inspector.importers.telemetry.otlp import TOO_DEEP, SpanSpool, session_traces, spool_spans, traces_in
+from inspector.importers.telemetry.otlp_json import span_of
+from inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, flattened, lenient_json, objects
+from inspector.model import ExternalId, Json, Trace
+
+_MAGIC = b"SQLite format 3\0"
+
+
+_DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite quotes broken names in its messages as they are
+
+
+_COLUMNS = (b"project_session_rowid", b"cumulative_llm_token_count_prompt")
+
+
+_LISTED = re.compile(r'\{\s*"data"\s*:\s*\[\s*\{')
+
+
+_SPAN_WORDS = re.compile(r'"span_kind"\s*:|"string_value"\s*:')
+
+
+_NO_SPAN = "the row is no span: it has no `context` with a `span_id` beside a `span_kind`"
+
+
+TABLES = frozenset({"projects", "traces", "spans"})
+"""What such a database has, in every version."""
+
+
+_SESSIONS = "project_sessions"
+
+
+_ATTRIBUTES = "attributes."
+
+
+class PhoenixImporter:
+    """One trace a session, or a trace of spans where there is no session."""
+
+    name = "phoenix"
+    signs = "spans with a `context` and a `span_kind`, or Phoenix's own database"
+
+    def recognises(self, sample: Sample) -> float:
+        """By the members that a span has here, or the names of the database's tables."""
+        if sample.head.startswith(_MAGIC):
+            return _is_database(sample)
+        if any(any(True for _ in _spans(row)) for row in sample.rows):
+            return 0.9
+        listed = _LISTED.match(sample.text.lstrip("\ufeff \t\r\n"))
+        return 0.8 if listed and not sample.rows and _SPAN_WORDS.search(sample.text) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The sessions in the order of their first spans; in a database, of their ids."""
+        if file.head.startswith(_MAGIC):
+            yield from _of_database(file)
+            return
+        with SpanSpool() as shelf:
+            yield from spool_spans(_of_rows(file), shelf)
+            yield from traces_in(shelf)
+
+
+def _is_database(sample: Sample) -> float:
+    try:
+        with open_tables(sample.file) as tables:
+            return 0.9 if tables.names >= TABLES else 0.0
+    except _DAMAGE:  # its beginning may still tell
+        return 0.5 if any(column in sample.head for column in _COLUMNS) else 0.0
+
+
+def _of_database(file: SourceFile) -> Iterator[Trace | Skipped]:
+    without = 0
+    try:
+        with open_tables(file) as tables:
+            for id_, spans in sessions_in(tables):
+                traces = session_traces(id_, spans)
+                first = next(traces, None)
+                without += first is None
+                yield from () if first is None else (first,)
+                yield from traces
+    except _DAMAGE as error:
+        yield Skipped("database", f"the database cannot be read further: {error}")
+    if without:
+        said = f"{without} of the traces in this file tell of no request to a model"
+        yield Skipped("other spans", said, is_irrelevant=True)
+
+
+def _of_rows(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
+    for row in read_rows(file):
+        if isinstance(row, Skipped):
+            yield row
+            continue
+        found = False
+        try:
+            for span in _spans(row.value):
+                found = True
+                yield span
+        except RecursionError:
+            yield Skipped(row.record, TOO_DEEP)
+            continue
+        if not found:
+            yield Skipped(row.record, _NO_SPAN)
+
+
+def _spans(row: JsonObject) -> Iterator[OtlpSpan]:
+    """The spans of a row: it is one, or lists them under `data`, or is a list of them that stands in one line."""
+    if is_span(row):
+        yield read_phoenix_span(row)
+        return
+    for one in objects(row.get("data", row.get("messages"))):
+        if is_span(one):
+            yield read_phoenix_span(one)
+        elif is_otlp_span(one):
+            yield span_of(one)
+
+
+def sessions_in(tables: LogTables) -> Iterator[tuple[ExternalId, Iterator[OtlpSpan]]]:
+    """The id of each session and its spans; sessions first, in the order of their ids, then the traces without one.
+
+    One session's spans are in memory, and some numbers for every span. Errors as `LlmTables` has them.
+    """
+    tables.refuse_generated((*TABLES, _SESSIONS))
+    rows: dict[Json, list[Json]] = {}
+    for row in tables.numbers("SELECT id, trace_rowid FROM spans ORDER BY id"):
+        rows.setdefault(row.get("trace_rowid"), []).append(row.get("id"))
+    sessions: dict[ExternalId, list[JsonObject]] = {}
+    for trace in tables.rows(_traces_query(tables)):
+        session = trace.get("session_id")
+        named = ExternalId("session.id", session) if isinstance(session, str) else None
+        sessions.setdefault(named or ExternalId("trace_id", str(trace.get("trace_id"))), []).append(trace)
+    for id_, traces in sessions.items():
+        tables.begin_trace()  # of which the lists above are kept
+        yield id_, _session_spans(tables, traces, rows)
+
+
+def _traces_query(tables: LogTables) -> str:
+    if _SESSIONS not in tables.names:
+        return "SELECT id, trace_id FROM traces ORDER BY id"
+    return (
+        f"SELECT traces.id, traces.trace_id, {_SESSIONS}.session_id AS session_id FROM traces"
+        f" LEFT JOIN {_SESSIONS} ON {_SESSIONS}.id = traces.project_session_rowid"
+        f" ORDER BY {_SESSIONS}.id IS NULL, {_SESSIONS}.id, traces.start_time, traces.id"
+    )
+
+
+def _session_spans(tables: LogTables, traces: list[JsonObject], rows: dict[Json, list[Json]]) -> Iterator[OtlpSpan]:
+    for trace in traces:
+        for id_ in rows.get(trace.get("id"), ()):
+            for row in tables.rows("SELECT * FROM spans WHERE id = ?", id_):
+                held = {**row, "context": {"trace_id": trace.get("trace_id"), "span_id": row.get("span_id")}}
+                held |= {key: lenient_json(row.get(key)) for key in ("attributes", "events")}
+                yield read_phoenix_span(held)
+
+
+def is_span(row: JsonObject) -> bool:
+    """Whether a row is a span: `context` with ids, as an object or under names with dots, beside a `span_kind`."""
+    context = row.get("context")
+    has_ids = isinstance(context, dict) and isinstance(context.get("span_id"), str)
+    return "span_kind" in row and (has_ids or isinstance(row.get("context.span_id"), str))
+
+
+def is_otlp_span(row: JsonObject) -> bool:
+    """Whether a row is a span of OTLP in snake_case, as `/spans/otlpv1` lists them."""
+    return isinstance(row.get("span_id"), str) and "start_time_unix_nano" in row
+
+
+def read_phoenix_span(row: JsonObject) -> OtlpSpan:
+    """A row of the API or of a dataframe as a span."""
+    context = row.get("context")
+    ids = context if isinstance(context, dict) else {key: row.get(f"context.{key}") for key in ("trace_id", "span_id")}
+    held = row.get("attributes")
+    attributes = {key.removeprefix(_ATTRIBUTES): value for key, value in row.items() if key.startswith(_ATTRIBUTES)}
+    if isinstance(held, dict):
+        attributes |= dict(flattened(held))
+    kind = row.get("span_kind")
+    if isinstance(kind, str):
+        attributes.setdefault("openinference.span.kind", kind)
+    return OtlpSpan(
+        _word(ids.get("trace_id")),
+        _word(ids.get("span_id")),
+        _word(row.get("parent_id")),
+        _word(row.get("name")),
+        seconds_of(row.get("start_time")),
+        seconds_of(row.get("end_time")),
+        {key: value for key, value in attributes.items() if value is not None},
+        events_of(row.get("events")),
+        ERROR if row.get("status_code") == "ERROR" else 0,
+        _word(row.get("status_message")),
+    )
+
+
+def events_of(listed: Json) -> tuple[OtlpEvent, ...]:
+    """The events of a span; their times are `timestamp`s."""
+    return tuple(
+        OtlpEvent(
+            _word(one.get("name")),
+            seconds_of(one.get("timestamp")),
+            held if isinstance(held := one.get("attributes"), dict) else {},
+        )
+        for one in objects(listed)
+    )
+
+
+def seconds_of(value: Json) -> float | None:
+    """A time, which is UTC where it names no zone, in seconds since 1970-01-01 UTC."""
+    read = instant(value)
+    return None if read is None else read.at_s
+
+
+def _word(value: Json) -> str:
+    return value if isinstance(value, str) else ""

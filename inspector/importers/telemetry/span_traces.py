@@ -1,0 +1,377 @@
+"""The spans of one session as traces: model requests in the order of their times, with the results of tool runs.
+
+Each request is placed by the session resolver, as live recording does it, and adds what its trace does not hold yet.
+Results that no later request repeats are taken from the spans of tools.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from inspector.importers.telemetry.spans import (
+    ModelCall,
+    OperationKind,
+    ToolRun,
+    TracedSpan,
+    end_of,
+    moment_of,
+    without_duplicates,
+)
+from inspector.model import (
+    CallHeader,
+    ExternalId,
+    Generation,
+    ParentTrace,
+    ParentWhy,
+    Part,
+    Provenance,
+    RecognisedBy,
+    ResultHeader,
+    Role,
+    Trace,
+    Turn,
+)
+from inspector.sessions.exchange import RequestHead
+from inspector.sessions.fingerprints import arguments_by_value
+from inspector.sessions.resolver import Placement, SessionResolver
+from inspector.wire.events import DecodedTurn
+
+_SPAN_ID, _TRACE_ID = "span_id", "trace_id"
+
+
+_UNASKED = "runs of tools that no call of the model asked for are left out"
+
+
+_NO_REQUESTS = "the source kept no messages of some requests, so what was asked there is not known"
+
+
+def traces_of_spans(
+    spans: Iterable[TracedSpan],
+    ids: tuple[ExternalId, ...],
+    *,
+    recognised_by: RecognisedBy = RecognisedBy.FIELD,
+    warnings: Iterable[str] = (),
+) -> Iterator[Trace]:
+    """The traces that the spans of one session make up, in the order in which they began; none without model spans.
+
+    `ids` name the session; each trace has them, and the ids of its first request: `trace_id`, where the store has
+    traces of its own, and `span_id`. Of spans with the same id the last counts. All spans are in memory, and time is
+    linear in them and their messages. Never raises.
+    """
+    known = {span.id: span for span in spans}
+    kept = without_duplicates(sorted(known.values(), key=moment_of))
+    asking = [span for span in kept if span.call is not None]
+    growing = _placed(asking, _Agents(known))
+    results = results_of([one.said() for one in growing], (span for span in kept if span.run is not None))
+    begun = {one.first.id: one for one in growing}
+    for number, one in enumerate(growing):
+        told = dict.fromkeys(chain(warnings, one.warnings, [_UNASKED] if results.unasked else []))
+        trace = one.trace(ids, recognised_by, tuple(told), results.behind.get(number, {}))
+        yield trace if _is_child(trace.parent, one, begun) else replace(trace, parent=None)
+
+
+def _is_child(parent: ParentTrace | None, one: "_GrowingSpanTrace", begun: dict[str, "_GrowingSpanTrace"]) -> bool:
+    """Whether a trace's parent is one: a sub-agent is at work within one of the store's traces of its parent."""
+    if parent is None or parent.why is not ParentWhy.SUBAGENT:
+        return True
+    above = begun.get(parent.external_id.value)
+    return above is not None and one.first.span_trace in above.span_traces
+
+
+class _Agents:
+    """For each span the id and the name of the agent that it lies in, `""` where it lies in none."""
+
+    def __init__(self, spans: dict[str, TracedSpan]) -> None:
+        self._spans = spans
+        self._around: dict[str, str] = {}
+        for id_ in spans:
+            self._find(id_)
+
+    def around(self, span: TracedSpan) -> str:
+        """The nearest agent span's id."""
+        return self._around.get(span.id, "")
+
+    def name_around(self, span: TracedSpan) -> str:
+        """Its name."""
+        agent = self._spans.get(self.around(span))
+        return agent.name if agent is not None else ""
+
+    def _find(self, at: str) -> None:
+        way: list[str] = []
+        while at in self._spans and at not in self._around:
+            self._around[at] = ""  # a circle ends here
+            way.append(at)
+            at = self._spans[at].parent_id
+        found = self._inside(at)
+        for one in reversed(way):
+            self._around[one] = found
+            found = self._inside(one)
+
+    def _inside(self, id_: str) -> str:
+        """The agent around the children of a span."""
+        span = self._spans.get(id_)
+        return id_ if span is not None and span.kind is OperationKind.AGENT else self._around.get(id_, "")
+
+
+@dataclass(slots=True)
+class _GrowingSpanTrace:
+    """A trace whose turns come in; None stands for an answer on its way."""
+
+    facts: Trace
+    first: TracedSpan
+    agent: str
+    span_traces: set[str] = field(default_factory=set)
+    turns: list[Turn | None] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def said(self) -> list[Turn]:
+        return [turn for turn in self.turns if turn is not None]
+
+    def trace(
+        self,
+        ids: tuple[ExternalId, ...],
+        recognised_by: RecognisedBy,
+        warnings: tuple[str, ...],
+        behind: dict[int, list[Turn]],
+    ) -> Trace:
+        said = self.said()
+        answered = (turn.generation.answered_model for turn in said if turn.generation is not None)
+        store = [ExternalId(_TRACE_ID, self.first.span_trace)] if self.first.span_trace else []
+        own = ExternalId(_SPAN_ID, self.first.id)
+        return replace(
+            self.facts,
+            turns=tuple(_with_results(said, behind)),
+            name=self.agent or self.facts.name,
+            model=self.facts.model or next((model for model in answered if model), ""),
+            external_ids=tuple(dict.fromkeys((*ids, *store, own))),
+            recognised_by=recognised_by,
+            provenance=Provenance(record=f"span {self.first.id}", warnings=warnings),
+        )
+
+
+def _with_results(said: Sequence[Turn], behind: dict[int, list[Turn]]) -> Iterator[Turn]:
+    """The turns with results behind each answer and what follows it of results already."""
+    waiting: list[Turn] = []
+    for at, turn in enumerate(said):
+        if turn.result is None:
+            yield from waiting
+            waiting = []
+        yield turn
+        waiting += behind.get(at, ())
+    yield from waiting
+
+
+def _placed(asking: Sequence[TracedSpan], agents: _Agents) -> list[_GrowingSpanTrace]:
+    placing = _RequestPlacing(agents)
+    moments = [(moment_of(span), at, False) for at, span in enumerate(asking)]
+    moments += [(end_of(span), at, True) for at, span in enumerate(asking)]
+    for _, at, has_ended in sorted(moments):
+        span = asking[at]
+        assert span.call is not None, "only spans of requests are placed"
+        if has_ended:
+            placing.answer(span, span.call)
+        else:
+            placing.ask(span, span.call)
+    return placing.growing
+
+
+@dataclass(slots=True)
+class _PendingRequest:
+    """A request whose answer comes later."""
+
+    growing: _GrowingSpanTrace
+    turn: int
+    placement: Placement | None
+
+
+class _RequestPlacing:
+    """Places the requests of one session, and takes their answers."""
+
+    def __init__(self, agents: _Agents) -> None:
+        self._agents = agents
+        self._own_id = ExternalId(_SPAN_ID, "")
+        self._book = SessionResolver(name_trace=lambda: self._own_id)
+        self._by_key: dict[str, _GrowingSpanTrace] = {}
+        self._last: dict[str, _GrowingSpanTrace] = {}
+        self._asked: dict[str, _PendingRequest] = {}
+        self.growing: list[_GrowingSpanTrace] = []
+
+    def ask(self, span: TracedSpan, call: ModelCall) -> None:
+        """A request begins."""
+        agent = self._agents.around(span)
+        if call.request.turns or call.request.continues:
+            growing, placement = self._place(span, call)
+        else:
+            growing, placement = self._last.get(agent) or self._begun(span, call), None
+            growing.warnings.append(_NO_REQUESTS)
+        growing.warnings += span.warnings
+        growing.span_traces.add(span.span_trace)
+        growing.turns += (*(placement.turns if placement else ()), None)
+        self._last[agent] = growing
+        self._asked[span.id] = _PendingRequest(growing, len(growing.turns) - 1, placement)
+
+    def answer(self, span: TracedSpan, call: ModelCall) -> None:
+        """A request ended."""
+        asked = self._asked.pop(span.id)
+        told = call.answer.generation or Generation()
+        request, placement = call.request.generation(), asked.placement
+        generation = replace(
+            told,
+            api=told.api or request.api,
+            requested_model=request.requested_model,
+            parameters=request.parameters,
+            tools=request.tools,
+            tools_origin=request.tools_origin,
+            attempt=placement.attempt if placement else 1,
+            retry_of=placement.retry_of if placement else None,
+            started=told.started or span.started,
+            ended=told.ended or span.ended,
+        )
+        turn = replace(call.answer, generation=generation)
+        if placement is not None:
+            self._book.answered(placement, DecodedTurn(turn, (), call.response_id))
+        asked.growing.turns[asked.turn] = turn
+
+    def _place(self, span: TracedSpan, call: ModelCall) -> tuple[_GrowingSpanTrace, Placement]:
+        self._own_id = ExternalId(_SPAN_ID, span.id)
+        headers = (("x-session-id", "1"), ("traceparent", f"00-{span.span_trace}-{'1' * 16}-00"))
+        head = RequestHead("POST", "", headers, at_s=None if span.started is None else span.started.at_s)
+        placement = self._book.place(head, call.request, span.id.encode("utf-8", "surrogatepass"), None)
+        if placement.begins is not None:
+            self._by_key[placement.key] = self._grow(span, placement.begins)
+        return self._by_key[placement.key], placement
+
+    def _begun(self, span: TracedSpan, call: ModelCall) -> _GrowingSpanTrace:
+        """A trace that begins with a request of which nothing is known."""
+        return self._grow(span, Trace((), model=call.request.model, started=span.started))
+
+    def _grow(self, span: TracedSpan, facts: Trace) -> _GrowingSpanTrace:
+        growing = _GrowingSpanTrace(facts, span, self._agents.name_around(span))
+        self.growing.append(growing)
+        return growing
+
+
+@dataclass(slots=True, eq=False)
+class _UnansweredCall:
+    """A call that no turn answers: in which trace, behind which turn."""
+
+    at: tuple[int, int]
+    call: CallHeader
+    arguments: str
+    is_taken: bool = False
+
+
+@dataclass(slots=True)
+class ToolResults:
+    """The results of a session's tool spans, by the place of the answer that they belong behind.
+
+    `behind[trace][turn]` are the results to stand behind that turn and those that follow it already, both counted from
+    0. `unasked` counts the runs that no call asked for.
+    """
+
+    behind: dict[int, dict[int, list[Turn]]] = field(default_factory=dict)
+    unasked: int = 0
+
+
+def results_of(traces: Sequence[Sequence[Turn]], runs: Iterable[TracedSpan]) -> ToolResults:
+    """Find the call for each run of a tool: by its id, else by name and arguments, else by name, the oldest first.
+
+    A run whose call has its result in the traces already adds nothing. Linear in turns and runs.
+    """
+    open_calls = _UnansweredCalls(traces)
+    found = ToolResults()
+    for span in sorted(runs, key=moment_of):
+        run = span.run
+        if run is None or open_calls.is_answered(run):
+            continue
+        one = open_calls.take(run)
+        if one is None:
+            found.unasked += 1
+        elif run.result is not None:
+            trace, turn = one.at
+            found.behind.setdefault(trace, {}).setdefault(turn, []).append(_result(run, one.call))
+    return found
+
+
+def _result(run: ToolRun, call: CallHeader) -> Turn:
+    header = ResultHeader(call.id or run.call_id or None, run.name or call.name, run.failed)
+    return Turn(Role.TOOL, (Part("text", run.result or ""),), "tool", result=header)
+
+
+class _UnansweredCalls:
+    """The calls of a session that nothing answers, and the answers to the others."""
+
+    def __init__(self, traces: Sequence[Sequence[Turn]]) -> None:
+        self._answered: set[str] = set()
+        self._by_id: dict[str, _UnansweredCall] = {}
+        self._by_words: dict[tuple[str, str], deque[_UnansweredCall]] = {}
+        self._by_name: dict[str, deque[_UnansweredCall]] = {}
+        self._closed: dict[tuple[str, str], int] = {}
+        for number, turns in enumerate(traces):
+            self._read(number, turns)
+
+    def is_answered(self, run: ToolRun) -> bool:
+        """Whether the traces hold the result of this run; each anonymous result counts for one run."""
+        if run.call_id in self._answered:
+            return True
+        if run.call_id in self._by_id:
+            return False
+        words = (run.name, arguments_by_value(run.arguments))
+        if self._closed.get(words, 0) > 0:
+            self._closed[words] -= 1
+            return True
+        return False
+
+    def take(self, run: ToolRun) -> _UnansweredCall | None:
+        """The call that a run is of, which is taken then; None where no call is open."""
+        if run.call_id and (one := self._by_id.get(run.call_id)) is not None:
+            found = None if one.is_taken else one
+            one.is_taken = True
+            return found
+        words = (run.name, arguments_by_value(run.arguments))
+        return _first(self._by_words.get(words)) or _first(self._by_name.get(run.name))
+
+    def _read(self, number: int, turns: Sequence[Turn]) -> None:
+        waiting: list[_UnansweredCall] = []
+        for at, turn in enumerate(turns):
+            if turn.role is Role.TOOL and turn.result is not None:
+                self._answer(waiting, turn.result)
+            elif turn.role is Role.ASSISTANT:
+                self._leave(waiting)
+                texts = {part.name: part.text for part in turn.parts}
+                waiting = [
+                    _UnansweredCall((number, at), call, arguments_by_value(texts.get(call.part, "")))
+                    for call in turn.calls
+                ]
+        self._leave(waiting)
+
+    def _answer(self, waiting: list[_UnansweredCall], result: ResultHeader) -> None:
+        """The result of one of the calls that wait: by its id, or the first where it has none."""
+        if result.call_id:
+            self._answered.add(result.call_id)
+        for one in waiting:
+            if not one.is_taken and (not result.call_id or one.call.id in {None, result.call_id}):
+                one.is_taken = True
+                words = (one.call.name or "", one.arguments)
+                self._closed[words] = self._closed.get(words, 0) + 1
+                return
+
+    def _leave(self, waiting: list[_UnansweredCall]) -> None:
+        for one in waiting:
+            if one.is_taken:
+                continue
+            if one.call.id:
+                self._by_id.setdefault(one.call.id, one)
+            name = one.call.name or ""
+            self._by_words.setdefault((name, one.arguments), deque()).append(one)
+            self._by_name.setdefault(name, deque()).append(one)
+
+
+def _first(waiting: deque[_UnansweredCall] | None) -> _UnansweredCall | None:
+    while waiting:
+        one = waiting.popleft()
+        if not one.is_taken:
+            one.is_taken = True
+            return one
+    return None

@@ -1,0 +1,276 @@
+"""Spans of tracing stores: model requests, tool runs and agent runs; duplicates of one request are merged.
+
+A framework's span encloses that of the provider's client, and an SDK reports its own requests beside other
+instrumentation. The innermost span is nearest to the wire and counts; the outer ones fill in what it lacks.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from functools import reduce
+
+from inspector.model import Generation, Instant, Turn, Usage
+from inspector.sessions.fingerprints import message_digest, says_nothing
+from inspector.wire.request import DecodedRequest
+
+_BEGINS, _GOES_ON, _SUCCEEDS, _ENDS = range(4)
+
+
+_PHASES = {
+    **dict.fromkeys(("start", "started", "begin", "request"), _BEGINS),
+    **dict.fromkeys(("stream", "streaming"), _GOES_ON),
+    **dict.fromkeys(("success", "succeeded", "failure", "failed", "error", "response"), _SUCCEEDS),
+    **dict.fromkeys(("finish", "finished", "end", "ended", "complete", "completed", "done"), _ENDS),
+}
+"""The words at the end of a span's name that say which phase of a request it logs, in the order of the phases."""
+
+
+_PHASE = re.compile(
+    rf"(?P<stem>.*?)[\s._:/-]*(?<![A-Za-z])(?P<phase>{'|'.join(sorted(_PHASES, key=len, reverse=True))})",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+class OperationKind(StrEnum):
+    """What went on during a span, as far as a trace is concerned."""
+
+    MODEL = "model"
+    TOOL = "tool"
+    AGENT = "agent"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """What a span tells of one request to a model.
+
+    `request.turns` are empty where the store did not keep the words. `answer` is an assistant's turn with a generation,
+    which may hold no more than an empty `text`. `response_id` is the answer's own id, `""` where it is not known.
+    `is_rewritten` says that arguments of calls were parsed and written anew: they are not the model's text.
+    """
+
+    request: DecodedRequest
+    answer: Turn
+    response_id: str = ""
+    is_rewritten: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRun:
+    """What a span tells of one run of a tool; `result` is None where it was not kept, `failed` where nobody says."""
+
+    name: str
+    call_id: str = ""
+    arguments: str = ""
+    result: str | None = None
+    failed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TracedSpan:
+    """One span. `id` is unique in its session, `parent_id` is `""` for a root.
+
+    `call` is what a span of kind MODEL tells, `run` what one of kind TOOL does; `name` is the agent's for AGENT.
+    `span_trace` is the id of the trace that the store put the span in. `warnings` say what the store left out.
+    """
+
+    id: str
+    parent_id: str
+    kind: OperationKind
+    name: str = ""
+    started: Instant | None = None
+    ended: Instant | None = None
+    call: ModelCall | None = None
+    run: ToolRun | None = None
+    span_trace: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def moment_of(span: TracedSpan) -> float:
+    """When a span began, 0 where nobody kept it: for putting spans in order."""
+    return span.started.at_s if span.started is not None else 0.0
+
+
+def end_of(span: TracedSpan) -> float:
+    """When a span ended, never before it began."""
+    return max(moment_of(span), span.ended.at_s) if span.ended is not None else moment_of(span)
+
+
+_BORDERS = frozenset({OperationKind.TOOL, OperationKind.AGENT})
+
+
+def without_duplicates(spans: Sequence[TracedSpan]) -> list[TracedSpan]:
+    """The spans of a session with one span for each request to a model; in the order given, linear in time.
+
+    Two are one where they have the same response id, or one lies within the other with neither a tool nor an agent
+    between them. A span around several is part of the last: what came before are its retries. Spans that log the
+    phases of one request (`llm.start`, `llm.success`, `llm.finish`) beside each other are one too.
+    """
+    same = _SameRequests()
+    outer = _nearest_outer(spans)
+    innermost: dict[str, TracedSpan] = {}
+    for span in spans:
+        holder = outer.get(span.id)
+        if holder is not None and (holder not in innermost or end_of(span) >= end_of(innermost[holder])):
+            innermost[holder] = span
+    for holder, span in innermost.items():
+        same.put(holder, span.id)
+    _put_same_responses(spans, same)
+    _put_phases(spans, same)
+    filling: dict[str, list[TracedSpan]] = {}
+    for span in spans:
+        if (target := same.of(span.id)) != span.id:
+            filling.setdefault(target, []).append(span)
+    return [
+        reduce(filled_span, reversed(filling.get(span.id, ())), span) for span in spans if same.of(span.id) == span.id
+    ]
+
+
+class _SameRequests:
+    """Which span each is part of, directly or by way of others: near constant time."""
+
+    def __init__(self) -> None:
+        self._into: dict[str, str] = {}
+
+    def put(self, id_: str, into: str) -> None:
+        """One becomes part of another, unless that would close a circle."""
+        here, there = self.of(id_), self.of(into)
+        if here != there:
+            self._into[here] = there
+
+    def of(self, id_: str) -> str:
+        """The span that one is part of in the end: itself where it is part of none."""
+        way = []
+        while id_ in self._into:
+            way.append(id_)
+            id_ = self._into[id_]
+        for one in way:
+            self._into[one] = id_
+        return id_
+
+
+def _nearest_outer(spans: Sequence[TracedSpan]) -> dict[str, str]:
+    """For each model span the id of the model span that lies around it, with nothing but other work between."""
+    by_id = {span.id: span for span in spans}
+    above: dict[str, str] = {}  # for any span: the nearest model span from its parent on; `""` for none
+    for span in spans:
+        way: list[str] = []
+        at = span.id
+        while at in by_id and at not in above:
+            above[at] = ""  # a circle ends here
+            way.append(at)
+            at = by_id[at].parent_id
+        found = _as_outer(by_id.get(at), above)
+        for one in reversed(way):
+            above[one] = found
+            found = _as_outer(by_id[one], above)
+    return {span.id: above[span.id] for span in spans if span.kind is OperationKind.MODEL and above[span.id]}
+
+
+def _as_outer(span: TracedSpan | None, above: dict[str, str]) -> str:
+    """What lies around the children of a span."""
+    if span is None or span.kind in _BORDERS:
+        return ""
+    return span.id if span.kind is OperationKind.MODEL else above.get(span.id, "")
+
+
+def _put_same_responses(spans: Sequence[TracedSpan], same: _SameRequests) -> None:
+    """Put spans with one response id together, the later into the earlier."""
+    first: dict[str, str] = {}
+    for span in spans:
+        if span.call is not None and span.call.response_id:
+            same.put(span.id, first.setdefault(span.call.response_id, span.id))
+
+
+def _put_phases(spans: Sequence[TracedSpan], same: _SameRequests) -> None:
+    """Put the later phases of a request into its first: same parent, same name but for the word of the phase.
+
+    A request is open from the phase that begins it until one that ends it has come and another begins, or the same
+    phase comes again; two whose words or answers differ are two requests.
+    """
+    opened: dict[tuple[str, str, str], list[tuple[TracedSpan, int]]] = {}
+    for span in sorted((one for one in spans if one.call is not None), key=moment_of):
+        found = _PHASE.fullmatch(span.name)
+        if found is None:
+            continue
+        key = span.span_trace, span.parent_id, found["stem"].casefold()
+        phase = _PHASES[found["phase"].casefold()]
+        before = opened.setdefault(key, [])
+        if before and (phase <= before[-1][1] or not _agree(before[0][0], span)):
+            before.clear()
+        if before:
+            same.put(span.id, before[0][0].id)
+        before.append((span, phase))
+
+
+def _agree(first: TracedSpan, later: TracedSpan) -> bool:
+    """Whether two spans can tell of one request: what both say of it is the same."""
+    one, other = first.call, later.call
+    if one is None or other is None:
+        return False
+    asked, asked_too = one.request.turns, other.request.turns
+    if asked and asked_too and list(map(message_digest, asked)) != list(map(message_digest, asked_too)):
+        return False
+    if one.request.model and other.request.model and one.request.model != other.request.model:
+        return False
+    if says_nothing(one.answer) or says_nothing(other.answer):
+        return True
+    return message_digest(one.answer) == message_digest(other.answer)
+
+
+def filled_span(span: TracedSpan, other: TracedSpan) -> TracedSpan:
+    """A span, and of another what it does not say itself."""
+    if span.call is None or other.call is None:
+        return span
+    return replace(
+        span,
+        call=_filled_call(span.call, other.call),
+        warnings=tuple(dict.fromkeys((*span.warnings, *other.warnings))),
+    )
+
+
+def _filled_call(call: ModelCall, other: ModelCall) -> ModelCall:
+    asked, asked_too = call.request, other.request
+    answer, is_rewritten = _filled_answer(call, other)
+    request = replace(
+        asked,
+        api=asked.api or asked_too.api,
+        model=asked.model or asked_too.model,
+        turns=asked.turns or asked_too.turns,
+        tools=asked.tools or asked_too.tools,
+        parameters=asked.parameters or asked_too.parameters,
+        continues=asked.continues or asked_too.continues,
+    )
+    return ModelCall(request, answer, call.response_id or other.response_id, is_rewritten)
+
+
+def _filled_answer(call: ModelCall, other: ModelCall) -> tuple[Turn, bool]:
+    answer, is_rewritten = call.answer, call.is_rewritten
+    if says_nothing(answer):
+        reasoning = [part for part in answer.parts if part.text and other.answer.part(part.name) is None]
+        answer = replace(other.answer, parts=(*other.answer.parts, *reasoning))
+        is_rewritten = other.is_rewritten
+    elif message_digest(answer) == message_digest(other.answer):
+        mine, its = (call, other) if not is_rewritten or other.is_rewritten else (other, call)
+        more = [part for part in its.answer.parts if mine.answer.part(part.name) is None]
+        answer = replace(mine.answer, parts=(*mine.answer.parts, *more))
+        is_rewritten = mine.is_rewritten
+    known = _filled_generation(call.answer.generation or Generation(), other.answer.generation or Generation())
+    return replace(answer, generation=known), is_rewritten
+
+
+def _filled_generation(known: Generation, other: Generation) -> Generation:
+    nothing = Generation()
+    more = {
+        one.name: getattr(other, one.name)
+        for one in fields(Generation)
+        if getattr(known, one.name) == getattr(nothing, one.name)
+    }
+    usage = Usage(
+        *(
+            getattr(other.usage, one.name) if getattr(known.usage, one.name) is None else getattr(known.usage, one.name)
+            for one in fields(Usage)
+        )
+    )
+    return replace(known, **{**more, "usage": usage})

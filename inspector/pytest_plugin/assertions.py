@@ -1,0 +1,213 @@
+"""Decides whether traces pass, and renders the faults of those that fail as plain text."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from inspector.chain.steps import Chain, Reaction, Status, Step, StepOutcome
+from inspector.diagnostics import Diagnostic
+from inspector.model import Trace
+from inspector.pytest_plugin.inputs import Inspected, MessageList, TraceInput, inspected
+from inspector.rules.catalogue import RULES, select_rules
+from inspector.rules.conversation import CALL_WITHOUT_RESULT, ERROR_RESULT, UNKNOWN_TOOL
+from inspector.rules.rule import Rule, Severity
+from inspector.text import LineIndex, Range
+
+_MOST_TRACES, _MOST_FAULTS = 10, 20
+
+
+_FAILING: Mapping[str, frozenset[Status]] = MappingProxyType(
+    {
+        "error": frozenset({Status.BROKEN}),
+        "warning": frozenset({Status.BROKEN, Status.ABORTED}),
+        "info": frozenset({Status.BROKEN, Status.ABORTED, Status.RECOVERED}),
+    }
+)
+
+
+_CODES = MappingProxyType(
+    {
+        StepOutcome.UNKNOWN_TOOL: UNKNOWN_TOOL.code,
+        StepOutcome.UNANSWERED: CALL_WITHOUT_RESULT.code,
+        StepOutcome.ERROR_RESULT: ERROR_RESULT.code,
+    }
+)
+
+
+_FAMILIES = MappingProxyType({StepOutcome.MALFORMED: ("J", "F"), StepOutcome.INVALID: ("S",)})
+
+
+_PLACES = frozenset({"line", "entry", "record", "document", "sha256"})
+
+
+_BEFORE, _AFTER = 48, 48
+
+
+_REACTIONS: Mapping[Reaction, str] = MappingProxyType(
+    {
+        Reaction.REPORTED: "The agent reported it.",
+        Reaction.IGNORED: "The agent went on as if nothing had happened.",
+        Reaction.CONCEALED: "The agent went on with values that it invented.",
+    }
+)
+
+
+def unbroken(
+    given: TraceInput, *, select: Sequence[str], ignore: Sequence[str], fail_on: str, format: str, tools: MessageList
+) -> str:
+    """Why the chains of what is given do not hold; empty where they do."""
+    rules = _rules(select, ignore)
+    statuses = _FAILING[_severity(fail_on).value]
+    return _joined_reasons(_breaks(one, rules, statuses) for one in inspected(given, format, tools))
+
+
+def clean(
+    given: TraceInput, *, select: Sequence[str], ignore: Sequence[str], fail_on: str, format: str, tools: MessageList
+) -> str:
+    """What is wrong with what is given; empty where nothing is."""
+    rules = _rules(select, ignore)
+    order = list(Severity)
+    counted = frozenset(order[: order.index(_severity(fail_on)) + 1])
+    return _joined_reasons(_faults(one, rules, counted) for one in inspected(given, format, tools))
+
+
+def _severity(word: str) -> Severity:
+    try:
+        return Severity(word)
+    except ValueError:
+        known = ", ".join(f'"{severity.value}"' for severity in Severity)
+        raise ValueError(f"`fail_on` is one of {known}, not {word!r}") from None
+
+
+def _rules(select: Sequence[str], ignore: Sequence[str]) -> frozenset[Rule]:
+    words, unwanted = _words(select), _words(ignore)
+    return (select_rules(words) if words else frozenset(RULES)) - select_rules(unwanted)
+
+
+def _words(given: Sequence[str]) -> tuple[str, ...]:
+    """A single word is taken for a list of one: a string is a sequence of its letters, too."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _joined_reasons(reasons: Iterable[str]) -> str:
+    wrong = [reason for reason in reasons if reason]
+    more = len(wrong) - _MOST_TRACES
+    ending = [f"and {more} more traces."] if more > 0 else []
+    return "\n\n".join([*wrong[:_MOST_TRACES], *ending])
+
+
+def _breaks(one: Inspected, rules: frozenset[Rule], statuses: frozenset[Status]) -> str:
+    chain = one.inspection.chain
+    lost = [
+        step
+        for step in chain.steps
+        if step.outcome.failed
+        and (step.recovery is None or Status.RECOVERED in statuses)
+        and _counts(step, one.inspection.diagnostics, rules)
+    ]
+    if lost:
+        step = next((step for step in lost if chain.broken and step.number == chain.broken.step), lost[0])
+        verb = "broke" if step.recovery is None else "stumbled"
+        head = f"the chain {verb} at step {step.number} of {len(chain.steps)} in {_named(one)}"
+        return _joined(head, step_words(step, chain), _at_step(step, one), one)
+    if chain.status is Status.ABORTED and Status.ABORTED in statuses:
+        reason = f" by {chain.abort_reason}" if chain.abort_reason else ""
+        found = (fault for fault in one.inspection.diagnostics if fault.rule.code.startswith("C"))
+        return _joined(f"{_named(one)} was aborted{reason}", "", found, one)
+    return ""
+
+
+def _counts(step: Step, diagnostics: Iterable[Diagnostic], rules: frozenset[Rule]) -> bool:
+    """Whether the rule by which a step failed is looked at; of several, one is enough."""
+    code = _CODES.get(step.outcome)
+    if code is not None:
+        return any(rule.code == code for rule in rules)
+    families = _FAMILIES.get(step.outcome, ())
+    causes = {one.rule for one in diagnostics if _in_call(one, step) and one.rule.code.startswith(families)}
+    return bool(causes & rules) if causes else len(rules) == len(RULES)
+
+
+def _at_step(step: Step, one: Inspected) -> Iterator[Diagnostic]:
+    """The diagnostics of a step's call and of its result."""
+    for found in one.inspection.diagnostics:
+        place = step.result_location
+        in_result = place is not None and (found.location.turn, found.location.part) == (place.turn, place.part)
+        if _in_call(found, step) or (in_result and place is not None and place.range.covers(found.range)):
+            yield found
+
+
+def _in_call(one: Diagnostic, step: Step) -> bool:
+    place = step.location
+    if (one.location.turn, one.location.part) != (place.turn, place.part):
+        return False
+    return one.range.start <= place.range.end and place.range.start <= one.range.end
+
+
+def _faults(one: Inspected, rules: frozenset[Rule], counted: frozenset[Severity]) -> str:
+    found = [fault for fault in one.inspection.diagnostics if fault.rule in rules and fault.rule.severity in counted]
+    if not found:
+        return ""
+    faults = "1 fault" if len(found) == 1 else f"{len(found)} faults"
+    return _joined(f"{faults} in {_named(one)}", "", found, one)
+
+
+def _joined(head: str, verdict: str, found: Iterable[Diagnostic], one: Inspected) -> str:
+    listed = list(found)
+    more = len(listed) - _MOST_FAULTS
+    blocks = ["\n".join(fault_lines(fault, one.trace)) for fault in listed[:_MOST_FAULTS]]
+    ending = [f"and {more} more faults."] if more > 0 else []
+    return "\n".join(piece for piece in (f"weaklink: {head}.", verdict, *blocks, *ending) if piece)
+
+
+def _named(one: Inspected) -> str:
+    name = one.trace.name or next((id.value for id in one.trace.external_ids if id.name not in _PLACES), "")
+    called = f"trace `{shown(name)}`" if name else ""
+    where = shown(one.origin)
+    return f"{called} ({where})" if called and where else called or where or "the trace"
+
+
+def step_words(step: Step, chain: Chain) -> str:
+    """What became of a step in a sentence or two: the verdict of the chain where it broke there."""
+    broken = chain.broken
+    if broken is not None and broken.step == step.number:
+        said = [broken.message, _REACTIONS[broken.reaction] if broken.reaction is not None else ""]
+        return shown(" ".join(word for word in said if word))
+    tool = f"`{step.call.name}`" if step.call.name else "a tool without a name"
+    made_good = ", and the agent made it good" if step.recovery is not None else ""
+    return shown(f"The call of {tool} in turn {step.location.turn} failed ({step.outcome.value}){made_good}.")
+
+
+def fault_lines(diagnostic: Diagnostic, trace: Trace) -> Iterator[str]:
+    """A diagnostic: its message, its place, the line of the text that it lies in with carets, and the hint."""
+    fault, place = diagnostic.fault, diagnostic.location
+    part = trace.turns[place.turn - 1].part(place.part) if 0 < place.turn <= len(trace.turns) else None
+    lines = LineIndex(part.text if part is not None else "")
+    number, column = lines.position(min(place.range.start, len(lines.text)))
+    yield f"{fault.rule.severity.value}[{fault.rule.code}] {fault.rule.name}: {shown(fault.message)}"
+    gutter = " " * len(str(number))
+    yield f"{gutter}--> turn {place.turn}, {shown(place.part)}, line {number} column {column}"
+    yield from _excerpt(lines, number, place.range, gutter)
+    if fault.hint:
+        yield f"{gutter} = help: {shown(fault.hint)}"
+
+
+def _excerpt(lines: LineIndex, number: int, place: Range, gutter: str) -> Iterator[str]:
+    text, line = lines.text, lines.line(number)
+    start, end = min(place.start, line.end), max(min(place.end, line.end), min(place.start, line.end))
+    window = Range(max(line.start, start - _BEFORE), min(line.end, end, start + _AFTER) + _AFTER)
+    window = Range(window.start, min(window.end, line.end))
+    head, tail = "…" if window.start > line.start else "", "…" if window.end < line.end else ""
+    before = head + shown(text[window.start : start])
+    marked = shown(text[start : min(end, window.end)])
+    yield f"{number} | {before}{marked}{shown(text[min(end, window.end) : window.end])}{tail}"
+    yield f"{gutter} | {' ' * len(before)}{'^' * max(len(marked), 1)}"
+
+
+def shown(text: str) -> str:
+    """A text on one line in which nothing moves a cursor or hides: what cannot be seen becomes an escape."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else _escaped(one) for one in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")

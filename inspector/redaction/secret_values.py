@@ -1,0 +1,372 @@
+"""The value of a secret: where it ends, what its name says of it, and whether it can be a secret at all.
+
+An ending reads a value from any position within it and needs no memory of what came before, so that a value that
+arrives in pieces is read on where it was left. `end` gives None while the value may go on after the text's end.
+Every pattern here needs at most `AHEAD` code points beyond the character that it decides on.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Protocol, TypeAlias
+
+LOOKAHEAD = 64
+"""Code points: what precedes the text's end by more is decided."""
+
+
+_GLUE = "_-. "
+
+
+_PASSWORDS = ("password", "passwd", "passphrase", "passcode")
+
+
+_KEY_KINDS = (
+    *("api", "secret", "access", "private", "account", "subscription", "encryption", "signing", "master", "auth"),
+    *("service", "shared", "license", "deploy", "admin", "root", "hmac", "aes", "jwt", "ssh", "webhook", "client"),
+    *("app", "application", "decryption", "storage", "shared-access", "sharedaccess"),
+)
+
+
+_OTHER_KEYS = (
+    *("public", "pub", "primary", "foreign", "cache", "sort", "partition", "idempotency", "group", "object", "item"),
+    *("dict", "map", "row", "index", "lookup", "route", "unique", "hash", "natural", "schema", "sequence", "hot"),
+    *("publishable", "arg", "meta", "data", "session", "i18n", "translation", "message", "event", "shard", "bucket"),
+)
+
+
+_TOKEN_KINDS = (
+    *("access", "auth", "authentication", "refresh", "id", "session", "bearer", "api", "bot", "security", "csrf"),
+    *("xsrf", "oauth", "user", "personal", "deploy", "secret", "login", "reset", "verification", "device", "service"),
+)
+
+
+_OTHER_TOKENS = (
+    *("page", "next", "continuation", "sync", "pad", "eos", "bos", "unk", "sep", "cls", "mask", "stop", "start", "end"),
+    *("special", "max", "min", "first", "last", "image", "cancellation", "per", "new", "a", "the", "each", "one"),
+)
+
+
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+
+
+_PLACEHOLDER = re.compile(
+    r"""[*•…xX.#_-]+ | <[^<>]*>? | \[[^\]]*\]?
+    | \$[A-Z_][A-Z0-9_]* | \$[a-z_]+ | \$\{.* | \$\(.* | \$env:.* | \{\{.* | \{%.* | \{[^{}]{0,100}\}
+    | %[A-Z_]+% | %\(.*
+    | %[sdr] | @[A-Z_]+@ | \#\{.* | !\w+\s.* | (?:your|my|insert|enter|replace|example)[-_ ]?[a-z_ -]*
+    | [A-Z]+(?:_[A-Z]+)+ | (?:[a-z]+[_-])+(?:token|key|secret|password|passwd|pwd|passphrase|credentials?)
+    | [*<({]*[A-Z_]*(?:REDACTED|MASKED|HIDDEN|PLACEHOLDER)[A-Z_]*[*>)}]* | redacted.* | [\w-]{0,16}(?:\.{3,}|…)
+    """,
+    re.VERBOSE,
+)
+
+
+_REDACTED = "******"  # what holds this was redacted before, or by somebody else
+
+
+_PLAIN_WORDS = frozenset(
+    (
+        *("none", "null", "nil", "true", "false", "undefined", "nan", "yes", "no", "on", "off", "required", "optional"),
+        *("string", "str", "text", "int", "integer", "number", "bool", "boolean", "object", "array", "any", "bytes"),
+        *("secretstr", "default", "empty", "unknown", "missing", "invalid", "expired", "basic", "bearer", "digest"),
+        *("password", "passwd", "passphrase", "secret", "token", "key", "include", "omit", "same-origin", "set"),
+        *("changed", "unset", "type", "varchar", "char", "input", "hidden", "ok", "valid", "wrong", "incorrect"),
+        *("authorization", "credentials"),
+        *("apikey", "api_key", "username", "user", "value", "disabled", "enabled", "self", "await", "new", "not"),
+    )
+)
+
+
+_PROSE_WORDS = re.compile(
+    r"\b(?:the|a|an|is|are|was|be|to|of|for|in|on|your|you|must|should|with|and|or|not|this|that|it|if|when|used?|will"
+    r"|can|may|has|have|from|by|as|at|please|no|any|at least)\b",
+    re.IGNORECASE,
+)
+
+
+_MIXED = re.compile(r"[A-Za-z][-_.~+/=]{0,8}[0-9]|[0-9][-_.~+/=]{0,8}[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]")
+
+
+_DIGIT = re.compile(r"[0-9]")
+
+
+_LONGER_THAN_WORDS = 24
+
+
+_SEGMENT = re.compile(r"[A-Za-z0-9]{8,}")
+
+
+_CODE = re.compile(
+    r"[A-Za-z_$][\w$]*(?:[.:>?!-]{1,2}[A-Za-z_$][\w$]*)*[(\[{].*|(?:self|this|os|process|config|settings|env|args"
+    r"|request|req|ctx|params|options|opts|data|event|st|import|app|cls|module|props|state)[.?][A-Za-z_.]+.*"
+    r"|[A-Za-z_]+(?:(?:\.|->|::)[A-Za-z_]+)+|(?:[rbf]?[\"'])",
+    re.DOTALL,
+)
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]+")
+
+
+_PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@ -]*/|[A-Za-z]:[/\\]|(?:~|\.{1,2})/")
+
+
+class Ending(Protocol):
+    """Finds the end of a value."""
+
+    def end(self, text: str, at: int, limit: int, *, is_final: bool) -> int | None:
+        """The end of the value that `at` lies in, looked for before `limit`; None where it is not found there.
+
+        With `is_final` nothing follows the text.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PatternRun:
+    """A run of what `pattern` matches; where it stops at the end of the text, it may go on.
+
+    `soft` are characters at which the pattern stops only because of what follows them.
+    """
+
+    pattern: re.Pattern[str]
+    soft: str = ""
+
+    def end(self, text: str, at: int, limit: int, *, is_final: bool) -> int | None:
+        """See `Ending`."""
+        found = self.pattern.match(text, at, limit) if limit < len(text) else self.pattern.match(text, at)
+        end = found.end() if found is not None else at
+        if limit < len(text) and end >= limit - LOOKAHEAD:
+            return None
+        if is_final or (end < len(text) and (text[end] not in self.soft or end + LOOKAHEAD <= len(text))):
+            return end
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    r"""A quoted text whose opening `quote` had so many `backslashes` before it: 0, 1, 3, 7 for JSON in JSON in JSON.
+
+    A quote with fewer closes it too, since it closes a text around it; so does a line end of a text around it, which
+    a quoted text of JSON cannot hold. Of n backslashes that open it, a closing quote has n, and n + 1 more for each
+    pair of backslashes that is itself content.
+    """
+
+    quote: str
+    backslashes: int
+
+    def end(self, text: str, at: int, limit: int, *, is_final: bool) -> int | None:
+        """See `Ending`."""
+        unit = self.backslashes + 1
+        for found in _stops(self.quote).finditer(text, at, min(limit, len(text))):
+            stop, before = found[2], len(found[1])
+            if stop in "\r\n":
+                return found.end() - 1
+            if stop in "nr":
+                if 0 < before < unit:
+                    return found.start()
+            elif before < self.backslashes:
+                return found.start()
+            elif (before + 1) // unit % 2:
+                return found.end() - 1 - self.backslashes
+        return len(text) if is_final and limit >= len(text) else None
+
+
+@cache
+def _stops(quote: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\\)(\\*)([{quote}\n\r]|(?<=\\)[nr])")
+
+
+@cache
+def until(closer: str) -> PatternRun:
+    """A value that the literal `closer` ends, or the line's end."""
+    return PatternRun(re.compile(rf"(?:(?!{re.escape(closer)})[^\r\n<>])*"), closer[0])
+
+
+BARE = PatternRun(
+    re.compile(
+        r"""(?:[^\s"'`\\<>&,;|)\]}]"""
+        r"""|[,;|)\]}](?![\s,;|)\]}"'`\\<>]|\Z|[\w.-]{1,40}[=:])"""
+        r"""|&(?!(?:amp;)?[\w.\[\]-]{1,40}=|[&\s]|\Z)"""
+        r"""|\\{1,8}u0026(?![\w.\[\]-]{1,40}=)"""
+        r"""|\\{1,8}(?![\\nrtubfx"'`/]|\Z))*"""
+    ),
+    "&,;|)]}\\",
+)
+"""A value without quotes: it ends at blank space and quotes, and at punctuation that more of the text's structure
+follows, so that `Tr0ub4dor&3xtra` is one value and `a&user=b` are two."""
+
+
+LINE = PatternRun(re.compile(r"""[^\r\n"'`\\<>]*"""))
+"""The rest of a line of a header, within the quotes of a command or a JSON text."""
+
+
+ELEMENT = PatternRun(
+    re.compile(r"(?:[^<&\\\]]|&(?!lt;)|\\(?!\\{0,56}u003c)|\](?!(?:<|&lt;|\\{1,48}u003c)\]minimax))*", re.IGNORECASE),
+    "&\\]",
+)
+"""The text of an XML element, also where the markup is escaped for HTML or JSON, or a marker of MiniMax M3 is before
+its tags: `]<]minimax[>[</name>`."""
+
+
+PEM = PatternRun(
+    re.compile(r"(?:[A-Za-z0-9+/=\s:,.%;#_~]|&(?=#)|\\{1,63}(?=[nrtu/])|-(?!-))*"),
+    "&\\-",
+)
+"""The body of a PEM block, with its headers, in one line or many, with line ends escaped at any level.
+
+It has no underscore; where no line ends the block, a key may follow, of which no piece is to be left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret from `start` to `end`, in code points of a text; `goes_on` where it may reach beyond the text's end."""
+
+    start: int
+    end: int
+    goes_on: Ending | None = None
+
+    @classmethod
+    def of(cls, text: str, start: int, ending: Ending, *, is_final: bool) -> "Secret":
+        """The secret that begins at `start`, as far as the text has it."""
+        end = ending.end(text, start, len(text), is_final=is_final)
+        return cls(start, len(text), ending) if end is None else cls(start, end)
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A secret may begin at `start`; what follows the text decides."""
+
+    start: int
+
+
+SecretVerdict: TypeAlias = Secret | Undecided | None
+"""What a place turns out to be; None where no secret begins there."""
+
+
+class SecretConfidence(Enum):
+    """How far a name gives its value away."""
+
+    PASSWORD = "password"
+    """Any value is one, a short one and a number too."""
+    SECRET = "secret"
+    """Any word is one, unless it is plainly none."""
+    LIKELY = "likely"
+    """Only a value that looks random: names that are also used for other things."""
+    UNLIKELY = "unlikely"
+    """Only a long value that looks random: names of which most values are ids."""
+
+
+def secret_confidence(sign: str, before: str, *, is_shouted: bool, is_query: bool) -> SecretConfidence | None:
+    """What the name says that ends in `sign`, in lower case, with `before` in front of it; None: it holds no secrets.
+
+    `is_shouted`: it is written in capitals, as variables of an environment are; `is_query`: it is a parameter of an
+    address.
+    """
+    word = before.rstrip(_GLUE).lower()
+    last = re.split(r"[_\-. ]", word)[-1]
+    if sign.startswith(_PASSWORDS) or (sign == "pwd" and last != "old"):
+        return SecretConfidence.PASSWORD
+    if sign == "pass":
+        return SecretConfidence.PASSWORD if word else SecretConfidence.LIKELY
+    if sign.startswith("secret") or sign == "authorization":
+        return SecretConfidence.SECRET
+    if sign == "key":
+        return _of_key(word, last, is_shouted=is_shouted, is_query=is_query)
+    if sign == "token":
+        return _of_token(word, last, is_shouted=is_shouted)
+    if sign in {"sig", "signature", "code"}:
+        return SecretConfidence.LIKELY if is_query else None
+    return SecretConfidence.UNLIKELY if sign == "session" else SecretConfidence.LIKELY
+
+
+def _of_key(word: str, last: str, *, is_shouted: bool, is_query: bool) -> SecretConfidence | None:
+    if word.endswith(_KEY_KINDS):
+        return SecretConfidence.SECRET
+    if last in _OTHER_KEYS or word.endswith(_OTHER_KEYS):
+        return None
+    return SecretConfidence.LIKELY if is_query or (is_shouted and word) else None
+
+
+def _of_token(word: str, last: str, *, is_shouted: bool) -> SecretConfidence | None:
+    if word.endswith(_TOKEN_KINDS):
+        return SecretConfidence.SECRET
+    if last in _OTHER_TOKENS or last.endswith(("page", "next", "continuation")):
+        return None
+    return SecretConfidence.SECRET if is_shouted and word else SecretConfidence.LIKELY
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value is a mask, or stands for one that is elsewhere: `$TOKEN`, `{{ token }}`, `<token>`, `****`."""
+    return _PLACEHOLDER.fullmatch(value) is not None
+
+
+def looks_random(value: str) -> bool:
+    """Has it digits among letters, or capitals within a word, as keys have and words have not."""
+    return _MIXED.search(value) is not None
+
+
+def has_random_segment(value: str) -> bool:
+    """Is one of the words that dashes and the like join a random one, or longer than words are."""
+    return any(len(one) >= _LONGER_THAN_WORDS or looks_random(one) for one in _SEGMENT.findall(value))
+
+
+def can_be_quoted_secret(value: str, sureness: SecretConfidence) -> bool:
+    """Can a quoted value be a secret; of a long one its beginning is enough."""
+    word = value.strip()
+    if _is_no_value(word):
+        return False
+    if sureness in {SecretConfidence.LIKELY, SecretConfidence.UNLIKELY}:
+        return _is_likely(word, sureness)
+    if word.count(" ") > 1 and len(_PROSE_WORDS.findall(word)) > 1:
+        return False
+    if _PATH.match(word) or (word.isdigit() and sureness is not SecretConfidence.PASSWORD):
+        return False
+    return len(word) >= (3 if sureness is SecretConfidence.PASSWORD else 6)
+
+
+def can_be_bare_secret(value: str, sureness: SecretConfidence, *, name: str, gap: str, after: str) -> bool:
+    """Can a value without quotes be a secret: not where it is code, a type or the first word of a sentence.
+
+    `gap` is what separates it from its name, `after` some characters that follow it.
+    """
+    if not value or value[0] in "{[(<,;)]}|&:=*!?" or value.startswith("--") or _is_no_value(value):
+        return False
+    if _is_no_value(value.rstrip(".,;:!?")):
+        return False
+    if sureness in {SecretConfidence.LIKELY, SecretConfidence.UNLIKELY}:
+        return _is_likely(value, sureness) and _DIGIT.search(value) is not None and not _is_code(value)
+    if _is_code(value) or _PATH.match(value) or (value.isdigit() and sureness is not SecretConfidence.PASSWORD):
+        return False
+    if _IDENTIFIER.fullmatch(value.rstrip(".,;:!?)")):
+        return _is_bare_word_secret(value, name=name, gap=gap, after=after)
+    return len(value) >= (4 if sureness is SecretConfidence.PASSWORD else 6)
+
+
+def _is_bare_word_secret(value: str, *, name: str, gap: str, after: str) -> bool:
+    """A word of letters: in a file of settings it is a value, in code a variable, in a sentence a word."""
+    if len(value) < 6 or value.lower().endswith(name.lower()) or "_" in value:
+        return False
+    if "=" in gap and gap != gap.strip():
+        return False
+    if gap == " ":
+        is_sentence = after[:1].isspace() and (after[1:2].isalpha() or after[1:2] == "*")
+        return not is_sentence and not after.startswith((",", ".", ";", ":"))
+    return not after or after[0] in "\r\n\\\"'`&<" or (gap == "=" and after[0].isspace())
+
+
+def _is_code(value: str) -> bool:
+    return _CODE.fullmatch(value.rstrip(":,;")) is not None
+
+
+def _is_no_value(word: str) -> bool:
+    return (
+        not word or word.startswith("----") or _REDACTED in word or word.lower() in _PLAIN_WORDS or is_placeholder(word)
+    )
+
+
+def _is_likely(word: str, sureness: SecretConfidence) -> bool:
+    at_least = 8 if sureness is SecretConfidence.LIKELY else 20
+    if len(word) < at_least or any(sign.isspace() for sign in word) or _UUID.fullmatch(word):
+        return False
+    return looks_random(word) and not word.startswith(("http:", "https:", "/", "./"))

@@ -1,0 +1,217 @@
+"""The messages and hints of marker faults."""
+
+from dataclasses import replace
+from types import MappingProxyType
+
+from inspector.diagnostics import Edit, Fault, Fix, Related
+from inspector.model import Span, SpanKind
+from inspector.rules import markers
+from inspector.rules.rule import Rule
+from inspector.segmenter.events import SpanClosed
+from inspector.text import Range
+
+_UNCLOSED = MappingProxyType(
+    {
+        SpanKind.TOOL_CALL: "The call",
+        SpanKind.REASONING: "The reasoning",
+        SpanKind.TOOL_RESULT: "The tool result",
+        SpanKind.TOOL_DEFINITIONS: "The list of tools",
+        SpanKind.TEXT: "The text",
+        SpanKind.MARKUP: "The span",
+    }
+)
+
+
+def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
+    """The fault of a marker that stands where `rule` forbids it; `wanted` is the marker that belongs there."""
+    if rule is markers.STRAY_END_MARKER:
+        return Fault(
+            rule,
+            place,
+            f"`{marker}` closes nothing: no such span is open here.",
+            "If the prompt ended with the opening marker, pass its tail as the prompt; else delete this one.",
+        )
+    if rule is markers.NESTED_SPAN:
+        return Fault(
+            rule,
+            place,
+            f"`{marker}` opens a span inside a span of its own kind; it is text, and the first `{wanted}` ends both.",
+            "Delete this marker.",
+            Fix((Edit(place, ""),), safe=False),
+        )
+    if rule is markers.WRONG_BRACKET_VARIANT:
+        return Fault(
+            rule,
+            place,
+            f"`{marker}` closes a span that was opened in the other spelling; expected `{wanted}`.",
+            f"Write `{wanted}`.",
+            Fix((Edit(place, wanted),), safe=True),
+        )
+    if rule is markers.MARKER_INSIDE_ARGUMENT:
+        return Fault(
+            rule,
+            place,
+            f"`{marker}` stands inside a string argument and is data; a server that splits by regular expression ends "
+            "the call here.",
+        )
+    if rule is markers.SPECIAL_TOKEN_LEAK:
+        return _leaked_token(marker, place, wanted)
+    if rule is markers.INVENTED_RESULT:
+        return Fault(
+            rule,
+            place,
+            f"The model opens `{marker}` in its own turn: it writes a result that no tool gave.",
+            "Stop the generation at the end of the call, and discard what follows.",
+        )
+    if rule is markers.MALFORMED_HEADER:
+        return Fault(
+            rule,
+            place,
+            f"The header of this message is not what the format writes: expected {wanted} here.",
+            "Read on as if it stood there: a strict parser gives up, or takes the rest for content.",
+        )
+    if rule is markers.EMPTY_CALL:
+        return Fault(
+            rule,
+            place,
+            f"`{marker}` closes the list of calls before any call: the model announced a call and wrote none.",
+        )
+    if rule is markers.WRONG_OPENER:
+        begins = (
+            f"A call begins here without `{wanted}`" if marker.startswith("(") else f"`{marker}` begins a call here"
+        )
+        due = "" if marker.startswith("(") else f"; this format begins calls with `{wanted}`"
+        return Fault(
+            rule,
+            place,
+            f"{begins}{due}, and a server that waits for that takes the call for text.",
+            f"Begin the call with `{wanted}`.",
+        )
+    raise AssertionError(f"no marker breaks {rule}")
+
+
+def opened_by_prompt(marker: str, at: int) -> Fault:
+    """The fault of a closer at `at` that ends reasoning which the prompt must have opened."""
+    return Fault(
+        markers.REASONING_OPENED_BY_PROMPT,
+        Range(at, at + len(marker)),
+        f"`{marker}` closes reasoning that the prompt opened; the text before it is read as reasoning.",
+        "Pass the prompt's last lines as the prompt, so that nothing has to be guessed.",
+    )
+
+
+def token_outside(marker: str, place: Range, where: str) -> Fault:
+    """The fault of a special token that is read as markup although it is not in `where`, the only place for it."""
+    return Fault(
+        markers.SPECIAL_TOKEN_LEAK,
+        place,
+        f"The special token `{marker}` is outside of {where}, the only place where templates write it.",
+        "Delete it.",
+        Fix((Edit(place, ""),), safe=False),
+    )
+
+
+def _leaked_token(marker: str, place: Range, wanted: str) -> Fault:
+    if not wanted:
+        message = (
+            f"The special token `{marker}` is in the middle of a text and is read as text; a server that stops or "
+            "splits at special tokens cuts the answer here."
+        )
+        return Fault(markers.SPECIAL_TOKEN_LEAK, place, message)
+    message = f"The special token `{marker}` stands where `{wanted}` belongs: a call follows it."
+    fix = Fix((Edit(place, wanted),), safe=False)
+    return Fault(markers.SPECIAL_TOKEN_LEAK, place, message, f"Write `{wanted}`.", fix)
+
+
+def call_in_open_reasoning(opener: Range, closed: SpanClosed) -> Fault:
+    """The fault of a whole call at `opener`, inside reasoning that never closed: it counts as a call all the same."""
+    return Fault(
+        markers.CALL_INSIDE_REASONING,
+        opener,
+        f"This reasoning holds a complete call, and no `{closed.wanted}` closes it. It counts as a call; a server with "
+        "a reasoning parser keeps all of it as reasoning and returns no call.",
+        f"Close the reasoning with `{closed.wanted}` before the call.",
+        Fix((Edit(Range(opener.start, opener.start), f"{closed.wanted}\n"),), safe=False),
+    )
+
+
+def open_reasoning(closed: SpanClosed) -> Fault:
+    """The fault of reasoning that never closed and holds a whole call: at what opened it."""
+    start = closed.span.range.start
+    return Fault(
+        markers.UNTERMINATED_SPAN,
+        Range(start, max(closed.span.inner.start, start + 1)),
+        f"This reasoning is not closed: `{closed.wanted}` is missing, and a call follows inside it.",
+        f"Write `{closed.wanted}` before the call.",
+    )
+
+
+def closed_before(closed: SpanClosed, words: Fault, *, complete: bool) -> Fault:
+    """The fault of words behind the payload of a call that nothing closes.
+
+    The words were written to the reader, so the repair keeps them: it closes the call before them. Where it is not
+    complete, or its format closes no call, deleting them is no more than a suggestion.
+    """
+    last = closed.span.inner.start + len(closed.inner_text.rstrip())
+    if complete and closed.wanted and words.range.end == last:
+        return replace(words, hint=f"Close the call with `{closed.wanted}`.", fix=_closing(closed, words.range.start))
+    return replace(words, fix=Fix(words.fix.edits, safe=False)) if words.fix is not None else words
+
+
+def _closing(closed: SpanClosed, payload_to: int) -> Fix:
+    """Close a call whose payload ends at `payload_to`; a closer that was begun there is completed."""
+    start = closed.span.inner.start
+    text = closed.inner_text.rstrip()
+    begun = next((size for size in range(len(closed.wanted) - 1, 1, -1) if text.endswith(closed.wanted[:size])), 0)
+    if begun and start + len(text) - begun <= payload_to:
+        end = start + len(text)
+        return Fix((Edit(Range(end, end), closed.wanted[begun:]),), safe=True)
+    end = start + len(text[: payload_to - start].rstrip())
+    return Fix((Edit(Range(end, end), f"\n{closed.wanted}"),), safe=True)
+
+
+def unterminated(closed: SpanClosed, *, complete: bool, end: int, repeats: Span | None = None) -> Fault:
+    """The fault of a span without its closing marker.
+
+    `complete` says that its content is whole all the same, up to `end`; `repeats` is an earlier span whose text it
+    begins anew.
+    """
+    content = closed.inner_text.rstrip()
+    last = closed.span.inner.start + len(content)
+    opener = closed.wanted.replace("/", "", 1)
+    if closed.ended_at is not None:
+        place = closed.ended_at
+        message = _ended_by_marker(closed, opener, complete=complete)
+    else:
+        place = Range(max(last - 1, closed.span.range.start), last) if content else closed.span.range
+        message = f"{_UNCLOSED[closed.span.kind]} is not closed: the stream ends before `{closed.wanted}`."
+        if repeats is not None:
+            message = f"{message[:-1]}; what it cuts off repeats an earlier call, so nothing was lost."
+    fix = _closing(closed, end) if complete else None
+    hint = f"Close it with `{closed.wanted}`." if complete else None
+    related = (Related(repeats.range, "The call that is repeated."),) if repeats is not None else ()
+    return Fault(markers.UNTERMINATED_SPAN, place, message, hint, fix, related=related)
+
+
+def opener_for_closer(fault: Fault, empty: SpanClosed) -> Fault:
+    """The fault of an opening marker that takes the place of the closer; it opens the `empty` call.
+
+    `fault` is that of the call before, which this marker ended.
+    """
+    marker = empty.wanted.replace("/", "", 1)
+    return Fault(
+        markers.UNTERMINATED_SPAN,
+        fault.range,
+        f"The call is not closed: `{marker}` stands where `{empty.wanted}` belongs; its slash was forgotten.",
+        f"Write `{empty.wanted}`.",
+        Fix((Edit(fault.range, empty.wanted),), safe=fault.fix is not None),
+    )
+
+
+def _ended_by_marker(closed: SpanClosed, opener: str, *, complete: bool) -> str:
+    what = f"{_UNCLOSED[closed.span.kind]} is not closed"
+    if closed.ended_by == opener and complete:
+        return f"{what}, although complete: `{opener}` follows where `{closed.wanted}` belongs."
+    if closed.ended_by == opener:
+        return f"{what}: `{opener}` opens another before `{closed.wanted}`."
+    return f"{what}: `{closed.ended_by}` comes before `{closed.wanted}`."

@@ -1,0 +1,390 @@
+"""Resolves which trace a request belongs to, and which of its turns that trace does not hold yet.
+
+A request that continues no trace begins one: its ids, its parent and the missing history are derived here too. History
+that a client rewrote is marked as copied. Raw prompts without a template are compared as texts.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+from inspector.model import (
+    BodyState,
+    ExternalId,
+    Instant,
+    Json,
+    ParentTrace,
+    ParentWhy,
+    Part,
+    Provenance,
+    Role,
+    Trace,
+    Turn,
+    TurnFlag,
+)
+from inspector.sessions.exchange import RequestHead
+from inspector.sessions.fingerprints import (
+    RunningDigest,
+    count_system,
+    extended_chain,
+    joined,
+    message_digest,
+    says_nothing,
+)
+from inspector.sessions.request_features import RequestFeatures, SessionHints, request_features
+from inspector.sessions.session_cache import CachedTrace, SessionCache
+from inspector.sessions.trace_matching import Relation, SessionPlace, find_match
+from inspector.wire.events import DecodedTurn
+from inspector.wire.provider_json import compact_json
+from inspector.wire.request import DecodedRequest
+
+_NAME_LENGTH = 80
+
+
+RESENT_PART = "wire:resent"
+"""The part that keeps messages which a client sent back in other words than were recorded, as a JSON array.
+
+Each is an object with `message` (its number in the request, from 1), `role`, `parts` (name to text) and `calls`
+(`part`, `name`, `id`). It belongs to the first turn that came with them, and is no call of the chain.
+"""
+
+
+_COPIED = frozenset({TurnFlag.COPIED_CONTEXT})
+
+
+_WRITTEN_BY_CLIENT = frozenset({TurnFlag.SYNTHETIC})
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a request belongs.
+
+    `key` is the trace's key, unique for good. `begins` is a new trace, its facts without turns; None where the trace is
+    known. `turns` are the request's turns that the trace does not hold yet. `attempt` counts repetitions from 1;
+    `retry_of` is the `request_id` of the first attempt. `request_id` is this request's own name: the trace's own id, a
+    slash, and the number of the answer's turn in the trace.
+    """
+
+    key: str
+    begins: Trace | None
+    turns: tuple[Turn, ...]
+    attempt: int = 1
+    retry_of: str | None = None
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenRequest:
+    """A request whose answer is on its way."""
+
+    track: CachedTrace
+    request: bytes
+    last_message: bytes
+    raw: bool
+    text: RunningDigest | None
+    before: bytes
+    prefill: Turn | None
+
+
+def new_recording_id() -> ExternalId:
+    """An id that no other trace has."""
+    return ExternalId("recording", uuid4().hex)
+
+
+class SessionResolver:
+    """Places requests, in the order in which they were sent, and takes their answers, in the order they end.
+
+    It does no I/O and asks no clock: times are those of the requests' heads. It remembers digests of messages, never a
+    text, of at most `max_sessions` traces. `name_trace` gives each trace an id of its own, which must be unique; the
+    parent of a trace is named by it.
+    """
+
+    def __init__(self, *, name_trace: Callable[[], ExternalId] = new_recording_id, max_sessions: int = 10_000) -> None:
+        self._name_trace = name_trace
+        self._tracks = SessionCache(max_sessions)
+        self._open: dict[str, _OpenRequest] = {}
+
+    def __len__(self) -> int:
+        return len(self._tracks)
+
+    @property
+    def size(self) -> int:
+        """How many digests it holds, 16 bytes each: its memory is linear in this."""
+        return self._tracks.size
+
+    def place(
+        self,
+        head: RequestHead,
+        request: DecodedRequest,
+        body: bytes,
+        json: Json,
+        so_far: Callable[[str], Turn | None] = lambda request_id: None,
+    ) -> Placement:
+        """Where a request belongs; every placement wants to be `answered` in the end. Never raises.
+
+        `body` and `json` are the same as `request`: its bytes, and their value. The bytes are compared where the
+        request has no messages that could be. `so_far` gives what came of the answer to an open request, by its
+        `request_id`: a client may go on before the end of an answer was noted, and where siblings wait for theirs, the
+        words decide. It is called for those only.
+        """
+        read = request_features(self._tracks, head, request, body, json)
+
+        def arrived(track: CachedTrace) -> set[bytes]:
+            open_requests = [(name, one) for name, one in self._open.items() if one.track is track]
+            turns = [(so_far(name), one.raw) for name, one in open_requests]
+            return {message_digest(turn, raw=raw) for turn, raw in turns if turn is not None}
+
+        place = match_of_text(self._tracks, read) or find_match(self._tracks, read.asked, arrived)
+        match place.relation:
+            case Relation.REPEATS:
+                return self._repeat(read, place)
+            case Relation.CONTINUES:
+                return self._go_on(read, place)
+            case Relation.BEGINS:
+                return self._begin(head, request, read, place)
+
+    def answered(self, placement: Placement, answer: DecodedTurn) -> None:
+        """The answer to a placed request ended, well or not."""
+        waiting = self._open.pop(placement.request_id, None)
+        if waiting is None:
+            return
+        track, turn = waiting.track, answer.turn
+        track.in_flight -= 1
+        generation = turn.generation
+        self._tracks.touch(track, generation.ended.at_s if generation and generation.ended else None)
+        if says_nothing(turn):
+            self._tracks.mark_response(track, waiting.request, answer.response_id)
+            return
+        message = message_digest(turn, raw=waiting.raw)
+        chain = extended_chain(waiting.request, message)
+        self._tracks.mark_answer(track, chain, answer.response_id)
+        track.known.add(message)
+        if waiting.prefill is not None:
+            self._tell_joined(waiting, message_digest(joined(waiting.prefill, turn)))
+        if waiting.text is not None:
+            text = turn.part("text")
+            waiting.text.add(text.text if text else "")
+            self._tracks.mark_text(track, waiting.text.length, waiting.text.value)
+            if track.request == waiting.request:
+                track.text_answers.add(waiting.text.value)
+        if track.request == waiting.request:
+            self._end_at(track, chain)
+            track.last_answer = chain
+            broke = generation is not None and (generation.error or generation.body is not BodyState.COMPLETE)
+            track.complete = track.complete or not broke
+            self._tracks.mark_window(track, waiting.last_message, message)
+            if any(call.id for call in turn.calls):
+                self._tracks.mark_window(track, b"", message)  # unmistakable, whatever became of what it answers
+
+    def _tell_joined(self, waiting: _OpenRequest, message: bytes) -> None:
+        """A client may send the answer back as one message with the beginning that it wrote itself."""
+        track, chain = waiting.track, extended_chain(waiting.before, message)
+        self._tracks.mark_answer(track, chain, "")
+        track.known.add(message)
+        if track.request == waiting.request:
+            self._end_at(track, chain)
+
+    def _end_at(self, track: CachedTrace, chain: bytes) -> None:
+        track.answers.add(chain)
+        self._tracks.mark_end(track, chain)
+
+    def forget_idle(self, before_s: float) -> list[str]:
+        """Forget the traces that nothing happened to since; the keys of these, and of those crowded out: they ended."""
+        return self._tracks.forget_idle(before_s)
+
+    def _repeat(self, read: RequestFeatures, place: SessionPlace) -> Placement:
+        track = _track(place)
+        track.attempts += 1
+        track.request_keys.add(read.asked.request_key)
+        return Placement(track.key, None, (), track.attempts, track.request_id, self._await(read, track, turns=0))
+
+    def _go_on(self, read: RequestFeatures, place: SessionPlace) -> Placement:
+        track, prints, turns = _track(place), read.asked.prints, read.turns
+        before = count_system(turns)
+        if place.cut:
+            new, known = cut_text(turns[before:], place.cut)[1:], 0
+        else:
+            new, known = turns[before + place.known :], place.known
+        resent = [
+            (before + at + 1, turns[before + at])
+            for at in range(known if place.edited else 0)
+            if prints.messages[at] not in track.known
+        ]
+        if track.system_words != prints.system_words and prints.system_words:
+            new = (*turns[:before], *new)
+            track.system_words = prints.system_words
+        self._tracks.leave_end(track)
+        self._ask(read, track, known=known, own=True)
+        added = with_resent_history(marked_answers(new), resent)
+        return Placement(track.key, None, added, request_id=self._name(read, track, len(added)))
+
+    def _begin(
+        self, head: RequestHead, request: DecodedRequest, read: RequestFeatures, place: SessionPlace
+    ) -> Placement:
+        own_id = self._name_trace()
+        track = CachedTrace(own_id.value, own_id, read.asked.scope, head.client, read.asked.prints.system_words)
+        track.group = track.key
+        if place.why is ParentWhy.SIBLING:
+            first = _track(place)
+            track.group, track.has_siblings, first.has_siblings = first.group, True, True
+        self._tracks.add(track)
+        self._ask(read, track, known=place.known, own=place.own)
+        turns = marked_history(cut_text(read.turns, place.cut))
+        trace = facts_of(head, request, read.signs, own_id, place)
+        return Placement(track.key, trace, turns, request_id=self._name(read, track, len(turns)))
+
+    def _ask(self, read: RequestFeatures, track: CachedTrace, *, known: int, own: bool) -> None:
+        """Take note of what the trace is asked now; `known` of its messages have their place already."""
+        prints = read.asked.prints
+        track.begins, track.request, track.size = read.begins, prints.chain[-1], len(prints.messages)
+        track.system = prints.system
+        track.span_trace, track.attempts, track.complete = read.asked.span_trace, 1, False
+        track.continues, track.request_keys, track.own = read.asked.continues, {read.asked.request_key}, own
+        track.answers.clear()
+        track.last_answer = b""
+        track.text_answers.clear()
+        track.known.update(prints.messages)
+        for at in range(max(known, 1), len(prints.chain)):
+            self._tracks.mark(track, prints.chain[at], own=own, newest=at > known)
+        self._tracks.mark_end(track, track.request)
+
+    def _name(self, read: RequestFeatures, track: CachedTrace, turns: int) -> str:
+        track.request_id = self._await(read, track, turns=turns)
+        return track.request_id
+
+    def _await(self, read: RequestFeatures, track: CachedTrace, *, turns: int) -> str:
+        """Wait for an answer, the turn behind so many new ones; the name of its request."""
+        prints = read.asked.prints
+        track.turns += turns + 1
+        track.in_flight += 1
+        self._tracks.touch(track, read.asked.at_s)
+        name = f"{track.key}/{track.turns}"
+        self._open[name] = _OpenRequest(
+            track, prints.chain[-1], prints.messages[-1], read.raw, read.text, prints.chain[-2], read.prefill
+        )
+        return name
+
+
+def _track(place: SessionPlace) -> CachedTrace:
+    assert place.track is not None, "only a trace that begins has none"
+    return place.track
+
+
+def facts_of(
+    head: RequestHead, request: DecodedRequest, signs: SessionHints, own_id: ExternalId, place: SessionPlace
+) -> Trace:
+    """What is known of a trace when its first request comes; it has no turns yet."""
+    ids = (own_id, *signs.ids)
+    warnings: tuple[str, ...] = ()
+    if request.continues and place.track is None:
+        ids = (*ids, ExternalId("previous_response_id", request.continues))
+        warnings = (f"What came before the response `{request.continues}` was not recorded.",)
+    elif request.continues:
+        warnings = (f"What came before the response `{request.continues}` stands in the parent trace.",)
+    parent = None
+    if place.track is not None and place.why is not None:
+        parent = ParentTrace(place.track.own_id, place.why)
+    return Trace(
+        (),
+        name=_first_words(request.turns),
+        model=request.model,
+        started=None if head.at_s is None else Instant(head.at_s),
+        external_ids=ids,
+        recognised_by=signs.recognised_by,
+        parent=parent,
+        provenance=Provenance(warnings=warnings),
+    )
+
+
+def _first_words(turns: Iterable[Turn]) -> str:
+    """What the user asked for first, in a line: by it people know a conversation again; markup is passed over."""
+    for turn in turns:
+        if turn.role is not Role.USER:
+            continue
+        lines = (line.strip() for part in turn.parts if part.name == "text" for line in part.text.split("\n"))
+        if line := next((line for line in lines if line and not line.startswith("<")), ""):
+            return line if len(line) <= _NAME_LENGTH else line[: _NAME_LENGTH - 1] + "…"
+    return ""
+
+
+def marked_history(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The turns that begin a trace: those up to the last answer among them are copied, but for the system prompt."""
+    answers = [at for at, turn in enumerate(turns[:-1]) if turn.role is Role.ASSISTANT]
+    end = answers[-1] + 1 if answers else 0
+    copied = [_flagged(turn, _COPIED) if turn.role is not Role.SYSTEM else turn for turn in turns[:end]]
+    return (*copied, *marked_answers(turns[end:]))
+
+
+def marked_answers(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The turns that go on with a trace: an answer among them was not given here.
+
+    One at the very end is the beginning of the answer to come, which the client wrote itself: it is synthetic.
+    """
+    marked = [_flagged(turn, _COPIED) if turn.role is Role.ASSISTANT else turn for turn in turns]
+    if turns and turns[-1].role is Role.ASSISTANT:
+        marked[-1] = _flagged(turns[-1], _WRITTEN_BY_CLIENT)
+    return tuple(marked)
+
+
+def with_resent_history(turns: tuple[Turn, ...], resent: Sequence[tuple[int, Turn]]) -> tuple[Turn, ...]:
+    """The turns, of which the first has the messages that were sent back rewritten, each with its number."""
+    if not resent:
+        return turns
+    part = Part(RESENT_PART, compact_json([_written(number, turn) for number, turn in resent]))
+    if not turns:
+        return (Turn(Role.ASSISTANT, (part,), flags=_COPIED),)
+    return (replace(turns[0], parts=(*turns[0].parts, part)), *turns[1:])
+
+
+def _flagged(turn: Turn, flags: frozenset[TurnFlag]) -> Turn:
+    return replace(turn, flags=turn.flags | flags)
+
+
+def _written(number: int, turn: Turn) -> Json:
+    calls: list[Json] = [{"part": call.part, "name": call.name, "id": call.id} for call in turn.calls]
+    written: dict[str, Json] = {"message": number, "role": turn.source_role or turn.role.value}
+    written["parts"] = {part.name: part.text for part in turn.parts}
+    if calls:
+        written["calls"] = calls
+    if turn.result is not None:
+        written["call_id"] = turn.result.call_id
+    return written
+
+
+def match_of_text(tracks: SessionCache, read: RequestFeatures) -> SessionPlace | None:
+    """The trace whose prompt and answer, one text, a raw prompt without a template begins with."""
+    prompt, text = read.prompt, read.text
+    if text is None:
+        return None
+    found: SessionPlace | None = None
+    for end in tracks.text_ends(read.asked.scope):
+        if end.length >= len(prompt):
+            break
+        text.add(prompt[text.length : end.length])
+        if text.value == end.digest:
+            is_end = end.digest in end.track.text_answers
+            if found is not None and found.cut == end.length and found.relation is Relation.CONTINUES and not is_end:
+                continue  # its sibling, which went on
+            found = SessionPlace(Relation.CONTINUES if is_end else Relation.BEGINS, end.track, cut=end.length)
+    text.add(prompt[text.length :])
+    same = tracks.longest(read.asked.scope, read.asked.prints.chain)
+    if found is None or (same is not None and same[0]):
+        return None
+    return found if found.relation is Relation.CONTINUES else replace(found, why=ParentWhy.FORK)
+
+
+def cut_text(turns: tuple[Turn, ...], at: int) -> tuple[Turn, ...]:
+    """The turns with the text of a raw prompt cut in two: what its trace, or the parent, has of it, and what is new."""
+    if not at:
+        return turns
+    prompt = turns[-1]
+    text = _prompt_part(prompt)
+    others = (Part("text", text.text[at:]), *(part for part in prompt.parts if part is not text))
+    old = replace(prompt, parts=(Part("text", text.text[:at]),), flags=prompt.flags | {TurnFlag.COPIED_CONTEXT})
+    return (*turns[:-1], old, replace(prompt, parts=others))
+
+
+def _prompt_part(turn: Turn) -> Part:
+    part = turn.part("text")
+    assert part is not None, "a prompt that is a text has one"
+    return part

@@ -1,0 +1,256 @@
+"""A cache of the traces that requests may continue: digests and ids, never texts."""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import NamedTuple
+
+from inspector.model import ExternalId
+
+_MAX_TEXT_ENDS = 256
+
+
+@dataclass(slots=True, eq=False)
+class CachedTrace:
+    """One trace, as far as the next request is concerned.
+
+    `request` is the chain of the last request, which has `size` messages and goes on from `begins`; `answers` are the
+    chains that end with an answer to it, `text_answers` the digests of raw prompt and answer as one text, `complete`
+    says whether an answer came whole. `continues` is the response that the last request named as its history,
+    `request_keys` are the idempotency keys of its attempts, `own` says that an answer lies before it that was recorded
+    as it came. `known` are the digests of all its messages. `turns` counts the turns of the trace, answers on the way
+    among them. Siblings share a `group`, the key of the first of them; `has_siblings` says that there are any.
+    """
+
+    key: str
+    own_id: ExternalId
+    scope: str
+    client: str
+    system_words: bytes
+    system: bytes = b""
+    span_trace: str = ""
+    begins: bytes = b""
+    request: bytes = b""
+    request_id: str = ""
+    continues: str = ""
+    request_keys: set[str] = field(default_factory=set)
+    own: bool = False
+    group: str = ""
+    has_siblings: bool = False
+    size: int = 0
+    attempts: int = 0
+    answers: set[bytes] = field(default_factory=set)
+    text_answers: set[bytes] = field(default_factory=set)
+    last_answer: bytes = b""
+    complete: bool = False
+    in_flight: int = 0
+    last_s: float | None = None
+    turns: int = 0
+    known: set[bytes] = field(default_factory=set)
+    ends: list[bytes] = field(default_factory=list)
+    windows: list[bytes] = field(default_factory=list)
+    chains: list[bytes] = field(default_factory=list)
+    responses: list[str] = field(default_factory=list)
+
+
+class TracePosition(NamedTuple):
+    """A place in a trace; `own` says that an answer lies before it that was recorded as it came."""
+
+    track: CachedTrace
+    own: bool
+
+
+class PromptEnd(NamedTuple):
+    """Where the text of a raw prompt and its answer ended: how long it was, and its digest."""
+
+    length: int
+    digest: bytes
+    track: CachedTrace
+
+
+class SessionCache:
+    """All tracks, found by what a request says: its scope and chain, its last messages, a response's id.
+
+    A point of a conversation names one track, the newest there. Where tracks end, all of them are known: siblings may
+    end at the same chain, and each must be found by the request that goes on with it.
+    At most `max_tracks` are kept, the longest idle forgotten first, but none that an answer is on its way for. Memory
+    is linear in the messages of what is kept.
+    """
+
+    def __init__(self, max_tracks: int) -> None:
+        self._max_tracks = max_tracks
+        self._by_key: OrderedDict[str, CachedTrace] = OrderedDict()
+        self._points: dict[tuple[str, bytes], TracePosition] = {}
+        self._ends: dict[tuple[str, bytes], dict[str, CachedTrace]] = {}
+        self._windows: dict[tuple[str, bytes], dict[str, CachedTrace]] = {}
+        self._answers: dict[tuple[str, bytes], CachedTrace] = {}
+        self._responses: dict[str, tuple[CachedTrace, bytes]] = {}
+        self._scopes: dict[str, dict[str, CachedTrace]] = {}
+        self._text_ends: dict[str, dict[tuple[bytes, str], PromptEnd]] = {}
+        self._forgotten: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    @property
+    def size(self) -> int:
+        """How many digests are held, over all."""
+        held = len(self._points) + len(self._ends) + len(self._windows) + len(self._answers) + len(self._responses)
+        return held + sum(map(len, self._text_ends.values())) + sum(len(one.known) for one in self._by_key.values())
+
+    def add(self, track: CachedTrace) -> None:
+        """Remember a new track; forget one in its place where there are too many."""
+        self._by_key[track.key] = track
+        self._scopes.setdefault(track.scope, {})[track.key] = track
+        if len(self._by_key) > self._max_tracks:
+            idle = next((one for one in self._by_key.values() if not one.in_flight and one is not track), None)
+            if idle is not None:
+                self.forget(idle)
+
+    def touch(self, track: CachedTrace, at_s: float | None) -> None:
+        """Something happened to it, now."""
+        if track.key in self._by_key:
+            self._by_key.move_to_end(track.key)
+        track.last_s = track.last_s if at_s is None else max(at_s, track.last_s or at_s)
+
+    def forget(self, track: CachedTrace) -> None:
+        """Remember nothing of it any more, but that it ended."""
+        del self._by_key[track.key]
+        in_scope = self._scopes[track.scope]
+        del in_scope[track.key]
+        if not in_scope:
+            del self._scopes[track.scope]
+            self._text_ends.pop(track.scope, None)
+        self.leave_end(track)
+        for chain in track.chains:
+            self._unmark(track, chain)
+        for response_id in track.responses:
+            held = self._responses.get(response_id)
+            if held is not None and held[0] is track:
+                del self._responses[response_id]
+        self._forgotten.append(track.key)
+
+    def forget_idle(self, before_s: float) -> list[str]:
+        """Forget what nothing happened to since; the keys of all that were forgotten since this was asked last."""
+        for track in tuple(self._by_key.values()):
+            if not track.in_flight and track.last_s is not None and track.last_s < before_s:
+                self.forget(track)
+        forgotten, self._forgotten = self._forgotten, []
+        return forgotten
+
+    def mark(self, track: CachedTrace, chain: bytes, *, own: bool, newest: bool = True) -> None:
+        """Requests that go on from `chain` go on from here; not `newest` where an older track keeps that place."""
+        place = (track.scope, chain)
+        if newest or place not in self._points:
+            self._points[place] = TracePosition(track, own)
+            track.chains.append(chain)
+
+    def mark_end(self, track: CachedTrace, chain: bytes) -> None:
+        """The trace ends with `chain` until `leave_end`: with its last request, or with an answer to that."""
+        _put(self._ends, (track.scope, chain), track)
+        track.ends.append(chain)
+
+    def mark_answer(self, track: CachedTrace, chain: bytes, response_id: str) -> None:
+        """An answer was recorded whose conversation is `chain`."""
+        self.mark(track, chain, own=True)
+        self._answers[track.client, chain] = track
+        self.mark_response(track, chain, response_id)
+
+    def mark_response(self, track: CachedTrace, chain: bytes, response_id: str) -> None:
+        """A response of this id, if it has one, may be named as what a request goes on from."""
+        if response_id:
+            self._responses[response_id] = (track, chain)
+            track.responses.append(response_id)
+
+    def mark_window(self, track: CachedTrace, before: bytes, answer: bytes) -> None:
+        """The conversation's last two messages are these, until `leave_end`."""
+        window = pair_digest(before, answer)
+        track.windows.append(window)
+        _put(self._windows, (track.scope, window), track)
+
+    def leave_end(self, track: CachedTrace) -> None:
+        """The conversation went on."""
+        for chain in track.ends:
+            _take_out(self._ends, (track.scope, chain), track)
+        for window in track.windows:
+            _take_out(self._windows, (track.scope, window), track)
+        track.ends.clear()
+        track.windows.clear()
+
+    def mark_text(self, track: CachedTrace, length: int, digest: bytes) -> None:
+        """Prompt and answer, one text, ended here; the latest 256 of a scope are remembered."""
+        ends = self._text_ends.setdefault(track.scope, {})
+        ends[digest, track.key] = PromptEnd(length, digest, track)
+        if len(ends) > _MAX_TEXT_ENDS:
+            del ends[next(iter(ends))]
+
+    def longest(self, scope: str, chain: tuple[bytes, ...]) -> tuple[int, TracePosition] | None:
+        """The longest beginning of a conversation that a track of this scope has, and where it is."""
+        for at in range(len(chain) - 1, -1, -1):
+            if chain[at] and (point := self._point(scope, chain[at])) is not None:
+                return at, point
+        return None
+
+    def ends(self, scope: str, chain: bytes) -> tuple[CachedTrace, ...]:
+        """The tracks that end with `chain`, the one that came there last at the end."""
+        return tuple(self._ends.get((scope, chain), {}).values())
+
+    def windows(self, scope: str, before: bytes, answer: bytes) -> tuple[CachedTrace, ...]:
+        """The tracks that end with these two messages, the one that came there last at the end."""
+        return tuple(self._windows.get((scope, pair_digest(before, answer)), {}).values())
+
+    def answered(self, client: str, chain: tuple[bytes, ...]) -> CachedTrace | None:
+        """The track of this client, in whatever scope, that recorded the longest beginning of a conversation."""
+        found = (self._answers.get((client, one)) for one in reversed(chain))
+        return next((track for track in found if track is not None), None)
+
+    def response(self, response_id: str) -> tuple[CachedTrace, bytes] | None:
+        """The track that holds a response, and the chain that ends with it."""
+        return self._responses.get(response_id)
+
+    def in_scope(self, scope: str) -> tuple[CachedTrace, ...]:
+        """The tracks of a scope, in the order of their beginning."""
+        return tuple(self._scopes.get(scope, {}).values())
+
+    def text_ends(self, scope: str) -> list[PromptEnd]:
+        """Where texts ended that a raw prompt may go on from, the shortest first."""
+        ends = self._text_ends.get(scope, {}).values()
+        return sorted((end for end in ends if end.track.key in self._by_key), key=_length)
+
+    def _point(self, scope: str, chain: bytes) -> TracePosition | None:
+        """The newest track there; else one that ends there, beside another that is forgotten."""
+        if (point := self._points.get((scope, chain))) is not None:
+            return point
+        ending = self._ends.get((scope, chain))
+        track = next(reversed(ending.values())) if ending else None
+        return None if track is None else TracePosition(track, track.own or chain in track.answers)
+
+    def _unmark(self, track: CachedTrace, chain: bytes) -> None:
+        point = self._points.get((track.scope, chain))
+        if point is not None and point.track is track:
+            del self._points[track.scope, chain]
+        if self._answers.get((track.client, chain)) is track:
+            del self._answers[track.client, chain]
+
+
+def _put(where: dict[tuple[str, bytes], dict[str, CachedTrace]], place: tuple[str, bytes], track: CachedTrace) -> None:
+    tracks = where.setdefault(place, {})
+    tracks.pop(track.key, None)  # what comes anew comes last
+    tracks[track.key] = track
+
+
+def _take_out(
+    where: dict[tuple[str, bytes], dict[str, CachedTrace]], place: tuple[str, bytes], track: CachedTrace
+) -> None:
+    tracks = where.get(place)
+    if tracks is not None and tracks.pop(track.key, None) is not None and not tracks:
+        del where[place]
+
+
+def pair_digest(before: bytes, answer: bytes) -> bytes:
+    """Two messages as one digest."""
+    return blake2b(before + b"|" + answer, digest_size=16).digest()
+
+
+def _length(end: PromptEnd) -> int:
+    return end.length

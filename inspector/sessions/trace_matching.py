@@ -1,0 +1,271 @@
+"""Where a request belongs: which trace it goes on with, repeats, or comes from.
+
+The longest beginning of its conversation that a trace of its scope has decides, the scope being the session's id, or
+without one the client and its system prompt. Then its last messages, then, if the id is known, what else has that id.
+"""
+
+import re
+from collections.abc import Callable, Set
+from dataclasses import dataclass
+from enum import StrEnum
+
+from inspector.model import ParentWhy, Role
+from inspector.sessions.fingerprints import Fingerprint
+from inspector.sessions.session_cache import CachedTrace, SessionCache, TracePosition
+
+RETRY_WITHIN_S = 120.0
+"""How long after it a first request may come again and still be its repetition, where the client does not count.
+
+SDKs and agents wait for a minute at most before they try again (`Retry-After` beyond that is not heeded by openai's or
+anthropic's); the same words later are a new conversation.
+"""
+
+
+_SUMMARY = re.compile(r"summar|compact|previous conversation|ran out of context|continued from", re.IGNORECASE)
+
+
+_SUMMARY_WITHIN = 2_000
+
+
+class Relation(StrEnum):
+    """What a request is to a trace."""
+
+    CONTINUES = "continues"
+    REPEATS = "repeats"
+    BEGINS = "begins"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionQuery:
+    """A request in the words of this search: where to search, what to compare, and when it came.
+
+    `first_words` is the text of the first message. `by_id` says that the scope is an id that the client gave.
+    `retry_count` is the client's count of repetitions, None where it does not count; `request_key` is the same for all
+    attempts of one request. `continues` is the response whose history the request goes on with, `continued` the trace
+    that holds it.
+    """
+
+    scope: str
+    by_id: bool
+    client: str
+    prints: Fingerprint
+    first_words: str = ""
+    span_trace: str = ""
+    retry_count: int | None = None
+    request_key: str = ""
+    continues: str = ""
+    continued: CachedTrace | None = None
+    at_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlace:
+    """Where a request belongs.
+
+    `known` counts its messages that the trace has, `edited` says that some of those may have other words than in the
+    trace, `own` that an answer among them was recorded as it came. `cut` is for a raw prompt that is one text: how many
+    of its code points are known. For a trace that begins, `track` is its parent, None where it has none, and `why` says
+    what it is to it.
+    """
+
+    relation: Relation
+    track: CachedTrace | None = None
+    known: int = 0
+    cut: int = 0
+    edited: bool = False
+    own: bool = False
+    why: ParentWhy | None = None
+
+
+def find_match(tracks: SessionCache, asked: SessionQuery, arrived: Callable[[CachedTrace], Set[bytes]]) -> SessionPlace:
+    """Where the request belongs; see the head of this module.
+
+    `arrived` gives the digests of what came so far of the answers that a track waits for.
+    """
+    longest = tracks.longest(asked.scope, asked.prints.chain)
+    if longest is not None and (place := _of_chain(tracks, asked, *longest, arrived)) is not None:
+        return place
+    if (place := _of_last_messages(tracks, asked)) is not None:
+        return place
+    if longest is not None and (longest[1].own or (asked.by_id and _has_prompt_of(asked, longest[1].track))):
+        return _branch(asked, *longest)
+    if asked.by_id and (others := tracks.in_scope(asked.scope)):
+        return _of_same_id(asked, others)
+    elsewhere = tracks.answered(asked.client, asked.prints.chain[1:])
+    if elsewhere is not None:
+        return SessionPlace(Relation.BEGINS, elsewhere, why=ParentWhy.RESUME)
+    return SessionPlace(Relation.BEGINS)
+
+
+def _of_chain(
+    tracks: SessionCache,
+    asked: SessionQuery,
+    at: int,
+    point: TracePosition,
+    arrived: Callable[[CachedTrace], Set[bytes]],
+) -> SessionPlace | None:
+    """The trace whose end this request goes on from, or whose last request it is; None where it leaves it earlier."""
+    prints = asked.prints
+    here = prints.chain[at]
+    ends = _likeliest_last(asked, tracks.ends(asked.scope, here))
+    answered = [track for track in ends if here in track.answers and asked.continued in (None, track)]
+    if answered:
+        return SessionPlace(Relation.CONTINUES, answered[-1], at)
+    asking = [track for track in ends if track.request == here]
+    if at == len(prints.messages):
+        same = [track for track in asking if track.continues == asked.continues]
+        return _again(tracks, asked, at, point, same)
+    asking = [track for track in asking if asked.continued in (None, track)]
+    if asking and prints.roles[at] is Role.ASSISTANT:
+        arriving = (track for track in asking if track.in_flight and len(asking) > 1)
+        said = next((track for track in arriving if prints.messages[at] in arrived(track)), None)
+        track = said or max(asking, key=_may_have_said_otherwise)
+        return SessionPlace(Relation.CONTINUES, track, at + 1, edited=True)
+    unanswered = [track for track in asking if not (track.complete or track.in_flight)]
+    return (
+        SessionPlace(Relation.CONTINUES, unanswered[-1], at)
+        if unanswered
+        else _waiting_sibling(tracks, asked, point.track)
+    )
+
+
+def _again(
+    tracks: SessionCache, asked: SessionQuery, at: int, point: TracePosition, same: list[CachedTrace]
+) -> SessionPlace | None:
+    """The same messages once more: a retry, a sibling's request, or the same words on another day.
+
+    Signs of a retry are the request's key, the client's count of repetitions, and an earlier attempt that failed, the
+    last only where the client does not count: one that counts says of a first attempt that it is one. Without any, a
+    request that overlaps another one is its sibling, unless a sibling that got the same answer earlier in the
+    conversation has yet to go on: then it is that one's. Without overlap it is the same request once more, unless the
+    trace has siblings already: samples that are taken one after the other.
+    """
+    alike = [track for track in same if point.own or _same_speaker(asked, track)]
+    recent = [track for track in alike if point.own or _is_recent(asked, track)]
+    if (counted := _counted_retry(asked, same)) is not None:
+        return SessionPlace(Relation.REPEATS, counted, at)
+    failed = [track for track in recent if not (track.in_flight or track.complete)]
+    if failed and asked.retry_count is None:
+        return SessionPlace(Relation.REPEATS, failed[0], at)
+    if (waiting := _waiting_sibling(tracks, asked, point.track)) is not None:
+        return waiting
+    prompted = [track for track in same if point.own or track.system == asked.prints.system]
+    if any(track.in_flight for track in prompted):
+        return SessionPlace(Relation.BEGINS, prompted[0], at, own=point.own, why=ParentWhy.SIBLING)
+    if failed:
+        return SessionPlace(Relation.REPEATS, failed[0], at)
+    if any(track.has_siblings for track in recent):
+        return SessionPlace(Relation.BEGINS, recent[0], at, own=point.own, why=ParentWhy.SIBLING)
+    return SessionPlace(Relation.REPEATS, recent[-1], at) if recent else None
+
+
+def _counted_retry(asked: SessionQuery, same: list[CachedTrace]) -> CachedTrace | None:
+    """The trace whose request is sent again, as the client says; None where it does not say so.
+
+    A client that counts has made as many attempts before; of several traces, one whose last attempt failed comes first,
+    then one that still waits for its answer, which the client may have given up.
+    """
+    if asked.request_key and (keyed := [track for track in same if asked.request_key in track.request_keys]):
+        return keyed[0]
+    if not asked.retry_count:
+        return None
+    count = asked.retry_count
+    return min(
+        same,
+        key=lambda track: (
+            track.system != asked.prints.system,
+            track.attempts != count,
+            not track.in_flight and track.complete,
+            bool(track.in_flight),
+        ),
+        default=None,
+    )
+
+
+def _waiting_sibling(tracks: SessionCache, asked: SessionQuery, other: CachedTrace) -> SessionPlace | None:
+    """The trace that ends with the last answer of this request, which a sibling of `other` got word for word too.
+
+    Or the trace that holds the response that the request names, where another with the same words has gone on.
+    """
+    at = asked.prints.last_answer
+    here = asked.prints.chain[at]
+    for track in reversed(_likeliest_last(asked, tracks.ends(asked.scope, here))):
+        if here in track.answers and (track is asked.continued or (not asked.continued and track.group == other.group)):
+            return SessionPlace(Relation.CONTINUES, track, at)
+    return None
+
+
+def _likeliest_last(asked: SessionQuery, tracks: tuple[CachedTrace, ...]) -> list[CachedTrace]:
+    """In the order in which they came where they are, those of the same spans, prompt and client at the end."""
+    return sorted(
+        tracks,
+        key=lambda track: (
+            _same_spans(asked, track),
+            track.system == asked.prints.system,
+            track.client == asked.client,
+        ),
+    )
+
+
+def _may_have_said_otherwise(track: CachedTrace) -> int:
+    """How likely an unknown answer is this trace's: one that is on its way, one that broke off, or one rewritten."""
+    return 2 if track.in_flight else 1 if not track.complete else 0
+
+
+def _same_speaker(asked: SessionQuery, track: CachedTrace) -> bool:
+    """Spans of another trace ask for themselves, and so does another system prompt, if it differs only in a number."""
+    return asked.prints.system == track.system and _same_spans(asked, track)
+
+
+def _same_spans(asked: SessionQuery, track: CachedTrace) -> bool:
+    return not (asked.span_trace and track.span_trace and asked.span_trace != track.span_trace)
+
+
+def _is_recent(asked: SessionQuery, track: CachedTrace) -> bool:
+    """Whether the same words are the same request, and not those of another day."""
+    if track.in_flight or asked.at_s is None or track.last_s is None:
+        return True
+    return asked.at_s - track.last_s <= RETRY_WITHIN_S
+
+
+def _of_last_messages(tracks: SessionCache, asked: SessionQuery) -> SessionPlace | None:
+    """The trace whose last two messages stand in the request, though what lies before them was cut or written anew.
+
+    An answer with calls that have ids may stand for both.
+    Two messages may be alike in any two conversations; without an id the first must be known as well.
+    """
+    messages, roles = asked.prints.messages, asked.prints.roles
+    for at in range(len(messages) - 1, 0, -1):
+        if roles[at] is not Role.ASSISTANT:
+            continue
+        ending = tracks.windows(asked.scope, messages[at - 1], messages[at])
+        ending = ending or tracks.windows(asked.scope, b"", messages[at])
+        if not ending:
+            continue
+        track = _likeliest_last(asked, ending)[-1]
+        if messages[0] in track.known or (asked.by_id and len(messages) > track.size):
+            return SessionPlace(Relation.CONTINUES, track, at + 1, edited=True)
+        if asked.by_id:
+            return SessionPlace(Relation.BEGINS, track, why=ParentWhy.RESUME)  # a summary stands before what was kept
+    return None
+
+
+def _has_prompt_of(asked: SessionQuery, track: CachedTrace) -> bool:
+    """Whether it is the same agent at work: two of one session may begin with the same words of the user."""
+    return asked.prints.system_words == track.system_words
+
+
+def _branch(asked: SessionQuery, at: int, point: TracePosition) -> SessionPlace:
+    """It leaves a trace before its end: with answers that are not in it, or with other words."""
+    strange = not point.own and Role.ASSISTANT in asked.prints.roles[at:]
+    why = ParentWhy.RESUME if strange else ParentWhy.FORK
+    return SessionPlace(Relation.BEGINS, asked.continued or point.track, at, own=point.own, why=why)
+
+
+def _of_same_id(asked: SessionQuery, others: tuple[CachedTrace, ...]) -> SessionPlace:
+    """The session begins anew under its id: its history replaced, or somebody else at work within it."""
+    system = asked.prints.system_words
+    alike = next((track for track in reversed(others) if track.system_words == system and not track.in_flight), None)
+    if alike is not None and (asked.prints.last_answer or _SUMMARY.search(asked.first_words[:_SUMMARY_WITHIN])):
+        return SessionPlace(Relation.BEGINS, alike, why=ParentWhy.RESUME)
+    return SessionPlace(Relation.BEGINS, others[0], why=ParentWhy.SUBAGENT)

@@ -1,0 +1,235 @@
+"""What the readers of all APIs share: their interface, error objects, finish reasons, and faults as wire events."""
+
+from typing import Protocol
+
+from inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Json
+from inspector.rules.recording import (
+    ABORTED_STREAM,
+    CUT_OFF_BY_LENGTH,
+    ERROR_INSIDE_200,
+    REUSED_CALL_INDEX,
+    UNKNOWN_WIRE_EVENT,
+    UPSTREAM_ERROR,
+)
+from inspector.wire.events import (
+    ERROR_PART,
+    REUSED_INDEX_PART,
+    UNREAD_PART,
+    FactsLearned,
+    FaultSeen,
+    GenerationFailed,
+    PartGrew,
+    WireEvent,
+)
+from inspector.wire.provider_json import compact_json, parse_json
+
+_MAX_QUOTE = 60
+
+
+_MAX_WORDS = 500  # of a body that is no error object, such as a proxy's HTML page
+
+
+_WORDS = {
+    FinishReason.STOP: "stop eos eos_token end_turn stop_sequence stop_token complete completed finished STOP",
+    FinishReason.TOOL_CALLS: "tool_calls tool_call function_call tool_use",
+    FinishReason.LENGTH: "length max_tokens max_output_tokens model_length model_context_window_exceeded MAX_TOKENS",
+    FinishReason.FILTER: (
+        "content_filter refusal safety SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR "
+        "IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION"
+    ),
+    FinishReason.ERROR: (
+        "error failed MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS MALFORMED_RESPONSE "
+        "MISSING_THOUGHT_SIGNATURE"
+    ),
+}
+
+
+class AnswerFaults:
+    """Collects the faults of one answer, whichever API it comes from. Never raises.
+
+    `status` is the HTTP status, None where unknown; from 400 on, an error is the whole answer (C505), below it is one
+    inside an answer that began well (C508). Where `whole` is True an error of unknown status is the whole answer too.
+    What cannot be read is kept word for word in `wire:unread`, an error in `wire:error`; each kind of oddity is flagged
+    once. `last_part` is where the answer grew last; the reader that has this object sets it.
+    """
+
+    __slots__ = ("_flagged", "_is_http_error", "_status", "failed", "last_part")
+
+    def __init__(self, *, status: int | None = None, whole: bool = False) -> None:
+        self._status = status
+        self._is_http_error = whole if status is None else status >= 400
+        self._flagged: set[str] = set()
+        self.last_part = "text"
+        self.failed = False  # whether an error came
+
+    def read_error(
+        self, text: str, raw: str, at_s: float | None, found: list[WireEvent], *, certain: bool = False
+    ) -> bool:
+        """Append what an error object says; False where `text` is none. `certain`: the wire called it an error."""
+        try:
+            document = parse_json(text)
+        except ValueError:
+            document = text if certain else None
+        error = error_in(document) or (document if certain else None)
+        if error is None:
+            return False
+        self.fail(error, raw, at_s, found)
+        return True
+
+    def fail(
+        self, error: Json, raw: str, at_s: float | None, found: list[WireEvent], *, in_answer: bool = False
+    ) -> None:
+        """Append an error, what the wire held of it word for word, and the fault that it is.
+
+        `in_answer`: an answer says it of itself (its finish reason, say), so it is none of HTTP's.
+        """
+        is_http_error = self._is_http_error and not in_answer
+        phase = ErrorPhase.HTTP if is_http_error else ErrorPhase.IN_STREAM
+        rule = UPSTREAM_ERROR if is_http_error else ERROR_INSIDE_200
+        read = read_error(error, phase, status=self._status if is_http_error else None)
+        words = f"`{_quoted(read.message)}`" if read.message else "an error without a message"
+        if is_http_error:
+            message = f"The server answered {f'with status {self._status}: ' if self._status else ''}{words}."
+        else:
+            message = f"The server broke off with {words}."
+        self.failed = True
+        if raw:
+            found.append(PartGrew(ERROR_PART, raw, at_s))
+        found += (GenerationFailed(read), FaultSeen(self.last_part, rule, message))
+
+    def keep(self, raw: str, oddities: dict[str, str], at_s: float | None, found: list[WireEvent]) -> None:
+        """Keep what the wire held, word for word; flag the kinds of oddity (kind: words to quote) that are new."""
+        found.append(PartGrew(UNREAD_PART, raw, at_s))
+        fresh = oddities.keys() - self._flagged
+        self._flagged |= fresh
+        if fresh:
+            words = ", ".join(f"`{_quoted(oddities[kind])}`" for kind in sorted(fresh)[:5])
+            message = f"This decoder does not know what {words} means here."
+            found.append(FaultSeen(UNREAD_PART, UNKNOWN_WIRE_EVENT, message, covers=len(raw)))
+
+    def keep_contradiction(self, places: list[str], raw: str, at_s: float | None, found: list[WireEvent]) -> None:
+        """Keep what says texts at `places` whole, but other than their pieces did, word for word; flag each of it."""
+        words = ", ".join(f"`{_quoted(place)}`" for place in places[:5])
+        message = f"The whole of {words} differs from the pieces that came before, which stand in the answer."
+        found += (
+            PartGrew(UNREAD_PART, raw, at_s),
+            FaultSeen(UNREAD_PART, UNKNOWN_WIRE_EVENT, message, covers=len(raw)),
+        )
+
+    def keep_reused(self, index: int, raw: str, at_s: float | None, found: list[WireEvent]) -> None:
+        """Keep what opened a call under the index of an earlier one, word for word; flag the first."""
+        found.append(PartGrew(REUSED_INDEX_PART, raw, at_s))
+        if REUSED_INDEX_PART not in self._flagged:
+            self._flagged.add(REUSED_INDEX_PART)
+            message = f"A new call came under index `{index}`, which an earlier call has; expected an index of its own."
+            found.append(FaultSeen(REUSED_INDEX_PART, REUSED_CALL_INDEX, message, covers=len(raw)))
+
+    def end(self, finish: str, found: list[WireEvent], *, aborted: str) -> None:
+        """Append what is wrong with the end: `finish` is the server's finish reason, `""` where none came.
+
+        `aborted` is a sentence if the body was cut off, else empty. After an error there is nothing to add.
+        """
+        if self.failed:
+            return
+        if aborted:
+            found += (FactsLearned(body=BodyState.TRUNCATED), FaultSeen(self.last_part, ABORTED_STREAM, aborted))
+        match finish_meaning(finish):
+            case FinishReason.LENGTH:
+                message = f"The answer was stopped here by the length limit (finish reason `{_quoted(finish)}`)."
+                found.append(FaultSeen(self.last_part, CUT_OFF_BY_LENGTH, message))
+            case FinishReason.ERROR:
+                self.fail(f"finish reason {finish}", "", None, found, in_answer=True)
+
+
+def _quoted(text: str) -> str:
+    return text if len(text) <= _MAX_QUOTE else text[: _MAX_QUOTE - 1] + "…"
+
+
+class AnswerReader(Protocol):
+    """Reads the JSON objects of one answer: many events of a stream, or one body that came whole. Never raises."""
+
+    @property
+    def api(self) -> str:
+        """The kind of endpoint, as a generation's facts name it."""
+        ...
+
+    @property
+    def unended(self) -> str:
+        """The sentence for a stream that ended without what ends a stream of this API."""
+        ...
+
+    @property
+    def faults(self) -> AnswerFaults:
+        """What went wrong so far, and the means to say more."""
+        ...
+
+    @property
+    def finish(self) -> str:
+        """The server's finish reason, `""` where none came yet."""
+        ...
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the answer has what ends it."""
+        ...
+
+    def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
+        """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
+        ...
+
+
+class NewReader(Protocol):
+    """Makes a reader for one answer of HTTP status `status`; `whole` where its body came in one piece."""
+
+    def __call__(self, *, status: int | None = None, whole: bool = False) -> AnswerReader:
+        """A reader that has read nothing yet."""
+        ...
+
+
+def error_in(document: Json) -> Json:
+    """The error that a JSON document reports, or None.
+
+    `{"error": {...}}` (OpenAI and its kin), `{"error": "words"}` (Ollama), `{"type": "error", "error": {...}}`
+    (Anthropic), `{"object": "error", "message": ...}` (vLLM before 0.10), `{"detail": ...}` alone (FastAPI).
+    """
+    if not isinstance(document, dict):
+        return None
+    if document.get("error"):
+        return document["error"]
+    if document.get("object") == "error" or document.get("type") == "error":
+        return document
+    return document["detail"] if set(document) == {"detail"} else None
+
+
+def read_error(error: Json, phase: ErrorPhase, *, status: int | None = None) -> GenerationError:
+    """An error object, or any text, as an error that ended a generation; never raises.
+
+    `status` is the HTTP status, where one is known; else a `code` or `status` from 400 to 599 is taken for it.
+    """
+    if not isinstance(error, dict):
+        words = error.strip()[:_MAX_WORDS] if isinstance(error, str) else compact_json(error)
+        return GenerationError(phase, words, status)
+    message = error.get("message", error.get("detail"))
+    words = message if isinstance(message, str) else compact_json(error)
+    named = (error.get(key) for key in ("code", "type", "status"))
+    code = next((str(word) for word in named if word and isinstance(word, str | int)), None)
+    return GenerationError(phase, words, status or _status(error), code)
+
+
+def _status(error: dict[str, Json]) -> int | None:
+    for word in (error.get("code"), error.get("status")):
+        if isinstance(word, int) and 400 <= word < 600:
+            return word
+    return None
+
+
+_MEANINGS = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
+
+
+def finish_meaning(word: str) -> FinishReason:
+    """What a server's finish reason means; OTHER for a word not seen yet.
+
+    Sources: the API references of OpenAI, Anthropic and Google; text-generation-inference (`eos_token`), Mistral
+    (`model_length`), OpenLLMetry (`tool_call`).
+    """
+    return _MEANINGS.get(word, FinishReason.OTHER)

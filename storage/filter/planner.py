@@ -1,0 +1,448 @@
+"""Plans each term of a filter: the stored values it matches, its indexes, its selectivity, and its SQL condition."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, assert_never
+
+import sqlalchemy as sa
+
+from inspector.model import Liveness
+from inspector.rules.rule import Severity
+from storage import tables
+from storage.derived_rows import LONGEST_VALUE, value_key
+from storage.filter.terms import ArgumentTerm, ComparisonOperator, Field, FilterKey, NumberTerm, TimeTerm
+from storage.liveness import traces_in
+from storage.packing.blobs import escaped, key
+from storage.packing.blobs import key as key_of
+from storage.summaries import ListCursor
+
+ENOUGH = 2_000
+"""What is found this often is common."""
+
+
+MOST_VALUES = 50
+"""So many values of a field are walked beside each other, and no more."""
+
+
+_SAMPLE, _LEAST_SAMPLE = 400, 10  # traces of each common field whose times are looked at; of each value at least
+
+
+TABLES = {
+    FilterKey.TOOL: (tables.trace_tool, tables.trace_tool.c.name),
+    FilterKey.CODE: (tables.trace_code, tables.trace_code.c.code),
+}
+
+
+_ENDS_IN_NAME = re.compile(r"\$.*\.(?P<name>[A-Za-z_][\w-]*)(?:\[[0-9]+\])*", re.DOTALL)
+
+
+_INDEXED = (
+    FilterKey.DURATION,
+    FilterKey.FIRST_TOKEN,
+    FilterKey.GAP,
+    FilterKey.TOKENS,
+    FilterKey.STEP,
+    FilterKey.REWARD,
+    FilterKey.ID,
+)
+
+
+_trace_columns = tables.trace.c
+
+
+@dataclass(frozen=True, slots=True)
+class IndexScan:
+    """A stretch of an index that goes by time: the rows of `table`, which is clustered or sorted so, that fulfil this.
+
+    With `repeats` a trace may stand in it several times.
+    """
+
+    table: sa.Table
+    where: tuple[sa.ColumnElement[bool], ...]
+    repeats: bool = False
+
+    @property
+    def sort_at_s(self) -> sa.ColumnElement[float]:
+        """When the trace of a row stands in lists."""
+        return self.table.c.sort_at_s
+
+    @property
+    def trace_id(self) -> sa.ColumnElement[int]:
+        """The trace of a row."""
+        return self.table.c.id if self.table is tables.trace else self.table.c.trace_id
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTerm:
+    """A term that is asked for: what a trace must fulfil, how often it is found, up to the bound, and by which way.
+
+    `walks` find the traces, and where it `is_wider` others too; `ids` selects them all, in no order. A term without
+    either has no index.
+    """
+
+    condition: sa.ColumnElement[bool]
+    found: int = ENOUGH
+    walks: tuple[IndexScan, ...] = ()
+    ids: sa.Select[int] | None = None
+    is_wider: bool = False
+
+    @property
+    def may_drive(self) -> bool:
+        """Whether the traces can be found from here: along few walks, or as a handful of ids."""
+        return 0 < len(self.walks) <= MOST_VALUES or (self.ids is not None and self.found < ENOUGH)
+
+
+def bounded_count(connection: sa.Connection, wanted: sa.Select[int]) -> int:
+    """How many rows there are, up to the bound."""
+    return connection.scalar(sa.select(sa.func.count()).select_from(wanted.limit(ENOUGH).subquery())) or 0
+
+
+def most_selective(
+    connection: sa.Connection, terms: Sequence[PlannedTerm], after: ListCursor | None
+) -> PlannedTerm | None:
+    """The term that the fewest traces have, of those that may drive; None where there is none.
+
+    Common terms are told apart by their density behind `after`: the further back the same number of traces reaches,
+    the rarer they are where the page is looked for.
+    """
+    able = [one for one in terms if one.may_drive]
+    least = min((one.found for one in able), default=0)
+    candidates = [one for one in able if one.found == least]
+    if len(candidates) < 2 or least < ENOUGH:
+        return candidates[0] if candidates else None
+    densities = _densities(connection, candidates, after)
+    return candidates[densities.index(min(densities))]
+
+
+def _densities(connection: sa.Connection, terms: Sequence[PlannedTerm], after: ListCursor | None) -> list[float]:
+    """How many traces a second have each term, of the newest behind `after`."""
+    start = (
+        sa.select(sa.func.max(_trace_columns.sort_at_s)).scalar_subquery()
+        if after is None
+        else sa.literal(after.sort_at_s)
+    )
+    reaches = [_reach(walk, _sample(one), after) for one in terms for walk in one.walks]
+    starts_at_s, *reached = connection.execute(sa.select(start, *reaches)).one()
+    found: list[float] = []
+    for one in terms:
+        mine, reached = reached[: len(one.walks)], reached[len(one.walks) :]
+        spans = [starts_at_s - at_s for at_s in mine if at_s is not None]
+        found.append(sum(_sample(one) / span if span > 0 else float("inf") for span in spans))
+    return found
+
+
+def _reach(walk: IndexScan, sample: int, after: ListCursor | None) -> sa.ScalarSelect[float]:
+    """When the last of the newest traces was that are looked at; NULL where there are not as many."""
+    behind = [] if after is None else [walk.sort_at_s <= after.sort_at_s]
+    newest = sa.select(walk.sort_at_s).where(*walk.where, *behind).order_by(walk.sort_at_s.desc())
+    return newest.limit(1).offset(sample).scalar_subquery()
+
+
+def _sample(one: PlannedTerm) -> int:
+    return max(_LEAST_SAMPLE, _SAMPLE // len(one.walks))
+
+
+def stored_values(connection: sa.Connection, column: sa.ColumnElement[str], most: int | None = None) -> Sequence[str]:
+    """The different values of an indexed column, by jumps along the index: DISTINCT would read it whole."""
+    values = sa.select(sa.func.min(column).label("value")).cte("stored_values", recursive=True)
+    following = sa.select(sa.func.min(column)).where(column > values.c.value).correlate(values).scalar_subquery()
+    values = values.union_all(sa.select(following).where(values.c.value.is_not(None)))
+    wanted = sa.select(values.c.value).where(values.c.value.is_not(None))
+    return connection.scalars(wanted if most is None else wanted.limit(most)).all()
+
+
+def matching_values(stored: Iterable[str], wanted: Iterable[str]) -> list[str]:
+    """Those of the values that a filter means: without regard to case, `*` for anything."""
+    pattern = re.compile("|".join(f"(?:{glob(value)})" for value in wanted), re.IGNORECASE | re.DOTALL)
+    return [one for one in stored if pattern.fullmatch(one)]
+
+
+def glob(value: str) -> str:
+    """A regular expression for a value with `*` in it."""
+    return ".*".join(map(re.escape, re.sub(r"\*+", "*", key_of(value)).split("*")))
+
+
+def like(value: str) -> str:
+    """A pattern of SQL's LIKE, with a backslash as its escape, for a value with `*` in it."""
+    return re.sub(r"\*+", "*", re.sub(r"([\\%_])", r"\\\1", value)).replace("*", "%")
+
+
+Leaf = Field | NumberTerm | ArgumentTerm | TimeTerm
+
+
+_trace, _mark, _argument = tables.trace.c, tables.mark.c, tables.argument.c
+
+
+COLUMNS = {
+    FilterKey.STATUS: _trace.status,
+    FilterKey.MODEL: _trace.model,
+    FilterKey.SOURCE: _trace.source,
+    FilterKey.FORMAT: _trace.format,
+    FilterKey.KIND: _trace.kinds,
+    FilterKey.REASONING: _trace.reasoning,
+    FilterKey.PROMPT: _trace.prompt_hash,
+    FilterKey.OUTCOME: _trace.outcome,
+}
+
+
+_FIGURES: dict[FilterKey, sa.ColumnElement[float]] = {
+    FilterKey.STEP: _trace.break_step,
+    FilterKey.ERRORS: _trace.errors,
+    FilterKey.WARNINGS: _trace.warnings,
+    FilterKey.DURATION: _trace.duration_s,
+    FilterKey.FIRST_TOKEN: _trace.first_token_s,
+    FilterKey.GAP: _trace.max_gap_s,
+    FilterKey.TOKENS: _trace.tokens,
+    FilterKey.TURNS: _trace.turns,
+    FilterKey.CALLS: _trace.tool_calls,
+    FilterKey.REWARD: _trace.reward,
+    FilterKey.ID: _trace.id,
+}
+
+
+_WITH_ERRORS = IndexScan(tables.trace, (sa.literal_column("trace.errors > 0", sa.Boolean),))
+
+
+_COUNTS = {Severity.ERROR: _trace.errors, Severity.WARNING: _trace.warnings, Severity.INFO: _trace.infos}
+
+
+def planned_term(connection: sa.Connection, term: Leaf, now_s: float, *, negated: bool = False) -> PlannedTerm:
+    """What a term means in this database, or that it does not hold."""
+    if negated and isinstance(term, Field) and term.key in COLUMNS and not _asks_liveness(term):
+        return _column(connection, term, negated=True)
+    positive = _planned(connection, term, now_s)
+    return PlannedTerm(sa.not_(positive.condition)) if negated else positive
+
+
+def unindexed(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    """The same condition, false where it is NULL; SQLite finds no index for it, PostgreSQL takes it for common."""
+    return sa.case((condition, sa.true()), else_=sa.false())
+
+
+def _planned(connection: sa.Connection, term: Leaf, now_s: float) -> PlannedTerm:
+    match term:
+        case Field(key=name) if name in COLUMNS:
+            return _status(connection, term, now_s) if _asks_liveness(term) else _column(connection, term)
+        case Field(key=name) if name in TABLES:
+            return _named(connection, term)
+        case Field():
+            return _FIELDS[term.key](connection, term)
+        case NumberTerm():
+            return _figure(connection, term)
+        case ArgumentTerm():
+            return _arguments(connection, term)
+        case TimeTerm():
+            return PlannedTerm(time_condition(term, _trace.sort_at_s, now_s))
+        case _:
+            assert_never(term)
+
+
+def time_condition(term: TimeTerm, sort_at_s: sa.ColumnElement[float], now_s: float) -> sa.ColumnElement[bool]:
+    """That a time is at or after the moment of a term, or before it; an unknown time is neither."""
+    at_s = now_s - term.at_s if term.is_ago else term.at_s
+    if term.key is FilterKey.SINCE:
+        return sort_at_s >= at_s
+    return sa.and_(sort_at_s > tables.UNKNOWN_TIME_S, sort_at_s < at_s)
+
+
+def _column(connection: sa.Connection, term: Field, *, negated: bool = False) -> PlannedTerm:
+    """A field whose values stand in a column of `trace`, with an index by time."""
+    column = COLUMNS[term.key]
+    stored = stored_values(connection, column)
+    if term.key is FilterKey.KIND:
+        values = [one for one in stored if matching_values(one.split(","), term.values)]
+    else:
+        values = matching_values(stored, term.values)
+    values = [one for one in stored if one not in set(values)] if negated else values
+    found = bounded_count(connection, sa.select(_trace.id).where(column.in_(values))) if values else 0
+    return PlannedTerm(
+        unindexed(column.in_(values)), found, tuple(IndexScan(tables.trace, (column == one,)) for one in values)
+    )
+
+
+def _asks_liveness(term: Field) -> bool:
+    return term.key is FilterKey.STATUS and any(value.lower() in set(Liveness) for value in term.values)
+
+
+def _status(connection: sa.Connection, term: Field, now_s: float) -> PlannedTerm:
+    """A status where `running` or `idle` is one that is asked for, which no column holds."""
+    wanted = {value.lower() for value in term.values}
+    states = [traces_in(state, now_s) for state in Liveness if state in wanted]
+    others = tuple(value for value in term.values if value.lower() not in set(Liveness))
+    if not others and len(states) == 1:
+        return _ids(connection, states[0])
+    conditions = [_has(state) for state in states]
+    if others:
+        conditions.append(_column(connection, Field(FilterKey.STATUS, others)).condition)
+    return PlannedTerm(sa.or_(*conditions))
+
+
+def _named(connection: sa.Connection, term: Field) -> PlannedTerm:
+    """A field of which a trace has several values, in a table clustered by value and time."""
+    table, column = TABLES[term.key]
+    wanted = term.values if term.key is FilterKey.TOOL else [one if "*" in one else f"{one}*" for one in term.values]
+    values = matching_values(stored_values(connection, column), wanted)
+    found = (
+        bounded_count(connection, sa.select(sa.literal(1)).select_from(table).where(column.in_(values)))
+        if values
+        else 0
+    )
+    walks = tuple(IndexScan(table, (column == one,)) for one in values)
+    return PlannedTerm(_exists(table, lambda other: other.c[column.name].in_(values)), found, walks)
+
+
+def _severity(_connection: sa.Connection, term: Field) -> PlannedTerm:
+    wanted = matching_values([one.value for one in Severity], term.values)
+    condition = unindexed(sa.or_(*(_COUNTS[Severity(one)] > 0 for one in wanted)) if wanted else sa.false())
+    return (
+        PlannedTerm(condition, walks=(_WITH_ERRORS,), is_wider=True)
+        if wanted == [Severity.ERROR]
+        else PlannedTerm(condition)
+    )
+
+
+def _session(connection: sa.Connection, term: Field) -> PlannedTerm:
+    external = tables.external_id.c
+    ways: list[sa.ColumnElement[bool]] = []
+    for value in term.values:
+        name, equals, rest = value.partition("=")
+        ways.append(_is_like(external.value, key(value)))
+        if equals:
+            ways.append(sa.and_(external.name == escaped(name), _is_like(external.value, key(rest))))
+    return _ids(connection, sa.select(external.trace_id).where(sa.or_(*ways)))
+
+
+def _name(_connection: sa.Connection, term: Field) -> PlannedTerm:
+    return PlannedTerm(
+        unindexed(sa.or_(*(_trace.name.ilike(like(escaped(value)), escape="\\") for value in term.values)))
+    )
+
+
+def _marked(connection: sa.Connection, term: Field) -> PlannedTerm:
+    wanted = set(matching_values(["yes", "no"], term.values))
+    if wanted == {"yes", "no"}:
+        return PlannedTerm(sa.true())
+    marked = _ids(connection, sa.select(_mark.trace_id))
+    return marked if "yes" in wanted else PlannedTerm(sa.not_(marked.condition))
+
+
+def _note(connection: sa.Connection, term: Field) -> PlannedTerm:
+    """Traces with a mark whose note holds one of the values."""
+    held = [_holds(_mark.folded, escaped(value.casefold())) for value in term.values]
+    return _ids(connection, sa.select(_mark.trace_id).where(sa.or_(*held)))
+
+
+_FIELDS: dict[FilterKey, Callable[[sa.Connection, Field], PlannedTerm]] = {
+    FilterKey.SEVERITY: _severity,
+    FilterKey.SESSION: _session,
+    FilterKey.NAME: _name,
+    FilterKey.MARKED: _marked,
+    FilterKey.NOTE: _note,
+}
+
+
+def _figure(connection: sa.Connection, term: NumberTerm) -> PlannedTerm:
+    condition = _compared(_FIGURES[term.key], term.comparison, term.number)
+    if term.key is FilterKey.ERRORS and term.comparison is ComparisonOperator.MORE:
+        return PlannedTerm(unindexed(condition), walks=(_WITH_ERRORS,), is_wider=True)
+    if term.key not in _INDEXED:
+        return PlannedTerm(unindexed(condition))
+    ids = sa.select(_trace.id).where(condition)
+    return PlannedTerm(unindexed(condition), bounded_count(connection, ids), ids=ids)
+
+
+def _compared(column: sa.ColumnElement[Any], comparison: ComparisonOperator, number: float) -> sa.ColumnElement[bool]:
+    match comparison:
+        case ComparisonOperator.MORE:
+            return column > number
+        case ComparisonOperator.AT_LEAST:
+            return column >= number
+        case ComparisonOperator.LESS:
+            return column < number
+        case ComparisonOperator.AT_MOST:
+            return column <= number
+        case ComparisonOperator.OTHER:
+            return column != number
+        case ComparisonOperator.EQUAL | ComparisonOperator.HOLDS:
+            return column == number
+        case _:
+            assert_never(comparison)
+
+
+def _arguments(connection: sa.Connection, term: ArgumentTerm) -> PlannedTerm:
+    place = partial(_at_path, path=term.path)
+    value = partial(_has_value, term=term)
+    condition = _exists(tables.argument, lambda other: sa.and_(place(other.c), value(other.c)))
+    name = _last_name(term.path)
+    if name is None:
+        return PlannedTerm(condition)
+    at = [_argument.name == name, *([place(_argument)] if term.path.startswith("$") else [])]
+    if term.comparison is not ComparisonOperator.EQUAL or any("*" in one for one in term.values):
+        ids = sa.select(_argument.trace_id).where(*at, value(_argument))
+        return PlannedTerm(condition, bounded_count(connection, ids), ids=ids)
+    values = list(dict.fromkeys(map(value_key, term.values)))
+    walks = tuple(IndexScan(tables.argument, (*at, _argument.value == one), repeats=True) for one in values)
+    rows = sa.select(_argument.trace_id).where(*at, _argument.value.in_(values))
+    return PlannedTerm(condition, bounded_count(connection, rows), walks)
+
+
+def _last_name(path: str) -> str | None:
+    """The name under which the value at a path stands, where that can be told from the path."""
+    if "*" in path:
+        return None
+    if not path.startswith("$"):
+        return key(path, longest=LONGEST_VALUE)
+    found = _ENDS_IN_NAME.fullmatch(path)
+    return key(found["name"], longest=LONGEST_VALUE) if found else None
+
+
+def _at_path(argument: sa.ColumnCollection[str, sa.ColumnElement[str]], path: str) -> sa.ColumnElement[bool]:
+    column = argument["path"] if path.startswith("$") else argument["name"]
+    kept = escaped(path) if path.startswith("$") else key(path, longest=LONGEST_VALUE)
+    return _is_like(column, kept)
+
+
+def _has_value(argument: sa.ColumnCollection[str, sa.ColumnElement[str]], term: ArgumentTerm) -> sa.ColumnElement[bool]:
+    value = argument["value"]
+    match term.comparison:
+        case None:
+            return sa.true()
+        case ComparisonOperator.EQUAL:
+            return sa.or_(*(_is_like(value, _value(one)) for one in term.values))
+        case ComparisonOperator.OTHER:
+            return sa.not_(sa.or_(*(_is_like(value, _value(one)) for one in term.values)))
+        case ComparisonOperator.HOLDS:
+            return sa.or_(*(_holds(value, escaped(one.casefold())) for one in term.values))
+        case _:
+            return _compared(argument["number"], term.comparison, term.number)
+
+
+def _value(value: str) -> str:
+    return escaped(value.casefold()) if "*" in value else value_key(value)
+
+
+def _is_like(column: sa.ColumnElement[str], value: str) -> sa.ColumnElement[bool]:
+    return column.ilike(like(value), escape="\\") if "*" in value else column == value
+
+
+def _holds(column: sa.ColumnElement[str], value: str) -> sa.ColumnElement[bool]:
+    return column.contains(value, autoescape=True)
+
+
+def _ids(connection: sa.Connection, ids: sa.Select[int]) -> PlannedTerm:
+    """A term that few traces have, found all at once."""
+    return PlannedTerm(_has(ids), bounded_count(connection, ids), ids=ids)
+
+
+def _has(ids: sa.Select[int]) -> sa.ColumnElement[bool]:
+    """That a trace is among those that are selected, asked of each trace that is met."""
+    (column,) = ids.selected_columns
+    return unindexed(sa.exists(ids.where(column == _trace.id).correlate(tables.trace)))
+
+
+def _exists(table: sa.Table, fulfils: Callable[[sa.FromClause], sa.ColumnElement[bool]]) -> sa.ColumnElement[bool]:
+    """That a trace has such a row, said so that no index tempts the database to begin here."""
+    other = table.alias()
+    return sa.exists().select_from(other).where(other.c.trace_id == _trace.id, unindexed(fulfils(other)))

@@ -1,0 +1,336 @@
+"""Maintenance of a store: counting, inspecting again, deleting old traces, checking the database for damage."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from inspector.errors import StoreError
+from inspector.inspection import Inspection
+from inspector.model import Trace
+from inspector.version import __version__
+from storage import tables
+from storage.checksums import CHECKED_COLUMNS, RECORD_COLUMNS, check_row
+from storage.derived_rows import DerivedRows, derived_rows
+from storage.engine import (
+    DAMAGE_ERRORS,
+    DatabaseLocation,
+    back_up,
+    damage_errors,
+    database_errors,
+    size_bytes,
+    vacuum,
+    writing,
+)
+from storage.packing.blobs import from_blob
+from storage.packing.values import unpack_sums
+from storage.reading import NOT_INSPECTED, find_id, read_inspection, read_trace
+from storage.record_rows import RecordRows, record_rows
+from storage.rows import Row, in_groups
+from storage.summaries import row_of
+from storage.toolsets import drop_unused_toolsets, load_toolsets
+from storage.writing import delete_traces, rewrite_derived
+
+_MOST_OF_FILE = 100  # problems that SQLite lists
+
+
+_TURN_COLUMNS = (
+    *("number", "role", "requested_model", "answered_model", "finish"),
+    *("started_at_s", "ended_at_s", "input_tokens", "output_tokens"),
+)
+
+
+_INSPECTED = 20  # traces that are inspected while other writers wait
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStats:
+    """What a store holds. `outdated` counts the traces that another version of weaklink inspected."""
+
+    traces: int
+    turns: int
+    characters: int
+    chunks: int
+    tool_calls: int
+    errors: int
+    tools: int
+    by_status: dict[str, int]
+    not_indexed: int
+    outdated: int
+    size_bytes: int
+
+
+def stats_of(connection: sa.Connection, *, version: str) -> StoreStats:
+    """What the store holds; `version` is that of the weaklink that asks."""
+    trace = tables.trace.c
+    sums = [sa.func.coalesce(sa.func.sum(column), 0) for column in _SUMMED]
+    counted = connection.execute(sa.select(sa.func.count(), *sums).select_from(tables.trace)).one()
+    traces, turns, characters, chunks, tool_calls, errors = map(int, counted)
+    statuses = connection.execute(sa.select(trace.status, sa.func.count()).group_by(trace.status))
+    return StoreStats(
+        traces=traces,
+        turns=turns,
+        characters=characters,
+        chunks=chunks,
+        tool_calls=tool_calls,
+        errors=errors,
+        tools=count_rows(connection, tables.tool),
+        by_status=dict(statuses.all()),
+        not_indexed=count_rows(connection, tables.search_pending),
+        outdated=count_rows(connection, tables.trace, trace.inspector_version.not_in((version, NOT_INSPECTED))),
+        size_bytes=size_bytes(connection),
+    )
+
+
+def inspect_again(
+    connection: sa.Connection,
+    place: DatabaseLocation,
+    inspect: Callable[[Trace], Inspection],
+    ids: Sequence[int],
+    on_damaged: Callable[[StoreError], None] | None,
+) -> int:
+    """Put a new inspection of each of these traces in the place of the old; of how many."""
+    trace = tables.trace.c
+    times = dict(connection.execute(sa.select(trace.id, trace.sort_at_s).where(trace.id.in_(ids))).all())
+    found: list[tuple[int, float, DerivedRows]] = []
+    for id_ in ids:
+        try:
+            with damage_errors(place, f"trace {id_}"):
+                kept = read_trace(connection, id_)
+        except StoreError as error:
+            if on_damaged is None:
+                raise
+            on_damaged(error)
+            continue
+        found.append((id_, times[id_], derived_rows(inspect(kept), kept)))
+    rewrite_derived(connection, found)
+    return len(found)
+
+
+def prune(connection: sa.Connection, *, before_s: float, keep_broken: bool) -> int:
+    """Delete the traces from before a time, all but the broken ones where those are to be kept; how many went.
+
+    A trace whose source gave no time is as old as its import.
+    """
+    trace = tables.trace.c
+    wanted = sa.select(trace.id).where(sa.func.coalesce(trace.started_at_s, trace.imported_at_s) < before_s)
+    if keep_broken:
+        wanted = wanted.where(trace.status != "broken")
+    ids = list(connection.scalars(wanted))
+    delete_traces(connection, ids)
+    drop_unused_toolsets(connection)
+    return len(ids)
+
+
+_SUMMED = tuple(tables.trace.c[name] for name in ("turns", "characters", "chunks", "tool_calls", "errors"))
+
+
+def count_rows(connection: sa.Connection, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> int:
+    """How many rows of a table fulfil the conditions."""
+    return connection.scalar(sa.select(sa.func.count()).select_from(table).where(*conditions)) or 0
+
+
+@dataclass(frozen=True, slots=True)
+class IntegrityReport:
+    """What a check found: `problems` are sentences, none where all is as it was written.
+
+    `without_checksums` of the `traces` were stored before there were any, `outdated` were inspected by another version
+    of weaklink, so that what is derived from them was not compared.
+    """
+
+    problems: tuple[str, ...]
+    traces: int
+    turns: int
+    toolsets: int
+    without_checksums: int
+    outdated: int
+
+
+def check_database(
+    connection: sa.Connection, place: DatabaseLocation, advance: Callable[[int], None]
+) -> IntegrityReport:
+    """Check everything; `advance` is called with 1 behind each trace. StoreError where too little can be read."""
+    problems = list(_check_file(connection))
+    try:
+        return _check_all(connection, place, advance, problems)
+    except exc.DatabaseError as error:
+        if not problems:
+            raise
+        return IntegrityReport((*problems, f"the rest cannot be read: {error.orig}"), 0, 0, 0, 0, 0)
+
+
+def _check_all(
+    connection: sa.Connection, place: DatabaseLocation, advance: Callable[[int], None], problems: list[str]
+) -> IntegrityReport:
+    ids = list(connection.scalars(sa.select(tables.trace.c.id).order_by(tables.trace.c.id)))
+    running = set(connection.scalars(sa.select(tables.live.c.trace_id)))
+    without = outdated = turns = 0
+    for id_ in ids:
+        found = _TraceCheck(connection, place, id_, is_running=id_ in running)
+        problems += found.problems
+        without += found.has_no_checksums
+        outdated += found.is_outdated
+        turns += found.turns
+        advance(1)
+    toolsets = connection.execute(sa.select(tables.toolset.c.id, tables.toolset.c.hash)).all()
+    problems += chain.from_iterable(_check_toolset(connection, *one) for one in toolsets)
+    problems += _check_rollups(connection)
+    return IntegrityReport(tuple(problems), len(ids), turns, len(toolsets), without, outdated)
+
+
+def _check_file(connection: sa.Connection) -> Iterator[str]:
+    """What the database says of its own pages and indexes, and rows that belong to nothing."""
+    if connection.dialect.name != "sqlite":
+        return  # a server checks its pages itself, where it was set up with checksums
+    for (sentence,) in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST_OF_FILE})"):
+        if sentence != "ok":
+            yield f"the file: {sentence}"
+    for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(_MOST_OF_FILE):
+        yield f"the file: row {row} of table {table} belongs to a row of {parent} that is not there"
+
+
+class _TraceCheck:
+    """What is wrong with one trace."""
+
+    def __init__(self, connection: sa.Connection, place: DatabaseLocation, id_: int, *, is_running: bool) -> None:
+        self._connection, self._place, self._id = connection, place, id_
+        self.problems: list[str] = []
+        self.has_no_checksums = self.is_outdated = False
+        self.turns = 0
+        try:
+            self._check(is_running=is_running)
+        except StoreError as error:
+            self.problems.append(str(error).removeprefix(f"{place}: "))
+        except exc.SQLAlchemyError as error:
+            self.problems.append(f"trace {id_} cannot be read: {getattr(error, 'orig', error)}")
+
+    def _check(self, *, is_running: bool) -> None:
+        with damage_errors(self._place, f"trace {self._id}"):
+            row = row_of(self._connection, self._id)
+            self.has_no_checksums = row["record_checksum"] is None
+            check_row([*(row[name] for name in CHECKED_COLUMNS), row["digest"]])
+            trace = read_trace(self._connection, self._id)
+            self.turns = len(trace.turns)
+            self._compare_record(trace)
+        with damage_errors(self._place, f"the inspection of trace {self._id}"):
+            inspection = read_inspection(self._connection, self._id, trace)
+        version = self._connection.scalar(
+            sa.select(tables.trace.c.inspector_version).where(tables.trace.c.id == self._id)
+        )
+        self.is_outdated = version not in (__version__, NOT_INSPECTED)
+        if not is_running and not self.is_outdated:
+            self._compare_derived(inspection, trace)
+
+    def _compare_record(self, trace: Trace) -> None:
+        """The rows that lists and filters read, beside the record that they come from."""
+        record: RecordRows = record_rows(trace)
+        self._compare(tables.turn, [{name: turn[name] for name in _TURN_COLUMNS} for turn in record.turns])
+        self._compare(tables.external_id, record.external_ids)
+        if not self.has_no_checksums:
+            kept = row_of(self._connection, self._id)
+            names = [name for name in RECORD_COLUMNS if name not in ("facts", "provenance", "turns_checksum")]
+            if any(kept[name] != record.trace[name] for name in names):
+                self.problems.append(f"trace {self._id}: what lists show of it is not what its record says")
+
+    def _compare_derived(self, inspection: Inspection, trace: Trace) -> None:
+        made: DerivedRows = derived_rows(inspection, trace)
+        for table, rows in (
+            *((tables.call, made.calls), (tables.diagnostic, made.diagnostics), (tables.trace_tool, made.tools)),
+            *((tables.trace_code, made.codes), (tables.argument, made.arguments), (tables.figures, [made.figures])),
+            (tables.violation, made.violations),
+        ):
+            self._compare(table, rows)
+
+    def _compare(self, table: sa.Table, rows: list[Row]) -> None:
+        """A problem where a table's rows of the trace are not these, in whatever order."""
+        names = list(rows[0]) if rows else [column.name for column in table.primary_key.columns]
+        kept = self._connection.execute(
+            sa.select(*(table.c[name] for name in names)).where(table.c.trace_id == self._id)
+        )
+        if sorted(map(repr, map(tuple, kept))) != sorted(repr(tuple(row[name] for name in names)) for row in rows):
+            self.problems.append(
+                f"trace {self._id}: its rows in the table `{table.name}` are not those that were written; "
+                f"`weaklink reinspect {self._id}` writes what is derived again"
+            )
+
+
+def _check_toolset(connection: sa.Connection, id_: int, digest: bytes) -> Iterator[str]:
+    try:
+        load_toolsets(connection, {id_: digest})
+    except DAMAGE_ERRORS as error:
+        yield f"the set of tools {id_}: {error}"
+
+
+def _check_rollups(connection: sa.Connection) -> Iterator[str]:
+    for row in connection.execute(sa.select(tables.rollup)):
+        try:
+            unpack_sums(from_blob(row.body))
+        except DAMAGE_ERRORS as error:
+            yield f"the sums of block {row.block} for `{row.question[:80]}`: {error}"
+
+
+class Maintenance:
+    """What is done to a store as a whole; `Store` is one, and says which errors are raised."""
+
+    _engine: sa.Engine
+    place: DatabaseLocation
+
+    @abstractmethod
+    def _reads(self) -> AbstractContextManager[sa.Connection]: ...
+
+    def reinspect(
+        self,
+        inspect: Callable[[Trace], Inspection],
+        ids: Iterable[int | str] | None = None,
+        *,
+        on_damaged: Callable[[StoreError], None] | None = None,
+    ) -> int:
+        """Inspect traces again, all where no ids are named, and keep what was found; how many there were.
+
+        A trace that is damaged is left as it is and given to `on_damaged`; without that its StoreError is raised.
+        """
+        done = 0
+        with self._reads() as connection:
+            every = sa.select(tables.trace.c.id).order_by(tables.trace.c.id)
+            wanted = list(connection.scalars(every)) if ids is None else [find_id(connection, one) for one in ids]
+        for group in in_groups(wanted, _INSPECTED):
+            with database_errors(self.place), writing(self._engine) as connection:
+                done += inspect_again(connection, self.place, inspect, group, on_damaged)
+        return done
+
+    def delete(self, ids: Iterable[int | str]) -> int:
+        """Delete traces; how many."""
+        with database_errors(self.place), writing(self._engine) as connection:
+            numbers = sorted({find_id(connection, one) for one in ids})
+            delete_traces(connection, numbers)
+            drop_unused_toolsets(connection)
+        return len(numbers)
+
+    def prune(self, *, before_s: float, keep_broken: bool = False) -> int:
+        """Delete the traces from before a time (seconds since 1970-01-01 UTC); how many there were."""
+        with database_errors(self.place), writing(self._engine) as connection:
+            return prune(connection, before_s=before_s, keep_broken=keep_broken)
+
+    def stats(self) -> StoreStats:
+        """What the store holds."""
+        with self._reads() as connection:
+            return stats_of(connection, version=__version__)
+
+    def check(self, advance: Callable[[int], None] = lambda _: None) -> IntegrityReport:
+        """Look through everything for damage; `advance` is called with 1 behind each trace."""
+        with self._reads() as connection:
+            return check_database(connection, self.place, advance)
+
+    def back_up(self, file: Path) -> None:
+        """Copy the database into a new file while others may write to it; StoreError for one on a server."""
+        back_up(self.place, file)
+
+    def vacuum(self) -> None:
+        """Give back the room that deleted traces took."""
+        with database_errors(self.place):
+            vacuum(self._engine)

@@ -1,0 +1,363 @@
+"""What was derived from a trace as plain values: spans, calls, results, steps, the break and diagnostics.
+
+A text that the part's own text holds at a known range is not kept twice.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from inspector.chain.analysis import OUTCOME_RULES
+from inspector.chain.steps import Break, Certainty, Reaction, Recovery, Step, StepOutcome
+from inspector.diagnostics import AttemptedCall, Diagnostic, Edit, Fault, Fix, Location, Related
+from inspector.errors import UnknownRuleError
+from inspector.inspection import PartInspection
+from inspector.model import Json, Parameter, Span, SpanKind, ToolCall, ToolResult, Trace, Turn
+from inspector.model.columns import Column
+from inspector.rules.catalogue import find_rule
+from inspector.rules.rule import Rule, Severity
+from inspector.text import Range
+from storage.packing.paged_blobs import Once
+from storage.packing.records import tool_facts, tool_from
+from storage.packing.values import packable, unpack, unpack_list
+
+LAYOUT = 1
+"""What a packed inspection begins with: a new number for every change of what is packed in it, or in which order."""
+
+
+_KINDS = tuple(SpanKind)
+
+
+_AT_ARGUMENTS, _AT_RANGE = 0, 1
+
+
+_DEEP = 100  # brackets in a text that msgspec, which recurses, shall not be asked to read again
+
+
+class Texts(Protocol):
+    """The text of each part of a trace, by turn (from 1) and name: of parts of one name in a turn that of the last."""
+
+    def get(self, place: tuple[int, str], default: str, /) -> str:
+        """The text of the part there, or what else is given where there is none."""
+        ...
+
+
+def texts_of(trace: Trace) -> Texts:
+    """The texts that an inspection of `trace` speaks of; those of a column are looked up in it, and not held."""
+    if isinstance(trace.turns, Column):
+        return _InColumn(trace.turns)
+    return {(number, part.name): part.text for number, turn in enumerate(trace.turns, 1) for part in turn.parts}
+
+
+class _InColumn:
+    """The texts of turns that are made when they are looked at."""
+
+    def __init__(self, turns: Column[Turn]) -> None:
+        self._turns = turns
+
+    def get(self, place: tuple[int, str], default: str, /) -> str:
+        """The text of the part at a turn with a name."""
+        number, name = place
+        if not 0 < number <= len(self._turns):
+            return default
+        parts = self._turns[number - 1].parts
+        return next((part.text for part in reversed(parts) if part.name == name), default)
+
+
+Position = Callable[[ToolCall | ToolResult, Location | None], int | None]
+"""Where a call or result from that place stands among those that are packed; None where it is not one of them."""
+
+
+class OtherLayoutError(ValueError):
+    """An inspection that another version of weaklink packed in another layout; it can be made again."""
+
+
+def step_facts(step: Step, position: Position, texts: Texts) -> list[Any]:
+    """A step; its call and its result by their positions where they have some."""
+    there = step.result_location
+    called = position(step.call, step.location)
+    return [
+        step.number,
+        call_facts(step.call, _text(texts, step.location)) if called is None else called,
+        _location(step.location),
+        step.outcome.value,
+        None if step.result is None else _result(step.result, there, position, texts),
+        None if there is None else _location(there),
+        step.certainty and step.certainty.value,
+        step.retry_of,
+        step.depends_on,
+        step.recovered_by,
+        step.recovery and step.recovery.value,
+        step.error,
+    ]
+
+
+def step_from(facts: list[Any], calls: Sequence[Any], results: Sequence[Any], texts: Texts, once: Once) -> Step:
+    """The step that `step_facts` was given with the same texts; `calls` and `results` are what stands at positions."""
+    number, call, at, outcome, result, there, certainty, retry_of, depends_on, recovered_by, recovery, *later = facts
+    location = _location_from(at, once)
+    result_location = None if there is None else _location_from(there, once)
+    if isinstance(result, list):
+        result = result_from(result, _text(texts, result_location))
+    elif result is not None:
+        result = results[result]
+    return Step(
+        number,
+        call_from(call, _text(texts, location)) if isinstance(call, list) else calls[call],
+        location,
+        StepOutcome(outcome),
+        result,
+        result_location,
+        Certainty(certainty) if certainty else None,
+        retry_of,
+        tuple(depends_on),
+        recovered_by,
+        Recovery(recovery) if recovery else None,
+        later[0] if later else None,
+    )
+
+
+def break_facts(broken: Break | None) -> list[Any] | None:
+    """A break."""
+    if broken is None:
+        return None
+    reaction = broken.reaction and broken.reaction.value
+    return [broken.step, broken.turn, broken.tool, broken.outcome.value, broken.code, broken.message, reaction]
+
+
+def break_from(facts: list[Any] | None) -> Break | None:
+    """The break that `break_facts` was given."""
+    if facts is None:
+        return None
+    step, turn, tool, outcome, code, message, reaction = facts
+    kind = StepOutcome(outcome)
+    rule = code or OUTCOME_RULES[kind].code  # an inspection of an earlier version may name none
+    return Break(step, turn, tool, kind, rule, message, Reaction(reaction) if reaction else None)
+
+
+def diagnostic_facts(diagnostic: Diagnostic) -> list[Any]:
+    """A diagnostic; of its rule the code alone."""
+    fault = diagnostic.fault
+    moved = None if fault.range == diagnostic.location.range else [fault.range.start, fault.range.end]
+    fix = fault.fix and [fault.fix.safe, [[edit.range.start, edit.range.end, edit.text] for edit in fault.fix.edits]]
+    related = [[one.range.start, one.range.end, one.message] for one in fault.related]
+    place = _location(diagnostic.location)
+    facts = [fault.rule.code, place, moved, fault.message, fault.hint, fix, fault.path, related]
+    return facts if fault.call is None else [*facts, _attempt_facts(fault.call)]
+
+
+def diagnostic_from(facts: list[Any], rules: Mapping[str, Rule], once: Once) -> Diagnostic:
+    """The diagnostic that `diagnostic_facts` was given; `rules` are those of all diagnostics, by code."""
+    code, place, moved, message, hint, fix, path, related, *later = facts
+    location = _location_from(place, once)
+    fault = Fault(
+        rules[code],
+        Range(*moved) if moved else location.range,
+        once.setdefault(message, message),
+        hint and once.setdefault(hint, hint),
+        Fix(tuple(Edit(Range(start, end), text) for start, end, text in fix[1]), fix[0]) if fix else None,
+        path and once.setdefault(path, path),
+        tuple(Related(Range(start, end), text) for start, end, text in related),
+        _attempt_from(later[0]) if later else None,
+    )
+    return Diagnostic(location, fault)
+
+
+def _attempt_facts(call: AttemptedCall) -> list[Any]:
+    place = [call.range.start, call.range.end]
+    return [call.name, packable(call.arguments), call.raw_arguments, place, call.recovered, call.is_step]
+
+
+def _attempt_from(facts: list[Any]) -> AttemptedCall:
+    name, arguments, raw_arguments, place, recovered, is_step = facts
+    return AttemptedCall(name, arguments, raw_arguments, Range(*place), recovered, is_step)
+
+
+def rule_facts(rule: Rule) -> list[Any]:
+    """A rule, beside its code."""
+    return [rule.name, rule.severity.value]
+
+
+def rules_from(facts: Mapping[str, list[Any]]) -> Mapping[str, Rule]:
+    """The rules with these codes; one that this weaklink does not know is told by what was kept of it."""
+    return {code: _rule(code, *said) for code, said in facts.items()}
+
+
+def _rule(code: str, name: str, severity: str) -> Rule:
+    try:
+        return find_rule(code)
+    except UnknownRuleError:
+        summary = "A rule of another version of weaklink, which alone can explain it."
+        return Rule(code, name, Severity(severity), summary, summary)
+
+
+def _result(result: ToolResult, there: Location | None, position: Position, texts: Texts) -> Any:
+    at = position(result, there)
+    return result_facts(result, _text(texts, there)) if at is None else at
+
+
+def _text(texts: Texts, location: Location | None) -> str:
+    return "" if location is None else texts.get((location.turn, location.part), "")
+
+
+def _location(location: Location) -> list[Any]:
+    return [location.turn, location.part, location.range.start, location.range.end]
+
+
+def _location_from(facts: list[Any], once: Once) -> Location:
+    turn, part, start, end = facts
+    return Location(turn, once.setdefault(part, part), Range(start, end))
+
+
+_NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
+
+
+_decode_json = msgspec.json.Decoder().decode
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def part_facts(part: PartInspection, text: str) -> list[Any]:
+    """What one part holds; `text` is that part's text."""
+    labels: dict[str, int] = {}
+    return [
+        part.turn,
+        part.part,
+        part.format,
+        list(_spans(part.spans, labels)),
+        list(labels),
+        [call_facts(call, text) for call in part.calls],
+        [result_facts(result, text) for result in part.results],
+        [tool_facts(tool) for tool in part.definitions],
+    ]
+
+
+def part_from(packed: msgspec.Raw, texts: Texts) -> PartInspection:
+    """The part that `part_reading` was given with the same text, which is one of these by turn and name."""
+    turn, part, name, spans, labels, calls, results, definitions = unpack_list(packed)
+    number, named = unpack(turn), unpack(part)
+    text = texts.get((number, named), "")
+    return PartInspection(
+        number,
+        named,
+        unpack(name),
+        _spans_from(iter(unpack(spans)), unpack(labels), -1),
+        tuple(call_from(unpack(call), text) for call in unpack_list(calls)),
+        tuple(result_from(unpack(result), text) for result in unpack_list(results)),
+        tuple(tool_from(tool) for tool in unpack(definitions)),
+    )
+
+
+def _spans(spans: Sequence[Span], labels: dict[str, int]) -> Iterator[int]:
+    """Eight numbers a span, a parent before its children; the last is how many of those follow."""
+    for span in spans:
+        yield from (_NUMBER[span.kind], span.range.start, span.range.end, span.inner.start, span.inner.end)
+        yield from (span.closed, labels.setdefault(span.label, len(labels)), len(span.children))
+        yield from _spans(span.children, labels)
+
+
+def _spans_from(numbers: Iterator[int], labels: Sequence[str], count: int) -> tuple[Span, ...]:
+    """The next `count` spans, all that are left where it is below zero."""
+    spans: list[Span] = []
+    while len(spans) != count and (kind := next(numbers, None)) is not None:
+        start, end, inner_start, inner_end, closed, label, children = (next(numbers) for _ in range(7))
+        inside = _spans_from(numbers, labels, children) if children else ()
+        whole, inner = Range(start, end), Range(inner_start, inner_end)
+        spans.append(Span(_KINDS[kind], whole, inner, bool(closed), labels[label], inside))
+    return tuple(spans)
+
+
+def span_facts(span: Span) -> list[Any]:
+    """A span with all that lies in it."""
+    labels: dict[str, int] = {}
+    numbers = list(_spans((span,), labels))
+    return [list(labels), *numbers]
+
+
+def span_from(facts: list[Any]) -> Span:
+    """The span that `span_facts` was given."""
+    labels, *numbers = facts
+    return _spans_from(iter(numbers), labels, 1)[0]
+
+
+def call_facts(call: ToolCall, text: str) -> list[Any]:
+    """A call; `text` is that of the part it stands in."""
+    return [
+        call.name,
+        call.id,
+        call.valid,
+        call.recovered,
+        call.span,
+        *_ends(call.range),
+        *_ends(call.name_range),
+        *_ends(call.arguments_range),
+        _raw(call, text),
+        _arguments(call),
+        *_parameters(call, text),
+    ]
+
+
+def call_from(facts: list[Any], text: str) -> ToolCall:
+    """The call that `call_facts` was given with the same text."""
+    name, id_, valid, recovered, span, start, end, *ends, raw, arguments = facts[:13]
+    whole = Range(start, end)
+    place = _range(*ends[2:])
+    spoken = (place if raw == _AT_ARGUMENTS and place is not None else whole).of(text) if isinstance(raw, int) else raw
+    value = arguments[0] if arguments else _decode_json(spoken)
+    parameters = tuple(_parameter_from(one, text) for one in facts[13:])
+    return ToolCall(name, value, spoken, valid, whole, id_, recovered, span, _range(*ends[:2]), place, parameters)
+
+
+def result_facts(result: ToolResult, text: str) -> list[Any]:
+    """A result; `text` is that of the part it stands in."""
+    content = None if result.range.of(text) == result.content else result.content
+    return [content, *_ends(result.range), result.call_id, result.name, result.is_error, result.span]
+
+
+def result_from(facts: list[Any], text: str) -> ToolResult:
+    """The result that `result_facts` was given with the same text."""
+    content, start, end, *more = facts
+    place = Range(start, end)
+    return ToolResult(place.of(text) if content is None else content, place, *more)
+
+
+def _parameters(call: ToolCall, text: str) -> Iterator[list[Any]]:
+    """A call's parameters; the text of one is None where it stands at its range, as it nearly always does."""
+    for one in call.parameters:
+        written = None if one.range.of(text) == one.text else one.text
+        yield [one.name, written, *_ends(one.range), *_ends(one.name_range), one.typed]
+
+
+def _parameter_from(facts: list[Any], text: str) -> Parameter:
+    name, written, start, end, *named, typed = facts
+    place = Range(start, end)
+    return Parameter(name, place.of(text) if written is None else written, place, _range(*named), typed)
+
+
+def _raw(call: ToolCall, text: str) -> str | int:
+    if call.arguments_range is not None and call.arguments_range.of(text) == call.raw_arguments:
+        return _AT_ARGUMENTS
+    return _AT_RANGE if call.range.of(text) == call.raw_arguments else call.raw_arguments
+
+
+def _arguments(call: ToolCall) -> list[Any]:
+    """The value in a list, or an empty list where the raw text decodes to the very same."""
+    raw = call.raw_arguments
+    if call.arguments is raw or raw.count("[") + raw.count("{") > _DEEP:
+        return [packable(call.arguments)]
+    try:
+        decoded: Json = _decode_json(raw)
+        same = decoded == call.arguments and _encode(decoded) == _encode(call.arguments)  # True == 1 == 1.0
+    except (msgspec.MsgspecError, UnicodeEncodeError, OverflowError, RecursionError):
+        same = False
+    return [] if same else [packable(call.arguments)]
+
+
+def _ends(place: Range | None) -> tuple[int | None, int | None]:
+    return (None, None) if place is None else (place.start, place.end)
+
+
+def _range(start: int | None, end: int | None) -> Range | None:
+    return None if start is None or end is None else Range(start, end)

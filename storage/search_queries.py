@@ -1,0 +1,149 @@
+"""Searches over the texts of traces: hits with the matching words and the text around them."""
+
+import re
+import unicodedata
+from abc import abstractmethod
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+import sqlalchemy as sa
+
+from inspector.diagnostics import Location
+from inspector.text import Range
+from storage import tables
+from storage.engine import DAMAGE_ERRORS, DatabaseLocation, damage_errors, database_errors, writing
+from storage.filter import Filter, PhraseTerm, parse_filter
+from storage.filter.terms import required_words
+from storage.listing import page
+from storage.maintenance import count_rows
+from storage.packing.blobs import from_blob, text_from_bytes, unescaped
+from storage.search import index_waiting
+from storage.summaries import ListCursor, TraceSummary
+
+_AROUND = 60
+
+
+_NOWHERE = Range(0, 0)
+
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+_GROUP = 200  # traces that are read into the index in one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A trace that holds what was searched.
+
+    `location` is the first place of the first words, `excerpt` the text around it as it stands there, control
+    characters and all, and `found` where in the excerpt the words are. Without words, or where only the text index
+    knows them (an accent written as a character of its own), there is no place and the excerpt is empty.
+    """
+
+    trace: TraceSummary
+    location: Location | None = None
+    excerpt: str = ""
+    found: Range = _NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResults:
+    """The newest traces that hold what was searched; `waiting` traces were not in the text index yet."""
+
+    hits: tuple[SearchHit, ...]
+    waiting: int
+
+
+def search_hit(connection: sa.Connection, trace: TraceSummary, words: PhraseTerm | None) -> SearchHit:
+    """A trace with the first place of `words` in it."""
+    pattern = _pattern(words) if words is not None else None
+    if pattern is None:
+        return SearchHit(trace)
+    try:
+        return _first_place(connection, trace, pattern)
+    except DAMAGE_ERRORS:
+        return SearchHit(replace(trace, damaged=True))
+
+
+def _first_place(connection: sa.Connection, trace: TraceSummary, pattern: re.Pattern[str]) -> SearchHit:
+    part = tables.part.c
+    wanted = sa.select(part.turn, part.name, part.text).where(part.trace_id == trace.id)
+    for turn, name, blob in connection.execute(wanted.order_by(part.turn, part.number)):
+        text = text_from_bytes(from_blob(blob))
+        match = pattern.search(_without_accents(text))
+        if match is not None:
+            place = Range(*match.span())
+            start = max(0, place.start - _AROUND)
+            location = Location(turn, unescaped(name), place)
+            return SearchHit(trace, location, text[start : place.end + _AROUND], place.moved(-start))
+    return SearchHit(trace)
+
+
+def held_words(connection: sa.Connection, id_: int, asked: Iterable[PhraseTerm]) -> dict[PhraseTerm, bool]:
+    """Which of these words a trace's texts hold; reads them, and asks no index. Where there is no word, all do."""
+    patterns = {words: _pattern(words) for words in asked}
+    missing = {words: pattern for words, pattern in patterns.items() if pattern is not None}
+    part = tables.part.c
+    for blob in connection.scalars(sa.select(part.text).where(part.trace_id == id_)) if missing else ():
+        text = _without_accents(text_from_bytes(from_blob(blob)))
+        missing = {words: pattern for words, pattern in missing.items() if not pattern.search(text)}
+    return {words: words not in missing for words in patterns}
+
+
+def first_words(wanted: Filter) -> PhraseTerm | None:
+    """The first words that a filter asks for, and does not ask to be missing."""
+    return next(required_words(wanted), None)
+
+
+def _pattern(words: PhraseTerm) -> re.Pattern[str] | None:
+    tokens = _WORD.findall(_without_accents(words.phrase))
+    if not tokens:
+        return None
+    end = "" if words.prefix else r"(?![^\W_])"
+    return re.compile(r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, tokens)) + end, re.IGNORECASE)
+
+
+def _without_accents(text: str) -> str:
+    """`text` with as many characters, each without its accents."""
+    if text.isascii():
+        return text
+    return "".join(
+        character if character < "\x80" else unicodedata.normalize("NFD", character)[0] for character in text
+    )
+
+
+class SearchQueries:
+    """What a store finds in texts; `Store` is one, and says which errors are raised."""
+
+    _engine: sa.Engine
+    place: DatabaseLocation
+
+    @abstractmethod
+    def _reads(self) -> AbstractContextManager[sa.Connection]: ...
+
+    def search(self, words: str, *, limit: int = 20, after: ListCursor | None = None) -> SearchResults:
+        """The newest traces that hold these words, with the place of the first; what a filter takes is taken here too.
+
+        Raises FilterError. How many traces the text index has still to read is said: see `index_pending`.
+        """
+        wanted = parse_filter(words)
+        with self._reads() as connection, damage_errors(self.place, "a trace"):
+            traces = page(connection, wanted, limit=limit, after=after)
+            hits = tuple(search_hit(connection, trace, first_words(wanted)) for trace in traces)
+            return SearchResults(hits, count_rows(connection, tables.search_pending))
+
+    def index_pending(self, *, limit: int | None = None) -> int:
+        """Read traces that the text index does not hold yet, all or at most `limit` of them; how many were read."""
+        done = 0
+        while (limit is None or done < limit) and self._waiting():
+            room = _GROUP if limit is None else min(_GROUP, limit - done)
+            with database_errors(self.place), writing(self._engine) as connection:
+                done += index_waiting(connection, room)
+        return done
+
+    def _waiting(self) -> int:
+        """How many traces the text index has still to read; asked before writing, which a reader may not be allowed."""
+        with self._reads() as connection:
+            return count_rows(connection, tables.search_pending)

@@ -1,0 +1,104 @@
+"""What all commands share on the console: common options, styled lines in colours, and progress bars."""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import TextIO
+
+import click
+
+from ui.views.styled_text import Line, Style, plain
+
+# Select Graphic Rendition, ECMA-48: of the sixteen colours, so that the terminal's own theme decides how they look.
+_SGR: Mapping[Style, str] = MappingProxyType(
+    {
+        Style.STRONG: "1",
+        Style.DIM: "2",
+        Style.KEY: "36",
+        Style.GUTTER: "2;34",
+        Style.CONTROL: "7",
+        Style.ERROR: "1;31",
+        Style.WARNING: "1;33",
+        Style.INFO: "1;36",
+        Style.HINT: "32",
+        Style.OK: "32",
+        Style.ADDED: "32",
+        Style.REMOVED: "31",
+        Style.REASONING: "35",
+        Style.TOOL_CALL: "36",
+        Style.TOOL_RESULT: "34",
+        Style.TOOL_DEFINITIONS: "34",
+        Style.MARKUP: "2;36",
+    }
+)
+
+
+color_option = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colours; `auto` heeds NO_COLOR and the terminal.",
+)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, whose form is stable.")
+
+
+database_option = click.option(
+    "--db",
+    "where",
+    envvar="WEAKLINK_DB",
+    metavar="PATH_OR_URL",
+    help="The database: a file, or a PostgreSQL URL.  [env: WEAKLINK_DB; default: weaklink.db in your data folder]",
+)
+
+
+def has_colours(stream: TextIO, choice: str = "auto") -> bool:
+    """Whether to colour what goes to `stream`: `always`, `never`, or `auto`, which asks the stream and the user.
+
+    `auto` heeds NO_COLOR (no-color.org), TERM=dumb and FORCE_COLOR.
+    """
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
+
+
+def screen_width() -> int:
+    """The terminal's width in cells; COLUMNS overrides it, and 80 stands where there is none."""
+    return max(shutil.get_terminal_size((80, 24)).columns, 40)
+
+
+def print_lines(lines: Iterable[Line], *, color: str = "auto", stream: TextIO | None = None) -> None:
+    """Write lines to stdout, or to `stream`; blanks at their ends are left out."""
+    out = stream or sys.stdout
+    render = _coloured if has_colours(out, color) else plain
+    for line in lines:
+        out.write(render(line).rstrip(" ") + "\n")
+
+
+def _coloured(line: Line) -> str:
+    return "".join(f"\x1b[{_SGR[run.style]}m{run.text}\x1b[0m" if run.style in _SGR else run.text for run in line)
+
+
+@contextmanager
+def progress_bar(said: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Shows a bar on stderr where that is a terminal, and takes it away at the end.
+
+    Gives what to call with the number of things done since the last call; `total` is how many there are, where known.
+    """
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console  # noqa: PLC0415  # Rich takes 50 ms, and only a terminal needs it
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415  # the same
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(said, total=total)
+        yield lambda done: bar.advance(task, done)

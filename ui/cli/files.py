@@ -1,0 +1,117 @@
+"""Files that commands read and write: standard streams, pipes, text, tool definitions, and atomic output."""
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from io import TextIOWrapper
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
+from typing import BinaryIO, TextIO
+
+from inspector.apis.openai.messages import read_tools
+from inspector.errors import UnreadableFileError
+from inspector.importers.records import too_long
+from inspector.memory import RECORD_BYTES
+from inspector.model import Json, ToolDefinition
+from inspector.text import decode
+from ui.reports.atomic_write import whole_file
+
+STDIN = "-"
+
+
+WRITER_TIMEOUT_S = 5.0
+"""How long a named pipe is waited for that nothing writes to yet."""
+
+
+@contextmanager
+def open_output(path: str | None) -> Iterator[TextIO]:
+    """A stream of UTF-8 text: the file at `path`, or stdout where it is None or `-`.
+
+    A file takes its place, readable by its owner only, when all is written; if anything fails, what was there stays.
+    Raises UnwritableFileError.
+    """
+    if path is not None and path != STDIN:
+        with whole_file(path) as stream:
+            yield stream
+        return
+    out = TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=True)
+    try:
+        yield out
+    finally:
+        out.detach()
+
+
+def open_binary(path: str) -> AbstractContextManager[BinaryIO]:
+    """A file, a pipe, or standard input where `path` is `-`, as bytes.
+
+    Raises UnreadableFileError, also for a named pipe that nothing writes to within `WRITER_PATIENCE_S`, and for devices
+    other than terminals and the null device: some of them never end.
+    """
+    if path == STDIN:
+        if sys.stdin.isatty():
+            sys.stderr.write("weaklink: reading from the terminal; end with Ctrl-D\n")
+        return nullcontext(sys.stdin.buffer)
+    try:
+        mode = Path(path).stat().st_mode
+        if stat.S_ISFIFO(mode):
+            return _open_pipe(path)
+        stream = Path(path).open("rb")  # noqa: SIM115  # the caller closes it
+    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+        raise UnreadableFileError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not (stream.isatty() or path == os.devnull):
+        stream.close()
+        raise UnreadableFileError(f"cannot read {path}: it is a device")
+    return stream
+
+
+def _open_pipe(path: str) -> BinaryIO:
+    """A named pipe, which opens when something writes to it; one of the shell's (`<(...)`) opens at once."""
+    opened: Queue[BinaryIO] = Queue()
+    Thread(target=lambda: opened.put(Path(path).open("rb")), daemon=True).start()  # noqa: SIM115  # the caller closes it
+    try:
+        return opened.get(timeout=WRITER_TIMEOUT_S)
+    except Empty:
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))  # ends the thread's waiting
+        opened.get().close()
+        raise UnreadableFileError(f"cannot read {path}: nothing writes to this named pipe (FIFO)") from None
+
+
+def read_text(path: str) -> str:
+    """The whole text of a file or of standard input; bytes that are not UTF-8 are kept.
+
+    Raises UnreadableFileError, also for one of more than `RECORD_BYTES`.
+    """
+    with open_binary(path) as file:
+        try:
+            raw = file.read(RECORD_BYTES + 1)
+        except OSError as error:
+            raise UnreadableFileError(f"cannot read {path}: {error.strerror or error}") from error
+    if len(raw) > RECORD_BYTES:
+        raise UnreadableFileError(f"cannot read {path}: {too_long(RECORD_BYTES)}")
+    return decode(raw)
+
+
+def read_tool_file(path: str) -> tuple[ToolDefinition, ...]:
+    """The tool definitions of a JSON file: a list of them, or an object that holds it under `tools`.
+
+    Raises UnreadableFileError where the file is no JSON or holds anything else.
+    """
+    try:
+        value: Json = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise UnreadableFileError(f"{path} is not JSON: {error}") from error
+    try:
+        return tool_definitions(value.get("tools") if isinstance(value, dict) else value)
+    except ValueError as error:
+        raise UnreadableFileError(f"{path}: {error}") from error
+
+
+def tool_definitions(value: Json) -> tuple[ToolDefinition, ...]:
+    """Tool definitions from their list, each OpenAI-shaped or bare. Raises ValueError for anything else."""
+    if not isinstance(value, list) or not all(isinstance(tool, dict) for tool in value):
+        raise ValueError("`tools` must be a list of tool definitions, each an object")
+    return read_tools(value)

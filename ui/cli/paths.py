@@ -1,0 +1,88 @@
+"""PATH arguments of commands: the files that they stand for, and the traces in those files."""
+
+import glob
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from inspector.errors import UnreadableFileError
+from inspector.importers.reading import read_group
+from inspector.importers.source import Skipped
+from inspector.model import Trace
+from inspector.redaction.redactor import Redactor
+from ui.cli.files import STDIN, open_binary
+from ui.importing.file_places import PlacedFile, files_to_read, find_files, held_file, read_placed
+
+_SUFFIXES = (".json", ".jsonl", ".ndjson", ".gz", ".zst", ".db", ".sqlite", ".har", ".eval", ".log", ".txt")
+
+
+@contextmanager
+def placed_files(paths: Sequence[str], source: str | None = None) -> Iterator[list[PlacedFile]]:
+    """The same as files to read; standard input (`-`) and pipes are held in memory or encrypted while this is open.
+
+    A source is read more than once, which a stream cannot be. `source` is what the user said that every file is.
+    Files that are one log together are one of the list; see `files_to_read`.
+    """
+    with separate_files(paths) as files:
+        streams = [file for file in files if file.called is not None]
+        plain = [file.path for file in files if file.called is None]
+        yield [*streams, *files_to_read(plain, source)]
+
+
+@contextmanager
+def separate_files(paths: Sequence[str]) -> Iterator[list[PlacedFile]]:
+    """The same, each file by itself, in the order in which `paths` name them."""
+    with ExitStack() as kept:
+        yield [_readable(file, kept) for file in find_files(paths)]
+
+
+def _readable(file: PlacedFile, kept: ExitStack) -> PlacedFile:
+    """The file, or the copy of a stream that was named; a stream that cannot be opened is refused when it is read."""
+    if file.is_walked or not (file.path == STDIN or _is_pipe(file.path)):
+        return file
+    try:
+        return kept.enter_context(_kept(file.path))
+    except UnreadableFileError:
+        return file
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return Path(path).is_fifo()
+    except ValueError:  # a path that no file can have
+        return False
+
+
+@contextmanager
+def _kept(path: str) -> Iterator[PlacedFile]:
+    with open_binary(path) as stream, held_file(stream, path, "stdin") as file:
+        yield file
+
+
+def is_path(word: str) -> bool:
+    """Whether a word names a file, a folder or a pattern; anything else is the id of a trace in the database."""
+    if word == STDIN:
+        return True
+    if word.isdecimal():
+        return False
+    return Path(word).exists() or glob.has_magic(word) or "/" in word or Path(word).suffix in _SUFFIXES
+
+
+def records_of(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
+    """Every trace of a file, redacted, and the records that gave none, as they are read. Raises UnreadableFileError."""
+    redactor = Redactor()
+    for record in _read(file, source):
+        yield redactor.trace(record) if isinstance(record, Trace) else _clean(record, redactor)
+
+
+def _clean(record: Skipped, redactor: Redactor) -> Skipped:
+    return replace(record, reason=redactor.text(record.reason))
+
+
+def _read(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
+    reading = read_placed(file, source)
+    if file.with_it:
+        yield from read_group((file.path, *file.with_it), reading.source)
+    else:
+        yield from reading.records

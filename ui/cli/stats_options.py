@@ -1,0 +1,171 @@
+"""The options of `weaklink stats`: grouping keys, compared groups, and a file of expected calls."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TypeAlias, TypedDict
+
+import click
+
+from inspector.chain.metrics_expected import ExpectedCall, agreement, expected_of
+from inspector.chain.metrics_figures import TraceFigures
+from inspector.chain.metrics_groups import (
+    FigureGroups,
+    GroupFigures,
+    GroupKey,
+    MeasureComparison,
+    check_keys,
+    compared_groups,
+)
+from inspector.errors import UnreadableFileError
+from inspector.importers.records import parse_json_bytes
+from inspector.inspection import Inspection
+from ui.cli.files import open_binary
+from ui.cli.store_options import print_notice
+from ui.views.trace import POSITION_IDS
+
+_MEASURES = ("tool_selection", "parameter_accuracy")
+
+
+_MAX_IDS = 5
+
+
+_KEY_NAMES = tuple(key.value for key in GroupKey)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedGroups:
+    """The groups that were named to be compared, by the values of the same keys; the first is the baseline."""
+
+    by: tuple[GroupKey, ...]
+    values: tuple[tuple[str, ...], ...]
+
+
+def parse_group_keys(words: Sequence[str]) -> tuple[GroupKey, ...]:
+    """The keys that `--by` names, with commas or repeated. UsageError for any other word."""
+    by = tuple(_key(word.strip()) for given in words for word in given.split(",") if word.strip())
+    try:
+        check_keys(by)
+    except ValueError as error:
+        raise click.UsageError(f"{error}.") from error
+    return by
+
+
+def parse_compared_groups(words: Sequence[str]) -> ComparedGroups | None:
+    """The groups that words like `model=a` or `model=a,reasoning=on` name; None where there are none.
+
+    UsageError where they are not of the same keys, or there is only one.
+    """
+    if not words:
+        return None
+    sides = [[pair.partition("=") for pair in word.split(",")] for word in words]
+    keys = [tuple(_key(name.strip()) for name, _, _ in pairs) for pairs in sides]
+    if len(set(keys)) > 1:
+        raise click.UsageError("groups that are compared are named by the same keys: `model=a model=b`.")
+    if len(words) < 2:
+        raise click.UsageError(f"`{words[0]}` wants another group to be compared with.")
+    by = parse_group_keys([key.value for key in keys[0]])
+    return ComparedGroups(by, tuple(tuple(value.strip() for _, _, value in pairs) for pairs in sides))
+
+
+def is_compared_group(word: str) -> bool:
+    """Whether a word names a group, and no path."""
+    return word.partition("=")[0].strip() in _KEY_NAMES and "=" in word
+
+
+class ShownGroups(TypedDict):
+    """The members of `Statistics` that tell of groups."""
+
+    groups: list[GroupFigures]
+    baseline: GroupFigures | None
+    comparisons: list[MeasureComparison]
+
+
+def select_groups(
+    groups: Sequence[GroupFigures], sides: ComparedGroups | None, *, compares: bool, fewest: int
+) -> ShownGroups:
+    """The groups to show, compared if so wished: with the first that was named, else with that of the most traces.
+
+    UsageError where no trace is in a group that was named.
+    """
+    found = list(groups) if sides is None else _compared_among(groups, sides)
+    if not compares or len(found) < 2:
+        return {"groups": found, "baseline": None, "comparisons": []}
+    return {"groups": found, "baseline": found[0], "comparisons": compared_groups(found, found[0], fewest)}
+
+
+def _compared_among(groups: Sequence[GroupFigures], sides: ComparedGroups) -> list[GroupFigures]:
+    there = {group.keys: group for group in groups}
+    for values in sides.values:
+        if values not in there:
+            named = ",".join(f"{key.value}={value}" for key, value in zip(sides.by, values, strict=True))
+            raise click.UsageError(f"no trace has {named}{_nearest(values, there)}")
+    return [there[values] for values in dict.fromkeys(sides.values)]
+
+
+def _key(word: str) -> GroupKey:
+    try:
+        return GroupKey(word)
+    except ValueError:
+        nearest = get_close_matches(word.lower(), _KEY_NAMES, n=1)
+        hint = f"did you mean `{nearest[0]}`?" if nearest else f"there are {', '.join(_KEY_NAMES)}."
+        raise click.UsageError(f"traces are not grouped by `{word}`; {hint}") from None
+
+
+def _nearest(values: tuple[str, ...], there: dict[tuple[str, ...], GroupFigures]) -> str:
+    near = get_close_matches(",".join(values), [",".join(one) for one in there], n=1)
+    return f"; did you mean `{near[0]}`?" if near else "; `--by` lists the groups there are."
+
+
+Expected: TypeAlias = Mapping[str, Sequence[ExpectedCall]]
+"""The expected calls by the external id of the traces that they are about."""
+
+
+def read_expected(path: str | None) -> Expected:
+    """The expected calls of a file of JSON lines, none without a file; a line that tells none is said and left out.
+
+    Raises UnreadableFileError, also where no line tells any.
+    """
+    found: dict[str, tuple[ExpectedCall, ...]] = {}
+    if path is None:
+        return found
+    bad = 0
+    with open_binary(path) as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                id_, calls = expected_of(parse_json_bytes(line))
+            except ValueError as error:
+                bad += 1
+                if bad <= _MAX_IDS:
+                    print_notice(f"{path}, line {number}: {error}")
+                continue
+            found[id_] = calls
+    if bad > _MAX_IDS:
+        print_notice(f"{path}: {bad - _MAX_IDS:,} more lines tell no expected calls")
+    if not found:
+        raise UnreadableFileError(f"{path}: no line tells expected calls")
+    return found
+
+
+def id_among(external_ids: Iterable[tuple[str, str]], expected: Expected) -> str | None:
+    """The first id of a trace, by name and value, whose calls are expected; its place in a file is no id."""
+    return next((value for name, value in external_ids if name not in POSITION_IDS and value in expected), None)
+
+
+def with_expected(figures: TraceFigures, inspection: Inspection, expected: Sequence[ExpectedCall]) -> TraceFigures:
+    """The figures of a trace, with how its calls agree with those that were expected."""
+    made = [step.call for step in inspection.chain.steps]
+    return replace(figures, expected=agreement(expected, made))
+
+
+def with_agreement(groups: Sequence[GroupFigures], told: FigureGroups) -> list[GroupFigures]:
+    """The groups, with the measures that only expected calls tell, from the groups of those traces alone."""
+    agreeing = {group.keys: group for group in told.all()}
+    return [
+        replace(group, tallies={**group.tallies, **{name: agreeing[group.keys].tally(name) for name in _MEASURES}})
+        if group.keys in agreeing
+        else group
+        for group in groups
+    ]

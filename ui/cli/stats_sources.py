@@ -1,0 +1,172 @@
+"""Where `weaklink stats` gets its metrics: from files, trace by trace, or from queries of a database."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from inspector.chain.metrics_groups import Aspect, FigureGroups, FigureSlices, GroupFigures, GroupKey
+from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
+from inspector.errors import UnknownFormatError, UnreadableFileError
+from inspector.importers.source import Skipped
+from inspector.inspection import inspect_trace
+from inspector.model import ToolDefinition, Trace
+from inspector.redaction.redactor import Redactor
+from storage import ListCursor, Prompt, Store, TraceSummary, Violations
+from storage.derived_rows import figures_in
+from storage.statistics import keys_of, prompt_of
+from ui.cli.paths import records_of
+from ui.cli.stats_options import ComparedGroups, Expected, id_among, select_groups, with_agreement, with_expected
+from ui.cli.store_options import print_notice
+from ui.importing.file_places import PlacedFile
+from ui.views.stats import Statistics
+
+_MOST_SAID = 5
+
+
+_PAGE = 500
+
+
+_MOST_VIOLATIONS = 1_000
+
+
+_MOST_PROMPTS = 100
+
+
+class FileStatistics:
+    """Adds up the figures of files. What cannot be read, or is left out, is said."""
+
+    def __init__(self, by: Sequence[GroupKey], expected: Expected) -> None:
+        self._by, self._expected = tuple(by), expected
+        self._whole, self._groups = FigureGroups(), FigureGroups(by)
+        self._steps, self._codes, self._aborts = (FigureSlices(one) for one in (Aspect.STEP, Aspect.CODE, Aspect.ABORT))
+        self._violations: dict[tuple[str, str, str], Violations] = {}
+        self._prompts: dict[str, Prompt] = {}
+        self._schemas: dict[str, SchemaComplexity] = {}
+        self._measured: tuple[ToolDefinition, ...] = ()
+        self.failed = False
+        self._redactor = Redactor()
+
+    def read(self, file: PlacedFile, source: str | None) -> None:
+        """Count the traces of a file. One that is merely not for us is said, and did not fail."""
+        skipped: Counter[str] = Counter()
+        is_ours = False
+        try:
+            for record in records_of(file, source):
+                is_ours = True
+                if isinstance(record, Trace):
+                    self._add(self._redactor.trace(record))
+                else:
+                    self._skip(file, record, skipped)
+        except UnreadableFileError as error:
+            self.failed = self.failed or is_ours or not os.access(file.path, os.R_OK)
+            print_notice(str(error))
+        left = skipped.total() - _MOST_SAID
+        if left > 0:
+            print_notice(f"{file.name}: {left:,} more records were skipped")
+
+    def statistics(self, sides: ComparedGroups | None, *, compares: bool, fewest: int) -> Statistics:
+        """What was counted. Raises UsageError for a group that is not there."""
+        whole = self._whole.all()
+        return Statistics(
+            whole[0] if whole else None,
+            self._by,
+            steps=self._steps.all(),
+            codes=self._codes.all(),
+            aborts=self._aborts.all(),
+            violations=sorted(self._violations.values(), key=lambda one: (-one.times, one.tool, one.path, one.code)),
+            prompts=self._prompts,
+            schemas=self._schemas,
+            fewest=fewest,
+            **select_groups(self._groups.all() if self._by else [], sides, compares=compares, fewest=fewest),
+        )
+
+    def _skip(self, file: PlacedFile, record: Skipped, skipped: Counter[str]) -> None:
+        skipped[file.name] += 1
+        if skipped[file.name] <= _MOST_SAID:
+            print_notice(f"{record.file or file.name}, {record.record}: {self._redactor.text(record.reason)}")
+
+    def _add(self, trace: Trace) -> None:
+        try:
+            inspection = inspect_trace(trace)
+        except UnknownFormatError as error:
+            print_notice(f"{trace.provenance.file}, {trace.provenance.record}: {error}")
+            return
+        keys, figures = keys_of(trace, inspection), figures_in(trace, inspection)
+        wanted = id_among(((one.name, one.value) for one in trace.external_ids), self._expected)
+        if wanted is not None:
+            figures = with_expected(figures, inspection, self._expected[wanted])
+        for sums in (self._whole, self._groups, self._steps, self._codes, self._aborts):
+            sums.add(keys, figures)
+        for one in figures.violations:
+            place = (one.tool, one.path, one.code)
+            so_far = self._violations.get(place, Violations(*place, 0, 0))
+            self._violations[place] = Violations(*place, so_far.times + one.times, so_far.traces + 1)
+        for turn in trace.turns if GroupKey.TOOL in self._by else ():
+            self._measure(turn.generation.tools if turn.generation is not None else ())
+        if keys.prompt and GroupKey.PROMPT in self._by and keys.prompt not in self._prompts:
+            self._prompts[keys.prompt] = prompt_of(trace)
+
+    def _measure(self, tools: tuple[ToolDefinition, ...]) -> None:
+        """Remember how intricate the schemas of these tools are; most turns offer the very same."""
+        if tools is not self._measured:
+            self._measured = tools
+            self._schemas |= {tool.name: schema_complexity(tool) for tool in tools}
+
+
+def stored_statistics(
+    store: Store,
+    expression: str,
+    by: Sequence[GroupKey],
+    *,
+    sides: ComparedGroups | None,
+    compares: bool,
+    expected: Expected,
+    fewest: int,
+) -> Statistics:
+    """What the traces that a filter lets through come to. Raises FilterError, and UsageError for a group not there."""
+    whole, groups = store.figures(expression), store.figures(expression, by=by) if by else []
+    if expected and whole:
+        in_all, in_groups = FigureGroups(), FigureGroups(by)
+        for summary in _expected_traces(store, expression, expected):
+            _count(store, summary, expected, (in_all, in_groups))
+        whole = with_agreement(whole, in_all)
+        if GroupKey.TOOL not in by:
+            groups = with_agreement(groups, in_groups)
+    shown = select_groups(groups, sides, compares=compares, fewest=fewest)
+    return Statistics(
+        whole[0] if whole else None,
+        tuple(by),
+        steps=store.breakdown(Aspect.STEP, expression),
+        codes=store.breakdown(Aspect.CODE, expression),
+        aborts=store.breakdown(Aspect.ABORT, expression),
+        violations=store.violations(expression, limit=_MOST_VIOLATIONS),
+        prompts=store.prompts(_values(shown["groups"], by, GroupKey.PROMPT)[:_MOST_PROMPTS]),
+        schemas=store.schemas(_values(shown["groups"], by, GroupKey.TOOL)),
+        uncounted=store.uncounted(expression),
+        fewest=fewest,
+        **shown,
+    )
+
+
+def _values(groups: Sequence[GroupFigures], by: Sequence[GroupKey], key: GroupKey) -> list[str]:
+    """The values that groups have of a key, each once; none where they are not grouped by it."""
+    if key not in by:
+        return []
+    at = list(by).index(key)
+    return list(dict.fromkeys(group.keys[at] for group in groups if group.keys[at]))
+
+
+def _expected_traces(store: Store, expression: str, expected: Expected) -> Iterator[TraceSummary]:
+    after: ListCursor | None = None
+    while page := store.traces(expression, limit=_PAGE, after=after):
+        yield from (one for one in page if id_among(one.external_ids.items(), expected) is not None)
+        after = page[-1].cursor
+
+
+def _count(store: Store, summary: TraceSummary, expected: Expected, sums: Sequence[FigureGroups]) -> None:
+    wanted = id_among(summary.external_ids.items(), expected)
+    assert wanted is not None  # only such are read
+    trace, inspection = store.inspected(summary.id)
+    figures = with_expected(figures_in(trace, inspection), inspection, expected[wanted])
+    for groups in sums:
+        groups.add(keys_of(trace, inspection), figures)

@@ -1,0 +1,98 @@
+"""What commands that read a database share: filters as arguments and options, and maintenance before reading."""
+
+import sys
+from collections.abc import Sequence
+
+import click
+from click.shell_completion import CompletionItem
+
+from inspector.errors import StoreError, WeaklinkError
+from storage import FilterError, Store, open_store
+from storage.filter import parse_filter
+from ui.cli.console import progress_bar
+from ui.views.styled_text import cell_width, visible_line
+
+_BEFORE, _AFTER = 60, 20  # code points that are shown around the character at which a filter goes wrong
+
+
+LOCK_TIMEOUT_S = 2.0
+"""How long a command that reads waits for another program that writes."""
+
+
+_STEP = 100
+
+
+def filter_of(words: Sequence[str], expression: str = "") -> str:
+    """The filter that the words of a command line make, and must hold beside `expression`.
+
+    Where one of the two cannot be read, it is shown with a caret on stderr, and FilterError says why.
+    """
+    said = [text for text in (" ".join(words), expression) if text.strip()]
+    for text in said:
+        _check(text)
+    return said[0] if len(said) == 1 else " ".join(f"({text})" for text in said)
+
+
+def _check(text: str) -> None:
+    try:
+        parse_filter(text)
+    except FilterError as error:
+        start = max(0, error.position - _BEFORE)
+        before = visible_line(text[start : error.position])
+        behind = visible_line(text[error.position : error.position + _AFTER])
+        sys.stderr.write(f"  {before}{behind}\n  {' ' * cell_width(before)}^\n")
+        raise
+
+
+class FilterType(click.ParamType[str]):
+    """A filter, or one of the words that make one; the shell completes it from the database."""
+
+    name = "filter"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """What the language and the database know; nothing where there is no database yet."""
+        where = ctx.params.get("where") or None
+        try:
+            with open_store(where, create=False) as store:
+                found = store.complete(incomplete)
+        except WeaklinkError:
+            return []
+        return [CompletionItem(incomplete[: one.start] + one.text, help=one.what) for one in found]
+
+
+filter_option = click.option(
+    "--filter",
+    "-f",
+    "expression",
+    default="",
+    metavar="EXPR",
+    type=FilterType(),
+    help="Only traces that match; see `weaklink list --help`.",
+)
+
+
+def recover_traces(store: Store) -> None:
+    """End the traces whose recorder was killed, so that none is shown as running for ever."""
+    try:
+        store.recover()
+    except StoreError as error:
+        print_notice(
+            f"what a killed recorder left behind is shown as far as it was read, since it could not be ended: {error}"
+        )
+
+
+def fill_text_index(store: Store) -> None:
+    """Read what waits into the text index."""
+    waiting = store.stats().not_indexed
+    try:
+        with progress_bar("reading traces into the text index", waiting) as advance:
+            while waiting > 0 and (done := store.index_pending(limit=_STEP)):
+                advance(done)
+                waiting -= done
+    except StoreError as error:
+        print_notice(f"the text index could not be written: {error}")
+
+
+def print_notice(sentence: str) -> None:
+    """A sentence beside the data."""
+    sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")

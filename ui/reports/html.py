@@ -1,0 +1,249 @@
+"""The parts of a self-contained HTML page: head, content policy, style sheet, and text with spans and faults marked."""
+
+from base64 import b64encode
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from html import escape
+from itertools import pairwise
+from types import MappingProxyType
+
+from inspector.diagnostics import Fault
+from inspector.inspection import PartInspection
+from inspector.model import Span, SpanKind, ToolCall
+from inspector.rules.rule import Severity
+from inspector.text import LineIndex, Range
+from ui.views.places import NO_STEPS, StepPlaces
+from ui.views.status import call_head
+from ui.views.styled_text import GLYPHS, Run, Style, style_of, visible
+from ui.views.wording import counted, quoted
+
+_LONG, _LONG_DEFINITIONS, _GLANCE = 3_000, 300, 80
+
+
+_COLOURS = MappingProxyType(
+    {
+        Style.DIM: ("#5c6370", "#9aa1ad"),
+        Style.KEY: ("#0b6374", "#6fc3d6"),
+        Style.GUTTER: ("#5c6370", "#9aa1ad"),
+        Style.CONTROL: ("#8a3ffc", "#c8a2ff"),
+        Style.ERROR: ("#b3261e", "#ff8a80"),
+        Style.WARNING: ("#855000", "#f2b75c"),
+        Style.INFO: ("#0b5cad", "#82b8f5"),
+        Style.HINT: ("#1b6e3c", "#7ed29b"),
+        Style.OK: ("#1b6e3c", "#7ed29b"),
+        Style.ADDED: ("#1b6e3c", "#7ed29b"),
+        Style.REMOVED: ("#b3261e", "#ff8a80"),
+        Style.TEXT: ("#4b5563", "#aab2bf"),
+        Style.REASONING: ("#7b3fa0", "#d2a6ee"),
+        Style.TOOL_CALL: ("#0b6374", "#6fc3d6"),
+        Style.TOOL_RESULT: ("#2f54b5", "#9db8ff"),
+        Style.TOOL_DEFINITIONS: ("#5a5f1e", "#c9cf86"),
+        Style.MARKUP: ("#6b7280", "#8f98a6"),
+    }
+)
+
+
+_RULES = """
+:root { color-scheme: light dark; --page: #ffffff; --ink: #1b1f24; --line: #d5d9e0; --soft: #f5f6f8; }
+@media (prefers-color-scheme: dark) { :root { --page: #15181d; --ink: #e3e6eb; --line: #363c46; --soft: #1d2127; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1.5rem; max-width: 72rem; background: var(--page); color: var(--ink);
+  font: 15px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; margin: 1rem 0; } h1 span { font-weight: 400; }
+h2 { font-size: 1.1rem; margin: 1.5rem 0 .5rem; }
+h3 { font-size: 1rem; margin: 1.75rem 0 .5rem; border-top: 1px solid var(--line); padding-top: .5rem; }
+h3 span, h4 { font-weight: 400; font-size: .85rem; margin: .5rem 0 .25rem; }
+section + section { border-top: 3px double var(--line); margin-top: 3rem; }
+dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .2rem 1rem; margin: 0; }
+dt { color: var(--dim); } dd { margin: 0; } p { margin: .2rem 0; }
+code, pre { font: 13px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }
+pre { margin: 0; white-space: pre-wrap; tab-size: 4; }
+.map { white-space: pre-wrap; font-size: 15px; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); }
+th { color: var(--dim); font-weight: 400; } th, td.brief { white-space: nowrap; }
+.break { border: 1px solid var(--error); border-left-width: 5px; padding: .5rem .75rem; margin: 1rem 0; }
+.span { display: grid; grid-template-columns: 8.5rem minmax(0, 1fr); border-left: 4px solid currentColor;
+  background: var(--soft); margin: 0 0 2px; }
+.span > .label { padding: .35rem .5rem; font-size: .8rem; } .span > .label small { display: block; }
+.span > .body { padding: .35rem .75rem .35rem 0; color: var(--ink); }
+summary { cursor: pointer; color: var(--dim); }
+mark { background: color-mix(in srgb, currentColor 18%, transparent); font-weight: 700;
+  text-decoration: underline wavy 2px; }
+.faults { list-style: none; margin: .4rem 0; padding: 0; }
+.faults li { border-left: 3px solid currentColor; padding: .1rem 0 .1rem .6rem; margin: .3rem 0; }
+.call { margin: .3rem 0; }
+.child { border-bottom: 1px dotted currentColor; }
+.strong { font-weight: 700; } .key { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .92em; }
+nav ol, nav ul { padding-left: 1.25rem; } a { color: var(--info); } footer { margin-top: 3rem; color: var(--dim); }
+@media (max-width: 40rem) { .span { grid-template-columns: minmax(0, 1fr); } .span > .body { padding-left: .5rem; } }
+"""
+
+
+def policy_for(style: str) -> str:
+    """A Content-Security-Policy: a browser loads nothing and runs nothing, and takes no style but this one."""
+    allowed = b64encode(sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'"
+
+
+def head_html(title: str, style: str, *, generator: str = "") -> str:
+    """A page up to and with the opening of its body. `generator` names the kind of page to programs."""
+    made_by = f'<meta name="generator" content="{escaped(generator)}">\n' if generator else ""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy_for(style)}">\n'
+        f'<meta name="referrer" content="no-referrer">\n{made_by}'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escaped(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+    )
+
+
+def escaped(text: str) -> str:
+    """Text from outside as HTML that shows it: nothing in it is markup, nothing is invisible."""
+    return escape(visible(text))
+
+
+def runs_html(line: Iterable[Run]) -> str:
+    """Styled runs, each in an element of the class of its style."""
+    return "".join(
+        escape(run.text) if run.style is Style.PLAIN else f'<span class="{run.style}">{escape(run.text)}</span>'
+        for run in line
+    )
+
+
+def part_html(text: str, part: PartInspection, faults: Sequence[Fault], steps: StepPlaces = NO_STEPS) -> Iterator[str]:
+    """The spans of a part one below the other, each with its faults and calls; blank text between them is left out."""
+
+    def call_html(call: ToolCall) -> str:
+        return f'<div class="call">{runs_html(call_head(call, steps.of_call(part.turn, part.part, call)))}</div>'
+
+    ordered = sorted(faults, key=lambda fault: fault.range)
+    lines = LineIndex(text)
+    by_span: defaultdict[int, list[ToolCall]] = defaultdict(list)
+    for call in part.calls:
+        by_span[call.span].append(call)
+    waiting = 0
+    open_: list[Fault] = []
+    for index, span in enumerate(part.spans):
+        is_last = index == len(part.spans) - 1
+        own = []
+        while waiting < len(ordered) and (is_last or ordered[waiting].range.start < span.range.end):
+            own.append(ordered[waiting])
+            waiting += 1
+        open_ = [fault for fault in open_ if fault.range.end > span.range.start] + own
+        calls = by_span.get(index, [])
+        if own or calls or len(part.spans) == 1 or not _is_gap(text, span):
+            yield from _span_html(text, span, open_, [call_html(call) for call in calls])
+            yield from faults_html(own, lines)
+            yield "</div></div>\n"
+    if not part.spans:
+        yield from map(call_html, part.calls)
+        yield from faults_html(ordered, lines)
+
+
+def faults_html(faults: Sequence[Fault], lines: LineIndex | None = None) -> Iterator[str]:
+    """A list of faults in words: severity, code, place, message and help."""
+    if not faults:
+        return
+    yield '<ul class="faults">'
+    for fault in faults:
+        severity = fault.rule.severity
+        said = f"{GLYPHS[severity]} {severity}[{fault.rule.code}]"
+        yield f'<li class="{severity}"><strong class="{severity}">{said}</strong> <strong>{fault.rule.name}</strong>'
+        yield f"{_place(fault, lines)}: {runs_html(quoted(fault.message))}"
+        yield from (f"<p>note: {runs_html(quoted(one.message))}</p>" for one in fault.related)
+        if fault.hint:
+            yield f'<p><span class="hint">help:</span> {runs_html(quoted(fault.hint))}</p>'
+        yield "</li>"
+    yield "</ul>\n"
+
+
+def _span_html(text: str, span: Span, faults: Sequence[Fault], calls: Sequence[str]) -> Iterator[str]:
+    """A span's label, text and calls; its body stays open for what is to be said below."""
+    kind = style_of(span.kind)
+    name = f"{kind} <small>{escaped(span.label)}</small>" if span.label not in ("", kind) else f"{kind}"
+    yield f'<div class="span {kind}"><div class="label {kind}">{name}</div><div class="body">'
+    folded = len(span.range) > (_LONG_DEFINITIONS if span.kind is SpanKind.TOOL_DEFINITIONS else _LONG)
+    if folded:
+        begins = escaped(span.range.of(text)[:_GLANCE].strip().replace("\n", " "))
+        yield f"<details{' open' if faults else ''}><summary>{counted(len(span.range), 'character')}: "
+        yield f"<code>{begins} …</code></summary>"
+    yield "<pre>"
+    yield from _pieces(text, span, faults)
+    yield "</pre>"
+    yield "</details>" if folded else ""
+    yield from calls
+
+
+def _pieces(text: str, span: Span, faults: Sequence[Fault]) -> Iterator[str]:
+    """The span's text: markers, children and faults in elements of their own."""
+    whole = span.range
+    cuts = {whole.start, whole.end}
+    waiting = sorted(((_shown(fault.range, whole), fault) for fault in faults), key=_start, reverse=True)
+    for other in (span.inner, *(child.range for child in span.children), *(place for place, _ in waiting)):
+        cuts |= {cut for cut in (other.start, other.end) if whole.start < cut < whole.end}
+    marking: list[tuple[Range, Fault]] = []
+    children = list(reversed(span.children))
+    for start, end in pairwise(sorted(cuts)):
+        while waiting and waiting[-1][0].start <= start:
+            marking.append(waiting.pop())
+        marking = [placed for placed in marking if placed[0].end > start]
+        while children and children[-1].range.end <= start:
+            children.pop()
+        piece = _in_its_class(text[start:end], start, span, children)
+        yield _marked(piece, [fault for _, fault in marking]) if marking else piece
+
+
+def _in_its_class(piece: str, at: int, span: Span, children: Sequence[Span]) -> str:
+    if not span.inner.start <= at < span.inner.end:
+        return f'<span class="markup">{escaped(piece)}</span>'
+    if children and children[-1].range.start <= at:
+        child = children[-1]
+        name = child.label or child.kind.value
+        return f'<span class="child {child.kind}" title="{escaped(name)}">{escaped(piece)}</span>'
+    return escaped(piece)
+
+
+def _marked(piece: str, faults: Sequence[Fault]) -> str:
+    worst = min((fault.rule.severity for fault in faults), key=list(Severity).index)
+    said = "; ".join(f"{fault.rule}: {visible(fault.message)}" for fault in faults)
+    return f'<mark class="{worst}" title="{escape(said)}">{piece}</mark>'
+
+
+def _shown(place: Range, span: Range) -> Range:
+    """A fault's place, within its span and at least one character wide, so that it can be seen."""
+    start = max(min(place.start, span.end - 1), span.start)
+    return Range(start, max(place.end, start + 1))
+
+
+def _start(placed: tuple[Range, Fault]) -> int:
+    return placed[0].start
+
+
+def _place(fault: Fault, lines: LineIndex | None) -> str:
+    if lines is None:
+        return ""
+    line, column = lines.position(fault.range.start)
+    return f' <span class="dim">line {line} column {column}</span>'
+
+
+def _is_gap(text: str, span: Span) -> bool:
+    return span.kind is SpanKind.TEXT and not span.range.of(text).strip()
+
+
+def style_sheet() -> str:
+    """The whole style sheet; it needs nothing from elsewhere."""
+    return "\n".join(_parts())
+
+
+def _parts() -> Iterator[str]:
+    light = " ".join(f"--{style}: {colours[0]};" for style, colours in _COLOURS.items())
+    dark = " ".join(f"--{style}: {colours[1]};" for style, colours in _COLOURS.items())
+    yield f":root {{ {light} }}"
+    yield f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
+    yield _RULES.strip()
+    yield from (f".{style} {{ color: var(--{style}); }}" for style in _COLOURS)
+    for severity in (Style.ERROR, Style.WARNING, Style.INFO):
+        yield f"mark.{severity} {{ color: var(--{severity}); text-decoration-color: var(--{severity}); }}"
+        yield f".faults li.{severity} {{ border-left-color: var(--{severity}); color: var(--ink); }}"

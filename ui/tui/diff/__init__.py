@@ -1,1 +1,0 @@
-"""Runs of one task side by side: where they part, step by step, and what differs in each."""

@@ -1,0 +1,336 @@
+"""The screen that compares runs: verdict, aligned minimaps, a row a step, and what differs in the selected one."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from storage import Store
+from ui.tui.commands import Command, bindings
+from ui.tui.footer import KeyFooter
+from ui.tui.line_bar import LineBar, StatusLine
+from ui.tui.line_view import LineList, LineView
+from ui.tui.store_access import StoreAccess, start_work
+from ui.tui.upper_screen import UpperScreen
+from ui.views.run_diff import ComparedRun, RunDiff, compare, row_diff_lines
+from ui.views.run_diff_overview import LEGEND, aligned_map_lines, grid_columns, grid_head, grid_row
+from ui.views.styled_text import Line, Run, Style, clipped
+from ui.views.trace import title_of
+from ui.views.wording import counted, quoted, wrapped
+
+DIFF_COMMANDS = (
+    Command("diff.next", "Next difference", "Goes to the next row in which the runs differ.", ("]",), in_footer=True),
+    Command("diff.previous", "Previous difference", "Goes to the row before in which the runs differ.", ("[",)),
+    Command("diff.parting", "First difference", "Goes to where the runs first part.", ("e",), in_footer=True),
+    Command("diff.next-run", "Next run", "Compares the first run with the next of the others.", ("n",), in_footer=True),
+    Command("diff.previous-run", "Run before", "Compares the first run with the one before.", ("N",)),
+    Command("diff.open", "Open step", "Opens the compared run on the selected step.", ("o",), in_footer=True),
+    Command("diff.open-first", "Open in first run", "Opens the first run on the selected step.", ("O",)),
+    Command("diff.whole", "Whole texts", "Shows the texts whole, or only what differs.", ("w",), in_footer=True),
+    Command("diff.asked", "How asked", "Shows the verdict and how the runs were asked.", ("a",), in_footer=True),
+    Command("diff.next-pane", "Next pane", "Gives the keys to the other list.", ("tab", "shift+tab"), in_footer=True),
+    Command("diff.reload", "Reload", "Reads the runs anew.", ("ctrl+r",)),
+    Command("diff.back", "Back", "Goes back to where this was opened.", ("escape", "q"), in_footer=True),
+)
+"""The scope `diff`."""
+
+
+_PATIENCE_S = 0.06  # a cursor that runs over a row does not make its texts be compared
+
+
+_BROAD = 116  # cells: from there on the signs are explained
+
+
+_MOST_LINES = 20_000
+
+
+MOST = 6
+"""Runs that stand side by side."""
+
+
+OpenTrace = Callable[[int, int | None], None]
+"""Opens a trace on a step."""
+
+
+class DiffScreen(UpperScreen):
+    """Traces `ids` side by side; `open_trace` is called with what is to be opened."""
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = DIFF_COMMANDS
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(DIFF_COMMANDS)]
+    DEFAULT_CSS = """
+    DiffScreen { background: $background; }
+    DiffScreen #verdict { height: 2; background: $surface; }
+    DiffScreen #grid { height: 2; }
+    DiffScreen #what { background: $surface; }
+    DiffScreen #texts { height: 1fr; }
+    """
+
+    def __init__(self, access: StoreAccess, ids: Sequence[int], open_trace: OpenTrace) -> None:
+        super().__init__(access, "diff")
+        self._ids = tuple(ids)
+        self._open_trace = open_trace
+        self._diff: RunDiff | None = None
+        self._chosen = len(ids) - 1
+        self._is_whole = False
+
+    def compose(self) -> ComposeResult:
+        """From top to bottom."""
+        yield StatusLine()
+        yield LineBar(id="verdict")
+        yield LineBar(id="asked")
+        yield LineBar(id="maps")
+        yield LineBar(id="head")
+        yield LineView(id="grid")
+        yield LineBar(id="what")
+        yield LineView(id="texts")
+        yield KeyFooter()
+
+    @property
+    def grid(self) -> LineView:
+        """The rows, a step each."""
+        return self.query_one("#grid", LineView)
+
+    @property
+    def texts(self) -> LineView:
+        """What differs in the selected row."""
+        return self.query_one("#texts", LineView)
+
+    def on_mount(self) -> None:
+        """Read the runs."""
+        self.grid.focus()
+        start_work(self, self._read, "runs")
+
+    def on_resize(self) -> None:
+        """Lines are made for a width."""
+        self.call_after_refresh(self._say_all)
+
+    def on_line_view_moved(self, event: LineView.Moved) -> None:
+        """Another row is selected."""
+        if event.view is self.grid:
+            self._say_all()
+
+    def on_line_view_chosen(self, event: LineView.Chosen) -> None:
+        """Open the selected step."""
+        if event.view is self.grid:
+            self.action_open()
+
+    def action_next(self) -> None:
+        """Go to the next row in which the runs differ."""
+        self._to_difference(1)
+
+    def action_previous(self) -> None:
+        """Go to the row before in which the runs differ."""
+        self._to_difference(-1)
+
+    def action_parting(self) -> None:
+        """Go to where the runs first part."""
+        parted = self._diff.alignment.divergence if self._diff is not None else None
+        if parted is not None:
+            self.grid.move_to(parted.row, centred=True)
+        elif self._diff is not None:
+            self.tell("The runs part nowhere: they make the same steps with the same results.")
+
+    def action_next_run(self) -> None:
+        """Compare the first run with the next of the others."""
+        self._choose(1)
+
+    def action_previous_run(self) -> None:
+        """Compare the first run with the one before."""
+        self._choose(-1)
+
+    def action_open(self) -> None:
+        """Open the compared run on the selected step."""
+        self._open(self._chosen)
+
+    def action_open_first(self) -> None:
+        """Open the first run on the selected step."""
+        self._open(0)
+
+    def action_whole(self) -> None:
+        """Show the texts whole, or only what differs."""
+        self._is_whole = not self._is_whole
+        self._look()
+
+    def action_asked(self) -> None:
+        """Show the verdict and how the runs were asked, whole."""
+        if self._diff is not None:
+            self.query_one("#what", LineBar).say([(Run(" how the runs were asked", Style.STRONG),)])
+            self.texts.show(LineList(list(_request_lines(self._diff, max(self.size.width - 2, 20)))))
+            self.texts.focus()
+
+    def action_next_pane(self) -> None:
+        """Give the keys to the other list."""
+        (self.grid if self.focused is self.texts else self.texts).focus()
+
+    def action_reload(self) -> None:
+        """Read the runs anew."""
+        self.access.forget()
+        start_work(self, self._read, "runs")
+
+    async def _read(self) -> None:
+        async with self.working("comparing the runs"):
+            found = await self.answer(partial(read_runs, ids=self._ids), of_traces=True)
+        if found is None:
+            return
+        self._diff = found
+        parted = found.alignment.divergence
+        self.grid.show(_Rows(self), cursor=parted.row if parted is not None else 0)
+        self._say_all()
+
+    def row_line(self, index: int, width: int) -> Line:
+        """The line of a row."""
+        assert self._diff is not None
+        columns = grid_columns(len(self._ids), self._chosen, width)
+        return clipped(grid_row(self._diff.alignment, index, columns, width), width)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self._diff.alignment.rows) if self._diff is not None else 0
+
+    def _choose(self, by: int) -> None:
+        self._chosen = 1 + (self._chosen - 1 + by) % (len(self._ids) - 1)
+        self.grid.renew()
+        self._say_all()
+
+    def _open(self, run: int) -> None:
+        if self._diff is None:
+            return
+        step = self._diff.alignment.rows[self.grid.cursor].steps[run] if self.rows else None
+        if step is None and self.rows:
+            self.tell("This run makes no call in the selected row.")
+        else:
+            self._open_trace(self._ids[run], step.number if step is not None else None)
+
+    def _to_difference(self, by: int) -> None:
+        if self._diff is None:
+            return
+        rows = self._diff.alignment.rows
+        index = self.grid.cursor + by
+        while 0 <= index < len(rows):
+            if not rows.is_same(index):
+                self.grid.move_to(index, centred=True)
+                return
+            index += by
+        self.tell(f"There is no row {'behind' if by > 0 else 'before'} this one in which the runs differ.")
+
+    def _say_all(self) -> None:
+        diff, width = self._diff, max(self.size.width, 20)
+        if diff is None:
+            return
+        lines = self.query_one("#verdict", LineBar)
+        verdict = list(wrapped(quoted(diff.verdict, Style.STRONG), width - 2))
+        if len(verdict) > 2:
+            verdict[1:] = [clipped((*verdict[1], Run(" …")), width - 2)]
+        lines.styles.height = len(verdict)
+        lines.say([(Run(" "), *line) for line in verdict])
+        self.query_one("#asked", LineBar).say([_request_line(diff)])
+        maps = self.query_one("#maps", LineBar)
+        maps.styles.height = len(self._ids) + 1
+        maps.say(list(aligned_map_lines(diff.alignment, len(self._ids), self.grid.cursor, width - 2)))
+        self.grid.styles.height = max(min(self.rows, (self.size.height - len(self._ids) - 9) // 2), 2)
+        room = max(self.grid.scrollable_content_region.width, 20)
+        columns = grid_columns(len(self._ids), self._chosen, room)
+        called = [f"{run.called} {title_of(run.trace)}" for run in diff.runs]
+        self.query_one("#head", LineBar).say([grid_head(columns, room, called, self._chosen)])
+        self._say_where(diff)
+        self._look()
+
+    def _say_where(self, diff: RunDiff) -> None:
+        rows = diff.alignment.rows
+        differ = rows.differing
+        right = (
+            Run(f"row {self.grid.cursor + 1 if rows else 0:,}/{len(rows):,}", Style.STRONG),
+            Run(f"  {counted(differ, 'row')} {'differs' if differ == 1 else 'differ'}"),
+        )
+        self.say((Run(LEGEND, Style.DIM),) if self.size.width >= _BROAD else (), right)
+
+    def _look(self) -> None:
+        start_work(self, self._compare, "texts")
+
+    async def _compare(self) -> None:
+        """Compare the texts of the selected row, once the cursor rests on it, in a thread: they may be long."""
+        await asyncio.sleep(_PATIENCE_S)
+        diff, pair = self._diff, (0, self._chosen)
+        if diff is None:
+            return
+        row, width, full = self.grid.cursor, max(self.texts.scrollable_content_region.width - 1, 20), self._is_whole
+        async with self.working("comparing the texts"):
+            lines = await asyncio.to_thread(_texts, diff, row, pair, width, full=full)
+        labels = f" A with {chr(ord('A') + self._chosen)}"
+        self.query_one("#what", LineBar).say([(Run(labels, Style.STRONG), Run(f", row {row + 1:,}", Style.DIM))])
+        self.texts.show(LineList(lines))
+
+
+class _Rows:
+    """The rows as a source of lines."""
+
+    def __init__(self, owner: DiffScreen) -> None:
+        self._owner = owner
+
+    @property
+    def count(self) -> int:
+        """As many as the alignment has."""
+        return self._owner.rows
+
+    def line(self, index: int, width: int) -> Line:
+        """A row."""
+        return self._owner.row_line(index, width)
+
+
+def _texts(diff: RunDiff, row: int, pair: tuple[int, int], width: int, *, full: bool) -> list[Line]:
+    if not diff.alignment.rows:
+        return [(Run(" No run calls a tool; `a` shows how they were asked.", Style.DIM),)]
+    lines = row_diff_lines(diff, row, pair, width, full=full, more="`w` shows all")
+    return [(Run(" "), *line) for line in islice(lines, _MOST_LINES)]
+
+
+def _request_line(diff: RunDiff) -> Line:
+    first = next(iter(diff.asked), None)
+    if first is None:
+        return (Run(" ✔ ", Style.OK), Run("The runs were asked alike, as far as that was kept.", Style.DIM))
+    times = f" in {len(diff.asked)} ways (`a` shows them)" if len(diff.asked) > 1 else ""
+    lead = quoted(f" ▲ asked differently{times}: ", Style.WARNING)
+    return (*lead, *quoted(first.message))
+
+
+def _request_lines(diff: RunDiff, width: int) -> Iterator[Line]:
+    yield from wrapped(quoted(diff.verdict, Style.STRONG), width)
+    yield ()
+    if not diff.asked:
+        yield _request_line(diff)
+    for difference in diff.asked:
+        yield from wrapped((Run("▲ ", Style.WARNING), *quoted(difference.message)), width, indent=2)
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenRuns:
+    """The ids of the runs to compare, that of the opened trace last; with fewer than two, `said` tells what to do."""
+
+    ids: tuple[int, ...]
+    said: str = ""
+
+
+def chosen_runs(store: Store, *, id: int) -> ChosenRuns:
+    """The marked traces, the oldest first, and then trace `id`."""
+    marked = sorted(one.id for one in store.traces("marked:yes", limit=100) if one.id != id)
+    if not marked:
+        is_marked = bool(store.marks([id]).get(id))
+        if is_marked:
+            return ChosenRuns(
+                (id,), "Only this trace is marked: go to the one to compare it with, and press `d` there."
+            )
+        return ChosenRuns((id,), "No trace is marked. `m` marks one; `d` then compares it with another.")
+    left_out = len(marked) + 1 - MOST
+    said = f"{len(marked):,} traces are marked; only {MOST} runs stand side by side." if left_out > 0 else ""
+    return ChosenRuns((*marked[: MOST - 1], id), said)
+
+
+def read_runs(store: Store, *, ids: Sequence[int]) -> RunDiff:
+    """Read and compare these traces; the first is what the others are compared with. StoreError."""
+    return compare([ComparedRun(str(id_), *store.inspected(id_, in_columns=True)) for id_ in ids])

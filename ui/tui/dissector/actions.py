@@ -1,0 +1,305 @@
+"""A trace opened in the dissector, and actions on it: mark, note, copy, export, open another screen."""
+
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from textual.screen import Screen
+
+from inspector.chain.steps import Step
+from inspector.diagnostics import Location
+from inspector.errors import WeaklinkError
+from inspector.json_text import write_json
+from inspector.model import Json
+from inspector.text import Range
+from storage import Mark, Store, TraceSummary
+from ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog, copy_choice
+from ui.tui.dissector.panes import Panes
+from ui.tui.exporting import FORMS, export_problem, export_trace, proposed_name
+from ui.tui.line_bar import StatusLine
+from ui.tui.store_access import StoreAccess, error_sentence, start_work
+from ui.views.dissect.dissection import Dissection
+from ui.views.dissect.navigation import fault_at, step_at
+from ui.views.dissect.side import initial_position
+from ui.views.dissect.tree_rows import TreeRow
+from ui.views.links import Link
+from ui.views.styled_text import visible_line
+from ui.views.turn import continued
+
+_LONG = 1_000_000
+
+
+_OF_A_TURN = _OF_A_FAULT = 1_000  # characters that take as much memory as what is known of one
+
+
+MARK_WORK = "writing the mark"
+
+
+_NOTE_HINT = "The note stays with the trace; an empty one takes it away."
+
+
+_LONGEST = 1_000_000  # characters: terminals refuse more
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedTrace:
+    """A trace, what the list says of it, and the marks on it; `open_turns` of its turns have not ended."""
+
+    summary: TraceSummary
+    dissection: Dissection
+    marks: tuple[Mark, ...]
+    open_turns: int = 0
+
+    @property
+    def id(self) -> int:
+        """The trace's number in the database."""
+        return self.summary.id
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it takes so much memory that it is let go of before another trace is read."""
+        said = self.summary
+        return (
+            said.characters + _OF_A_TURN * (said.turns + said.tool_calls) + _OF_A_FAULT * (said.errors + said.warnings)
+            > _LONG
+        )
+
+    def landing(self, step: int | None) -> Location | None:
+        """Where to begin to look: the step that is named, else the break, the first fault, or the end."""
+        inspection = self.dissection.inspection
+        broken, steps = inspection.chain.broken, inspection.chain.steps
+        if step is not None and 0 < step <= len(steps) and (broken is None or broken.step != step):
+            return steps[step - 1].location
+        return initial_position(inspection, self.dissection.gist) or self.end()
+
+    def end(self) -> Location | None:
+        """The last character of the trace; None where there is no text."""
+        index = self.dissection.outline.blocks.last_text()
+        if index is None:
+            return None
+        last = self.dissection.parts[index]
+        return last.location(Range(len(last.text) - 1, len(last.text)))
+
+
+def read_trace(store: Store, *, id: int) -> OpenedTrace:
+    """Read a trace with all that is known of it; the turns of a running one that have not ended as far as they came."""
+    summary = store.summary(id)
+    trace, inspection = store.inspected(id, in_columns=True)
+    marks = store.marks([id]).get(id, ())
+    begun = store.open_turns(id) if summary.open_turns else {}
+    if summary.is_open or begun:
+        trace, inspection = continued(trace, inspection, begun)
+    dissection = Dissection(trace, inspection).prepared()  # while nobody waits
+    return OpenedTrace(summary, dissection, marks, len(begun))
+
+
+@dataclass(frozen=True, slots=True)
+class TraceCallbacks:
+    """What opens other screens for a trace and the selected place in it; a command without its door is not offered."""
+
+    diff: Callable[[int, Location | None], None] | None = None
+    reread: Callable[[int, Location | None], None] | None = None
+    rule: Callable[[str], None] | None = None
+    live: Callable[[int], None] | None = None
+
+
+class TraceActions(Screen[None]):
+    """A screen with one opened trace; the base of the dissector."""
+
+    def __init__(self, access: StoreAccess, doors: TraceCallbacks) -> None:
+        super().__init__()
+        self.access = access
+        self.doors = doors
+        self._opened: OpenedTrace | None = None
+        self._place: Location | None = None
+
+    @property
+    def found(self) -> OpenedTrace | None:
+        """The opened trace; None where there is none (yet)."""
+        return self._opened
+
+    @property
+    def place(self) -> Location | None:
+        """What is selected."""
+        return self._place
+
+    @property
+    def panes(self) -> Panes:
+        """The panes."""
+        return self.query_one(Panes)
+
+    def tell(self, said: str, *, is_error: bool = False) -> None:
+        """Say something for a moment."""
+        self.notify(visible_line(said), severity="error" if is_error else "information", markup=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What no screen can do is not offered."""
+        doors: dict[str, object] = {"diff": self.doors.diff, "reread": self.doors.reread, "rule": self.doors.rule}
+        return super().check_action(action, parameters) if action not in doors else doors[action] is not None
+
+    def selected_step(self) -> Step | None:
+        """The step that the selected place belongs to."""
+        if self._opened is None or self._place is None:
+            return None
+        return step_at(self._opened.dissection, self._place)
+
+    def action_copy(self) -> None:
+        """Choose what to copy."""
+        if self._opened is None or self._place is None:
+            return
+        row, step = self.panes.branches.row, self.selected_step()
+        id_, where = self._opened.id, self.access.where
+        choices = copies_of(self._opened.dissection, self._place, row, step, id=id_, where=where)
+        self.app.push_screen(ChoiceDialog("copy", choices), self._copy)
+
+    def action_mark(self) -> None:
+        """Mark the selected step, or the trace where none is selected; or take that mark away."""
+        if self._opened is None:
+            return
+        step = self.selected_step()
+        number = step.number if step is not None else None
+        mark = self._mark_at(number)
+        if mark is not None and mark.note:
+            self.tell("There is a note here: empty it with `;` to take the mark away.")
+        else:
+            question = partial(_marked, self._opened.id, number, mark)
+            start_work(self, partial(self._changed, question), "mark", supersedes=False)
+
+    def action_note(self) -> None:
+        """Ask for a note on the selected step, or on the trace, and keep it."""
+        if self._opened is None:
+            return
+        step = self.selected_step()
+        number = step.number if step is not None else None
+        mark = self._mark_at(number)
+        what = f"step {number}" if number else f"trace {self._opened.id}"
+        dialog = LineDialog(f"note on {what}", about=_NOTE_HINT, typed=mark.note if mark else "")
+        self.app.push_screen(dialog, partial(self._note, self._opened.id, number))
+
+    def action_diff(self) -> None:
+        """Compare this trace with the marked one."""
+        if self.doors.diff is not None and self._opened is not None:
+            self.doors.diff(self._opened.id, self._place)
+
+    def action_reread(self) -> None:
+        """Read the stream with another format."""
+        if self.doors.reread is not None and self._opened is not None:
+            self.doors.reread(self._opened.id, self._place)
+
+    def action_rule(self) -> None:
+        """Explain the rule of the fault that is selected, or the nearest before or behind it."""
+        if self._opened is None or self.doors.rule is None:
+            return
+        dissection, here = self._opened.dissection, self._place or Location(1, "", Range(0, 0))
+        fault = fault_at(dissection, here)
+        if fault is None:
+            self.tell("Nothing is wrong with this trace; `R` on the list of chains shows all rules.")
+        else:
+            self.doors.rule(fault.rule.code)
+
+    def action_export(self) -> None:
+        """Ask for a file and write the trace to it."""
+        if self._opened is not None:
+            title, typed = f"export trace {self._opened.id}", proposed_name(self._opened.summary)
+            dialog = LineDialog(title, about=f"{FORMS}.", typed=typed, wrong=export_problem)
+            self.app.push_screen(dialog, partial(self._export, self._opened.id))
+
+    def _mark_at(self, step: int | None) -> Mark | None:
+        marks = self.panes.side.marks
+        return next((one for one in marks if one.step == step and one.turn is None), None)
+
+    def _note(self, id: int, step: int | None, note: str | None) -> None:
+        if note is not None:
+            start_work(self, partial(self._changed, partial(_noted, id, step, note.strip())), "mark", supersedes=False)
+
+    async def _changed(self, question: Callable[[Store], tuple[str, tuple[Mark, ...]]]) -> None:
+        """Write it; another program may be writing too: then that takes some seconds, and can be left meanwhile."""
+        status = self.query_one(StatusLine)
+        status.working = status.working or MARK_WORK
+        try:
+            said, marks = await self.access.ask(question)
+            self.panes.side.show_marks(marks)
+            self.tell(said)
+        except WeaklinkError as error:
+            self.tell(error_sentence(error, self.access.name), is_error=True)
+        finally:
+            status.working = "" if status.working == MARK_WORK else status.working
+
+    def _export(self, id: int, path: str | None) -> None:
+        if path is not None:
+            start_work(self, partial(self._exported, id, path), "export", supersedes=False)
+
+    async def _exported(self, id: int, path: str) -> None:
+        try:
+            written = await self.access.ask(partial(export_trace, id=id, path=path))
+        except WeaklinkError as error:
+            self.tell(error_sentence(error, self.access.name), is_error=True)
+        else:
+            self.tell(f"Trace {id} is written to {written}.")
+
+    def _copy(self, text: str | None) -> None:
+        if text is not None:
+            self.app.copy_to_clipboard(text)
+            shown = text if len(text) <= 60 else f"{text[:59]}…"
+            self.tell(f"Copied: {shown}")
+
+
+def _marked(id: int, step: int | None, mark: Mark | None, store: Store) -> tuple[str, tuple[Mark, ...]]:
+    what = f"Step {step}" if step else f"Trace {id}"
+    if mark is None:
+        store.mark(id, step=step)
+        return f"{what} is marked.", store.marks([id]).get(id, ())
+    store.unmark(id, step=step, own_only=True)
+    return f"The mark of {what.lower()} is taken away.", store.marks([id]).get(id, ())
+
+
+def _noted(id: int, step: int | None, note: str, store: Store) -> tuple[str, tuple[Mark, ...]]:
+    what = f"step {step}" if step else f"trace {id}"
+    if note:
+        store.mark(id, step=step, note=note)
+        return f"The note on {what} is kept.", store.marks([id]).get(id, ())
+    store.unmark(id, step=step, own_only=True)
+    return f"The note on {what} is taken away.", store.marks([id]).get(id, ())
+
+
+def copies_of(
+    dissection: Dissection, place: Location, row: TreeRow | None, step: Step | None, *, id: int, where: str | None
+) -> list[DialogChoice]:
+    """What can be copied of a place; `row` is the row of the tree that holds it."""
+    found: list[DialogChoice] = []
+    text = dissection.text_of(place)[:_LONGEST]
+    if text:
+        found.append(copy_choice("text", text))
+    if row is not None and row.pointer is not None and step is not None:
+        found.append(copy_choice("path", row.pointer or "/"))
+        for value in _values(step.call.arguments, row.pointer):
+            found.append(copy_choice("value", write_json(value, ascii_only=False)[:_LONGEST]))
+    if step is not None:
+        found.append(copy_choice("call", step.call.range.of(_text(dissection, step.location))[:_LONGEST]))
+    here = Link(str(id), place=place)
+    link = Link(str(id), step=step.number) if step is not None else Link(str(id), turn=place.turn)
+    found.append(copy_choice("link", str(link)))
+    found.append(
+        copy_choice("command", shlex.join(("weaklink", "tui", str(here), *(("--db", where) if where else ()))))
+    )
+    found.append(copy_choice("link to here", str(here)))
+    return found
+
+
+def _text(dissection: Dissection, location: Location) -> str:
+    part = dissection.part(location.turn, location.part)
+    return part.text if part else ""
+
+
+def _values(value: Json, pointer: str) -> Iterator[Json]:
+    """The decoded value at a pointer; none where there is none."""
+    for token in pointer.split("/")[1:]:
+        name = token.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            return
+    yield value

@@ -1,0 +1,382 @@
+"""The import dialog: a path is typed and completed, its files are read, and a report shows what they contained."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from inspector.errors import StoreError, WeaklinkError
+from inspector.redaction.redactor import Redactor
+from storage import open_store
+from ui.importing.file_places import files_below, files_to_read
+from ui.importing.files import read_file, save_file
+from ui.reports.import_report import FileReport, import_lines, sum_line
+from ui.tui.commands import Command, bindings
+from ui.tui.dialogs import ClosesOnce
+from ui.tui.line_bar import LineBar
+from ui.tui.line_view import LineList, LineView
+from ui.tui.store_access import error_sentence, start_work
+from ui.views.stats_wording import bar
+from ui.views.styled_text import Line, Run, Style, clipped, visible_line, width_of
+from ui.views.wording import counted, quoted, wrapped
+
+IMPORT_COMMANDS = (
+    Command("import.start", "Import", "Reads the files at the path.", ("enter",), in_footer=True),
+    Command("import.complete", "Complete", "Completes the path; again, takes the next one.", ("tab",), in_footer=True),
+    Command("import.leave", "Leave", "Stops behind the file in hand; then closes.", ("escape",), in_footer=True),
+)
+"""The scope `import`."""
+
+
+_PATIENCE_S = 5.0
+
+
+_EVERY_S = 0.1
+
+
+_BAR = 20
+
+
+_KEYS = "enter imports, tab completes, esc leaves"
+
+
+_HINTS = 3  # lines of them
+
+
+_ABOUT = (
+    "A file, a folder, or a pattern like `logs/**/*.jsonl`. Keys and passwords are replaced before anything is kept."
+)
+
+
+_MOST = 200
+
+
+_LOOKED_AT = 5_000
+
+
+_GAP = 2
+
+
+@dataclass(slots=True)
+class FileProgress:
+    """How far an import is; written by the thread that reads, read by anybody. `left` says that it shall stop."""
+
+    files: int = 0
+    done: int = 0
+    traces: int = 0
+    path: str = ""
+    is_indexing: bool = False
+    reports: list[FileReport] = field(default_factory=list)
+    left: Event = field(default_factory=Event)
+
+
+def import_files(
+    where: str | None, path: str, progress: FileProgress, wake: Callable[[], object] = lambda: None
+) -> None:
+    """Import the files at a path into the database `where`, which is made where there is none.
+
+    Keys, tokens and passwords are replaced first. `wake` is called after each file. StoreError where the store refuses;
+    the files before it are in the database then.
+    """
+    files = files_to_read(files_below([path]))
+    progress.files = len(files)
+    redacts = Redactor()
+    with open_store(where, busy_timeout_s=_PATIENCE_S) as store:
+        for file in files:
+            if progress.left.is_set():
+                return
+            progress.path = file.name
+
+            def came() -> None:
+                progress.traces += 1
+
+            progress.reports.extend(save_file(store, read_file(file, None, redacts), on_trace=came))
+            progress.done += 1
+            wake()
+        progress.is_indexing = True
+        _index(store.catch_up, progress)
+
+
+def _index(index: Callable[..., int], progress: FileProgress) -> None:
+    """Read the new texts into the index, as far as nobody says stop; the next search reads the rest."""
+    try:
+        while not progress.left.is_set() and index(limit=200):
+            pass
+    except StoreError:
+        return  # a search reads them, and says then what is wrong
+
+
+class PathInput(Input):
+    """The line that a path is typed into."""
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+
+class ImportScreen(ClosesOnce[None], ModalScreen[None]):
+    """Imports into the database `where`; `imported` is called when traces came in."""
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = IMPORT_COMMANDS
+    # Enter is the line's own already.
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings([one for one in IMPORT_COMMANDS if one.id != "import.start"])]
+    DEFAULT_CSS = """
+    ImportScreen { align: center middle; }
+    ImportScreen > Vertical {
+        width: 95%; max-width: 140; height: auto; max-height: 90%;
+        background: $surface; border: round $border; padding: 0 1;
+    }
+    ImportScreen Input { border: none; height: 1; padding: 0; background: $background; }
+    ImportScreen LineBar { background: $surface; }
+    ImportScreen #hints { height: 3; }
+    ImportScreen LineView { height: auto; background: $surface; display: none; }
+    """
+
+    def __init__(self, where: str | None, place: str, imported: Callable[[], None]) -> None:
+        super().__init__()
+        self._where = where
+        self._place = place
+        self._imported = imported
+        self._progress: FileProgress | None = None
+        self._offered: list[str] = []
+        self._at = 0
+        self._hinted: Line | list[str] = quoted(_ABOUT, Style.DIM)
+        self._lead: list[Line] = []
+        self._reports: Sequence[FileReport] = ()
+
+    def compose(self) -> ComposeResult:
+        """The path, what could stand there, how far it is, and the report."""
+        with Vertical() as box:
+            box.border_subtitle = _KEYS
+            box.border_title = f"import into {visible_line(self._place.rpartition('/')[2])}"
+            yield PathInput(compact=True, placeholder="path")
+            yield LineBar(id="hints")
+            yield LineBar(id="progress")
+            yield LineView(id="report")
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether files are being read."""
+        return self._progress is not None
+
+    def on_mount(self) -> None:
+        """Begin to type."""
+        self.query_one(PathInput).focus()
+
+    def on_resize(self) -> None:
+        """Lines are made for a width."""
+        self.call_after_refresh(self._say_all)
+
+    def on_unmount(self) -> None:
+        """Stop behind the file in hand."""
+        if self._progress is not None:
+            self._progress.left.set()
+
+    def on_input_changed(self) -> None:
+        """Other paths could stand there."""
+        if self.query_one(PathInput).value not in self._offered:
+            self._offered = []
+            self._hint(quoted(_ABOUT, Style.DIM))
+
+    def on_input_submitted(self) -> None:
+        """Import."""
+        self.action_start()
+
+    def action_start(self) -> None:
+        """Read the files at the path."""
+        typed = self.query_one(PathInput).value.strip()
+        if self.is_reading:
+            return
+        wrong = _wrong_with(typed)
+        if wrong is not None:
+            self._hint((Run("✖ ", Style.ERROR), *quoted(wrong)))
+        else:
+            start_work(self, partial(self._read, str(Path(typed).expanduser())), "import")
+
+    async def action_complete(self) -> None:
+        """Complete the path; where it is complete as far as can be, take the next one that begins so."""
+        line = self.query_one(PathInput)
+        if self._offered and line.value in self._offered:
+            self._at = (self._offered.index(line.value) + 1) % len(self._offered)
+            self._put(self._offered[self._at])
+            return
+        found = await asyncio.to_thread(completions, line.value)
+        if not found:
+            self._hint((Run("✖ ", Style.ERROR), *quoted(f"No path begins with `{line.value}`.")))
+            return
+        common = common_start(found)
+        if len(found) > 1:
+            self._offered = [common, *found]
+            self._hint([_last(one) for one in found])
+        else:
+            self._hint(quoted(_ABOUT, Style.DIM))
+        self._put(common)
+
+    def action_leave(self) -> None:
+        """Stop behind the file in hand; where nothing is read, close."""
+        if self._progress is not None and not self._progress.left.is_set():
+            self._progress.left.set()
+            self._say_progress()
+        else:
+            self.workers.cancel_node(self)
+            self.dismiss(None)
+
+    def _put(self, path: str) -> None:
+        line = self.query_one(PathInput)
+        with self.prevent(Input.Changed):
+            line.value = path
+        line.cursor_position = len(path)
+
+    def _hint(self, said: Line | list[str]) -> None:
+        """Say a sentence, or offer these names."""
+        self._hinted = said
+        self._say_hint()
+
+    def _say_hint(self) -> None:
+        for hints in self.query("#hints").results(LineBar):  # none while the dialog goes
+            width, said = max(hints.size.width, 20), self._hinted
+            hints.display = bool(said)
+            hints.say(names_in_rows(said, width, _HINTS) if isinstance(said, list) else list(wrapped(said, width)))
+
+    async def _read(self, path: str) -> None:
+        progress = self._progress = FileProgress()
+        self.query_one(PathInput).disabled = True
+        self._hint(())
+        self._say_keys("esc stops behind the file in hand")
+        work = asyncio.create_task(asyncio.to_thread(import_files, self._where, path, progress))
+        work.add_done_callback(lambda task: task.cancelled() or task.exception())  # also where nobody waits any more
+        try:
+            while not work.done():
+                self._say_progress()
+                await asyncio.wait([work], timeout=_EVERY_S)
+            self._report(progress, work.exception())
+        finally:
+            progress.left.set()
+            self._progress = None
+            if progress.traces:
+                self._imported()
+
+    def _report(self, progress: FileProgress, error: BaseException | None) -> None:
+        if error is not None and not isinstance(error, WeaklinkError):
+            raise error
+        line = self.query_one(PathInput)
+        line.disabled = False
+        line.focus()
+        self._say_keys(_KEYS)
+        lead: list[Line] = []
+        if error is not None:
+            lead.append((Run("✖ ", Style.ERROR), *quoted(error_sentence(error, self._place))))
+        if progress.done < progress.files:
+            kept = f"{counted(progress.done, 'file')} of {progress.files:,} read; of the others nothing was kept."
+            lead.append((Run("… ", Style.WARNING), Run(kept)))
+        if not progress.files and error is None:
+            lead.append((Run("▲ ", Style.WARNING), Run("There are no files there.")))
+        self._lead, self._reports = lead, progress.reports
+        view = self.query_one("#report", LineView)
+        view.display = True
+        self._say_report()
+        if progress.reports:
+            view.focus()
+
+    def _say_all(self) -> None:
+        self._say_hint()
+        if self._lead or self._reports:
+            self._say_report()
+
+    def _say_report(self) -> None:
+        """The sum above, which long reports have at their end, and all that was found in each file."""
+        for view in self.query("#report").results(LineView):  # none while the dialog goes
+            width = max(self.query_one("#progress").size.width - 1, 40)  # one cell for the scrollbar
+            lead = [row for line in self._lead for row in wrapped(line, width, indent=2)]
+            lines = [*lead, *(import_lines(self._reports, width=width) if self._reports else ())]
+            room = max(self.size.height * 9 // 10 - 5, 4)
+            view.styles.height = min(len(lines), room)
+            view.show(LineList(lines), cursor=view.cursor)
+            self.query_one("#progress", LineBar).say([sum_line(self._reports)] if len(lines) > room else [])
+
+    def _say_progress(self) -> None:
+        progress = self._progress
+        if progress is None:
+            return
+        share = progress.done / progress.files if progress.files else 0.0
+        said = f"{bar(share, _BAR):<{_BAR}} {progress.done:,}/{progress.files:,}  {counted(progress.traces, 'trace')}  "
+        what = "stopping behind " if progress.left.is_set() else "text index" if progress.is_indexing else ""
+        lead = (Run(said, Style.INFO), Run(what, Style.WARNING))
+        line = self.query_one("#progress", LineBar)
+        name = "" if progress.is_indexing else visible_line(progress.path)
+        fits = width_of((*lead, Run(name))) <= line.size.width
+        line.say([(*lead, Run(name if fits else f"…/{_last(progress.path)}"))])
+
+    def _say_keys(self, said: str) -> None:
+        self.query_one(Vertical).border_subtitle = said
+
+
+def _last(path: str) -> str:
+    """The last part of a path; of a folder with its `/`."""
+    return visible_line(path.rstrip("/").rpartition("/")[2] + "/" * path.endswith("/"))
+
+
+def _wrong_with(path: str) -> str | None:
+    """What is wrong with a path to import, in a sentence; None for nothing."""
+    if not path:
+        return "The path of a file or a folder is wanted."
+    first = next(files_below([str(Path(path).expanduser())]), None)
+    if first is None:
+        return f"There are no files in `{path}`."
+    try:
+        is_there = Path(first).exists()
+    except (OSError, ValueError):  # ValueError: a name that no file can have
+        is_there = False
+    return None if is_there else f"There is no file or folder `{path}`."
+
+
+def completions(typed: str) -> list[str]:
+    """The paths that begin as `typed` does, folders with `/` behind them and first; hidden ones where that is typed."""
+    folder, _, begun = typed.rpartition("/")
+    place = Path(f"{folder}/" if folder or typed.startswith("/") else ".").expanduser()
+    lead = typed[: len(typed) - len(begun)]
+    found = sorted(_entries(place, begun), key=lambda entry: (not entry.endswith("/"), entry))
+    return [f"{lead}{entry}" for entry in found[:_MOST]]
+
+
+def common_start(paths: list[str]) -> str:
+    """What all of these paths, at least one, begin with."""
+    first, last = min(paths), max(paths)
+    shorter = min(len(first), len(last))
+    return first[: next((at for at in range(shorter) if first[at] != last[at]), shorter)]
+
+
+def names_in_rows(names: Sequence[str], width: int, rows: int) -> list[Line]:
+    """As many names as fit into so many rows of `width` cells, and how many more there are."""
+    cells = [clipped((Run(visible_line(name), Style.DIM),), width) for name in names]
+    lines: list[Line] = [()]
+    for number, cell in enumerate(cells):
+        last = lines[-1]
+        more = f"… {len(cells) - number:,} more"
+        room = width - (_GAP + len(more) if len(lines) == rows and number + 1 < len(cells) else 0)
+        if last and width_of(last) + _GAP + width_of(cell) > room:
+            if len(lines) == rows:
+                lines[-1] = clipped((*last, Run(" " * _GAP), Run(more, Style.DIM)), width)
+                return lines
+            lines.append(cell)
+        else:
+            lines[-1] = (*last, Run(" " * _GAP), *cell) if last else cell
+    return lines
+
+
+def _entries(place: Path, begun: str) -> Iterator[str]:
+    try:
+        with os.scandir(place) as entries:
+            for _, entry in zip(range(_LOOKED_AT), entries, strict=False):
+                if entry.name.startswith(begun) and (begun.startswith(".") or not entry.name.startswith(".")):
+                    yield f"{entry.name}/" if entry.is_dir() else entry.name
+    except (OSError, ValueError):  # ValueError: a name that no file can have
+        return

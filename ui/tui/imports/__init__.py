@@ -1,1 +1,0 @@
-"""Files brought into the database from the screen."""

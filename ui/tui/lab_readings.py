@@ -1,0 +1,258 @@
+"""Reads a stored stream again with any format and any chunking, and compares the result with the stored one."""
+
+import random
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+
+from inspector.checks.tools import OfferedTools
+from inspector.diagnostics import Diagnostic, Location
+from inspector.formats.format import Format
+from inspector.formats.registry import formats
+from inspector.inspection import Inspection, PartInspection
+from inspector.model import Part, Role, Span, ToolCall, Trace, Turn
+from inspector.model.columns import Entries
+from inspector.segmentation import Segmentation, Segmenter
+from inspector.wire.events import PROMPT_PART
+from storage import Store
+from ui.views.trace import title_of
+
+MOST_PIECES = 20_000
+"""Pieces that a stream is cut into at most: reading it takes seconds, whatever its size."""
+
+
+_LONGEST_PIECE = 24
+
+
+_SAMPLE = 65_536
+
+
+TEXT = "text"
+
+
+_PIECES_PER_CHECK = 256  # pieces after which a reader looks whether anybody still waits for it
+
+
+class Chunking(StrEnum):
+    """How a stream is cut, under the name that its column bears."""
+
+    WHOLE = "whole"
+    AS_CAME = "as received"
+    SINGLE = "characters"
+    RANDOM = "random"
+
+
+def pieces_of(part: Part, cut: Chunking, seed: int) -> Iterator[str]:
+    """The pieces that a part's text is cut into, one behind the other; none where it is not known how it came."""
+    text = part.text
+    match cut:
+        case Chunking.WHOLE:
+            yield text
+        case Chunking.AS_CAME:
+            yield from _as_recorded(part)
+        case Chunking.SINGLE:
+            size = single_size(text)
+            yield from (text[at : at + size] for at in range(0, len(text), size))
+        case Chunking.RANDOM:
+            yield from _at_random(text, seed)
+
+
+def single_size(text: str) -> int:
+    """How many characters a piece of `characters` has: one, and more only where that were too many pieces."""
+    return max(-(-len(text) // MOST_PIECES), 1)
+
+
+def _as_recorded(part: Part) -> Iterator[str]:
+    if part.chunks is None:
+        return
+    start = 0
+    for end in part.chunks.ends:
+        yield part.text[start:end]
+        start = end
+    if start < len(part.text):
+        yield part.text[start:]
+
+
+def _at_random(text: str, seed: int) -> Iterator[str]:
+    chance = random.Random(seed)  # not for secrets
+    longest = _LONGEST_PIECE * single_size(text)
+    at = 0
+    while at < len(text):
+        end = at + chance.randint(1, longest)
+        yield text[at:end]
+        at = end
+
+
+@dataclass(frozen=True, slots=True)
+class LabSample:
+    """A text, how it came, what the request gave to read it by, and what is stored of it.
+
+    `diagnostics` are all that the stored inspection has in this part, also those that only the whole trace shows.
+    """
+
+    id: int
+    title: str
+    turn: int
+    part: Part
+    role: Role
+    prompt: str
+    tools: OfferedTools
+    stored: PartInspection
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def text(self) -> str:
+        """The exact text."""
+        return self.part.text
+
+    def candidates(self) -> list[tuple[Format, float]]:
+        """Every format and how much the text looks like it: that of the stored reading first, then the likeliest."""
+        text = self.text[:_SAMPLE]
+        weighed = [(one, one.confidence(text)) for one in formats()]
+        return sorted(weighed, key=lambda pair: (pair[0].name != self.stored.format, -pair[1], pair[0].name))
+
+
+def sample_of(store: Store, *, id: int, place: Location | None) -> LabSample | None:
+    """The text at a place, else that of the break, else the longest answer; None where nothing was said. StoreError."""
+    trace, inspection = store.inspected(id, in_columns=True)
+    number = _turn(trace, inspection, place)
+    part = trace.turns[number - 1].part(TEXT) if number else None
+    if part is None:
+        return None
+    turn = trace.turns[number - 1]
+    first = bisect_left(inspection.parts, number, key=lambda one: one.turn)
+    of_turn = (inspection.parts[index] for index in range(first, len(inspection.parts)))
+    unread = PartInspection(number, TEXT, inspection.format, ())  # of a running trace that nobody has inspected so far
+    stored = next((one for one in of_turn if (one.turn, one.part) == (number, TEXT)), unread)
+    prompt = turn.part(PROMPT_PART)
+    wrong = [one for one in inspection.diagnostics if one.location.turn == number and one.location.part == TEXT]
+    return LabSample(
+        id,
+        title_of(trace),
+        number,
+        part,
+        turn.role,
+        prompt.text if prompt else "",
+        _tools(trace, inspection, number),
+        stored,
+        tuple(wrong),
+    )
+
+
+def _turn(trace: Trace, inspection: Inspection, place: Location | None) -> int:
+    """The number of the turn whose text is to be read; 0 where there is none."""
+    wanted = [place.turn] if place is not None else []
+    failed = (step for step in inspection.chain.steps if step.outcome.failed)
+    wanted += [step.location.turn for step in islice(failed, 1)]
+    for number in wanted:
+        if 0 < number <= len(trace.turns) and _has_text(trace.turns[number - 1]):
+            return number
+    spoken = ((_size_rank(turn), number) for number, turn in enumerate(trace.turns, 1) if _has_text(turn))
+    return max(spoken, key=lambda one: one[0], default=(None, 0))[1]
+
+
+def _has_text(turn: Turn) -> bool:
+    part = turn.part(TEXT)
+    return part is not None and bool(part.text)
+
+
+def _size_rank(turn: Turn) -> tuple[bool, int]:
+    part = turn.part(TEXT)
+    return turn.role is Role.ASSISTANT, len(part.text) if part is not None else 0
+
+
+def _tools(trace: Trace, inspection: Inspection, number: int) -> OfferedTools:
+    """The tools that the turn's request offered, else those that the texts before it define."""
+    generation = trace.turns[number - 1].generation
+    if generation is not None and generation.tools:
+        return OfferedTools(generation.tools)
+    before = (one for one in inspection.parts if one.turn < number and one.definitions)
+    told = [one for one in before if trace.turns[one.turn - 1].role in (Role.SYSTEM, Role.USER)]
+    return OfferedTools([tool for one in told for tool in one.definitions])
+
+
+class ResultMatch(StrEnum):
+    """How a reading compares with the stored one; `UNCUT`: nobody knows how the stream came."""
+
+    SAME = "same"
+    DIFFERS = "differs"
+    ERROR = "error"
+    UNCUT = "not kept"
+
+
+@dataclass(frozen=True, slots=True)
+class ResultCounts:
+    """What one reading came to: how many spans, calls and diagnostics, and what its reader raised, if it did."""
+
+    likeness: ResultMatch
+    spans: int = 0
+    calls: int = 0
+    diagnostics: int = 0
+    raised: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LabResult:
+    """What a reading holds, as it is compared."""
+
+    spans: Entries[Span]
+    calls: Entries[ToolCall]
+    diagnostics: Sequence[Diagnostic]
+
+
+class ResultNotNeededError(Exception):
+    """Nobody waits for the reading any more."""
+
+
+def read_sample(
+    sample: LabSample, format: Format, cut: Chunking, seed: int, is_left: Callable[[], bool]
+) -> Segmentation | str:
+    """The sample read by a format; a sentence where that is a plug-in and raised. LeftError once `is_left`."""
+    try:
+        segmenter = Segmenter(
+            format, prompt=sample.prompt, tools=sample.tools, role=sample.role, turn=sample.turn, part=sample.part.name
+        )
+        for number, piece in enumerate(pieces_of(sample.part, cut, seed)):
+            if number % _PIECES_PER_CHECK == 0 and is_left():
+                raise ResultNotNeededError
+            segmenter.feed(piece)
+        segmenter.close()
+        return segmenter.segmentation(sample.text)
+    except ResultNotNeededError:
+        raise
+    except Exception as error:  # noqa: BLE001  # the reader of a plug-in is foreign code
+        return f"The reader of `{format.name}` raised {type(error).__name__}: {error}."
+
+
+class ResultComparison:
+    """Compares readings with the stored one. Of its diagnostics those count that a reading of this text can have.
+
+    `beyond` counts the others: what only the whole trace shows, such as an answer that was cut off.
+    """
+
+    def __init__(self, sample: LabSample, own: Segmentation | str) -> None:
+        found = own.diagnostics if isinstance(own, Segmentation) else ()
+        codes = {one.rule.code for one in found}
+        known = tuple(one for one in sample.diagnostics if one.rule.code in codes)
+        self.stored = LabResult(sample.stored.spans, sample.stored.calls, known)
+        self.beyond = len(sample.diagnostics) - len(known)
+
+    def cell(self, reading: Segmentation | str) -> ResultCounts:
+        """How a reading compares."""
+        if isinstance(reading, str):
+            return ResultCounts(ResultMatch.ERROR, raised=reading)
+        stored = self.stored
+        is_same = (
+            reading.spans == stored.spans
+            and reading.calls == stored.calls
+            and set(reading.diagnostics) == set(stored.diagnostics)
+        )
+        likeness = ResultMatch.SAME if is_same else ResultMatch.DIFFERS
+        return ResultCounts(likeness, len(reading.spans), len(reading.calls), len(reading.diagnostics))
+
+
+def has_no_chunks(sample: LabSample, cut: Chunking) -> bool:
+    """Whether a sample cannot be cut so."""
+    return cut is Chunking.AS_CAME and sample.part.chunks is None

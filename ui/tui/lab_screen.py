@@ -1,0 +1,466 @@
+"""The re-read lab: a grid of formats by chunkings, which results equal the stored one, and what differs in each."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from threading import Event
+from typing import ClassVar, TypeVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from inspector.diagnostics import Location
+from inspector.errors import WeaklinkError
+from inspector.formats.format import Format
+from inspector.json_text import write_json
+from inspector.segmentation import Segmentation
+from ui.reports.atomic_write import whole_file
+from ui.tui.commands import Command, bindings
+from ui.tui.dialogs import LineDialog
+from ui.tui.footer import KeyFooter
+from ui.tui.lab_readings import (
+    Chunking,
+    LabSample,
+    ResultComparison,
+    ResultCounts,
+    ResultMatch,
+    ResultNotNeededError,
+    has_no_chunks,
+    read_sample,
+    sample_of,
+    single_size,
+)
+from ui.tui.line_bar import LineBar, StatusLine
+from ui.tui.line_view import LineList, LineView
+from ui.tui.store_access import StoreAccess, start_work
+from ui.tui.upper_screen import UpperScreen
+from ui.views.reading_diff import ReadingFacts, reading_diff_lines
+from ui.views.segment_json import segmentation_object
+from ui.views.styled_text import Line, Run, Style, clipped, padded, visible_line, width_of
+from ui.views.wording import counted, quoted, wrapped
+
+LAB_COMMANDS = (
+    Command("lab.next-cut", "Next way", "Goes to the next way of cutting the stream.", ("]", "l"), in_footer=True),
+    Command("lab.previous-cut", "Way before", "Goes to the way of cutting before.", ("[", "h")),
+    Command("lab.next-unlike", "Next unlike", "Goes to the next reading that differs.", ("n",), in_footer=True),
+    Command("lab.seed", "Another seed", "Cuts the stream at other random places.", ("s",), in_footer=True),
+    Command("lab.whole", "All lines", "Shows all that was read, or only what differs.", ("w",), in_footer=True),
+    Command("lab.write", "Write JSON", "Writes the selected reading to a file.", ("x",), in_footer=True),
+    Command("lab.next-pane", "Next pane", "Gives the keys to the other list.", ("tab", "shift+tab"), in_footer=True),
+    Command("lab.reload", "Reload", "Reads the trace anew.", ("ctrl+r",)),
+    Command("lab.back", "Back", "Leaves the lab; what it was reading is left too.", ("escape", "q"), in_footer=True),
+)
+"""The scope `lab`."""
+
+
+_NAME, _SURE = 18, 5
+
+
+_WIDEST = 42
+
+
+_SIGNS = {
+    ResultMatch.SAME: ("=", Style.OK),
+    ResultMatch.DIFFERS: ("≠", Style.WARNING),
+    ResultMatch.ERROR: ("✖", Style.ERROR),
+    ResultMatch.UNCUT: ("–", Style.DIM),
+}
+
+
+_PATIENCE_S = 0.06
+
+
+_CHUNKINGS = tuple(Chunking)
+
+
+_MOST_LINES = 20_000
+
+
+GridCells = dict[tuple[str, Chunking], ResultCounts]
+"""What readings came to, by the format's name and the way of cutting."""
+
+
+class LabGrid:
+    """The formats as a source of lines; cells that are not read yet are `…`."""
+
+    def __init__(
+        self,
+        formats: Sequence[tuple[Format, float]],
+        cells: Callable[[], Mapping[tuple[str, Chunking], ResultCounts]],
+    ) -> None:
+        self._formats, self._cells = formats, cells
+
+    @property
+    def count(self) -> int:
+        """As many as there are formats."""
+        return len(self._formats)
+
+    def line(self, index: int, width: int) -> Line:
+        """A format, how sure it is of the text, and its cells."""
+        format_, confidence = self._formats[index]
+        lead: Line = (*padded((Run(f" {format_.name}", Style.STRONG if not index else Style.PLAIN),), _NAME),)
+        line = [*lead, Run(f"{confidence:>4.0%} " if confidence else " " * _SURE, Style.DIM)]
+        for cut in Chunking:
+            cell = self._cells().get((format_.name, cut))
+            line += (*padded(_cell(cell, _room(width)), _room(width)), Run(" "))
+        return clipped(line, width)
+
+    @staticmethod
+    def head(width: int, cut: Chunking, single: int) -> Line:
+        """The names of the columns; the chosen one in brackets."""
+        line = [*padded((Run(" format", Style.DIM),), _NAME), Run(f"{'sure':>4} ", Style.DIM)]
+        for one in Chunking:
+            name = f"{single:,} characters" if one is Chunking.SINGLE and single > 1 else one.value
+            said = Run(f"[{name}]", Style.STRONG) if one is cut else Run(f" {name}", Style.DIM)
+            line += (*padded((said,), _room(width)), Run(" "))
+        return clipped(line, width)
+
+
+def _room(width: int) -> int:
+    return min(max((width - _NAME - _SURE) // len(Chunking) - 1, 8), _WIDEST)
+
+
+def _cell(cell: ResultCounts | None, room: int) -> Line:
+    if cell is None:
+        return (Run(" …", Style.DIM),)
+    sign, style = _SIGNS[cell.likeness]
+    if cell.likeness is ResultMatch.DIFFERS:
+        return (Run(f" {sign} ", style), *_fitting(cell, style, room - 4))
+    return (Run(f" {sign} {cell.likeness.value}" if len(cell.likeness.value) + 4 <= room else f" {sign}", style),)
+
+
+def _fitting(cell: ResultCounts, style: Style, room: int) -> Line:
+    return next((said for said in _difference_lines(cell, style) if width_of(said) <= room), ())
+
+
+def _difference_lines(cell: ResultCounts, style: Style) -> Iterator[Line]:
+    """What a reading that differs came to, in fewer and fewer words."""
+    word = Run(cell.likeness.value, style)
+    spans, calls = counted(cell.spans, "span"), counted(cell.calls, "call")
+    faults = counted(cell.diagnostics, "fault")
+    yield (word, Run(f"  {spans}, {calls}, {faults}", Style.DIM))
+    yield (Run(f"{calls}, {faults}", Style.DIM),)
+    yield (Run(calls, Style.DIM),)
+
+
+_Answer = TypeVar("_Answer")
+
+
+class LabScreen(UpperScreen):
+    """The text at a place of trace `id`, read again. Nothing of it is kept; leaving it ends what goes on."""
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = LAB_COMMANDS
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(LAB_COMMANDS)]
+    DEFAULT_CSS = """
+    LabScreen { background: $background; }
+    LabScreen #grid { height: 1fr; }
+    LabScreen #what { background: $surface; }
+    LabScreen #unlike { height: 1fr; }
+    """
+
+    def __init__(self, access: StoreAccess, id: int, place: Location | None = None) -> None:
+        super().__init__(access, f"trace {id}", "lab")
+        self._trace_id = id
+        self._place = place
+        self._sample: LabSample | None = None
+        self._formats: list[tuple[Format, float]] = []
+        self._comparing: ResultComparison | None = None
+        self._cells: GridCells = {}
+        self._seed = 1
+        self._cut = Chunking.WHOLE
+        self._is_whole = False
+        self._left = Event()
+
+    def compose(self) -> ComposeResult:
+        """From top to bottom."""
+        yield StatusLine()
+        yield LineBar(id="sample")
+        yield LineBar(id="head")
+        yield LineView(id="grid")
+        yield LineBar(id="what")
+        yield LineView(id="unlike")
+        yield KeyFooter()
+
+    @property
+    def grid(self) -> LineView:
+        """The formats, a row each."""
+        return self.query_one("#grid", LineView)
+
+    @property
+    def unlike(self) -> LineView:
+        """What differs between the stored reading and the selected one."""
+        return self.query_one("#unlike", LineView)
+
+    @property
+    def cells(self) -> GridCells:
+        """What the readings came to, as far as they are done; by format's name and cut."""
+        return self._cells
+
+    @property
+    def selected(self) -> tuple[str, Chunking]:
+        """The selected reading: its format's name and how it is cut."""
+        return self._formats[self.grid.cursor][0].name, self._cut
+
+    def on_mount(self) -> None:
+        """Read."""
+        self.grid.focus()
+        self._begin()
+
+    def on_unmount(self) -> None:
+        """Leave what goes on."""
+        self._left.set()
+
+    def on_resize(self) -> None:
+        """Lines are made for a width."""
+        self.call_after_refresh(self._say_all)
+
+    def on_line_view_moved(self, event: LineView.Moved) -> None:
+        """Another format is selected."""
+        if event.view is self.grid:
+            self._look()
+
+    def action_next_cut(self) -> None:
+        """Go to the next way of cutting."""
+        self._choose(1)
+
+    def action_previous_cut(self) -> None:
+        """Go to the way of cutting before."""
+        self._choose(-1)
+
+    def action_next_unlike(self) -> None:
+        """Go to the next reading that differs, row by row, and from the last to the first."""
+        places = [(row, cut) for row in range(len(self._formats)) for cut in _CHUNKINGS]
+        if not places:
+            return
+        here = places.index((self.grid.cursor, self._cut))
+        for row, cut in (*places[here + 1 :], *places[:here]):
+            cell = self._cells.get((self._formats[row][0].name, cut))
+            if cell is not None and cell.likeness in (ResultMatch.DIFFERS, ResultMatch.ERROR):
+                self._cut = cut
+                self.grid.move_to(row)
+                self._say_all()
+                return
+        self.tell("No further reading differs, as far as they are done.")
+
+    def action_seed(self) -> None:
+        """Cut the stream at other random places."""
+        self._seed += 1
+        self._cells = {key: cell for key, cell in self._cells.items() if key[1] is not Chunking.RANDOM}
+        self._cut = Chunking.RANDOM
+        self._go_on()
+
+    def action_whole(self) -> None:
+        """Show all that was read, or only what differs."""
+        self._is_whole = not self._is_whole
+        self._look()
+
+    def action_write(self) -> None:
+        """Ask for a file and write the selected reading to it."""
+        if self._sample is None:
+            return
+        chosen = self._formats[self.grid.cursor][0]
+        typed = f"trace-{self._trace_id}-turn-{self._sample.turn}-{chosen.name}.json"
+        about = "The file gets what `weaklink segment --json` prints: spans, calls and diagnostics."
+        dialog = LineDialog(f"write the reading as {chosen.name}", about=about, typed=typed, wrong=write_problem)
+        self.app.push_screen(dialog, partial(self._write, chosen, self._cut))
+
+    def action_next_pane(self) -> None:
+        """Give the keys to the other list."""
+        (self.grid if self.focused is self.unlike else self.unlike).focus()
+
+    def action_reload(self) -> None:
+        """Read the trace anew."""
+        self.access.forget()
+        self._begin()
+
+    def _begin(self) -> None:
+        start_work(self, self._read_all, "readings")
+
+    def _go_on(self) -> None:
+        self.grid.renew()
+        self._say_all()
+        start_work(self, self._read_cells, "readings")
+
+    async def _read_all(self) -> None:
+        async with self.working("reading the trace"):
+            sample = await self.answer(partial(sample_of, id=self._trace_id, place=self._place), of_traces=True)
+        if sample is None:
+            if not self.status.said.problem:
+                said = "This trace holds no text that a format could read: its calls came as fields of an API."
+                self.query_one("#sample", LineBar).say([(Run(" "), *quoted(said))])
+            return
+        self._sample, self._cells = sample, {}
+        self.crumbs = (f"{self._trace_id} {visible_line(sample.title)}".strip(), "lab")
+        self._formats = await asyncio.to_thread(sample.candidates)
+        own = self._formats[0][0]
+        reading = await self._thread(partial(read_sample, sample, own, Chunking.WHOLE, self._seed, self._left.is_set))
+        if reading is None:
+            return
+        self._comparing = ResultComparison(sample, reading)
+        self.grid.show(LabGrid(self._formats, lambda: self._cells))
+        self._say_all()
+        await self._read_cells()
+
+    async def _read_cells(self) -> None:
+        """Read what is not read yet, row by row; superseded by itself, it is left between two readings."""
+        sample, comparing = self._sample, self._comparing
+        if sample is None or comparing is None:
+            return
+        left = Event()  # of this round alone: another seed begins another round
+        try:
+            for row, (format_, _) in enumerate(self._formats):
+                for cut in _CHUNKINGS:
+                    if (format_.name, cut) not in self._cells:
+                        done, all_ = len(self._cells), len(self._formats) * len(_CHUNKINGS)
+                        self.work(f"reading {done} of {all_}")
+                        cell = await self._cell(sample, comparing, format_, cut, left)
+                        if cell is None:
+                            return
+                        self._cells[format_.name, cut] = cell
+                        self.grid.renew(row)
+                        self._say_counts()
+        finally:
+            left.set()
+            self.work("")
+
+    async def _cell(
+        self, sample: LabSample, comparing: ResultComparison, format_: Format, cut: Chunking, left: Event
+    ) -> ResultCounts | None:
+        if has_no_chunks(sample, cut):
+            return ResultCounts(ResultMatch.UNCUT)
+
+        def is_left() -> bool:
+            return left.is_set() or self._left.is_set()
+
+        def compared() -> ResultCounts:
+            return comparing.cell(read_sample(sample, format_, cut, self._seed, is_left))
+
+        return await self._thread(compared)
+
+    async def _thread(self, work: Callable[[], _Answer]) -> _Answer | None:
+        try:
+            return await asyncio.to_thread(work)
+        except ResultNotNeededError:
+            return None
+
+    def _choose(self, by: int) -> None:
+        self._cut = _CHUNKINGS[(_CHUNKINGS.index(self._cut) + by) % len(_CHUNKINGS)]
+        self._say_all()
+
+    def _say_all(self) -> None:
+        sample = self._sample
+        if sample is None:
+            return
+        self.query_one("#sample", LineBar).say([sample_line(sample, self._comparing, self._seed)])
+        room = max(self.grid.scrollable_content_region.width, 20)
+        self.query_one("#head", LineBar).say([LabGrid.head(room, self._cut, single_size(sample.text))])
+        self._say_counts()
+        self._look()
+
+    def _say_counts(self) -> None:
+        found = [cell.likeness for cell in self._cells.values()]
+        right = [Run(f"= {found.count(ResultMatch.SAME)} same  ", Style.OK)]
+        right += [Run(f"≠ {found.count(ResultMatch.DIFFERS)} differ", Style.WARNING)]
+        errors = found.count(ResultMatch.ERROR)
+        right += [Run(f"  ✖ {counted(errors, 'error')}", Style.ERROR)] if errors else []
+        self.say((), tuple(right))
+
+    def _look(self) -> None:
+        if self._comparing is not None:
+            start_work(self, self._compare, "unlike")
+
+    async def _compare(self) -> None:
+        """Read the selected cell again and show how it differs, once the cursor rests on it."""
+        await asyncio.sleep(_PATIENCE_S)
+        sample, comparing = self._sample, self._comparing
+        if sample is None or comparing is None:
+            return
+        format_, cut = self._formats[self.grid.cursor][0], self._cut
+        what = f" stored ({sample.stored.format}, whole)  │  read as {format_.name}, {cut.value}"
+        self.query_one("#what", LineBar).say([(Run(what, Style.STRONG),)])
+        width, whole = max(self.unlike.scrollable_content_region.width - 1, 20), self._is_whole
+        wanted = SelectedResult(sample, comparing, format_, cut, self._seed)
+        lines = await self._thread(partial(wanted.lines, width, self._left.is_set, whole=whole))
+        if lines is not None:
+            self.unlike.show(LineList(lines))
+
+    def _write(self, format_: Format, cut: Chunking, path: str | None) -> None:
+        if path is not None:
+            start_work(self, partial(self._written, format_, cut, path), "write", supersedes=False)
+
+    async def _written(self, format_: Format, cut: Chunking, path: str) -> None:
+        sample = self._sample
+        assert sample is not None
+        reading = await self._thread(partial(read_sample, sample, format_, cut, self._seed, self._left.is_set))
+        if not isinstance(reading, Segmentation):
+            self.tell(reading or "Nothing was written.", is_error=True)
+            return
+        try:
+            written = await asyncio.to_thread(write_reading, reading, path)
+        except WeaklinkError as error:
+            self.tell(str(error), is_error=True)
+        else:
+            self.tell(f"The reading is written to {written}.")
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedResult:
+    """A reading to be shown beside the stored one."""
+
+    sample: LabSample
+    comparing: ResultComparison
+    format: Format
+    cut: Chunking
+    seed: int
+
+    def read(self, is_left: Callable[[], bool]) -> Segmentation | str:
+        """The reading, or what its reader raised. LeftError once `is_left`."""
+        return read_sample(self.sample, self.format, self.cut, self.seed, is_left)
+
+    def lines(self, width: int, is_left: Callable[[], bool], *, whole: bool) -> list[Line]:
+        """What differs. LeftError once `is_left`."""
+        if has_no_chunks(self.sample, self.cut):
+            said = " The source did not keep in which pieces this text came."
+            return list(wrapped(quoted(said), width))
+        found = self.read(is_left)
+        if isinstance(found, str):
+            return list(wrapped((Run(" ✖ ", Style.ERROR), *quoted(found)), width, indent=3))
+        if self.comparing.cell(found).likeness is ResultMatch.SAME and not whole:
+            return [(Run(" ✔ the same reading; `w` shows it whole", Style.OK),)]
+        stored = self.comparing.stored
+        one = ReadingFacts(stored.spans, stored.calls, stored.diagnostics)
+        other = ReadingFacts(found.spans, found.calls, found.diagnostics)
+        lines = reading_diff_lines(self.sample.text, one, other, width - 1, whole=whole)
+        return [(Run(" "), *line) for line in islice(lines, _MOST_LINES)]
+
+
+def sample_line(sample: LabSample, comparing: ResultComparison | None, seed: int) -> Line:
+    """What the sample is, and how it is stored."""
+    chunks = sample.part.chunks
+    came = counted(len(chunks.ends), "chunk") if chunks is not None else "chunks not kept"
+    stored = f"stored as {sample.stored.format}"
+    facts = [f" turn {sample.turn}", counted(len(sample.text), "character"), came, stored, f"seed {seed}"]
+    if comparing is not None and comparing.beyond:
+        facts.append(f"{counted(comparing.beyond, 'diagnostic')} of the whole trace left out")
+    return (Run(" · ".join(facts), Style.DIM),)
+
+
+def write_reading(reading: Segmentation, path: str) -> Path:
+    """Write what `weaklink segment --json` prints, whole or not at all; where that is. UnwritableFileError."""
+    target = Path(path).expanduser().absolute()
+    with whole_file(target) as out:
+        out.write(write_json(segmentation_object(reading)) + "\n")
+    return target
+
+
+def write_problem(path: str) -> str | None:
+    """What is wrong with a path to write to, in a sentence; None for nothing."""
+    if not path.strip():
+        return "The file wants a name."
+    target = Path(path).expanduser()
+    if target.is_dir():
+        return "This is a folder; name a file in it."
+    return None if target.absolute().parent.is_dir() else f"There is no folder `{target.parent}`."

@@ -1,0 +1,350 @@
+"""The live view: a stream that grows, its open spans, spans that close, and faults while the model still speaks."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Protocol
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TurnEnded
+from inspector.diagnostics import Diagnostic
+from inspector.errors import StoreError, WeaklinkError
+from inspector.model import Span, ToolCall
+from storage import Store
+from storage.running.following import Following
+from ui.tui.commands import Command, bindings
+from ui.tui.footer import KeyFooter
+from ui.tui.line_bar import LineBar, StatusLine
+from ui.tui.line_view import LineList, LineView
+from ui.tui.live_trace import MOST_TURNS, GrowingLines, GrowingTrace
+from ui.tui.store_access import StoreAccess, error_sentence, start_work
+from ui.tui.upper_screen import UpperScreen
+from ui.views import live as live_lines
+from ui.views.styled_text import Line, Run, Style, visible_line
+from ui.views.trace import model_of, title_of
+from ui.views.wording import counted
+
+LIVE_COMMANDS = (
+    Command("live.pause", "Pause", "Holds the stream still while more comes, or goes on.", ("p",), in_footer=True),
+    Command("live.follow", "Follow", "Stays at the end of the stream, or lets it go.", ("F",), in_footer=True),
+    Command("live.next-pane", "Next pane", "Gives the keys to the other list.", ("tab", "shift+tab"), in_footer=True),
+    Command("live.open", "Dissect", "Opens the trace as far as it came.", ("o",), in_footer=True),
+    Command("live.reload", "Reload", "Begins anew.", ("ctrl+r",)),
+    Command("live.back", "Back", "Goes back to where this was opened.", ("escape", "q"), in_footer=True),
+)
+"""The scope `live`."""
+
+
+_EVERY_S = 0.2
+
+
+_AGAIN_S = 1.0  # after a store that did not answer
+
+
+_MOST_EVENTS = 2_000  # things, and lines, below the stream
+
+
+_MOST_WAITING = 50_000  # chunks that wait while the view is held still; more are left in the database until then
+
+
+_SECONDS = 30
+
+
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+class LiveScreen(UpperScreen):
+    """Trace `id` while it is being recorded; `on_ended` is called once it has ended, with this screen gone."""
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = LIVE_COMMANDS
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(LIVE_COMMANDS)]
+    DEFAULT_CSS = """
+    LiveScreen { background: $background; }
+    LiveScreen #stream { height: 2fr; }
+    LiveScreen #heading { background: $surface; }
+    LiveScreen #events { height: 1fr; }
+    """
+
+    def __init__(self, access: StoreAccess, id: int, on_ended: Callable[[int], None]) -> None:
+        super().__init__(access, f"trace {id}", "live")
+        self._trace_id = id
+        self._on_ended = on_ended
+        self._rate = ChunkRate()
+        self._growing = GrowingTrace(self._span_closed, self._fault_found)
+        self._lines = GrowingLines(self._growing, 80)
+        self._told: deque[_LiveEvent] = deque(maxlen=_MOST_EVENTS)
+        self._events: list[Line] = []
+        self._waiting: list[RecordEvent] = []
+        self._is_paused = False
+        self._follows = True
+        self._problem = ""
+
+    def compose(self) -> ComposeResult:
+        """From top to bottom."""
+        yield StatusLine()
+        yield LineView(id="stream")
+        yield LineBar(id="heading")
+        yield LineView(id="events")
+        yield KeyFooter()
+
+    @property
+    def stream(self) -> LineView:
+        """The stream."""
+        return self.query_one("#stream", LineView)
+
+    @property
+    def events(self) -> LineView:
+        """What happened in it, a line each."""
+        return self.query_one("#events", LineView)
+
+    @property
+    def growing(self) -> GrowingTrace:
+        """The trace as far as it is shown."""
+        return self._growing
+
+    def on_mount(self) -> None:
+        """Watch the trace."""
+        self.stream.focus()
+        self._say_all()
+        start_work(self, self._watch, "watch")
+
+    def on_resize(self) -> None:
+        """Lines are made for a width."""
+        self.call_after_refresh(self._lay_out_anew)
+
+    def on_line_view_moved(self, event: LineView.Moved) -> None:
+        """Whoever goes up in the stream wants to read there; at its end one follows."""
+        if event.view is self.stream:
+            self._follows = event.index >= self._lines.count - 1
+            self._say_all()
+
+    def action_pause(self) -> None:
+        """Hold the stream still, or go on."""
+        self._is_paused = not self._is_paused
+        if not self._is_paused:
+            waiting, self._waiting = self._waiting, []
+            self._take(waiting)
+        self._say_all()
+
+    def action_follow(self) -> None:
+        """Stay at the end of the stream, or let it go."""
+        self._follows = not self._follows
+        self._show_grown()
+
+    def action_next_pane(self) -> None:
+        """Give the keys to the other list."""
+        (self.stream if self.focused is self.events else self.events).focus()
+
+    def action_open(self) -> None:
+        """Open the trace as far as it came."""
+        self._leave()
+
+    def action_reload(self) -> None:
+        """Begin anew."""
+        self.access.forget()
+        self._begin_anew()
+        start_work(self, self._watch, "watch")
+
+    async def _watch(self) -> None:
+        """Look at the store again and again, until the trace has ended."""
+        watched = TraceWatcher(self._trace_id)
+        while True:
+            try:
+                if len(self._waiting) < _MOST_WAITING:
+                    seen = await self.access.ask(watched.look)
+                    if seen.is_anew:
+                        self._begin_anew()
+                    self._came(seen.events, is_first=seen.is_anew)
+                    self._problem = ""
+                    if not seen.is_running and not self._is_paused and self.is_active:
+                        self._leave()
+                        return
+                await asyncio.sleep(_EVERY_S)
+            except WeaklinkError as error:
+                self._problem = error_sentence(error, self.access.name)
+                self._say_all()
+                await asyncio.sleep(_AGAIN_S)
+
+    def _came(self, events: Sequence[RecordEvent], *, is_first: bool) -> None:
+        chunks = sum(len(event.chunks) for event in events if isinstance(event, ChunksArrived))
+        self._rate.count(0 if is_first else chunks, time.monotonic())
+        if self._is_paused:
+            self._waiting += events
+            self._say_all()
+        else:
+            self._take(events)
+
+    def _take(self, events: Sequence[RecordEvent]) -> None:
+        for event in events:
+            self._growing.take(event)
+            if isinstance(event, TurnEnded):
+                model = model_of(self._growing.trace) if self._growing.trace is not None else ""
+                self._tell(partial(live_lines.turn_lines, "", event.turn, event.value, model=model))
+        if events:
+            self._show_grown()
+        else:
+            self._say_all()
+
+    def _show_grown(self) -> None:
+        moved, at = self._lines.update(), self.stream.cursor
+        self.stream.renew()
+        with self.prevent(LineView.Moved):
+            if self._follows:
+                self.stream.move_to(self._lines.count - 1)
+            elif moved:
+                self.stream.move_to(max(at - moved, 0))
+            del self._events[: max(len(self._events) - _MOST_EVENTS, 0)]
+            self.events.renew()
+            if self.focused is not self.events:
+                self.events.move_to(len(self._events) - 1)
+        self.call_after_refresh(self._reveal_end)
+        self._say_all()
+
+    def _begin_anew(self) -> None:
+        self._growing = GrowingTrace(self._span_closed, self._fault_found)
+        self._told.clear()
+        self._waiting = []
+        self._lay_out_anew()
+
+    def _lay_out_anew(self) -> None:
+        self._lines = GrowingLines(self._growing, max(self.stream.size.width - 1, 40))
+        self._lines.update()
+        self._events = [line for tell in self._told for line in tell(width=self._width)][-_MOST_EVENTS:]
+        at = self.stream.cursor
+        with self.prevent(LineView.Moved):
+            self.stream.show(self._lines, cursor=self._lines.count - 1 if self._follows else at)
+            self.events.show(LineList(self._events), cursor=len(self._events) - 1)
+        self.call_after_refresh(self._reveal_end)  # only then is known how far can be scrolled
+        self._say_all()
+
+    def _reveal_end(self) -> None:
+        for view in self.query("#stream").results(LineView):  # none while the screen goes
+            if self._follows:
+                view.reveal(self._lines.count - 1)
+        for view in self.query("#events").results(LineView):
+            view.reveal(view.cursor)
+
+    def _span_closed(self, turn: int, span: Span, words: str, calls: Sequence[ToolCall]) -> None:
+        self._tell(partial(live_lines.span_lines, "", turn, span, words, calls))
+
+    def _fault_found(self, diagnostic: Diagnostic) -> None:
+        self._tell(partial(live_lines.fault_lines, "", diagnostic))
+
+    def _tell(self, tell: "_LiveEvent") -> None:
+        self._told.append(tell)
+        self._events += tell(width=self._width)
+
+    @property
+    def _width(self) -> int:
+        return max(self.events.size.width - 1, 40)
+
+    def _leave(self) -> None:
+        self.dismiss(None)
+        self._on_ended(self._trace_id)
+
+    def _say_all(self) -> None:
+        trace = self._growing.trace
+        title = visible_line(title_of(trace)) if trace is not None else ""
+        self.crumbs = (f"{self._trace_id} {title}".strip(), "live")
+        about: Line = (Run("▸ running", Style.INFO),)
+        if trace is not None and model_of(trace):
+            about = (*about, Run(f"  {visible_line(model_of(trace))}", Style.DIM))
+        self.say(about, self._facts(), self._problem)
+        faults = self._growing.faults
+        said = [Run(" what happened", Style.STRONG), Run(f"  {counted(faults, 'fault')} so far", Style.ERROR)]
+        self.query_one("#heading", LineBar).say([tuple(said if faults else said[:1])])
+
+    def _facts(self) -> Line:
+        growing = self._growing
+        bars = self._rate.bars(20 if self.size.width >= 100 else 8)
+        facts = [Run(f"{counted(growing.chunks, 'chunk')}  {self._rate.per_second:,}/s "), Run(bars, Style.INFO)]
+        dropped = growing.dropped
+        facts.append(Run(f"  drop {dropped:,}", Style.ERROR if dropped else Style.DIM))
+        if self._is_paused:
+            waiting = sum(len(event.chunks) for event in self._waiting if isinstance(event, ChunksArrived))
+            facts.append(Run(f"  ‖ paused, {counted(waiting, 'chunk')} waiting", Style.WARNING))
+        else:
+            facts.append(Run("  ● follow", Style.OK) if self._follows else Run("  ○ follow", Style.DIM))
+        return tuple(facts)
+
+
+class _LiveEvent(Protocol):
+    """Something that happened, as lines for a width: they are made anew for another."""
+
+    def __call__(self, *, width: int) -> Iterable[Line]: ...
+
+
+def newest_running(store: Store) -> int | None:
+    """The id of the trace that began last of those that run, else of those that are idle; None where there is none."""
+    pulse = store.paging().pulse()
+    return max(pulse.running or pulse.idle, default=None)
+
+
+class ChunkRate:
+    """Counts arrivals by the second; whoever counts says what time it is, in seconds of any clock."""
+
+    def __init__(self) -> None:
+        self._seconds: deque[int] = deque([0], _SECONDS)
+        self._now = 0
+
+    def count(self, chunks: int, at_s: float) -> None:
+        """So many chunks came at this time."""
+        second = int(at_s)
+        if self._now:
+            self._seconds.extend([0] * min(max(second - self._now, 0), _SECONDS))
+        self._now = max(second, self._now)
+        self._seconds[-1] += chunks
+
+    @property
+    def per_second(self) -> int:
+        """How many came in the last whole second."""
+        return self._seconds[-2] if len(self._seconds) > 1 else self._seconds[-1]
+
+    def bars(self, cells: int) -> str:
+        """The last seconds as bars, one a second; the highest is the most of them."""
+        shown = list(self._seconds)[-cells:]
+        most = max(shown) or 1
+        return "".join(_BARS[-(-one * (len(_BARS) - 1) // most)] for one in shown)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceUpdate:
+    """What happened since the last look; `is_anew` says that these events tell the trace from its beginning."""
+
+    events: tuple[RecordEvent, ...]
+    is_running: bool
+    is_anew: bool = False
+
+
+class TraceWatcher:
+    """A trace that is followed from its last turns on; anew where another store takes the place of the first.
+
+    For one thread at a time.
+    """
+
+    def __init__(self, id: int) -> None:
+        self._id = id
+        self._store: Store | None = None
+        self._following: Following | None = None
+
+    def look(self, store: Store) -> TraceUpdate:
+        """What happened since the last look. StoreError."""
+        is_anew = store is not self._store or self._following is None
+        if self._following is None or is_anew:
+            self._store, self._following = store, store.follow(f"id:{self._id}", from_start=True, most=MOST_TURNS)
+        events = tuple(event for event in self._following.poll() if event.key == str(self._id))
+        has_ended = any(isinstance(event, TraceEnded) for event in events)
+        return TraceUpdate(events, not has_ended and (bool(events) or self._is_running(store)), is_anew)
+
+    def _is_running(self, store: Store) -> bool:
+        try:
+            return store.summary(self._id).is_open
+        except StoreError:
+            if store.is_gone():
+                raise
+            return False

@@ -1,0 +1,347 @@
+"""A running trace and its lines: turns with their texts, closed spans, the open span, and the faults so far."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from inspector.capture.events import (
+    ChunksArrived,
+    ExchangeFacts,
+    RecordEvent,
+    TraceEnded,
+    TraceStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from inspector.capture.live_reading import FormatChoice, LiveReading
+from inspector.checks.tools import OfferedTools
+from inspector.diagnostics import Diagnostic
+from inspector.errors import UnknownFormatError
+from inspector.formats.format import Format
+from inspector.formats.registry import find_format
+from inspector.model import Chunk, Generation, Role, Span, SpanKind, ToolCall, Trace, Turn
+from inspector.text import Range
+from inspector.wire.events import WIRE_PREFIX
+from ui.views.marked_text import CaretLabel, caret_lines, caret_place, cut_rows
+from ui.views.styled_text import Line, Run, Style, style_of, visible_runs
+from ui.views.wording import counted, title
+
+MOST_TURNS = 200
+"""So many turns that have ended are held, the last ones: a trace that runs for days has very many."""
+
+
+_GUTTER = 18
+
+
+_OPEN_END = 4_000  # characters of what no span has closed yet; before them stands how many more there are
+
+
+_OPEN = "▸▸"
+
+
+_BAR = Run(f"{'│':>{_GUTTER - 1}} ", Style.GUTTER)
+
+
+@dataclass(slots=True)
+class GrowingPart:
+    """A part's text as far as it came, and what was found in it."""
+
+    text: str = ""
+    spans: list[Span] = field(default_factory=list)
+    faults: list[Diagnostic] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class GrowingTurn:
+    """A turn; `ended` once nothing more comes. `dropped` of its chunks never reached the database."""
+
+    number: int
+    role: Role
+    model: str = ""
+    parts: dict[str, GrowingPart] = field(default_factory=dict)
+    reading: LiveReading | None = None
+    ended: bool = False
+    chunks: int = 0
+    last_sequence: int = -1
+
+    @property
+    def dropped(self) -> int:
+        """How many numbers are missing among those of its chunks."""
+        return max(self.last_sequence + 1 - self.chunks, 0) if not self.ended else 0
+
+    @property
+    def faults(self) -> int:
+        """How many faults were found in it."""
+        return sum(len(part.faults) for part in self.parts.values())
+
+    @property
+    def open_span(self) -> Span | None:
+        """The span of its text that is open now."""
+        return self.reading.open_span if self.reading is not None and not self.ended else None
+
+    def part(self, name: str) -> GrowingPart:
+        """A part by its name, made where it is new."""
+        return self.parts.setdefault(name, GrowingPart())
+
+
+SpanCallback = Callable[[int, Span, str, Sequence[ToolCall]], None]
+"""Is told of a span that closed: the turn, the span, its words, its calls."""
+
+
+FaultCallback = Callable[[Diagnostic], None]
+"""Is told of a fault."""
+
+
+class GrowingTrace:
+    """Takes the record events of one trace, and holds its last turns.
+
+    `told` and `found` are called as spans close and faults appear.
+    """
+
+    def __init__(self, told: SpanCallback, found: FaultCallback) -> None:
+        self._told, self._found = told, found
+        self._spoken: Format | None = None
+        self._turns: dict[int, GrowingTurn] = {}
+        self.trace: Trace | None = None
+        self.has_ended = False
+        self._chunks = self._faults = 0  # those of turns that are not held any more
+
+    @property
+    def turns(self) -> list[GrowingTurn]:
+        """The turns in their order."""
+        return [turn for _, turn in sorted(self._turns.items())]
+
+    @property
+    def before(self) -> int:
+        """How many turns there are before those that are held."""
+        return min(self._turns, default=1) - 1
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks came."""
+        return self._chunks + sum(turn.chunks for turn in self._turns.values())
+
+    @property
+    def faults(self) -> int:
+        """How many faults were found."""
+        return self._faults + sum(turn.faults for turn in self._turns.values())
+
+    @property
+    def dropped(self) -> int:
+        """How many chunks of open turns never reached the database."""
+        return sum(turn.dropped for turn in self._turns.values())
+
+    def take(self, event: RecordEvent) -> None:
+        """Take one event of the trace."""
+        match event:
+            case TraceStarted(_, trace):
+                self.trace = trace
+            case TurnStarted(_, number, role, generation):
+                self._turns[number] = self._begun(number, role, generation)
+            case ChunksArrived(_, number, chunks):
+                self._grow(self._turns.get(number), chunks)
+            case TurnEnded(_, number, turn):
+                self._end(self._turns.setdefault(number, GrowingTurn(number, turn.role)), turn)
+            case TraceEnded():
+                self.has_ended = True
+            case _:
+                assert_never(event)
+
+    def span_closed(self, key: str, turn: int, part: str, span: Span, calls: Sequence[ToolCall]) -> None:
+        """See `Watch`."""
+        grown = self._turns[turn].part(part)
+        grown.spans.append(span)
+        self._told(turn, span, span.inner.of(grown.text), calls)
+
+    def fault_found(self, key: str, turn: int, diagnostic: Diagnostic) -> None:
+        """See `Watch`."""
+        self._turns[turn].part(diagnostic.location.part).faults.append(diagnostic)
+        self._found(diagnostic)
+
+    def exchange_ended(self, facts: ExchangeFacts) -> None:
+        """See `Watch`; a reading never tells it."""
+
+    def trouble(self, message: str) -> None:
+        """See `Watch`; a reading never tells it."""
+
+    def _begun(self, number: int, role: Role, generation: Generation | None) -> GrowingTurn:
+        turn = GrowingTurn(number, role)
+        if role is Role.ASSISTANT:
+            trace = self.trace or Trace(())
+            turn.model = (generation.requested_model if generation is not None else "") or trace.model
+            choice = FormatChoice(turn.model, self._spoken, named=_named(trace.format))
+            tools = OfferedTools(generation.tools if generation is not None else ())
+            turn.reading = LiveReading(self, "", number, choice=choice, tools=tools)
+        return turn
+
+    def _grow(self, turn: GrowingTurn | None, chunks: Sequence[Chunk]) -> None:
+        if turn is None:
+            return
+        grown: dict[str, list[str]] = {}
+        for chunk in chunks:
+            grown.setdefault(chunk.part, []).append(chunk.text)
+            turn.last_sequence = max(turn.last_sequence, chunk.sequence)
+        turn.chunks += len(chunks)
+        for name, texts in grown.items():
+            turn.part(name).text += "".join(texts)
+        if turn.reading is not None:
+            turn.reading.take(chunks)
+
+    def _end(self, turn: GrowingTurn, whole: Turn) -> None:
+        for part in whole.parts:
+            grown = turn.part(part.name)
+            if not part.text.startswith(grown.text):  # the record says otherwise: read anew
+                grown.spans.clear()
+            grown.text = part.text
+        if turn.reading is not None:
+            turn.reading.begin_calls(whole.calls)
+            turn.reading.end(whole)
+            self._spoken = turn.reading.spoken or self._spoken
+        turn.ended, turn.reading = True, None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Let go of the turns before the last ones."""
+        ended = sorted(number for number, turn in self._turns.items() if turn.ended)
+        for number in ended[: max(len(ended) - MOST_TURNS, 0)]:
+            gone = self._turns.pop(number)
+            self._chunks, self._faults = self._chunks + gone.chunks, self._faults + gone.faults
+
+
+def is_shown(name: str) -> bool:
+    """Whether a part of this name holds words: those of the wire do not."""
+    return not name.startswith(WIRE_PREFIX)
+
+
+def _named(format_: str) -> Format | None:
+    try:
+        return find_format(format_) if format_ else None
+    except UnknownFormatError:  # of a plug-in that is not here
+        return None
+
+
+class _PartLines:
+    """The rows of a part: those of closed spans once and for all."""
+
+    def __init__(self) -> None:
+        self.rows: list[Line] = []
+        self.spans = 0
+        self.faults = 0
+        self.until = 0
+
+
+class GrowingLines:
+    """The lines of a growing trace for a width; `update` before they are asked for."""
+
+    def __init__(self, trace: GrowingTrace, width: int) -> None:
+        self._trace = trace
+        self._width = width
+        self._done: list[Line] = []
+        self._sizes: dict[int, int] = {}  # how many of these each turn has, by number
+        self._before: list[Line] = []
+        self._open: list[Line] = []
+        self._parts: dict[tuple[int, str], _PartLines] = {}
+
+    @property
+    def count(self) -> int:
+        """How many lines there are by now."""
+        return len(self._before) + len(self._done) + len(self._open)
+
+    def line(self, index: int, width: int) -> Line:
+        """A line."""
+        for lines in (self._before, self._done):
+            if index < len(lines):
+                return lines[index]
+            index -= len(lines)
+        return self._open[index]
+
+    def update(self) -> int:
+        """Lay out what came since; by how many lines what was there before has moved up."""
+        turns, were = self._trace.turns, len(self._before)
+        left = sum(self._sizes.pop(number) for number in list(self._sizes) if number <= self._trace.before)
+        del self._done[:left]
+        self._before = [_left_out(self._trace.before)] if self._trace.before else []
+        laid = 0
+        for turn in turns:
+            if not turn.ended:
+                break
+            laid += 1
+            if turn.number not in self._sizes:
+                lines = list(self._turn(turn))
+                self._done += lines
+                self._sizes[turn.number] = len(lines)
+                self._parts = {key: rows for key, rows in self._parts.items() if key[0] != turn.number}
+        self._open = [line for turn in turns[laid:] for line in self._turn(turn)]
+        return left + were - len(self._before)
+
+    def _turn(self, turn: GrowingTurn) -> Iterator[Line]:
+        running = "" if turn.ended else "  ▸ running"
+        head = (Run(f"── {turn.number} {turn.role.value}", Style.STRONG), Run(running, Style.INFO))
+        rest = max(self._width - len(head[0].text) - len(running) - 2, 0)
+        yield (*head, Run(f" {'─' * rest}", Style.GUTTER))
+        for name, part in turn.parts.items():
+            if is_shown(name) and part.text:
+                yield from self._part(turn, name, part)
+
+    def _part(self, turn: GrowingTurn, name: str, part: GrowingPart) -> Iterator[Line]:
+        kept = self._parts.setdefault((turn.number, name), _PartLines())
+        if len(part.faults) != kept.faults or kept.spans > len(part.spans):
+            kept = self._parts[turn.number, name] = _PartLines()
+            kept.faults = len(part.faults)
+        for span in part.spans[kept.spans :]:
+            kept.rows += self._rows(part, span.range, span.kind.value, style_of(span.kind))
+            kept.until = max(kept.until, span.range.end)
+        kept.spans = len(part.spans)
+        yield from kept.rows
+        if kept.until < len(part.text):
+            yield from self._open_end(turn, name, part, kept.until)
+
+    def _open_end(self, turn: GrowingTurn, name: str, part: GrowingPart, start: int) -> Iterator[Line]:
+        """What no span has closed yet: in the span that is open, as far as there is one."""
+        opened = turn.open_span if name == "text" else None
+        is_model = turn.role is Role.ASSISTANT
+        kind = opened.kind.value if opened is not None else name if is_model else turn.role.value
+        style = style_of(opened.kind) if opened is not None else Style.PLAIN
+        label = f"{_OPEN} {kind}" if is_model and not turn.ended else kind
+        left_out = len(part.text) - start - _OPEN_END
+        if left_out > 0:
+            yield (Run(" " * _GUTTER), Run(f"… {left_out:,} characters before", Style.DIM))
+            start = len(part.text) - _OPEN_END
+        yield from self._rows(part, Range(start, len(part.text)), label, style)
+
+    def _rows(self, part: GrowingPart, place: Range, label: str, style: Style) -> Iterator[Line]:
+        text = part.text
+        if label == SpanKind.TEXT.value and not place.of(text).strip():
+            return
+        inside = [one for one in part.faults if place.start <= one.range.start < max(place.end, place.start + 1)]
+        room = max(self._width - _GUTTER - 1, 20)
+        if (
+            text.startswith("\n", place.start)
+            and len(place) > 1
+            and not (inside and inside[0].range.start == place.start)
+        ):
+            place = Range(place.start + 1, place.end)  # a line feed that only ends the line of the span before
+        for row in cut_rows(text, place, room):
+            lead = Run(f" {label[: _GUTTER - 4]:<{_GUTTER - 4}} │ ", style)
+            yield (lead, *visible_runs(row.of(text), style if style is not Style.TEXT else Style.PLAIN))
+            label = ""
+            yield from self._faults(text, row, [one for one in inside if _begins_in(one, row, place)])
+
+    def _faults(self, text: str, row: Range, faults: Sequence[Diagnostic]) -> Iterator[Line]:
+        found = [one.fault for one in sorted(faults, key=_range)]
+        places = [CaretLabel(*caret_place(text, row, one.range), [one], [[title(one)]]) for one in found]
+        if places:
+            yield from ((_BAR, *line) for line in caret_lines(places, max(self._width - _GUTTER - 2, 20)))
+
+
+def _left_out(turns: int) -> Line:
+    return (Run(f" … {counted(turns, 'turn')} before: `o` shows all of them", Style.DIM),)
+
+
+def _begins_in(one: Diagnostic, row: Range, place: Range) -> bool:
+    start = one.range.start
+    return row.start <= start < row.end or (start == row.end == place.end) or (start == row.end and len(row) == 0)
+
+
+def _range(one: Diagnostic) -> Range:
+    return one.range

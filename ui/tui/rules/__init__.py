@@ -1,1 +1,0 @@
-"""The rules: what each says, and how often it was broken."""

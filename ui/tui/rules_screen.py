@@ -1,0 +1,217 @@
+"""Every rule with how often it was broken in the database, and the page on the one under the cursor."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+
+from inspector.chain.metrics_groups import GroupKey
+from inspector.rules.catalogue import RULES
+from inspector.rules.rule import Rule
+from storage import Store
+from ui.tui.commands import Command, bindings
+from ui.tui.footer import KeyFooter
+from ui.tui.line_bar import LineBar, StatusLine
+from ui.tui.line_view import LineList, LineView
+from ui.tui.store_access import StoreAccess, start_work
+from ui.tui.upper_screen import UpperScreen
+from ui.views.rule import read_example, rule_lines
+from ui.views.styled_text import GLYPHS, Line, Run, Style, clipped, style_of
+from ui.views.wording import counted, quoted
+
+RULE_COMMANDS = (
+    Command("rules.filter", "Show chains", "Lists the chains in which this rule was broken.", ("f",), in_footer=True),
+    Command("rules.sort", "Sort", "Sorts by how often rules were broken, or by code.", ("s",), in_footer=True),
+    Command(
+        "rules.next-pane",
+        "Next pane",
+        "Gives the keys to the page, or to the list.",
+        ("tab", "shift+tab"),
+        in_footer=True,
+    ),
+    Command("rules.copy", "Copy", "Copies the command that prints this page.", ("y",), in_footer=True),
+    Command("rules.reload", "Reload", "Counts anew.", ("ctrl+r",)),
+    Command("rules.back", "Back", "Goes back to where this was opened.", ("escape", "q"), in_footer=True),
+)
+"""The scope `rules`."""
+
+
+_PATIENCE_S = 0.04
+
+
+_BROAD = 150
+
+
+_LONGEST_NAME = max(len(rule.name) for rule in RULES) + 1
+
+
+class RulesScreen(UpperScreen):
+    """The rules, with the cursor on `code`; `show_chains` is called with the filter of the chains that are wanted."""
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = RULE_COMMANDS
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(RULE_COMMANDS)]
+    DEFAULT_CSS = """
+    RulesScreen { background: $background; }
+    RulesScreen Container { height: 1fr; layout: vertical; }
+    RulesScreen Container.broad { layout: horizontal; }
+    RulesScreen #rules { height: 2fr; }
+    RulesScreen #page { height: 3fr; border-top: solid $edge; padding: 0 1; }
+    RulesScreen Container.broad #rules { height: 1fr; width: 1fr; }
+    RulesScreen Container.broad #page {
+        height: 1fr; width: 55%; max-width: 108; border-top: none; border-left: solid $edge;
+    }
+    """
+
+    def __init__(self, access: StoreAccess, show_chains: Callable[[str], None], code: str = "") -> None:
+        super().__init__(access, "rules")
+        self._show_chains = show_chains
+        self._code = code
+        self._by_code = bool(code)
+        self._traces: Mapping[str, int] | None = None
+        self._rules: list[Rule] = list(RULES)
+
+    def compose(self) -> ComposeResult:
+        """From top to bottom."""
+        yield StatusLine()
+        yield LineBar(id="head")
+        with Container():
+            yield LineView(id="rules")
+            yield LineView(id="page")
+        yield KeyFooter()
+
+    @property
+    def rules(self) -> LineView:
+        """The list."""
+        return self.query_one("#rules", LineView)
+
+    @property
+    def page(self) -> LineView:
+        """The page on the rule under the cursor."""
+        return self.query_one("#page", LineView)
+
+    @property
+    def rule(self) -> Rule:
+        """The rule under the cursor."""
+        return self._rules[self.rules.cursor]
+
+    def on_mount(self) -> None:
+        """Show the rules, then count."""
+        self.rules.focus()
+        self._show(self._code)
+        start_work(self, self._count, "count")
+
+    def on_resize(self) -> None:
+        """Where there is room, the page stands beside the list."""
+        self.query_one(Container).set_class(self.size.width >= _BROAD, "broad")
+        self.call_after_refresh(self._look)
+
+    def on_line_view_moved(self, event: LineView.Moved) -> None:
+        """Another rule."""
+        if event.view is self.rules:
+            self._look()
+
+    def on_line_view_chosen(self, event: LineView.Chosen) -> None:
+        """List the chains in which the rule was broken."""
+        if event.view is self.rules:
+            self.action_filter()
+
+    def action_filter(self) -> None:
+        """List the chains in which the rule was broken."""
+        found = self._traces.get(self.rule.code, 0) if self._traces is not None else None
+        if found == 0:
+            self.tell(f"{self.rule.code} was broken in no chain of this database.")
+        else:
+            self.let_go()
+            self._show_chains(f"code:{self.rule.code}")
+
+    def action_sort(self) -> None:
+        """Sort by how often rules were broken, or by code."""
+        self._by_code = not self._by_code
+        self._show(self.rule.code)
+
+    def action_copy(self) -> None:
+        """Copy the command that prints the page."""
+        command = f"weaklink rule {self.rule.code}"
+        self.app.copy_to_clipboard(command)
+        self.tell(f"Copied: {command}")
+
+    def action_next_pane(self) -> None:
+        """Give the keys to the page, or to the list."""
+        (self.rules if self.focused is self.page else self.page).focus()
+
+    def action_reload(self) -> None:
+        """Count anew."""
+        self.access.forget()
+        start_work(self, self._count, "count")
+
+    async def _count(self) -> None:
+        async with self.working("counting"):
+            found = await self.answer(_found)
+        if found is not None:
+            self._traces = found
+            self._show(self._code or (self.rule.code if self.rules.cursor else ""))
+
+    def _show(self, code: str) -> None:
+        traces = self._traces or {}
+        self._rules = sorted(RULES, key=lambda rule: 0 if self._by_code else -traces.get(rule.code, 0))
+        at = next((index for index, rule in enumerate(self._rules) if rule.code == code), 0)
+        self.rules.show(_RuleLines(self._rules, self._traces), cursor=at)
+        self._say()
+        self._look()
+
+    def _say(self) -> None:
+        order = "by code" if self._by_code else "the most broken first"
+        self.query_one("#head", LineBar).say([(Run("   code   chains  rule", Style.DIM),)])
+        broken = sum(1 for count in (self._traces or {}).values() if count)
+        said = f"{counted(len(RULES), 'rule')}, {broken:,} broken, {order}" if self._traces is not None else ""
+        self.say((), (Run(said),))
+
+    def _look(self) -> None:
+        start_work(self, self._explain, "page")
+
+    async def _explain(self) -> None:
+        await asyncio.sleep(_PATIENCE_S)
+        width = max(self.page.scrollable_content_region.width - 1, 40)
+        lines = await asyncio.to_thread(_page, self.rule, width)
+        self.page.show(LineList(lines))
+
+
+class _RuleLines:
+    """Rules as a source of lines; `traces` says in how many each was broken, None where that is not known yet."""
+
+    def __init__(self, rules: list[Rule], traces: Mapping[str, int] | None) -> None:
+        self._rules, self._traces = rules, traces
+
+    @property
+    def count(self) -> int:
+        """As many as there are."""
+        return len(self._rules)
+
+    def line(self, index: int, width: int) -> Line:
+        """A rule."""
+        rule = self._rules[index]
+        style = style_of(rule.severity)
+        found = self._traces.get(rule.code, 0) if self._traces is not None else None
+        said = "…" if found is None else f"{found:,}" if found else "-"
+        return clipped(
+            (
+                Run(f" {GLYPHS[rule.severity.value]} {rule.code}", style),
+                Run(f"{said:>9}", Style.STRONG if found else Style.DIM),
+                Run(f"  {rule.name:<{_LONGEST_NAME}}", Style.STRONG),
+                *quoted(rule.summary),
+            ),
+            width,
+        )
+
+
+def _found(store: Store) -> dict[str, int]:
+    """In how many traces each rule was broken."""
+    return {group.keys[0]: group.traces for group in store.figures(by=(GroupKey.CODE,))}
+
+
+def _page(rule: Rule, width: int) -> list[Line]:
+    bad, good = (read_example(text, rule.format) if text else None for text in (rule.bad, rule.good))
+    return list(rule_lines(rule, bad, good, width=width))

@@ -1,0 +1,161 @@
+"""Navigation in a trace: what is selected, the next fault, step or search hit, and the line that names the position."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from inspector.chain.steps import Step
+from inspector.diagnostics import Diagnostic, Location
+from inspector.model import Grade, Liveness, Part, Role, ToolCall, ToolDefinition
+from inspector.text import Range
+from ui.views.dissect.dissection import Dissection
+from ui.views.dissect.lanes import chunk_words
+from ui.views.dissect.tree_rows import TreeRow
+from ui.views.status import LIVENESS, status_run
+from ui.views.styled_text import Line, Run, Style, visible_line
+
+_LONGEST = 80
+
+
+_GRADES = {
+    Grade.TOKEN_IDS: "token ids kept",
+    Grade.CHUNKS: "chunks kept",
+    Grade.TEXT_ONLY: "text only",
+}
+
+
+def step_at(dissection: Dissection, location: Location) -> Step | None:
+    """The step whose call or result holds a place: else one that the place's span belongs to; None without any."""
+    call = call_at(dissection, location)
+    if call is not None:
+        return dissection.steps.of_call(location.turn, location.part, call)
+    answered = dissection.steps.answered_in(location.turn)
+    if len(answered) == 1:
+        return answered[0]
+    return dissection.steps.answered_at(location.turn, location.part, location.range.start)
+
+
+def call_at(dissection: Dissection, location: Location) -> ToolCall | None:
+    """The call that holds a place, its markers included; the only or first one of a span that holds several."""
+    part = dissection.part(location.turn, location.part)
+    if part is None:
+        return None
+    calls, spans, at = part.found.calls, part.found.spans, location.range.start
+    index = bisect_right(calls, at, key=_start)
+    before = calls[max(index - 1, 0) : index]
+    near = (*before, *calls[index : index + 1])
+    held = (call for call in before if _within(call.range, at))
+    around = (call for call in near if call.span < len(spans) and _within(spans[call.span].range, at))
+    return next(held, next(around, None))
+
+
+def offered_at(dissection: Dissection, turn: int) -> tuple[ToolDefinition, ...]:
+    """The tools that a turn's request offered, else those that the texts before it define."""
+    generation = dissection.trace.turns[turn - 1].generation
+    if generation is not None and generation.tools:
+        return generation.tools
+    parts = dissection.parts
+    before = dissection.outline.parts.before(turn)
+    told = (parts[index] for index in parts.defining if index < before)
+    return tuple(tool for part in told if part.role in (Role.SYSTEM, Role.USER) for tool in part.found.definitions)
+
+
+def _within(place: Range, at: int) -> bool:
+    return place.start <= at < max(place.end, place.start + 1)
+
+
+def _start(call: ToolCall) -> int:
+    return call.range.start
+
+
+def next_fault(dissection: Dissection, location: Location, *, back: bool = False) -> Diagnostic | None:
+    """The nearest diagnostic behind a place, or before it; None at the end."""
+    index = dissection.faults.places.beside(dissection.order_of(location), back=back)
+    return None if index is None else dissection.inspection.diagnostics[index]
+
+
+def fault_at(dissection: Dissection, location: Location) -> Diagnostic | None:
+    """The diagnostic at a place, the smallest of several, else the nearest behind it, else before; None for none."""
+    here = dissection.wrong_in_part(location.turn, location.part).smallest_at(location.range.start)
+    return here or next_fault(dissection, location) or next_fault(dissection, location, back=True)
+
+
+def next_step(dissection: Dissection, location: Location, *, back: bool = False) -> Step | None:
+    """The nearest step whose call stands behind a place, or before it; None at the end."""
+    calls = dissection.steps.calls
+    here = (*dissection.order_of(location)[:3], 0)
+    at = calls.first_behind(here) - 1
+    index = calls.beside(calls.order(at) if at >= 0 and calls.is_held(here, at) else here, back=back)
+    return None if index is None else dissection.inspection.chain.steps[index]
+
+
+def find(dissection: Dissection, words: str, location: Location, *, back: bool = False) -> Location | None:
+    """Where words stand next behind a place, or before it, and from the other end on where they stand nowhere else.
+
+    Words without capitals are found in any spelling. None where the trace does not hold them.
+    """
+    parts, trace = dissection.outline.parts, dissection.trace
+    if not words or not len(parts):
+        return None
+    pattern = re.compile(re.escape(words), 0 if words != words.lower() else re.IGNORECASE)
+    first = max(parts.number(location.turn, location.part), 0)
+    texts: Sequence[Part] = ()
+    at, turn = location.range.start, 0
+    for distance in range(len(parts) + 1):
+        part = (first + (-distance if back else distance)) % len(parts)
+        if part not in parts.of_turn(turn):
+            turn = parts.turn_of(part)
+            texts = trace.turns[turn - 1].parts
+        source = texts[part - parts.of_turn(turn).start]
+        found = _last(pattern, source.text, at if not distance else None) if back else None
+        if not back:
+            match = pattern.search(source.text, at + 1 if not distance else 0)
+            found = Range(*match.span()) if match else None
+        if found is not None:
+            return Location(turn, source.name, found)
+    return None
+
+
+def _last(pattern: re.Pattern[str], text: str, before: int | None) -> Range | None:
+    """The last match that begins before an offset, or the last of all."""
+    last = None
+    for match in pattern.finditer(text):
+        if before is not None and match.start() >= before:
+            break
+        last = match
+    return Range(*last.span()) if last else None
+
+
+def place_line(dissection: Dissection, place: Location, row: TreeRow | None, step: Step | None) -> Line:
+    """What is selected, where it stands in its part, and what is known of its arrival."""
+    part = dissection.part(place.turn, place.part)
+    named: list[Run] = []
+    if step is not None:
+        named.append(Run(f"step {step.number} {visible_line((step.call.name or '')[:_LONGEST])}", Style.TOOL_CALL))
+    if row is not None and row.pointer:
+        named.append(Run(f" {visible_line(row.pointer[:_LONGEST])}", Style.KEY))
+    where = f"turn {place.turn} {visible_line(place.part[:_LONGEST])}"
+    if part is None:
+        return (*named, Run(f"{'  ' if named else ''}{where}", Style.DIM))
+    start = place.range.start
+    line, column = part.lines.position(start)
+    length = f"{start:,}–{place.range.end:,}" if len(place.range) > 1 else f"{start:,}"
+    said = f"{where} {length} of {len(part.text):,}  line {line:,} column {column:,}"
+    return (
+        *named,
+        Run(f"{'  ' if named else ''}{said}  ", Style.DIM),
+        Run(chunk_words(part.source, start), Style.INFO),
+    )
+
+
+def trace_line(dissection: Dissection, place: Location | None, liveness: Liveness | None = None) -> Line:
+    """How the trace ended, in which format it was read, and what the source kept of the stream here."""
+    chain = dissection.inspection.chain
+    ended = status_run(chain.status, chain.broken.outcome if chain.broken else None)
+    status = ended if liveness is None else LIVENESS[liveness]
+    model = visible_line(dissection.outline.model[:_LONGEST])
+    facts = [fact for fact in (model, dissection.inspection.format) if fact]
+    part = dissection.part(place.turn, place.part) if place is not None else None
+    if part is not None:
+        facts.append(f"{_GRADES[part.source.grade]}")
+    return (status, Run("  "), Run(" · ".join(facts), Style.DIM))

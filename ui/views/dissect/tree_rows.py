@@ -1,0 +1,330 @@
+"""Rows of the tree for calls, results and JSON values, each with its exact characters and made when it is expanded."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from inspector.chain.steps import StepOutcome
+from inspector.diagnostics import Location
+from inspector.json_scanner import JsonKind, JsonMember, JsonNode, read_json
+from inspector.model import Parameter, ToolCall, ToolResult
+from inspector.rules.rule import Severity
+from inspector.text import Range
+from ui.views.dissect.dissection import NO_FAULTS, DissectedPart, Dissection, Faults
+from ui.views.status import UNNAMED, outcome_words, step_glyph
+from ui.views.styled_text import GLYPHS, Line, Run, Style, style_of, visible_line
+from ui.views.wording import counted
+
+_LONGEST = 200
+
+
+_GLANCE, _LONGEST_NAME = 512, 120
+
+
+_LONGEST_VALUE = 200
+
+
+_STYLES = {
+    JsonKind.STRING: Style.ADDED,
+    JsonKind.NUMBER: Style.INFO,
+    JsonKind.TRUE: Style.INFO,
+    JsonKind.FALSE: Style.INFO,
+    JsonKind.NULL: Style.DIM,
+    JsonKind.OTHER: Style.WARNING,
+}
+
+
+MOST_CHILDREN = 500
+"""How many things lie in one row."""
+
+
+ExpandRow = Callable[[], Iterable["TreeRow"]]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRow:
+    """One thing in a trace; `key` is its way from the root, the same at every reading of the trace.
+
+    `label` says what it is, `place` where its characters stand, or how to find out; None where it has none. `step` is
+    the number of the step it belongs to, `pointer` its JSON Pointer within that call's arguments, None for what is no
+    argument. `grow` makes the rows that lie in it, None where there are none; `heavy` is how many characters that has
+    to read. `named` is where it stands with its name, where that is more than its place: a member with its key.
+    """
+
+    key: tuple[str | int, ...]
+    label: Line
+    place: Location | Callable[[], Location] | None = None
+    step: int | None = None
+    pointer: str | None = None
+    grow: ExpandRow | None = field(default=None, compare=False, repr=False)
+    wrong: Faults = NO_FAULTS
+    heavy: int = 0
+    named: Location | None = None
+
+    @property
+    def location(self) -> Location | None:
+        """Where its characters stand, None where it has none."""
+        return self.place() if callable(self.place) else self.place
+
+    @property
+    def is_bundle(self) -> bool:
+        """Whether its place has to be found out; among others of its kind it lies in order."""
+        return callable(self.place)
+
+    @property
+    def depth(self) -> int:
+        """How many rows it lies in."""
+        return len(self.key) - 1
+
+    @property
+    def expandable(self) -> bool:
+        """Whether anything lies in it."""
+        return self.grow is not None
+
+    @property
+    def faults(self) -> int:
+        """How many diagnostics lie in it."""
+        return len(self.wrong)
+
+    @property
+    def worst(self) -> Severity | None:
+        """The gravest of them."""
+        return self.wrong.worst
+
+
+def fault_mark(wrong: Faults) -> Line:
+    """The glyph of the gravest of some faults, and how many there are where it is more than one; else nothing."""
+    worst = wrong.worst
+    if worst is None:
+        return ()
+    number = f"{len(wrong):,}" if len(wrong) > 1 else ""
+    return (Run(f"{GLYPHS[worst.value]}{number} ", style_of(worst)),)
+
+
+def call_row(
+    dissection: Dissection, part: DissectedPart, call: ToolCall, key: tuple[str | int, ...], place: Range
+) -> TreeRow:
+    """A call with what became of it; `place` are the characters that it is shown by, markers included."""
+    step = dissection.steps.of_call(part.turn, part.name, call)
+    wrong = part.wrong_in(place)
+    label: list[Run] = [Run("call ", Style.TOOL_CALL), *fault_mark(wrong)]
+    label.append(Run(visible_line(call.name[:_LONGEST]) if call.name else UNNAMED, Style.STRONG))
+    if step is not None:
+        label.append(Run(f"  step {step.number}", Style.DIM))
+        if step.outcome is not StepOutcome.OK:
+            glyph = step_glyph(step)
+            label += (Run(" "), Run(f"{glyph.text} {outcome_words(step)}", glyph.style))
+    number = step.number if step is not None else None
+    return TreeRow(
+        key,
+        tuple(label),
+        part.location(place),
+        number,
+        None,
+        lambda: _children(part, call, key, number),
+        wrong,
+    )
+
+
+def _children(part: DissectedPart, call: ToolCall, key: tuple[str | int, ...], step: int | None) -> Iterator[TreeRow]:
+    if call.name_range is not None:
+        name: Line = (Run("name  ", Style.KEY), Run(visible_line((call.name or UNNAMED)[:_LONGEST]), Style.STRONG))
+        yield TreeRow((*key, "name"), name, part.location(call.name_range), step)
+    if call.id:
+        yield TreeRow((*key, "id"), (Run("id  ", Style.KEY), Run(visible_line(call.id[:_LONGEST]))), None, step)
+    yield _arguments(part, call, (*key, "arguments"), step)
+
+
+def _arguments(part: DissectedPart, call: ToolCall, key: tuple[str | int, ...], step: int | None) -> TreeRow:
+    place = call.arguments_range or call.range
+    wrong = part.wrong_in(place) if len(place) else NO_FAULTS
+    label = (Run("arguments  ", Style.KEY), *fault_mark(wrong), *_arguments_brief(call))
+    grows = bool(call.parameters) or call.raw_arguments.lstrip()[:1] not in ("", '"')
+    grow = (lambda: _values(part, call, key, step)) if grows else None
+    return TreeRow(
+        key, label, part.location(place), step, "", grow, wrong, 0 if call.parameters else len(call.raw_arguments)
+    )
+
+
+def _arguments_brief(call: ToolCall) -> Line:
+    if isinstance(call.arguments, dict):
+        return (Run(f"{{…}} {len(call.arguments)}" if call.arguments else "{}", Style.DIM),)
+    return (Run(visible_line(call.raw_arguments[:_LONGEST].strip()), Style.DIM),)
+
+
+def _values(part: DissectedPart, call: ToolCall, key: tuple[str | int, ...], step: int | None) -> Iterator[TreeRow]:
+    if call.parameters:
+        for index, parameter in enumerate(call.parameters):
+            yield _parameter(part, parameter, (*key, index), step)
+        return
+    nodes = read_json(call.raw_arguments).nodes
+    rows = JsonRows(part, call.raw_arguments, call.place, step)
+    if len(nodes) == 1 and (nodes[0].members or nodes[0].items):
+        yield from rows.children(key, nodes[0], "")
+        return
+    for index, node in enumerate(nodes):
+        yield rows.row((*key, index), (), node, "", node.range)
+
+
+def _parameter(part: DissectedPart, parameter: Parameter, key: tuple[str | int, ...], step: int | None) -> TreeRow:
+    """An argument in tags of its own: JSON where it is that, else a text."""
+    pointer = f"/{parameter.name.replace('~', '~0').replace('/', '~1')}"
+    name: Line = (Run(visible_line(parameter.name[:_LONGEST]), Style.KEY), Run("  "))
+    node = _json_in(parameter)
+    if node is not None:
+        rows = JsonRows(part, parameter.text, lambda within: within.moved(parameter.range.start), step)
+        return rows.row(key, name, node, pointer, node.range)
+    place = parameter.range if len(parameter.range) or parameter.name_range is None else parameter.name_range
+    wrong = part.wrong_in(place)
+    value = Run(visible_line(parameter.text[:_LONGEST]) or "(empty)", Style.ADDED)
+    begin = parameter.name_range.start if parameter.name_range is not None else place.start
+    named = part.location(Range(min(begin, place.start), place.end))
+    label = (*name, *fault_mark(wrong), value)
+    return TreeRow(key, label, part.location(place), step, pointer, None, wrong, named=named)
+
+
+def _json_in(parameter: Parameter) -> JsonNode | None:
+    """The object or array that a parameter's text is, if its characters stand in the stream as they are."""
+    if len(parameter.text) != len(parameter.range) or parameter.text.lstrip()[:1] not in ("{", "["):
+        return None
+    nodes = read_json(parameter.text).nodes
+    return nodes[0] if len(nodes) == 1 and nodes[0].kind in (JsonKind.OBJECT, JsonKind.ARRAY) else None
+
+
+def result_row(
+    dissection: Dissection, part: DissectedPart, result: ToolResult, key: tuple[str | int, ...], place: Range
+) -> TreeRow:
+    """A result and the step that it answers; `place` are the characters that it is shown by, markers included."""
+    step = dissection.steps.of_result(part.turn, part.name, result.range)
+    wrong = part.wrong_in(place)
+    label: list[Run] = [Run("result ", Style.TOOL_RESULT), *fault_mark(wrong)]
+    if step is not None:
+        label += (Run(f"of step {step.number} ", Style.DIM), step_glyph(step), Run(" "))
+    name = result.name or (step.call.name if step is not None else None)
+    if name:
+        label.append(Run(f"{visible_line(name[:_LONGEST_NAME])}  ", Style.STRONG))
+    if result.is_error:
+        label.append(Run("error  ", Style.ERROR))
+    begun = " ".join(result.content[:_GLANCE].split())[:_LONGEST_NAME]
+    label.append(Run(visible_line(begun) if begun else "empty", Style.DIM))
+    number = step.number if step is not None else None
+    is_json = result.content.lstrip()[:1] in ("{", "[") and len(result.content) == len(result.range)
+    grow = (lambda: _result_values(part, result, key, number)) if is_json else None
+    heavy = len(result.content) if is_json else 0
+    return TreeRow(key, tuple(label), part.location(place), number, None, grow, wrong, heavy)
+
+
+def _result_values(
+    part: DissectedPart, result: ToolResult, key: tuple[str | int, ...], step: int | None
+) -> Iterator[TreeRow]:
+    start = result.range.start
+    rows = JsonRows(part, result.content, lambda within: _moved(within, start), step, is_argument=False)
+    for index, node in enumerate(read_json(result.content).nodes):
+        if node.kind in (JsonKind.OBJECT, JsonKind.ARRAY):
+            yield from rows.children((*key, index), node, "")
+
+
+def _moved(within: Range, distance: int) -> Range:
+    return within.moved(distance)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonRows:
+    """Makes rows of JSON values: `text` is what they were read from, `place` turns its ranges into the part's.
+
+    `step` and the beginning of the `pointer` are those of the call whose arguments they are; a result's have none.
+    """
+
+    part: DissectedPart
+    text: str
+    place: Callable[[Range], Range]
+    step: int | None = None
+    is_argument: bool = True
+
+    def row(self, key: tuple[str | int, ...], name: Line, node: JsonNode, pointer: str, whole: Range) -> TreeRow:
+        """A value under its name; `whole` are the characters that select it, its key included where it has one."""
+        value = self.place(node.range)
+        wrong = self.part.wrong_in(self.place(whole))
+        children = node.members or node.items
+        return TreeRow(
+            key,
+            (*name, *fault_mark(wrong), *_value(self.text, node)),
+            self.part.location(value),
+            self.step,
+            pointer if self.is_argument else None,
+            (lambda: self.children(key, node, pointer)) if children else None,
+            wrong,
+            named=self.part.location(self.place(whole)),
+        )
+
+    def children(self, key: tuple[str | int, ...], node: JsonNode, pointer: str) -> Iterator[TreeRow]:
+        """The members of an object or the elements of an array, in bundles where they are many."""
+        children: Sequence[JsonMember | JsonNode] = node.members or node.items
+        if len(children) <= MOST_CHILDREN:
+            yield from self._some(key, children, 0, pointer)
+            return
+        for start in range(0, len(children), MOST_CHILDREN):
+            yield self._bundle(key, children[start : start + MOST_CHILDREN], start, pointer)
+
+    def _bundle(
+        self, key: tuple[str | int, ...], some: Sequence[JsonMember | JsonNode], start: int, pointer: str
+    ) -> TreeRow:
+        own = (*key, f"{start}…")
+        covered = Range(_whole(some[0]).start, _whole(some[-1]).end)
+        wrong = self.part.wrong_in(self.place(covered))
+        label = (Run(f"{start:,} … {start + len(some) - 1:,}", Style.DIM), Run(" "), *fault_mark(wrong))
+        place = self.part.location(self.place(covered))
+        return TreeRow(own, label, place, self.step, None, lambda: self._some(own, some, start, pointer), wrong)
+
+    def _some(
+        self, key: tuple[str | int, ...], some: Sequence[JsonMember | JsonNode], start: int, pointer: str
+    ) -> Iterator[TreeRow]:
+        for index, child in enumerate(some, start):
+            if isinstance(child, JsonMember):
+                name = (Run(visible_line(child.key[:_LONGEST_VALUE]), Style.KEY), Run("  "))
+                below = f"{pointer}/{child.key.replace('~', '~0').replace('/', '~1')}"
+                yield self.row((*key, index), name, child.value, below, _whole(child))
+            else:
+                name = (Run(f"{index}", Style.DIM), Run("  "))
+                yield self.row((*key, index), name, child, f"{pointer}/{index}", child.range)
+
+
+def _whole(child: JsonMember | JsonNode) -> Range:
+    return Range(child.key_range.start, child.value.range.end) if isinstance(child, JsonMember) else child.range
+
+
+def _value(text: str, node: JsonNode) -> Line:
+    if node.kind is JsonKind.OBJECT:
+        return (Run(f"{{…}} {counted(len(node.members), 'member')}" if node.members else "{}", Style.DIM),)
+    if node.kind is JsonKind.ARRAY:
+        return (Run(f"[…] {counted(len(node.items), 'element')}" if node.items else "[]", Style.DIM),)
+    written = text[node.range.start : min(node.range.end, node.range.start + _LONGEST_VALUE)]
+    more = (Run(f"… {counted(len(node.range), 'character')}", Style.DIM),) if len(node.range) > _LONGEST_VALUE else ()
+    return (Run(visible_line(written), _STYLES[node.kind]), *more)
+
+
+def bundled(
+    things: Sequence[int],
+    key: tuple[str | int, ...],
+    row: Callable[[tuple[str | int, ...], int], TreeRow],
+    around: Callable[[Sequence[int]], Location],
+) -> Iterator[TreeRow]:
+    """The rows of numbered things that lie in the row `key`, in bundles where they are many.
+
+    `row` makes one, given the key of the row around it; `around` is the place that some of them fill, asked for when
+    somebody wants to know it; the things lie in the order of their places.
+    """
+    if len(things) <= MOST_CHILDREN:
+        yield from (row(key, number) for number in things)
+        return
+    for start in range(0, len(things), MOST_CHILDREN):
+        yield _bundle(things[start : start + MOST_CHILDREN], (*key, f"{start}…"), row, around)
+
+
+def _bundle(
+    some: Sequence[int],
+    key: tuple[str | int, ...],
+    row: Callable[[tuple[str | int, ...], int], TreeRow],
+    around: Callable[[Sequence[int]], Location],
+) -> TreeRow:
+    label = (Run(f"{some[0] + 1:,} … {some[-1] + 1:,}", Style.DIM),)
+    return TreeRow(key, label, lambda: around(some), grow=lambda: (row(key, number) for number in some))

@@ -1,0 +1,421 @@
+"""A text cut into rows, with its spans named at the left and carets below each fault."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from inspector.diagnostics import Fault
+from inspector.model import Span, SpanKind
+from inspector.rules.rule import Severity
+from inspector.text import LineIndex, Range
+from ui.views.styled_text import Line, Run, Style, cell_width, style_of, visible_line, visible_runs, width_of
+from ui.views.wording import counted, help_line, title, wrapped
+
+_LONGEST_GAP = 4096
+
+
+_MOST_MARKED_ROWS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """How many rows of a long span are shown at its beginning and at its end."""
+
+    head: int = 12
+    tail: int = 6
+
+
+def cut_rows(text: str, place: Range, room: int) -> Iterator[Range]:
+    """The rows of at most `room` cells that show `place`, without the line feeds between them."""
+    at = place.start
+    while at < place.end:
+        feed = text.find("\n", at, place.end)
+        end = feed if feed >= 0 else place.end
+        yield from _cut_line(text, at, end, room)
+        at = end + 1 if feed >= 0 else end
+
+
+def shown_ranges(text: str, span: Range, faults: Iterable[Range], room: int, folding: Folding) -> list[Range]:
+    """The parts of a long span that are shown: its beginning, its end, and the surroundings of every fault."""
+    head_end = _rows_down(text, span.start, span.end, folding.head, room)
+    tail_start = _rows_up(text, span.end, span.start, folding.tail, room)
+    if tail_start <= head_end or _is_small(text, head_end, tail_start, room):
+        return [span]
+    wanted = [Range(span.start, head_end), Range(tail_start, span.end)]
+    for fault in faults:
+        wanted += (_around(text, span, point, room) for point in {fault.start, max(fault.end - 1, fault.start)})
+    return _joined_ranges(text, sorted(wanted), room)
+
+
+def caret_place(text: str, row: Range, fault: Range) -> tuple[int, int]:
+    """Where the carets under a row begin, in cells, and how many there are: at least one, also for an empty range."""
+    start = min(max(fault.start, row.start), row.end)
+    before = cell_width(visible_line(text[row.start : start]))
+    under = cell_width(visible_line(text[start : min(fault.end, row.end)]))
+    return before, max(under, 1)
+
+
+def _cut_line(text: str, start: int, end: int, room: int) -> Iterator[Range]:
+    if start == end:
+        yield Range(start, end)
+    at = start
+    while at < end:
+        row_end = at + _fitting(text[at : min(at + room, end)], room)
+        if row_end < end:
+            blank = text.rfind(" ", at + room // 2, row_end)
+            row_end = blank + 1 if blank >= 0 else row_end
+        yield Range(at, row_end)
+        at = row_end
+
+
+def _fitting(piece: str, room: int) -> int:
+    """How many code points of a piece, made visible, fit into `room` cells; at least one."""
+    if piece.isascii() and piece.isprintable():
+        return len(piece)
+    taken = 0
+    for index, character in enumerate(piece):
+        taken += cell_width(visible_line(character))
+        if taken > room:
+            return max(index, 1)
+    return len(piece)
+
+
+def _rows_down(text: str, at: int, end: int, rows: int, room: int) -> int:
+    for _ in range(rows):
+        feed = text.find("\n", at, min(at + room, end))
+        at = feed + 1 if feed >= 0 else min(at + room, end)
+    return at
+
+
+def _rows_up(text: str, at: int, start: int, rows: int, room: int) -> int:
+    for _ in range(rows):
+        feed = text.rfind("\n", max(at - room, start), max(at - 1, start))
+        at = feed + 1 if feed >= 0 else max(at - room, start)
+    return at
+
+
+def _around(text: str, span: Range, point: int, room: int) -> Range:
+    """The line that holds `point`, or as much of it as two rows hold."""
+    start = max(text.rfind("\n", span.start, point) + 1, point - room, span.start)
+    feed = text.find("\n", point, min(point + room, span.end))
+    return Range(start, feed + 1 if feed >= 0 else min(point + room, span.end))
+
+
+def _is_small(text: str, start: int, end: int, room: int) -> bool:
+    """Whether leaving this out would save next to nothing."""
+    return end - start <= 2 * room and text.count("\n", start, end) <= 2
+
+
+def _joined_ranges(text: str, wanted: Sequence[Range], room: int) -> list[Range]:
+    joined = [wanted[0]]
+    for place in wanted[1:]:
+        last = joined[-1]
+        if place.start <= last.end or _is_small(text, last.end, place.start, room):
+            joined[-1] = Range(last.start, max(last.end, place.end))
+        else:
+            joined.append(place)
+    return joined
+
+
+@dataclass(frozen=True, slots=True)
+class SpanRow:
+    """One row of the span with this index; `begins` and `ends` the span; `folded` is what was left out before it."""
+
+    index: int
+    span: Span
+    range: Range
+    begins: bool = False
+    ends: bool = False
+    folded: Range | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpanRows:
+    """How a text with spans is cut: into rows of `room` cells, folded or whole, some spans being one row each.
+
+    `faults` are the places of its faults, in order; none of them is folded away.
+    """
+
+    text: str
+    spans: Sequence[Span]
+    faults: Sequence[Range]
+    room: int
+    folding: Folding | None = None
+    whole: Collection[int] = ()
+
+    def __iter__(self) -> Iterator[SpanRow]:
+        starts = [fault.start for fault in self.faults]
+        for index, span in enumerate(self.spans):
+            if index in self.whole:
+                yield SpanRow(index, span, span.range, begins=True, ends=True)
+            elif len(self.spans) == 1 or not self._is_gap(span):
+                place = self._without_feed_before(span.range)
+                inside = self.faults[bisect_left(starts, place.start) : bisect_left(starts, place.end)]
+                yield from self._rows_of(index, span, self._pieces(place, inside))
+
+    def _pieces(self, place: Range, faults: Sequence[Range]) -> list[Range]:
+        return shown_ranges(self.text, place, faults, self.room, self.folding) if self.folding else [place]
+
+    def _rows_of(self, index: int, span: Span, pieces: Sequence[Range]) -> Iterator[SpanRow]:
+        begins, end = True, pieces[0].start
+        for piece in pieces:
+            folded = Range(end, piece.start) if piece.start > end else None
+            for row in cut_rows(self.text, piece, self.room):
+                yield SpanRow(index, span, row, begins, row.end >= span.range.end, folded)
+                begins, folded = False, None
+            end = piece.end
+
+    def _is_gap(self, span: Span) -> bool:
+        """Whether a span is only the blank text between two others."""
+        place = span.range
+        return span.kind is SpanKind.TEXT and len(place) <= _LONGEST_GAP and not place.of(self.text).strip()
+
+    def _without_feed_before(self, place: Range) -> Range:
+        """A span's place without the line feed that only ends the row of the span before it."""
+        if place.start and self.text.startswith("\n", place.start) and self.text[place.start - 1] != "\n":
+            return Range(place.start + 1, place.end)
+        return place
+
+
+@dataclass(frozen=True, slots=True)
+class SpanNote:
+    """What is said of a span in words: in place of its text, or below it."""
+
+    lines: tuple[Line, ...]
+    replaces: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _RowMark:
+    """Carets for a fault below one row; `says` where its words follow, `goes_on` where they stand for more rows."""
+
+    fault: Fault
+    says: bool = True
+    goes_on: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """How wide the line numbers, the kinds' names and the text are."""
+
+    digits: int
+    named: int
+    room: int
+
+    def gutter(self, number: int | None, label: str = "", style: Style = Style.PLAIN, *, bar: str = "│") -> Line:
+        shown = "" if number is None else str(number)
+        return (Run(f"{shown:>{self.digits}} {bar} ", Style.GUTTER), Run(f"{label:{self.named}}  ", style))
+
+
+def marked_lines(
+    text: str,
+    spans: Sequence[Span],
+    faults: Sequence[Fault],
+    *,
+    width: int,
+    folding: Folding | None = None,
+    tell: Callable[[int, int], SpanNote | None] = lambda index, room: None,
+) -> Iterator[Line]:
+    """The lines that show `text`, whose spans tile it, with carets and words under each fault.
+
+    Each span begins on a row of its own; blank text between spans is left out. A `folding` leaves out the middle of
+    long spans, says how much, and never leaves out a fault. `tell` may say more of a span, given its index and how
+    many cells there are.
+    """
+    lines = LineIndex(text)
+    digits, named = max(len(str(len(lines))), 2), max((len(span.kind.value) for span in spans), default=0)
+    columns = _Columns(digits, named, max(width - digits - named - 5, 16))
+    ordered = sorted(faults, key=lambda fault: fault.range)
+    told = {index: said for index in range(len(spans)) if (said := tell(index, columns.room)) is not None}
+    whole = {index for index, said in told.items() if said.replaces}
+    rows = list(SpanRows(text, spans, [fault.range for fault in ordered], columns.room, folding, whole))
+    number = 0
+    for row, marks in zip(rows, _marks(rows, ordered), strict=True):
+        said = told.get(row.index)
+        if row.folded is not None:
+            yield (*columns.gutter(None, bar="┊"), Run(_left_out(text, row.folded), Style.DIM))
+        if row.index not in whole:
+            before, number = number, lines.position(row.range.start)[0]
+            yield (*_row_gutter(row, number if number != before else None, columns), *_content(text, row, marks))
+            for line in _below_all(text, row.range, marks, lines, columns.room):
+                yield (*columns.gutter(None), *line)
+        if said is not None and row.ends:
+            for index, line in enumerate(said.lines):
+                begins = said.replaces and not index
+                yield (*(_row_gutter(row, None, columns) if begins else columns.gutter(None)), *line)
+        if row.index in whole:
+            for line in (line for mark in marks for line in fault_lines(mark.fault, columns.room)):
+                yield (*columns.gutter(None), *line)
+    if not rows:
+        yield from (line for fault in ordered for line in fault_lines(fault, width))
+
+
+def fault_lines(fault: Fault, width: int) -> Iterator[Line]:
+    """A fault in words alone, for a text that has no row to mark."""
+    yield from wrapped(title(fault), width, indent=2)
+    if fault.hint:
+        yield from ((Run("  "), *line) for line in wrapped(help_line(fault.hint), width - 2, indent=6))
+
+
+def _marks(rows: Sequence[SpanRow], faults: Sequence[Fault]) -> list[list[_RowMark]]:
+    """What belongs below each row: carets in every row of a short fault, else in its first alone.
+
+    A fault in what is left out, or in a line feed, belongs to the row before.
+    """
+    starts = [row.range.start for row in rows]
+    below: list[list[_RowMark]] = [[] for _ in rows]
+    for fault in faults if rows else ():
+        first = max(bisect_right(starts, fault.range.start) - 1, 0)
+        last = max(bisect_left(starts, fault.range.end) - 1, first)
+        if last - first >= _MOST_MARKED_ROWS:
+            below[first].append(_RowMark(fault, goes_on=True))
+        else:
+            for index in range(first, last + 1):
+                below[index].append(_RowMark(fault, says=index == last))
+    return below
+
+
+def _row_gutter(row: SpanRow, number: int | None, columns: _Columns) -> Line:
+    return columns.gutter(number, row.span.kind.value if row.begins else "", style_of(row.span.kind))
+
+
+def _left_out(text: str, folded: Range) -> str:
+    feeds = text.count("\n", folded.start, folded.end)
+    lines = f"{counted(feeds, 'line')}, " if feeds else ""
+    return f"… {lines}{counted(len(folded), 'character')} left out (--full shows them) …"
+
+
+def _content(text: str, row: SpanRow, marks: Sequence[_RowMark]) -> Iterator[Run]:
+    """A row's text: markers, children and faults in the style of their own."""
+    span, place = row.span, row.range
+    faults = [mark.fault for mark in marks]
+    cuts = {place.start, place.end}
+    for other in (span.inner, *(child.range for child in span.children), *(fault.range for fault in faults)):
+        cuts |= {cut for cut in (other.start, other.end) if place.start < cut < place.end}
+    for start, end in pairwise(sorted(cuts)):
+        yield from visible_runs(text[start:end], _style_at(start, span, faults))
+
+
+def _style_at(at: int, span: Span, faults: Sequence[Fault]) -> Style:
+    for fault in faults:
+        if fault.range.start <= at < fault.range.end:
+            return style_of(fault.rule.severity)
+    if not span.inner.start <= at < span.inner.end:
+        return Style.MARKUP
+    for child in span.children:
+        if child.range.start <= at < child.range.end:
+            return style_of(child.kind)
+    return style_of(span.kind)
+
+
+def _below_all(text: str, row: Range, marks: Sequence[_RowMark], lines: LineIndex, room: int) -> Iterator[Line]:
+    """What stands below a row."""
+    places = []
+    for mark in marks:
+        said = [list(_mark_lines(mark, lines))] if mark.says else []
+        places.append(CaretLabel(*caret_place(text, row, mark.fault.range), [mark.fault], said))
+    if places:
+        yield from caret_lines(places, room)
+
+
+def _mark_lines(mark: _RowMark, lines: LineIndex) -> Iterator[Line]:
+    fault = mark.fault
+    said = title(fault)
+    if mark.goes_on:
+        line, column = lines.position(fault.range.end)
+        said += (Run(f" (up to line {line} column {column})", Style.DIM),)
+    yield said
+    if fault.hint:
+        yield (Run("  "), *help_line(fault.hint))
+
+
+@dataclass(frozen=True, slots=True)
+class CaretLabel:
+    """A place of a row where something is wrong: `cells` of them behind `before`, its faults, what is said of each."""
+
+    before: int
+    cells: int
+    faults: Sequence[Fault]
+    said: Sequence[Sequence[Line]]
+
+    @property
+    def style(self) -> Style:
+        """That of the worst fault."""
+        return style_of(min((fault.rule.severity for fault in self.faults), key=list(Severity).index))
+
+
+def caret_lines(places: Sequence[CaretLabel], room: int) -> Iterator[Line]:
+    """Carets under the places of one row, right below it, then what is said of each in at most `room` cells.
+
+    Places that come to the same cells share their carets, also where one of them goes on in other rows.
+    Where more than one is spoken of they bear numbers, so that no words part carets from their text; the words of
+    one alone follow its carets, beside them where they fit.
+    """
+    places = _joined(places)
+    spoken = [place for place in places if place.said]
+    if len(spoken) <= 1:
+        yield from _drawn([_CaretRun(place, "", room) for place in places if not place.said])
+        for place in spoken:
+            yield from _alone(place, room)
+        return
+    numbers = {id(place): str(number) for number, place in enumerate(spoken, 1)}
+    yield from _drawn([_CaretRun(place, numbers.get(id(place), ""), room) for place in places])
+    for place in spoken:
+        lead = f"{numbers[id(place)]} "
+        for words in place.said:
+            for index, line in enumerate(words):
+                begins = Run(" " * len(lead) if index else lead, place.style)
+                yield from _wrapped((begins, *line), room, len(lead))
+
+
+class _CaretRun:
+    """Carets with their number, and the cells that both take: it stands behind, or before where the row ends."""
+
+    def __init__(self, place: CaretLabel, label: str, room: int) -> None:
+        self.place = place
+        self.behind = f" {label}" if label and place.before + place.cells + len(label) < room else ""
+        self.ahead = f"{label} " if label and not self.behind and place.before > len(label) else ""
+        self.start = place.before - len(self.ahead)
+        self.end = place.before + place.cells + len(self.behind)
+
+    def __iter__(self) -> Iterator[Run]:
+        style = self.place.style
+        yield from (Run(text, style) for text in (self.ahead, "^" * self.place.cells, self.behind) if text)
+
+
+def _joined(places: Sequence[CaretLabel]) -> list[CaretLabel]:
+    alike: dict[tuple[int, int], list[CaretLabel]] = {}
+    for place in places:
+        alike.setdefault((place.before, place.cells), []).append(place)
+    return [
+        CaretLabel(*cells, [fault for one in some for fault in one.faults], [said for one in some for said in one.said])
+        for cells, some in alike.items()
+    ]
+
+
+def _drawn(carets: Sequence[_CaretRun]) -> Iterator[Line]:
+    """The carets in as few lines as hold them all beside each other."""
+    lines: list[tuple[int, list[Run]]] = []
+    for caret in carets:
+        at = next((index for index, (end, _) in enumerate(lines) if end < caret.start or not end), len(lines))
+        if at == len(lines):
+            lines.append((0, []))
+        end, runs = lines[at]
+        lines[at] = caret.end, [*runs, Run(" " * (caret.start - end)), *caret]
+    yield from (tuple(runs) for _, runs in lines)
+
+
+def _alone(place: CaretLabel, room: int) -> Iterator[Line]:
+    carets = (Run(" " * place.before), Run("^" * place.cells, place.style))
+    rest = [list(words) for words in place.said]
+    if len(rest) == 1 and place.before + place.cells + 1 + width_of(rest[0][0]) <= room:
+        yield (*carets, Run(" "), *rest[0].pop(0))
+    else:
+        yield carets
+    for line in (line for words in rest for line in words):
+        yield from _wrapped(line, room, 0)
+
+
+def _wrapped(line: Line, room: int, lead: int) -> Iterator[Line]:
+    return wrapped(line, room, indent=lead + (2 if line[0].text.strip() else 8))

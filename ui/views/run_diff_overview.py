@@ -1,0 +1,321 @@
+"""The overview of compared runs: their first divergence in a sentence, aligned steps as a grid and as minimaps."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, islice
+
+from inspector.chain.alignment import AlignedRow, Alignment, Divergence, Sameness, named_runs, run_label
+from inspector.chain.steps import Chain, Step, quoted
+from inspector.json_text import write_json
+from inspector.model import Json
+from ui.views.status import UNNAMED, call_brief, step_glyph
+from ui.views.styled_text import Line, Run, Style, clipped, padded, visible_line
+from ui.views.wording import counted, wrapped
+
+_CELLS = 3
+
+
+_LEAD = 4
+
+
+_NARROWEST = 14
+
+
+_BRIEF = 40
+
+
+_MOST_ROWS = 40
+
+
+_FOLDED = 4  # so many same rows at either end of a longer row of them are shown
+
+
+_SIGNS = {
+    Sameness.SAME: ("=", Style.DIM),
+    Sameness.CALL: ("≠", Style.WARNING),
+    Sameness.RESULT: ("≈", Style.WARNING),
+    Sameness.OUTCOME: ("≈", Style.WARNING),
+}
+
+
+LEGEND = "= same  ≈ same call, other result  ≠ other arguments  · no such step"
+"""What the signs of a grid mean."""
+
+
+LONGEST = 60
+"""About how many code points of an argument or a result are quoted."""
+
+
+_AROUND = 12
+
+
+def aligned_map_lines(alignment: Alignment, runs: int, at: int, width: int) -> Iterator[Line]:
+    """A line of pointers, then one a run: three cells a row, its sign beside the first run and its outcome.
+
+    `▼` points to where the runs first part, `▽` to row `at`. Where not all rows fit, those around `at` are shown,
+    between `…`.
+    """
+    room = max((width - _LEAD - 4) // _CELLS, 1)
+    rows = alignment.rows
+    start = max(min(at - room // 2, len(rows) - room), 0)
+    shown = range(start, min(start + room, len(rows)))
+    behind = Run(" …", Style.DIM) if shown.stop < len(rows) else Run("")
+    parted = alignment.divergence.row if alignment.divergence is not None else -1
+    yield (Run(" " * (_LEAD + 2)), *(_pointer(index, at, parted) for index in shown))
+    for run in range(runs):
+        lead = (Run(f" {run_label(run)[-1]} ", Style.STRONG), Run("… " if start else "  ", Style.DIM))
+        yield (*lead, *(piece for index in shown for piece in _map_cell(rows[index], run)), behind)
+
+
+def _pointer(index: int, at: int, parted: int) -> Run:
+    if index == parted:
+        return Run("▼  ", Style.ERROR)
+    return Run("▽  ", Style.KEY) if index == at else Run(" " * _CELLS)
+
+
+def _map_cell(row: AlignedRow, run: int) -> Line:
+    step = row.steps[run]
+    if step is None:
+        return (Run("·".rjust(2) + " ", Style.DIM),)
+    is_stem = step is row.first
+    sign = Run(" ") if is_stem else sign_of(row.sameness[run])
+    return (sign, step_glyph(step), Run(" "))
+
+
+def run_verdict(alignment: Alignment, chains: Sequence[Chain], last_words: Sequence[str]) -> str:
+    """The sentence; runs that did the same there are told together. `last_words` is what each agent said at the end."""
+    parted, ended = alignment.divergence, _endings(chains)
+    if parted is None:
+        differ = any(said != last_words[0] for said in last_words)
+        answers = ", and what they say at the end differs" if differ else ""
+        if not alignment.rows:
+            return f"No run calls a tool{answers}; {ended}."
+        steps = len(alignment.rows)
+        made = "step with the same result" if steps == 1 else f"{counted(steps, 'step')} with the same results"
+        same = f"The runs make the same {made}"
+        return f"{same}{answers}; {ended}."
+    return f"Runs differ first at {_where(parted)}: {_actions_there(parted)}; {ended}."
+
+
+def _where(parted: Divergence) -> str:
+    numbers = {step.number for step in parted.steps if step is not None}
+    if len(numbers) == 1:
+        return f"step {numbers.pop()}"
+    return " and ".join(
+        f"step {step.number} of {run_label(run)}" for run, step in enumerate(parted.steps) if step is not None
+    )
+
+
+def _actions_there(parted: Divergence) -> str:
+    stem = next(step for step in parted.steps if step is not None)
+    match parted.what:
+        case Sameness.RESULT:
+            said = _grouped([_answer(step, parted.steps) for step in parted.steps])
+            return f"{quoted(differing_call(stem), 2 * LONGEST)} answers {said}"
+        case Sameness.OUTCOME:
+            said = _grouped([step.outcome.value if step is not None else "nothing" for step in parted.steps])
+            return f"{quoted(differing_call(stem), 2 * LONGEST)} has the same result and is judged {said}"
+        case _:
+            return _calls(parted.steps)
+
+
+def _calls(steps: Sequence[Step | None]) -> str:
+    made = [step for step in steps if step is not None]
+    said = [
+        quoted(differing_call(step, made), 2 * LONGEST) if step is not None else "no tool any more" for step in steps
+    ]
+    groups = _runs_by_text(said)
+    lead = [f"{named_runs(runs)} {'calls' if len(runs) == 1 else 'call'} {what}" for what, runs in groups[:1]]
+    return ", ".join([*lead, *(f"{named_runs(runs)} {what}" for what, runs in groups[1:])])
+
+
+def _grouped(said: Sequence[str]) -> str:
+    return ", ".join(f"{named_runs(runs)} {what}" for what, runs in _runs_by_text(said))
+
+
+def _runs_by_text(said: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """What was said, each with the letters of the runs of which it was."""
+    groups: dict[str, list[str]] = {}
+    for run, what in enumerate(said):
+        groups.setdefault(what, []).append(run_label(run))
+    return list(groups.items())
+
+
+def _endings(chains: Sequence[Chain]) -> str:
+    said = [
+        chain.status.value + (f" at step {chain.broken.step}" if chain.broken is not None else "") for chain in chains
+    ]
+    groups = _runs_by_text(said)
+    if len(groups) == 1:
+        return f"{'both' if len(chains) == 2 else 'all'} are {groups[0][0]}"
+    lead = [f"{named_runs(runs)} {'is' if len(runs) == 1 else 'are'} {what}" for what, runs in groups[:1]]
+    return ", ".join([*lead, *(f"{named_runs(runs)} {what}" for what, runs in groups[1:])])
+
+
+def _answer(step: Step | None, steps: Sequence[Step | None]) -> str:
+    if step is None or step.result is None:
+        return "nothing"
+    mine = step.result.content.strip()
+    others = (one.result.content.strip() for one in steps if one is not None and one.result is not None)
+    return quoted(excerpt(mine, next((text for text in others if text != mine), ""), LONGEST), LONGEST + 2)
+
+
+def grid_lines(alignment: Alignment, runs: int, width: int, *, full: bool = False) -> Iterator[Line]:
+    """The grid under a head with the runs' letters; the row where they first part is marked `▸`.
+
+    Many same rows in a row are one line, and forty rows the most, unless `full`. Where the screen is too narrow for
+    all runs, there are several grids, each with the first run.
+    """
+    for columns in _groups(runs, width):
+        if columns[-1] != runs - 1 or columns[1:2] not in ((1,), ()):
+            yield ()
+        yield from _grid(alignment, columns, width, full=full)
+    yield from wrapped((Run("    "), Run(LEGEND, Style.DIM)), width, indent=4)
+
+
+def grid_columns(runs: int, chosen: int, width: int) -> tuple[int, ...]:
+    """Which runs stand beside each other where there is one grid: all, else the first and those around the chosen."""
+    most = max((width - 3) // (_NARROWEST + 2), 2) - 1
+    start = max(min(chosen - 1, runs - 1 - most), 0)
+    return (0, *range(1, runs)[start : start + most])
+
+
+def grid_head(columns: Sequence[int], width: int, called: Sequence[str], chosen: int) -> Line:
+    """The head over a grid: each run's letter and what it is `called`; brackets stand around the chosen one."""
+    line: list[Run] = [Run("   ")]
+    for run in columns:
+        label = f" [{run_label(run)}]" if run == chosen else f"  {run_label(run)} "
+        said = (Run(label, Style.STRONG), Run(f" {visible_line(called[run])}", Style.DIM))
+        line += (*padded(said, _room(columns, width)), Run("  "))
+    return tuple(line)
+
+
+def grid_row(alignment: Alignment, index: int, columns: Sequence[int], width: int) -> Line:
+    """One row of the grid; that in which the runs first part is marked `▸`."""
+    is_first = alignment.divergence is not None and alignment.divergence.row == index
+    return _row(alignment.rows[index], columns, _room(columns, width), is_first=is_first)
+
+
+def sign_of(sameness: Sameness) -> Run:
+    """The sign of how a step compares with the first run's."""
+    return Run(*_SIGNS[sameness]) if sameness in _SIGNS else Run("·", Style.DIM)
+
+
+def _room(columns: Sequence[int], width: int) -> int:
+    return max((width - 3) // len(columns) - 2, 1)
+
+
+def _groups(runs: int, width: int) -> Iterator[tuple[int, ...]]:
+    """Which runs stand beside each other: as many as there is room for, always with the first."""
+    most = max((width - 3) // (_NARROWEST + 2), 2)
+    others = list(range(1, runs))
+    for start in range(0, max(len(others), 1), most - 1):
+        yield (0, *others[start : start + most - 1])
+
+
+def _grid(alignment: Alignment, columns: Sequence[int], width: int, *, full: bool) -> Iterator[Line]:
+    cell = _room(columns, width)
+    heads = (
+        piece for run in columns for piece in (*padded((Run(f"  {run_label(run)}", Style.STRONG),), cell), Run("  "))
+    )
+    yield (Run("   "), *heads)
+    rows = [(index, row) for index, row in enumerate(alignment.rows) if any(row.steps[run] for run in columns)]
+    lines = _rows(rows, alignment, columns, cell, full=full)
+    yield from lines if full else islice(lines, _MOST_ROWS)
+    left = sum(1 for _ in lines)
+    if left:
+        yield (Run(f"   … {counted(left, 'more row')}; --full shows all", Style.DIM),)
+
+
+def _rows(
+    rows: Sequence[tuple[int, AlignedRow]], alignment: Alignment, columns: Sequence[int], cell: int, *, full: bool
+) -> Iterator[Line]:
+    parted = alignment.divergence.row if alignment.divergence is not None else -1
+    for is_same, group in groupby(rows, key=lambda numbered: numbered[1].is_same):
+        found = list(group)
+        if is_same and not full and len(found) > 2 * _FOLDED + 1:
+            for _, row in found[:_FOLDED]:
+                yield _row(row, columns, cell, is_first=False)
+            said = counted(len(found) - 2 * _FOLDED, "step") + " the same in all runs"
+            yield (Run(f"   … {said}", Style.DIM),)
+            found = found[-_FOLDED:]
+        for index, row in found:
+            yield _row(row, columns, cell, is_first=index == parted)
+
+
+def _row(row: AlignedRow, columns: Sequence[int], cell: int, *, is_first: bool) -> Line:
+    line: list[Run] = [Run(" ▸ ", Style.ERROR) if is_first else Run("   ")]
+    for run in columns:
+        line += (*padded(_cell(row, run, cell), cell), Run("  "))
+    return tuple(line)
+
+
+def _cell(row: AlignedRow, run: int, room: int) -> Line:
+    step = row.steps[run]
+    if step is None:
+        return (Run("  ·", Style.DIM),)
+    sign, style = _SIGNS[row.sameness[run]]
+    is_stem = step is row.first
+    mark = Run("  " if is_stem else f"{sign} ", style)
+    said = _cell_text(step, row, room, is_stem=is_stem)
+    shown = Style.DIM if row.is_same else Style.TOOL_CALL
+    return clipped((mark, step_glyph(step), Run(f" {step.number} ", Style.DIM), Run(said, shown)), room)
+
+
+def _cell_text(step: Step, row: AlignedRow, room: int, *, is_stem: bool) -> str:
+    if not is_stem and row.sameness[row.steps.index(step)] is Sameness.SAME and room < _BRIEF:
+        return visible_line(step.call.name) if step.call.name else UNNAMED
+    if Sameness.CALL in row.sameness:
+        return visible_line(differing_call(step, row.steps, room - 6)[: 2 * room])
+    return call_brief(step.call, room)
+
+
+def differing_call(step: Step, others: Sequence[Step | None] = (), room: int = 2 * LONGEST) -> str:
+    """A call with the arguments in which it differs from the others of its tool; with all where it is alone.
+
+    Where `room` code points do not hold that, first the arguments' names are left out, then the end of the tool's.
+    """
+    name = step.call.name or UNNAMED
+    mine = step.call.arguments
+    if not isinstance(mine, dict):
+        return f"{name}({step.call.raw_arguments[:LONGEST]})"
+    shown = _differing(step, mine, others)
+    rest = ["…"] if len(shown) < len(mine) else []
+    said = f"{name}({', '.join([f'{key}={value}' for key, value in shown.items()] + rest)})"
+    if len(said) <= room:
+        return said
+    values = ", ".join(shown.values())
+    if len(name) + len(values) + 2 <= room:
+        return f"{name}({values})"
+    return f"{name if len(name) <= room // 2 else name[: room // 2 - 1] + '…'}({values})"
+
+
+def _differing(step: Step, mine: Mapping[str, Json], others: Sequence[Step | None]) -> dict[str, str]:
+    """The arguments that the others do not have so, with their values as JSON, excerpts of long ones."""
+    theirs: list[dict[str, Json]] = []
+    for one in others:
+        arguments = one.call.arguments if one is not None and one.call.name == step.call.name else None
+        if one is not step and isinstance(arguments, dict):
+            theirs.append(arguments)
+    return {
+        key: _value(value, [one.get(key) for one in theirs])
+        for key, value in mine.items()
+        if not theirs or any(key not in one or one[key] != value for one in theirs)
+    }
+
+
+def _value(value: Json, others: Sequence[Json]) -> str:
+    """A value as JSON; of a long one the surroundings of the place where it differs from the others."""
+    text = write_json(value, ascii_only=False)
+    if len(text) <= LONGEST // 2:
+        return text
+    theirs = next((write_json(one, ascii_only=False) for one in others if one != value), "")
+    return excerpt(text, theirs, LONGEST // 2)
+
+
+def excerpt(text: str, other: str, room: int) -> str:
+    """`text` from shortly before where it differs from the other, in at most `room` code points."""
+    shorter = min(len(text), len(other))
+    at = next((at for at in range(shorter) if text[at] != other[at]), shorter) if other else 0
+    start = 0 if at + _AROUND < room else max(at - _AROUND, 0)
+    shown = text[start : start + room]
+    return ("…" if start else "") + shown + ("…" if start + room < len(text) else "")

@@ -1,0 +1,48 @@
+"""Navigation between pages: the address holds the whole state, so that a copied link opens the same view."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+_PAGES = "weaklink_pages"
+
+
+def register_pages(pages: Mapping[str, Any]) -> None:
+    """Keep the pages of this run by their paths."""
+    st.session_state[_PAGES] = dict(pages)
+
+
+def go_to_page(path: str, /, **state: object) -> None:
+    """Leave this run for the page of that path, with this state in its address; what is None or empty is left out."""
+    st.switch_page(st.session_state[_PAGES][path], query_params=_texts(state))
+
+
+def is_page(path: str) -> bool:
+    """Whether there is a page of that path."""
+    return path in st.session_state.get(_PAGES, {})
+
+
+def parameter(key: str) -> str:
+    """What the address says for a key; an empty text where it says nothing."""
+    return str(st.query_params.get(key, ""))
+
+
+def number_parameter(key: str) -> int | None:
+    """What the address says for a key that is a number; None where it is none."""
+    word = parameter(key)
+    return int(word) if word.isascii() and word.isdecimal() and len(word) < 16 else None
+
+
+def set_parameters(**state: object) -> None:
+    """Put this state into the address, beside what it says of other things."""
+    for key, value in state.items():
+        texts = _texts({key: value})
+        if texts:
+            st.query_params[key] = texts[key]
+        elif key in st.query_params:
+            del st.query_params[key]
+
+
+def _texts(state: Mapping[str, object]) -> dict[str, str]:
+    return {key: str(value) for key, value in state.items() if value is not None and value != ""}

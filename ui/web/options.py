@@ -1,0 +1,28 @@
+"""The options of the running dashboard; Streamlit runs the pages again for every click, and they read them here."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class DashboardOptions:
+    """The database (as `open_store` takes it), and whether only this machine can reach the page.
+
+    A page waits `patience_s` for figures before it is drawn without them.
+    """
+
+    where: str | None = None
+    is_local: bool = True
+    patience_s: float = 0.15
+
+
+_OPTIONS: list[DashboardOptions] = [DashboardOptions()]
+
+
+def set_options(serving: DashboardOptions) -> None:
+    """Say what the pages of this process shall show; once, before they run."""
+    _OPTIONS[0] = serving
+
+
+def current_options() -> DashboardOptions:
+    """What the pages of this process show."""
+    return _OPTIONS[0]

@@ -1,0 +1,280 @@
+"""Pictures of a trace as shapes that can be clicked: its chain, its times, and its turns as a rail of boxes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, NamedTuple, TypeAlias
+
+from inspector.chain.data_flow import DataFlow
+from inspector.chain.steps import Chain, Step
+from inspector.diagnostics import Location
+from inspector.model import Json, Trace, Turn
+from ui.views.dissect.dissection import Dissection
+from ui.views.dissect.lanes import STALL_S
+from ui.views.minimap import Box, boxes
+from ui.views.status import UNNAMED, outcome_words, step_glyph
+from ui.views.styled_text import Style, visible_line
+from ui.views.wording import counted, short_duration
+
+MOST_STEPS = 120
+
+
+_WIDE, _GAP, _TALL = 108, 16, 40
+
+
+_HIGHEST = 160
+
+
+_NAME = 12
+
+
+_STEPS_PER_MOVE = MOST_STEPS // 4
+
+
+_MOST_TURNS = 200
+
+
+_ROW, _LEFT, _WIDTH = 22, 90, 820
+
+
+MOST_BOXES = 300
+
+
+_BOX_WIDTH, _BOX_HEIGHT, _BOX_GAP, _TURN, _TOP = 26, 24, 3, 12, 6
+
+
+_LETTER = 15
+
+
+_RAIL_LEAP = MOST_BOXES // 4
+
+
+SvgTag: TypeAlias = Literal["rect", "line", "text", "path"]
+
+
+@dataclass(frozen=True, slots=True)
+class SvgElement:
+    """One SVG element; `at` are its attributes, which are numbers but for a path's `d`, `style` its classes."""
+
+    tag: SvgTag
+    at: dict[str, float | str]
+    style: str = Style.PLAIN.value
+    text: str = ""
+    anchor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeGroup:
+    """Shapes that belong together; `title` says what they are, `key` is told when they are clicked, if there is one."""
+
+    shapes: tuple[SvgElement, ...]
+    title: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A whole picture; `label` says in a sentence what it shows."""
+
+    width: float
+    height: float
+    groups: tuple[ShapeGroup, ...]
+    label: str
+
+    def data(self, selected: str | None) -> dict[str, Json]:
+        """The picture as the browser takes it, with the group of that key lit."""
+        return {
+            "width": self.width,
+            "height": self.height,
+            "label": self.label,
+            "selected": selected,
+            "groups": [
+                {"title": group.title, "key": group.key, "shapes": [_shape(one) for one in group.shapes]}
+                for group in self.groups
+            ],
+        }
+
+
+def _shape(one: SvgElement) -> Json:
+    return {"tag": one.tag, "style": one.style, "text": one.text, "anchor": one.anchor, **one.at}
+
+
+def flow_picture(chain: Chain, flow: DataFlow, around: int = 1) -> Picture:
+    """At most the `MOST_STEPS` steps around one; a step's key is its number. The longest way through is thick.
+
+    They are the same for the steps next to it.
+    """
+    first = max(
+        min(max(around - MOST_STEPS // 2, 0) // _STEPS_PER_MOVE * _STEPS_PER_MOVE, len(chain.steps) - MOST_STEPS), 0
+    )
+    steps = chain.steps[first : first + MOST_STEPS]
+    edges = [(used - first, step.number - first) for step in steps for used in step.depends_on if used > first]
+    top = max((_height(edge) for edge in edges), default=0) + 24
+    longest = {(one - first, other - first) for one, other in pairwise(flow.critical_path)}
+    arcs = [_arc(edge, top, first, is_longest=edge in longest) for edge in edges]
+    broken = chain.broken.step if chain.broken is not None else 0
+    boxes = [_box(step, top, first, is_break=step.number == broken) for step in steps]
+    width = len(steps) * (_WIDE + _GAP) + _GAP
+    left = len(chain.steps) - len(steps)
+    more = f"; {counted(left, 'further step')}" if left else ""
+    label = f"{counted(len(steps), 'step')} and {counted(len(arcs), 'use')} of earlier results{more}"
+    return Picture(max(width, 300), top + _TALL + 12, (*arcs, *boxes), label)
+
+
+def _height(edge: tuple[int, int]) -> float:
+    """How high the arc between two steps rises."""
+    return min(20 + (_middle(edge[1]) - _middle(edge[0])) / 5, _HIGHEST)
+
+
+def _arc(edge: tuple[int, int], ground: float, first: int, *, is_longest: bool) -> ShapeGroup:
+    start, end = _middle(edge[0]), _middle(edge[1])
+    peak = ground - _height(edge)
+    way = f"M{start:.1f} {ground:.1f} C{start:.1f} {peak:.1f} {end:.1f} {peak:.1f} {end:.1f} {ground:.1f}"
+    drawn = SvgElement("path", {"d": way}, f"{Style.TOOL_RESULT}{' thick' if is_longest else ''}")
+    return ShapeGroup((drawn,), f"step {edge[1] + first} uses what step {edge[0] + first} returned")
+
+
+def _middle(number: int) -> float:
+    return _GAP + (number - 1) * (_WIDE + _GAP) + _WIDE / 2
+
+
+def _box(step: Step, top: float, first: int, *, is_break: bool) -> ShapeGroup:
+    glyph = step_glyph(step)
+    left = _middle(step.number - first) - _WIDE / 2
+    name = visible_line(step.call.name or UNNAMED)
+    short = name if len(name) <= _NAME else name[: _NAME - 1] + "…"
+    shapes = (
+        SvgElement("rect", {"x": left, "y": top, "width": _WIDE, "height": _TALL, "rx": 4}, f"box {glyph.style}"),
+        SvgElement("text", {"x": left + 8, "y": top + 17}, glyph.style.value, f"{glyph.text} {step.number}"),
+        SvgElement("text", {"x": left + 8, "y": top + 33}, "", short),
+    )
+    words = f"step {step.number}, {name}: {visible_line(outcome_words(step))}{'; the break' if is_break else ''}"
+    return ShapeGroup(shapes, words, str(step.number))
+
+
+def timing_picture(trace: Trace) -> Picture | None:
+    """A row an answer whose time is known, on one scale; None where no time was kept. A row's key is its turn."""
+    rows = list(_answers(trace))[:_MOST_TURNS]
+    if not rows:
+        return None
+    first = min(answer.start for answer in rows)
+    whole = max(max(answer.end for answer in rows) - first, 0.001)
+    scale = _WIDTH / whole
+    groups = tuple(_row(answer, index * _ROW + 4, first, scale) for index, answer in enumerate(rows))
+    label = (
+        f"{counted(len(rows), 'answer')} in {short_duration(whole)}; light: waiting for the first chunk, marks: stalls"
+    )
+    return Picture(_LEFT + _WIDTH + 80, len(rows) * _ROW + 8, groups, label)
+
+
+class _TimedTurn(NamedTuple):
+    """An assistant's turn whose times are known, in seconds since 1970."""
+
+    number: int
+    turn: Turn
+    start: float
+    end: float
+
+
+def _answers(trace: Trace) -> Iterator[_TimedTurn]:
+    for number, turn in enumerate(trace.turns, 1):
+        generation = turn.generation
+        if generation is not None and generation.started is not None and generation.ended is not None:
+            yield _TimedTurn(number, turn, generation.started.at_s, generation.ended.at_s)
+
+
+def _row(answer: _TimedTurn, top: float, first: float, scale: float) -> ShapeGroup:
+    left, took = _LEFT + (answer.start - first) * scale, answer.end - answer.start
+    wait = first_chunk_s(answer.turn)
+    shapes = [
+        SvgElement("text", {"x": 8, "y": top + 13}, Style.DIM, f"turn {answer.number}"),
+        _bar(left, top + 2, took * scale, 14, f"{Style.INFO} faint"),
+    ]
+    if wait is not None:
+        shapes.append(_bar(left + wait * scale, top + 2, (took - wait) * scale, 14, Style.INFO))
+    shapes += (_bar(left + at * scale, top, gap * scale, 18, Style.WARNING) for at, gap in _stalls(answer.turn))
+    shapes.append(SvgElement("text", {"x": left + took * scale + 6, "y": top + 13}, Style.DIM, short_duration(took)))
+    said = f"turn {answer.number}: {took:.2f} s" + (f", first chunk after {wait:.3f} s" if wait is not None else "")
+    return ShapeGroup(tuple(shapes), said, str(answer.number))
+
+
+def _bar(x: float, y: float, width: float, height: float, style: str) -> SvgElement:
+    return SvgElement("rect", {"x": round(x, 1), "y": y, "width": round(max(width, 1), 1), "height": height}, style)
+
+
+def first_chunk_s(turn: Turn) -> float | None:
+    """How long the first chunk of a turn took; None without times."""
+    known = [part.chunks.offsets_s[0] for part in turn.parts if part.chunks is not None and part.chunks.offsets_s]
+    return min((at for at in known if at is not None), default=None)
+
+
+def _stalls(turn: Turn) -> Iterator[tuple[float, float]]:
+    """Where the stream stood still: since when, in seconds from the turn's start, and for how long."""
+    for part in turn.parts:
+        times = part.chunks.offsets_s if part.chunks is not None else None
+        for before, after in pairwise(times or ()):
+            if before is not None and after is not None and after - before >= STALL_S:
+                yield before, after - before
+
+
+def rail_boxes(dissection: Dissection, at: Location | None) -> Sequence[Box]:
+    """The boxes of a trace, of a long one the `MOST_BOXES` around a place: the same for the places next to it."""
+    found = list(boxes(dissection.trace, dissection.inspection))
+    if len(found) <= MOST_BOXES:
+        return found
+    first = min(max(_box_at(found, at) - MOST_BOXES // 2, 0) // _RAIL_LEAP * _RAIL_LEAP, len(found) - MOST_BOXES)
+    return found[first : first + MOST_BOXES]
+
+
+def rail(found: Sequence[Box]) -> Picture:
+    """The boxes in a row, under each call the number of its step. A box's key is its index."""
+    left, groups = 4.0, []
+    for index, box in enumerate(found):
+        if box.is_first and index:
+            left += _TURN
+        groups.append(_group(box, left, str(index)))
+        left += _BOX_WIDTH + _BOX_GAP
+    turns = counted(len({box.location.turn for box in found}), "turn")
+    label = f"The trace as a map of {turns}; each box leads to its text"
+    return Picture(left + 4, _TOP + _BOX_HEIGHT + 20, tuple(groups), label)
+
+
+def selected_box(found: Sequence[Box], at: Location | None) -> str | None:
+    """The key of the box that holds a place."""
+    return str(_box_at(found, at)) if found and at is not None else None
+
+
+def _box_at(found: Sequence[Box], at: Location | None) -> int:
+    """The last box that begins before a place ends, in its turn; the first of all without a place."""
+    best = 0
+    for index, box in enumerate(found if at is not None else ()):
+        assert at is not None
+        here = box.location
+        if here.turn < at.turn or (here.turn == at.turn and here.part != at.part):
+            best = index if here.turn < at.turn or found[best].location.turn < at.turn else best
+        elif here.turn == at.turn and (here.range.start <= at.range.start or found[best].location.turn < at.turn):
+            best = index
+    return best
+
+
+def _group(box: Box, left: float, key: str) -> ShapeGroup:
+    glyph = "".join(run.text for run in box.line).strip("[]")
+    style = next((run.style for run in box.line if run.style is not Style.PLAIN), Style.PLAIN)
+    middle = left + _BOX_WIDTH / 2
+    shapes = [
+        SvgElement("rect", {"x": left, "y": _TOP, "width": _BOX_WIDTH, "height": _BOX_HEIGHT, "rx": 3}, f"box {style}"),
+        SvgElement("text", {"x": middle, "y": _TOP + _LETTER + 1}, style.value, glyph, "middle"),
+    ]
+    if box.step is not None and box.step.location == box.location:
+        number = str(box.step.number)
+        shapes.append(SvgElement("text", {"x": middle, "y": _TOP + _BOX_HEIGHT + 14}, Style.DIM, number, "middle"))
+    return ShapeGroup(tuple(shapes), _title(box), key)
+
+
+def _title(box: Box) -> str:
+    said = f"turn {box.location.turn}: {box.kind.value.replace('_', ' ')}"
+    if box.step is None:
+        return said
+    name = visible_line((box.step.call.name or UNNAMED)[:60])
+    breaks = "; the break" if box.is_focus else ""
+    return f"{said} of step {box.step.number}, {name}: {visible_line(outcome_words(box.step))}{breaks}"

@@ -1,0 +1,222 @@
+"""Background queries over many traces: each is computed once in a thread, however many pages wait for its result.
+
+A query that no page waits for any more is not started; one that has started runs to its end, and its result is cached.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from threading import Condition, Thread
+from time import monotonic, time
+from typing import Any, Generic, TypeVar, cast
+
+from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
+from inspector.checks.schema_complexity import SchemaComplexity
+from inspector.errors import WeaklinkError
+from storage import Prompt, Store, Violations
+
+T = TypeVar("T")
+
+
+_THREADS = 2  # one that nobody waits for any more leaves room for another, and both room for the page
+
+
+_KEPT = 512
+
+
+_ABANDONED_S = 5.0  # pages ask twice a second while they are looked at
+
+
+_RETRY_AFTER_FAILURE_S = 5.0  # who asks later than that after a failure has it counted again
+
+
+_RETRY_S = 1.0
+
+
+_MOST_VIOLATIONS = 200
+
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class CountQuery(Generic[T_co]):
+    """What is asked of a store. `key` says all of it: questions of one key have one answer."""
+
+    key: Hashable
+    count: Callable[[Store], T_co] = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CountResult(Generic[T_co]):
+    """What was counted: when that began, by the monotonic clock and by the calendar's, and how long it took."""
+
+    value: T_co
+    began_s: float
+    at_s: float
+    took_s: float
+
+
+@dataclass(slots=True)
+class _QueryJob:
+    """A question on its way; `began_s` is 0 until a thread has taken it."""
+
+    question: CountQuery[Any]
+    asked_s: float
+    wanted_s: float
+    began_s: float = 0.0
+
+
+class QueryRunner:
+    """Counts for one open store, in `threads` threads at most, none while nothing is asked; for any thread to use.
+
+    A question that has not begun is dropped where nobody asked again for `unwanted_s`. `since_s`, on the monotonic
+    clock, says from when on a count must have begun to be an answer.
+    """
+
+    def __init__(self, store: Store, *, threads: int = _THREADS, unwanted_s: float = _ABANDONED_S) -> None:
+        self.store = store
+        self._threads, self._working = threads, 0
+        self._unwanted_s = unwanted_s
+        self._changed = Condition()
+        self._jobs: dict[CountQuery[Any], _QueryJob] = {}
+        self._answers: OrderedDict[CountQuery[Any], CountResult[Any]] = OrderedDict()
+        self._faults: dict[CountQuery[Any], tuple[float, BaseException]] = {}
+
+    def ask(self, questions: Iterable[CountQuery[Any]], since_s: float) -> float:
+        """Have counted what is not known, and say that it is waited for: to be called again and again meanwhile.
+
+        When the first that is not known was asked; infinity where all are.
+        """
+        with self._changed:
+            unknown = [one for one in questions if not (self._has_failed(one) or self._is_known(one, since_s))]
+            return min([self._want(one) for one in unknown], default=float("inf"))
+
+    def wait(self, questions: Iterable[CountQuery[Any]], since_s: float, until_s: float) -> None:
+        """Sleep until all are known, or one failed, or it is `until_s`."""
+        asked = tuple(questions)
+        with self._changed:
+            while (left_s := until_s - monotonic()) > 0 and not any(map(self._has_failed, asked)):
+                if self.ask(asked, since_s) == float("inf"):
+                    return
+                self._changed.wait(min(left_s, _RETRY_S))
+
+    def known(self, questions: Iterable[CountQuery[Any]], since_s: float) -> dict[CountQuery[Any], CountResult[Any]]:
+        """The answers that are there.
+
+        Raises what a count of them ended with, once: whoever asks again has it counted again.
+        """
+        asked = tuple(questions)
+        with self._changed:
+            faults = [self._faults.pop(one)[1] for one in asked if self._has_failed(one)]
+            if faults:
+                raise faults[0]
+            found = {one: self._answers[one] for one in asked if self._is_known(one, since_s)}
+            for one in found:
+                self._answers.move_to_end(one)
+            return found
+
+    def has_more(self, questions: Iterable[CountQuery[Any]], since_s: float, known: int) -> bool:
+        """Whether more than so many are known by now, or one failed."""
+        asked = tuple(questions)
+        with self._changed:
+            return any(map(self._has_failed, asked)) or known < sum(self._is_known(one, since_s) for one in asked)
+
+    def _has_failed(self, question: CountQuery[Any]) -> bool:
+        return question in self._faults and monotonic() - self._faults[question][0] <= _RETRY_AFTER_FAILURE_S
+
+    def _is_known(self, question: CountQuery[Any], since_s: float) -> bool:
+        return question in self._answers and self._answers[question].began_s >= since_s
+
+    def _want(self, question: CountQuery[Any]) -> float:
+        now_s = monotonic()
+        job = self._jobs.get(question)
+        if job is not None:
+            job.wanted_s = now_s
+            return job.asked_s
+        self._jobs[question] = _QueryJob(question, now_s, now_s)
+        if self._working < self._threads:
+            self._working += 1
+            Thread(target=self._work, name="weaklink-counting", daemon=True).start()
+        return now_s
+
+    def _work(self) -> None:
+        """Count one question after the other until there is none."""
+        while (job := self._next()) is not None:
+            self._count(job)
+
+    def _next(self) -> _QueryJob | None:
+        with self._changed:
+            now_s = monotonic()
+            waiting = [job for job in self._jobs.values() if not job.began_s]
+            for job in waiting:
+                if now_s - job.wanted_s <= self._unwanted_s:
+                    job.began_s = now_s
+                    return job
+                del self._jobs[job.question]
+            self._working -= 1
+            return None
+
+    def _count(self, job: _QueryJob) -> None:
+        at_s = time()
+        try:
+            value = job.question.count(self.store)
+        except WeaklinkError as error:
+            self._end(job, error)
+        except BaseException as error:  # ends this thread, and is told to whoever waits
+            self._end(job, error)
+            with self._changed:
+                self._working -= 1
+            raise
+        else:
+            self._end(job, CountResult(value, job.began_s, at_s, monotonic() - job.began_s))
+
+    def _end(self, job: _QueryJob, outcome: CountResult[Any] | BaseException) -> None:
+        with self._changed:
+            del self._jobs[job.question]
+            self._faults = {one: fault for one, fault in self._faults.items() if self._has_failed(one)}
+            if isinstance(outcome, BaseException):
+                self._faults[job.question] = (monotonic(), outcome)
+            else:
+                self._answers[job.question] = outcome
+                self._answers.move_to_end(job.question)
+                while len(self._answers) > _KEPT:
+                    self._answers.popitem(last=False)
+            self._changed.notify_all()
+
+
+def result_value(answers: dict[CountQuery[Any], CountResult[Any]], question: CountQuery[T]) -> T:
+    """The value of a question's answer, which must be there."""
+    return cast("T", answers[question].value)
+
+
+def grouped(wanted: str, *by: GroupKey) -> CountQuery[tuple[GroupFigures, ...]]:
+    """What the traces that a filter lets through come to, group by group; one group of all where `by` is empty."""
+    return CountQuery(("grouped", wanted, by), lambda store: tuple(store.figures(wanted, by=by)))
+
+
+def sliced(wanted: str, aspect: Aspect) -> CountQuery[tuple[Slice, ...]]:
+    """How many of the traces that a filter lets through show which value of an aspect."""
+    return CountQuery(("sliced", wanted, aspect), lambda store: tuple(store.breakdown(aspect, wanted)))
+
+
+def violated(wanted: str) -> CountQuery[tuple[Violations, ...]]:
+    """Which places of which tools' schemas were broken, the most frequent first."""
+    return CountQuery(("violated", wanted), lambda store: tuple(store.violations(wanted, limit=_MOST_VIOLATIONS)))
+
+
+def schemas_of(tools: Sequence[str]) -> CountQuery[dict[str, SchemaComplexity]]:
+    """How intricate the schemas of these tools are."""
+    named = tuple(tool for tool in tools if tool)
+    return CountQuery(("schemas", named), lambda store: store.schemas(named))
+
+
+def prompts_of(hashes: Sequence[str]) -> CountQuery[dict[str, Prompt]]:
+    """What the prompts with these hashes are known by."""
+    named = tuple(one for one in hashes if one)
+    return CountQuery(("prompts", named), lambda store: store.prompts(named))
+
+
+def hits(group: GroupFigures, measure: str) -> int:
+    """How many of a group's traces or calls a measure counts."""
+    return group.tally(measure).hits
