@@ -9,6 +9,7 @@ from inspector.diagnostics import Diagnostic, apply_fixes, edited, without_clash
 from inspector.facade import make_call
 from inspector.formats.registry import find_format, formats
 from inspector.model import SpanKind
+from inspector.rules.conversation import REPEATED_CALL
 from inspector.rules.markers import UNTERMINATED_SPAN
 from inspector.rules.rule import Severity
 from inspector.segmentation import Segmentation, segment
@@ -28,8 +29,9 @@ def safe_fixes(found: Segmentation) -> list[Diagnostic]:
 
 
 def wrong(found: Iterable[Diagnostic]) -> Counter[str]:
-    """How much is wrong, by rule; notes are no faults."""
-    return Counter(one.rule.code for one in found if one.rule.severity is not Severity.INFO)
+    """How much is wrong, by rule; notes are no faults, and a repaired call may turn out to repeat others."""
+    counted = (one.rule for one in found if one.rule is not REPEATED_CALL)
+    return Counter(rule.code for rule in counted if rule.severity is not Severity.INFO)
 
 
 def valid_calls(found: Segmentation) -> list[tuple[str | None, object]]:
