@@ -14,7 +14,7 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
 from storage.liveness import IDLE_AFTER_S
 from storage.running.rows import new_owner
-from storage.running.session import EventBuffer, RecordedSession
+from storage.running.session import BoundedBuffer, RecordedSession
 from storage.running.steps import SessionWrite
 from storage.store import Store, open_store
 
@@ -63,7 +63,7 @@ class StoreSink:
         self._inspect = inspect
         self._owner = new_owner()
         self._idle_after_s = idle_after_s
-        self._room = EventBuffer(room_bytes)
+        self._room = BoundedBuffer(room_bytes)
         self._chunks_waiting = 0
         self._inspect_at_s = 0.0
         self._is_behind = False

@@ -53,7 +53,7 @@ class DroppedChunks:
 BufferedEvent: TypeAlias = RecordEvent | ShortenedEvent | DroppedChunks
 
 
-class EventBuffer:
+class BoundedBuffer:
     """Events in line for the writer. Thread-safe; `put` never waits for more than the lock.
 
     An event takes its room from `put` until `written` says that all that was taken stands in the database; sizes are

@@ -18,7 +18,7 @@ from inspector.inspection import inspect_trace
 from inspector.model import BodyState, Chunk, Part, Role, Turn
 from inspector.model.trace import parts_of
 from storage import Store, StoreSink, open_store
-from storage.running.session import EventBuffer
+from storage.running.session import BoundedBuffer
 from tests.storage.samples import trace
 from tests.storage.test_live import ROOT, WHOLE, chunks_of, events_of
 
@@ -134,7 +134,7 @@ def test_a_turn_whose_end_found_no_room_keeps_its_facts_and_what_came(store: Sto
 
 
 def test_what_waits_is_bounded_however_much_comes() -> None:
-    room = EventBuffer(SMALL_ROOM)
+    room = BoundedBuffer(SMALL_ROOM)
     for number in range(3_000):
         for event in events_of(WHOLE, f"k{number}"):
             room.put(event)
@@ -146,7 +146,7 @@ def test_what_waits_is_bounded_however_much_comes() -> None:
 
 
 def test_a_turn_larger_than_all_the_room_is_kept_where_nothing_else_waits() -> None:
-    room = EventBuffer(1_000)
+    room = BoundedBuffer(1_000)
     ended = TurnEnded("k", 1, Turn(Role.ASSISTANT, parts_of(LONG)))
     room.put(ended)
     assert (list(room.take()), room.dropped) == ([ended], 0)

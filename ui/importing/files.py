@@ -124,7 +124,7 @@ class _FileRows:
 
 
 @dataclass(slots=True)
-class _FileTally:
+class _ImportTally:
     """What one file held."""
 
     counts: Counts = field(default_factory=Counts)
@@ -142,7 +142,7 @@ class _FileTallies:
     def __init__(self, names: Sequence[str], redacts: Redacts) -> None:
         self._names, self._redacts = names, redacts
         self._numbers = {name: number for number, name in reversed(list(enumerate(names)))}
-        self._tallies = [_FileTally() for _ in names]
+        self._tallies = [_ImportTally() for _ in names]
 
     def inspected(self, records: Iterable[Trace | Skipped]) -> Iterator[tuple[int, Trace, Inspection]]:
         for record in records:
