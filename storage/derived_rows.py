@@ -24,22 +24,16 @@ from storage.rows import Row
 MOST_OF_CALL = 50
 """So many values of one call are kept."""
 
-
 MOST_OF_TRACE = 500
 """So many different values at different places are kept of a trace."""
-
 
 LONGEST_VALUE = 120
 """Code points of a value that are kept; what is longer is known by its first 80 and a hash of the whole."""
 
-
 LONGEST_PATH = 200
 """Code points; a value at a longer path is left out."""
 
-
 _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
-
-
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 
 

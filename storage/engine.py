@@ -23,21 +23,11 @@ from storage.packing.blobs import DamagedBlobError
 VARIABLE = "WEAKLINK_DB"
 """The environment variable that names the database where the user does not."""
 
-
 _BUSY_TIMEOUT_S = 10.0
-
-
 _PIECE = 1 << 18  # bytes of a large value that are read at a time
-
-
 _WRITES, _BARE = "weaklink_writes", "weaklink_bare"  # marks on a connection: BEGIN IMMEDIATE, no BEGIN at all
-
-
 _ONLY_READS = "weaklink_only_reads"  # a mark on an engine
-
-
 _WRITERS_LOCK = 0x7765616B  # "weak": writers of one PostgreSQL database wait for each other, as SQLite's do
-
 
 _SQLITE = {
     sqlite3.SQLITE_BUSY: "another program is writing to the database; try again when it has ended",
@@ -54,9 +44,7 @@ _SQLITE = {
     sqlite3.SQLITE_TOOBIG: "one value is larger than the database can hold",
 }
 
-
 _LOCK_NOT_AVAILABLE = "55P03"  # what PostgreSQL says when a lock was not given within `lock_timeout`
-
 
 DAMAGE_ERRORS = (
     DamagedBlobError,

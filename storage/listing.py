@@ -21,14 +21,8 @@ from storage.search import are_cheaper_than, holding_among, holds_phrase, ids_ho
 from storage.summaries import ListCursor, TraceSummary, summaries
 
 _UNKNOWN = -1.0
-
-
 _FIRST_WINDOW = 100  # traces beyond a page's length that the text index is asked for at first
-
-
 _WIDE = 5_000  # traces; where a page seems to take more, the text index is read instead of asked
-
-
 _trace = tables.trace.c
 
 
@@ -208,7 +202,6 @@ def _cursors(connection: sa.Connection, ids: Sequence[int]) -> tuple[ListCursor,
 
 
 _tokens = sa.func.coalesce(_trace.input_tokens, 0) + sa.func.coalesce(_trace.output_tokens, 0)
-
 
 _VALUES: Mapping[Order, sa.ColumnElement[float]] = MappingProxyType(
     {

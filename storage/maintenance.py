@@ -38,12 +38,10 @@ from storage.writing import delete_traces, rewrite_derived
 
 _MOST_OF_FILE = 100  # problems that SQLite lists
 
-
 _TURN_COLUMNS = (
     *("number", "role", "requested_model", "answered_model", "finish"),
     *("started_at_s", "ended_at_s", "input_tokens", "output_tokens"),
 )
-
 
 _INSPECTED = 20  # traces that are inspected while other writers wait
 

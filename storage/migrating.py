@@ -16,8 +16,6 @@ from storage.rows import Row, in_groups
 from storage.writing import update_traces
 
 _AT_ONCE = 200
-
-
 SCRIPTS = Path(__file__).parent / "migrations"
 
 

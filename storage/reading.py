@@ -44,33 +44,20 @@ from storage.toolsets import load_toolsets
 LONG = 1 << 20
 """Bytes of a column that are not fetched in one piece, unless told."""
 
-
 NOT_INSPECTED = "\x1a"
 """What stands for the inspector's version in a trace that is being recorded and has turns that were not inspected.
 
 No version is kept so: see `storage.packing.blobs`.
 """
 
-
 MANY, MUCH = 500, 4_000_000
 """A trace of so many turns, and of so many characters, and no more, is not worth a column."""
 
-
 _LONG = 1 << 16  # bytes of a text, or of chunks, that do not lie beside the rest of their turn
-
-
 _STREAMED = {"yield_per": 32}  # so many rows are fetched together
-
-
 _ROOM = 1 << 20  # characters, more or less, of the turns that are kept once they are made
-
-
 _PIECE = 1 << 18  # bytes of a long text that are read at a time
-
-
 _LEAST = 1 << 10  # what the shortest turn weighs
-
-
 _CHUNK = 16  # what a chunk weighs
 
 
@@ -103,7 +90,6 @@ def unless_long(column: sa.Column[bytes]) -> sa.ColumnElement[bytes | None]:
 
 _turn_columns, _part = tables.turn.c, tables.part.c
 
-
 TURNS = (
     sa.select(
         _turn_columns.number, _turn_columns.role, _turn_columns.facts, _turn_columns.toolset_id, tables.toolset.c.hash
@@ -113,7 +99,6 @@ TURNS = (
     .order_by(_turn_columns.number)
 )
 """Asks for the turns of a trace, by its `id`, behind its first `after`, in order: each as a TurnRow says."""
-
 
 PARTS = (
     sa.select(
@@ -178,12 +163,10 @@ def _place(id_: int, row: PartRow) -> tuple[sa.ColumnElement[bool], ...]:
 
 _trace, _body = tables.trace.c, tables.inspection.c.body
 
-
 _FACTS = sa.select(
     *(_trace.facts, _trace.provenance, _trace.turns, _trace.characters),
     *(_trace.turns_checksum, _trace.record_checksum),
 ).where(_trace.id == sa.bindparam("id"))
-
 
 _BODY = (
     sa.select(

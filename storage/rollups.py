@@ -21,20 +21,12 @@ from storage.rows import in_groups
 from storage.statistics import BreaksBy, BrokenSchemas, FiguresBy, StatisticsQuery, Uncounted
 
 _MADE = 1  # to be raised when a question comes to mean something else
-
-
 _MOST_GROUPS = 4_096  # of an answer that is kept: a larger one is read no faster than it is summed
-
-
 SUMMED = (tables.trace, tables.figures, tables.trace_tool, tables.trace_code, tables.violation)
 """The tables whose rows are summed."""
 
-
 _FORGOTTEN = "weaklink_forgotten"  # a mark on a connection: its transaction, and the blocks that have no rollup in it
-
-
 AnyStatisticsQuery: TypeAlias = StatisticsQuery[Any]
-
 
 ROLLUP_QUERIES: tuple[AnyStatisticsQuery, ...] = (
     FiguresBy(),
@@ -46,13 +38,8 @@ ROLLUP_QUERIES: tuple[AnyStatisticsQuery, ...] = (
 )
 """Of the first, which has one group, every block that is summed up has a rollup."""
 
-
 _NAMES = {question.name for question in ROLLUP_QUERIES}
-
-
 _MEANING = [_MADE, TRACE_NUMBERS, TOOL_NUMBERS, [(one.name, one.kind.value, one.hits, one.trials) for one in MEASURES]]
-
-
 _EDITION = blake2b(repr(_MEANING).encode(), digest_size=4).hexdigest()
 
 

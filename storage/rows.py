@@ -7,10 +7,8 @@ from typing import Any, TypeAlias, TypeVar
 Row: TypeAlias = dict[str, Any]
 """One row's values by column name; it never leaves `storage`."""
 
-
 Toolset: TypeAlias = tuple[tuple[str, bytes], ...]
 """Offered tools, in order: the name of each, and its packed definition."""
-
 
 _Item = TypeVar("_Item")
 

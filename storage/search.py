@@ -21,27 +21,13 @@ from storage.summaries import ListCursor
 NOT_INDEXED = re.compile("[\0\ud800-\udfff]")
 """Characters that no database takes; a blank stands for them."""
 
-
 SQLITE = sa.table("search_text", sa.column("rowid"), sa.column("body"), sa.column("search_text"))
-
-
 POSTGRESQL = sa.table("search_text", sa.column("trace_id"), sa.column("piece"), sa.column("body"))
-
-
 _NO_WORD = re.compile(r"[\W_]+")
-
-
 _STRETCH = 4_096  # ids; the index that migration v0003 makes has it too
-
-
 _MOST = 5_000  # rows of the text index that are read before it is given up
-
-
 _STATEMENT = 100  # what a statement costs, in rows
-
-
 _HIGHEST = 2**63 - 1
-
 
 _TIMES = """
 WITH RECURSIVE stretch (number) AS (
@@ -53,19 +39,10 @@ SELECT number,
 FROM stretch
 """
 
-
 _CLOSE = 100  # see `holding_among`
-
-
 _SAMPLE, _COMMON_IN_SAMPLE = 500, 25  # one trace in twenty
-
-
 _PIECE = 100_000  # characters; PostgreSQL bounds a tsvector to 1 MB
-
-
 _TOGETHER = 4_000_000  # characters that are indexed by one statement
-
-
 _BETWEEN_PARTS = "\n\ue000\n"  # a word of its own, so that no phrase reaches over two parts
 
 

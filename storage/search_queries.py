@@ -22,14 +22,8 @@ from storage.search import index_waiting
 from storage.summaries import ListCursor, TraceSummary
 
 _AROUND = 60
-
-
 _NOWHERE = Range(0, 0)
-
-
 _WORD = re.compile(r"[^\W_]+")
-
-
 _GROUP = 200  # traces that are read into the index in one transaction
 
 

@@ -39,25 +39,14 @@ from storage.record_rows import at_s, totals_of
 DAY_S = 86_400.0
 """Seconds of a day."""
 
-
 A_BIT = 1e-9
 """Of a day: a tenth of a millisecond, so that midnight is on the new day however a database rounds."""
 
-
 _HEAD, _LONGEST = 1_000, 80
-
-
 _EPOCH = date(1970, 1, 1)
-
-
 Conditions: TypeAlias = Sequence[sa.ColumnElement[bool]]
-
-
 Answer_co = TypeVar("Answer_co", covariant=True)
-
-
 _TRACE_COLUMNS = tables.trace.c
-
 
 _KEYS: dict[GroupKey, sa.ColumnElement[str]] = {
     GroupKey.MODEL: _TRACE_COLUMNS.model,
@@ -125,8 +114,6 @@ def _value(key: GroupKey, value: Any) -> str:
 
 
 _Number: TypeAlias = sa.ColumnElement[int]
-
-
 _trace = tables.trace.c
 
 
@@ -236,7 +223,6 @@ _ASPECTS: dict[Aspect, sa.ColumnElement[str]] = {
     Aspect.REACTION: sa.func.coalesce(_trace.break_reaction, ""),
     Aspect.ABORT: _trace.abort_reason,
 }
-
 
 _counted = sa.exists().where(tables.figures.c.trace_id == _trace.id)
 

@@ -39,8 +39,6 @@ from storage.summaries import ListCursor, TraceSummary, summaries
 from storage.writing import Saved, TraceRows, trace_rows, write
 
 _GROUP, _GROUP_BYTES = 200, 32 << 20  # traces whose rows are in memory at a time, and about how much their texts take
-
-
 _RECOVERED = 5  # the same, where their rows are written one by one
 
 

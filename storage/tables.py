@@ -11,7 +11,6 @@ from inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
 UNKNOWN_TIME_S = -1e18
 """The `sort_at_s` of a trace whose source gave no time: before every moment that can be written down."""
 
-
 metadata = sa.MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -49,7 +48,6 @@ def blob(name: str, *, nullable: bool = False) -> sa.Column[bytes]:
 
 inspection = sa.Table("inspection", metadata, of_trace(), blob("digest"), blob("body"))
 
-
 call = sa.Table(
     "call",
     metadata,
@@ -70,7 +68,6 @@ call = sa.Table(
     sqlite_with_rowid=False,
 )
 
-
 diagnostic = sa.Table(
     "diagnostic",
     metadata,
@@ -85,7 +82,6 @@ diagnostic = sa.Table(
     sqlite_with_rowid=False,
 )
 
-
 trace_tool = sa.Table(
     "trace_tool",
     metadata,
@@ -96,7 +92,6 @@ trace_tool = sa.Table(
     sa.Index(None, "trace_id"),
     sqlite_with_rowid=False,
 )
-
 
 trace_code = sa.Table(
     "trace_code",
@@ -109,14 +104,12 @@ trace_code = sa.Table(
     sqlite_with_rowid=False,
 )
 
-
 figures = sa.Table(
     "figures",
     metadata,
     of_trace(),
     *(count(name) for name in TRACE_NUMBERS),
 )
-
 
 violation = sa.Table(
     "violation",
@@ -129,7 +122,6 @@ violation = sa.Table(
     sqlite_with_rowid=False,
 )
 
-
 rollup = sa.Table(
     "rollup",
     metadata,
@@ -139,7 +131,6 @@ rollup = sa.Table(
     blob("body"),
     sa.Index(None, "level", "block"),
 )
-
 
 argument = sa.Table(
     "argument",
@@ -160,7 +151,6 @@ argument = sa.Table(
     ),
     sqlite_with_rowid=False,
 )
-
 
 trace = sa.Table(
     "trace",
@@ -252,7 +242,6 @@ mark = sa.Table(
     sa.Column("marked_at_s", sa.Double, nullable=False),
 )
 
-
 external_id = sa.Table(
     "external_id",
     metadata,
@@ -264,11 +253,9 @@ external_id = sa.Table(
     sqlite_with_rowid=False,
 )
 
-
 toolset = sa.Table(
     "toolset", metadata, sa.Column("id", sa.Integer, primary_key=True), blob("hash"), sa.UniqueConstraint("hash")
 )
-
 
 tool = sa.Table(
     "tool",
@@ -281,7 +268,6 @@ tool = sa.Table(
     sa.Index(None, "name"),
 )
 
-
 toolset_tool = sa.Table(
     "toolset_tool",
     metadata,
@@ -290,7 +276,6 @@ toolset_tool = sa.Table(
     sa.Column("tool_id", sa.ForeignKey("tool.id"), nullable=False, index=True),
     sqlite_with_rowid=False,
 )
-
 
 turn = sa.Table(
     "turn",
@@ -309,7 +294,6 @@ turn = sa.Table(
     blob("facts"),
 )
 
-
 part = sa.Table(
     "part",
     metadata,
@@ -323,9 +307,7 @@ part = sa.Table(
     blob("chunks", nullable=True),
 )
 
-
 search_pending = sa.Table("search_pending", metadata, of_trace())
-
 
 live = sa.Table(
     "live",
@@ -336,13 +318,9 @@ live = sa.Table(
     sa.Column("idle_at_s", sa.Double),
 )
 
-
 live_piece = sa.Table("live_piece", metadata, of_trace(), number("turn"), number(), blob("body"))
-
-
 RECORD = (external_id, turn, part)
 """What goes when a trace is replaced; `search_pending` says which traces the text index has yet to read."""
-
 
 DERIVED = (inspection, call, diagnostic, trace_tool, trace_code, argument, figures, violation)
 """What goes when a trace is inspected again."""

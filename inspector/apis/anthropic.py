@@ -22,25 +22,18 @@ from inspector.wire.request import DecodedRequest, flag_of, parameters_of, text_
 API = "messages"
 """The name of this kind of endpoint in a generation's facts."""
 
-
 DETAILS_PART = "wire:stop_details"
 """The part that keeps, as JSON text, what the server says of its stop reason."""
 
-
 _INDEX = re.compile(r"\[\d+\]")
-
-
 CITATIONS_PART = "wire:citations"
 """The part that keeps, as JSON texts, the citations of a text."""
 
-
 _READ = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
-
 
 _KEPT = frozenset(
     {"container_upload", "image", "document", "search_result", "compaction", "fallback", "mcp_tool_listing"}
 )
-
 
 _KEPT_ENDINGS = ("_tool_use", "_tool_result")
 
@@ -225,11 +218,7 @@ class AnthropicEvent(AnthropicMessageShape):
 
 
 read_event = StructReader(AnthropicEvent)
-
-
 read_block = StructReader(ContentBlockShape)
-
-
 read_kind = StructReader(BlockKindShape)
 
 

@@ -18,24 +18,15 @@ from inspector.wire.provider_json import NOTHING, StructReader, compact_json, pa
 from inspector.wire.request import DecodedRequest, parameters_of, text_of
 
 _NO_SETTINGS = frozenset({"model", "contents", "systemInstruction", "tools"})
-
-
 API = "generate_content"
 """The name of this kind of endpoint in a generation's facts."""
 
-
 _INDEX = re.compile(r"\[\d+\]")
-
-
 MESSAGE_PART = "wire:finish_message"
 """The part that keeps the server's words for why it ended or blocked; a malformed call stands nowhere else."""
 
-
 _READ = frozenset({"text", "thought", "thoughtSignature", "functionCall"})
-
-
 _KEPT = frozenset({"executableCode", "codeExecutionResult", "inlineData", "fileData", "toolCall", "toolResponse"})
-
 
 _KEPT_MEMBERS = (
     (MESSAGE_PART, "finish_message"),
@@ -251,8 +242,6 @@ def camel_case(key: str) -> str:
 
 
 read_response = StructReader(GenerateResponse, rename=camel_case)
-
-
 read_part = StructReader(GeminiPart, rename=camel_case)
 
 

@@ -16,22 +16,15 @@ from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
 from inspector.wire.provider_json import NOTHING, StructReader, raw_text
 
 _TIMES = ("created_at", "total_duration", "load_duration", "prompt_eval_duration", "eval_duration")
-
-
 CHAT = "ollama.chat"
-
-
 GENERATE = "ollama.generate"
 """The names of these kinds of endpoint in a generation's facts."""
-
 
 TIMES_PART = "wire:durations"
 """The part that keeps what the server says of its times, as one JSON object: durations in nanoseconds."""
 
-
 CONTEXT_PART = "wire:context"
 """The part that keeps, as JSON text, the token ids of prompt and answer together (`context`)."""
-
 
 _INDEX = re.compile(r"\[\d+\]")
 

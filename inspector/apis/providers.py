@@ -27,20 +27,11 @@ from inspector.wire.provider_json import parse_json
 from inspector.wire.request import DecodedRequest, flag_of
 
 _CHAT = openai_answer.API
-
-
 _COMPLETIONS = openai_completions.API
-
-
 _RESPONSES = openai_responses.API
-
-
 _MESSAGES = anthropic_messages.API
-
-
 OLLAMA = frozenset({ollama.CHAT, ollama.GENERATE})
 """The kinds of endpoint that stream lines of JSON."""
-
 
 # The ends of paths; deployments, versions and gateways stand before them.
 _PATHS = (
@@ -53,28 +44,13 @@ _PATHS = (
     (re.compile(r":(?:streamGenerateContent|generateContent)"), gemini.API),
 )
 
-
 _MODEL = re.compile(r"/(?:models|deployments)/([^/:?#]+)")
-
-
 _STREAM = re.compile(r":stream(?:GenerateContent|RawPredict)(?![A-Za-z])")
-
-
 _QUERY = re.compile(r"/*(?:[?#].*)?\Z", re.DOTALL)
-
-
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
-
-
 _LINE_TYPES = ("ndjson", "jsonl", "json-lines", "jsonlines", "json-seq")
-
-
 _EVENT_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
-
-
 _ENOUGH = 16  # bytes behind leading white space, all that is looked at
-
-
 _PRETTY = re.compile(rb"\{[ \t\r]*\n")
 
 
@@ -196,7 +172,6 @@ PROVIDERS = (
     Provider(ollama.GENERATE, ollama.new_generate_reader, read_ollama_generate_request),
     Provider(gemini.API, gemini.GeminiReader, read_gemini_request),
 )
-
 
 _BY_API = {provider.api: provider for provider in PROVIDERS}
 

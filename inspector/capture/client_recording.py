@@ -29,16 +29,9 @@ _ENDS = (
     (frozenset({"TransportError"}), ExchangeEnd.UPSTREAM_DROPPED),
 )
 
-
 _INNER, _TRANSPORT, _MOUNTS = "_client", "_transport", "_mounts"  # private names, but the same in all their versions
-
-
 _DEEPEST = 4
-
-
 Client = TypeVar("Client")
-
-
 _running: WeakKeyDictionary[Any, CloseOnce] = WeakKeyDictionary()
 """What closes the recording of each HTTP client."""
 

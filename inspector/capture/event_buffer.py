@@ -15,19 +15,10 @@ from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Headers, 
 MAX_REQUEST_BYTES = 64 << 20
 """What is kept of one request's body, as it was sent."""
 
-
 _PER_PIECE = 128  # what a piece costs beside its bytes
-
-
 _PER_EXCHANGE = 4096
-
-
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
-
-
 _MUCH = 4 << 20  # so much waiting hurries the recorder on
-
-
 Piece: TypeAlias = tuple[bytes, float | None]
 
 

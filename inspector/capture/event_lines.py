@@ -28,21 +28,14 @@ from inspector.trace_file.writing import generation_line, outcome_line, trace_li
 VERSION = 1
 """The version that is written, and the only one that is read."""
 
-
 HEADER_KEY = "weaklink_events"
-
-
 EVENTS_PATH = "/weaklink/events"
 """Where record events are posted, behind the address that the server prints."""
-
 
 SENDER, BATCH, INSTANCE = "X-Weaklink-Sender", "X-Weaklink-Batch", "X-Weaklink-Instance"
 """Who sends, the number of this body, which counts up with each that was taken, and which server he means."""
 
-
 CONTENT_TYPE = "application/x-ndjson"
-
-
 MAX_BODY_BYTES = 64 * 1024 * 1024
 """The longest body that is taken."""
 

@@ -16,7 +16,6 @@ from inspector.wire.events import WIRE_PREFIX
 SINKS_ENTRY_POINT_GROUP = "weaklink.sinks"
 """Entry points of this group name a callable each that takes a place (path or URL) and gives a Sink."""
 
-
 RECORDING_PART = f"{WIRE_PREFIX}recording"
 """The part that says, a sentence a line, what of an exchange was not kept, and why."""
 

@@ -17,8 +17,6 @@ from inspector.segmentation import Segmenter
 from inspector.wire.events import PROMPT_PART, WIRE_PREFIX
 
 _FIRST_LOOK, _LAST_LOOK = 16, 512  # code points: a call that opens the answer shows within them
-
-
 _SAMPLE = 65_536
 
 

@@ -42,14 +42,8 @@ from inspector.wire.events import (
 from inspector.wire.provider_json import compact_json
 
 _UNFINISHED = "\ufffd"
-
-
 _LONGEST = 16  # tokens that may wait for a character to become whole
-
-
 _PROMPT_TAIL = 1_024
-
-
 _PROMPT_TOKENS = 64
 
 

@@ -26,11 +26,7 @@ from inspector.segmentation import Segmenter
 from inspector.sessions.resolver import Placement, SessionResolver
 
 _SILENCE_S = 60.0
-
-
 _LONGEST = 300
-
-
 SOURCE = "record"
 """The source of traces that were recorded as they happened."""
 

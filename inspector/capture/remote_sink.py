@@ -15,19 +15,10 @@ from inspector.capture.send_queue import ROOM_BYTES, SendQueue, event_weight
 from inspector.errors import SinkError
 
 _TOGETHER_S = 0.1  # what comes within this time travels together
-
-
 _AT_ONCE = 256 * 1024
-
-
 _TIMEOUT_S = 10.0
-
-
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
-
-
 _TAKEN = (HTTPStatus.OK, HTTPStatus.NO_CONTENT)
-
 
 _NEVER = (
     *(HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),

@@ -13,8 +13,6 @@ from threading import Lock, Thread
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 _log = logging.getLogger("weaklink")
-
-
 _Given = ParamSpec("_Given")
 
 

@@ -10,7 +10,6 @@ from inspector.model import Chunk, Turn
 ROOM_BYTES = 64 * 1024 * 1024
 """How much may wait by default."""
 
-
 _FOR_CHUNKS = 0.75  # of the room: the rest is for the ends of turns, which hold their chunks once more
 
 

@@ -22,14 +22,8 @@ from inspector.trace_file.lines import HEADER_KEY, VERSION
 from inspector.trace_file.writing import header_line, trace_lines
 
 _TAKEN_AT_ONCE = 1024 * 1024
-
-
 _AGAIN_S = 1.0
-
-
 _BLOCK = 65_536
-
-
 _TRACE = b'\n{"trace":'
 
 

@@ -16,16 +16,9 @@ from inspector.model.columns import Column
 from inspector.wire.provider_json import parse_json
 
 _LONGEST_KEY = 2_000
-
-
 _LONGEST = 60
-
-
 _AROUND = 16
-
-
 _MOST_NAMED = 4
-
 
 # Request fields that name the session or say how the answer travels, and ask for nothing else.
 _OF_THE_SESSION = frozenset(
@@ -41,7 +34,6 @@ _OF_THE_SESSION = frozenset(
     )
 )
 
-
 _OTHERS = "\n"  # stands for the other runs until it is known which were asked the same; no excerpt holds one
 
 
@@ -56,8 +48,6 @@ class Sameness(StrEnum):
 
 
 _KINDS = tuple(Sameness)
-
-
 _SAME = _KINDS.index(Sameness.SAME)
 
 

@@ -19,7 +19,6 @@ from inspector.rules.schema import CONSTRAINT_VIOLATED
 
 _PREFIX = {StepOutcome.UNKNOWN_TOOL: UNKNOWN_TOOL.code, StepOutcome.INVALID: "S2"}
 
-
 OUTCOME_RULES = {
     StepOutcome.MALFORMED: MALFORMED_JSON,
     StepOutcome.UNKNOWN_TOOL: UNKNOWN_TOOL,

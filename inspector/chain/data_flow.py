@@ -17,14 +17,8 @@ from inspector.model import Json, Role, Trace
 from inspector.text import Range
 
 _MOST_SOURCES = 64  # of one word, and places of it in one source: a value is looked for at the earliest, the likeliest
-
-
 _MOST_PLACES = 64
-
-
 _MOST_TRIED = 16
-
-
 _SHORT = 2_000  # words
 
 

@@ -16,7 +16,6 @@ FAILED_LINES = (
 )
 """How a failed result's first line begins, however long the result."""
 
-
 FAILED_BEGINNINGS = (
     (
         r"(?:konnte|kann)\b(?: [\w-]{1,30}){0,5} nicht\b|nicht gefunden\b|zugriff verweigert|zeitüberschreitung|"
@@ -43,7 +42,6 @@ FAILED_BEGINNINGS = (
 )
 """How a failed result begins that says little else."""
 
-
 FAILED_ENDINGS = (
     (
         r"\b(?:nicht gefunden|fehlgeschlagen|existiert nicht|introuvable|non trouvée?|n['’]existe pas|a échoué|"
@@ -53,7 +51,6 @@ FAILED_ENDINGS = (
     r"(?:見つかりません(?:でした)?|失敗しました|存在しません|できませんでした)\s*[。！]?$",
 )
 """What stands in the first line of a failed result that says little else."""
-
 
 _ADMISSION_TABLE = (
     (
@@ -83,26 +80,19 @@ _ADMISSION_TABLE = (
     r"できません|できなかった|申し訳|残念ながら|エラー|見つかりません|見つからな|利用できな",
 )
 
-
 HEAD = 2_000
 """How much of a result's beginning is judged, in code points; as much of its end is looked at for an exception."""
 
-
 _SHORT = 400
-
 
 # What follows a heading of errors, unless it counts none: `Errors: 0`, `errors: none`, `Errors: []`.
 _NOT_NONE = r"(?!\s*(?:0\b(?!\.)|none\b|nil\b|null\b|no\b|\[\s*\]|\{\s*\}|-\s*$|n/a\b))"
-
-
 _KINDS = "syntax|lint(?:er|ing)?|compil(?:er|ation|e)|parse|parsing|indentation|type|validation|build"
-
 
 _CHANGE = (
     r"(?:(?:your|the|this|that) )?(?:proposed |last |code )?"
     r"(?:edit|edits|changes?|patch|patches|update|replacement|modifications?|it|this|that)"
 )
-
 
 _EXIT_CODE = re.compile(
     r"\[?(?:the )?(?:command |process |program )?"
@@ -111,28 +101,15 @@ _EXIT_CODE = re.compile(
     re.IGNORECASE,
 )
 
-
 _HEADING = re.compile(rf"^[ \t]*ERRORS?:{_NOT_NONE}[ \t]*(?P<said>\S[^\n]*|\n\s*(?P<below>\S[^\n]*))", re.MULTILINE)
-
-
 _BARE_HEADING = re.compile(r"(?:\w+ ){0,2}errors?\s*:", re.IGNORECASE)
-
-
 _TAGS = re.compile(r"^<(?:tool_use_error|error)>|</(?:tool_use_error|error)>$")
-
-
 _TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\):", re.MULTILINE)
-
-
 _LAST_WORDS = re.compile(r"[A-Za-z_][\w.]{0,80}(?:Error|Exception|Interrupt|Exit)\b\s*(?::|$)")
-
-
 SPEECH_LIMIT = 20_000
 """How many code points of a speech are looked at, from its beginning."""
 
-
 _TROUBLE = r"(?:errors?|problems?|issues?|trouble|failures?)"
-
 
 # "No errors", "I fixed the issue" and "let me know if you have any trouble" admit nothing.
 _NO_TROUBLE = re.compile(
@@ -141,7 +118,6 @@ _NO_TROUBLE = re.compile(
     r"\berror[- ](?:handling|free|messages?|logs?|codes?|rates?|checking)\b",
     re.IGNORECASE,
 )
-
 
 _ADMISSION = re.compile(
     r"\b(?:could(?: not|n['’]t)|can(?:not|['’]t| not)|unable|(?:was|were|am|are|is)(?: not|n['’]t) (?:able|available|"
@@ -156,10 +132,7 @@ _ADMISSION = re.compile(
     re.IGNORECASE,
 )
 
-
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？\n]")
-
-
 ADMISSIONS = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _ADMISSION_TABLE)
 """How an agent admits that something did not work."""
 

@@ -25,16 +25,9 @@ from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 
 _KNOWN_ALREADY = "Go on with the result that is there already."
-
-
 _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
-
-
 _FEWEST = 2  # calls of a tool that were answered well; one alone does not show what is normal for it
-
-
 _NO_MATCH = re.compile(r"[\[{]\s*[\]}]$")
-
 
 # Arguments in which the agent writes its own words.
 _FREE_TEXT = re.compile(
@@ -42,9 +35,7 @@ _FREE_TEXT = re.compile(
     r"prompt|question|code|command|cmd|script|pattern|keywords?|todos?)"
 )
 
-
 _LONGEST, _MOST_WORDS, _MOST_CALLS = 64, 4, 8
-
 
 # What stands for a value instead of being one. Each is the whole argument; a part of a longer text may be meant so.
 _PLACEHOLDER = re.compile(
@@ -56,7 +47,6 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 
-
 # A user may speak of `your_dataset_name` and mean it: only where the user's words are there, and do not hold it.
 _PLACEHOLDER_WORD = re.compile(
     r"(?:your|insert|replace|enter)[_-](?:\w+[_-])*(?:here|id|key|token|name|value|email|url|number)"  # YOUR_API_KEY
@@ -65,41 +55,27 @@ _PLACEHOLDER_WORD = re.compile(
     re.IGNORECASE,
 )
 
-
 _LONGEST_PLACEHOLDER = 90
-
 
 _IDENTIFYING = re.compile(
     r"(?:^|_)(?:ids?|uuid|guid|number|no|code|ref|reference|account|invoice|ticket|tracking|sku|token|email|phone|"
     r"iban|isbn|vin|hash|sha)$"
 )
 
-
 _ID = re.compile(
     r"(?=\S*\d{4})[\w#+.:@/-]{5,64}|(?=\S*\d\d)(?=\S*[A-Za-z])[\w#-]{6,64}|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+"
 )
 
-
 _DATE = re.compile(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
-
 
 _CREATES = frozenset(
     ["create", "add", "new", "make", "register", "generate", "insert", "init", "open", "start", "allocate"]
 )
 
-
 _FILL = "Make this call after the one whose result it needs, with the value from there."
-
-
 _ASK = "Look the value up with a tool, or ask for it."
-
-
 _SAY_SO = "Let the agent say that the call failed, or try another way, before it goes on."
-
-
 _ANSWER = "Look at the client's step limit, and at what the model was sent after this."
-
-
 _WENT_ON = {Reaction.IGNORED: "as if it had not", Reaction.CONCEALED: "with a value of its own making"}
 
 

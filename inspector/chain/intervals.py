@@ -8,23 +8,13 @@ from statistics import NormalDist
 Z_95 = NormalDist().inv_cdf(0.975)
 """How many standard errors of a normal distribution hold 95 % of it, half to each side."""
 
-
 NOISE = 0.05
 """A difference whose p-value lies below is taken to be more than noise."""
 
-
 _MOST_TABLES = 20_000
-
-
 _CLOSE = 1e-7  # two tables are equally rare if their weights differ by no more than rounding does
-
-
 _TINY, _CLOSE_STUDENT_T, _MOST = 1e-300, 3e-16, 500
-
-
 _HALVINGS = 200
-
-
 _NORMAL = NormalDist()
 
 

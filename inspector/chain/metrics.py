@@ -23,7 +23,6 @@ from inspector.chain.intervals import (
 TASK_CASES = ("unbroken_success", "unbroken_failure", "broken_success", "broken_failure")
 """The measures that set the chain against the source's own outcome; tables show them apart from the others."""
 
-
 FEWEST = 5
 """Over fewer traces than this nothing is said of how far a number can be trusted."""
 
@@ -245,7 +244,6 @@ MEASURES: tuple[Measure, ...] = (
     ),
 )
 """Every measure, in the order of tables."""
-
 
 BY_NAME: Mapping[str, Measure] = {measure.name: measure for measure in MEASURES}
 

@@ -20,10 +20,7 @@ ENDINGS = (
 )
 """The names of what `TraceFigures.numbers` tells as 1 or 0."""
 
-
 _ANY_ITEM = "*"
-
-
 _LONGEST_S = 86_400.0  # a day; beyond, the session was put aside and the tool is not to blame
 
 
@@ -137,10 +134,8 @@ class TraceFigures:
 TRACE_NUMBERS = (*CALL_COUNTS, "calling_turns", "parallel_turns", *ENDINGS)
 """The names of the counts of every trace; those of expected calls come besides where such are known."""
 
-
 TOOL_NUMBERS = (*CALL_COUNTS, "is_broken")
 """The names of the counts of a tool's calls in a trace."""
-
 
 _VIOLATIONS = frozenset(rule.code for rule in schema.RULES if rule.severity is Severity.ERROR)
 

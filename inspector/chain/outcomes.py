@@ -25,53 +25,26 @@ from inspector.rules.rule import Severity
 from inspector.text import Range
 
 _SYNTAX = ("J", "F")
-
-
 _MOST = 64  # how many diagnostics before a call are looked at for one that reaches into it
-
-
 PATTERN_SEARCH_LIMIT = 65_536
 """How much of a result's beginning and of its end is searched, in code points."""
 
-
 _LONGEST = 400
-
-
 _WRAPS = 4  # results come wrapped: a template's {"name", "content"}, an API's blocks, a server's own envelope
-
-
 _ENVELOPE = ("content", "output", "result", "response", "data", "text")
-
-
 _WORDS = ("error", "errors", "message", "detail", "details", "reason", "stderr", "error_message", "content", "output")
-
-
 _EXIT_CODES = ("exit_code", "exitCode", "exit_status", "returncode", "return_code", "rc")
-
-
 _HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code")
-
 
 _ERROR_KEYS = frozenset((*_EXIT_CODES, *_HTTP_CODES, "isError", "is_error", "error", "errors", "metadata")) | {
     *("success", "ok", "succeeded"),
 }
 
-
 _FAILED = frozenset({"error", "failed", "failure", "fail", "timeout", "timed_out"})
-
-
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
-
-
 _OPENS = re.compile(r"\s*[\[{]")
-
-
 _UNREADABLE = object()
-
-
 _UNKNOWN_TOOL = "T401"
-
-
 _SCHEMA = "S2"
 
 

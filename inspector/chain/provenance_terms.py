@@ -11,58 +11,30 @@ from inspector.model import Json, ToolCall
 
 # Looked for within a longer text: ids, paths, addresses and numbers; the words between them are the agent's own.
 _ATOM = re.compile(r"[^\s\"'`<>()\[\]{},;|&=]*[\d/@][^\s\"'`<>()\[\]{},;|&=]*")
-
-
 _MOST_ATOMS = 50
-
 
 # `Tokyo, Japan` where the user said Tokyo: the names between commas, each looked for by itself.
 _NAMES = re.compile(r"(?:^|[,;\n])\s*([^\W_a-z][^,;\n]{2,60}?)\s*(?=[,;\n]|$)")
-
-
 _MOST_NAMES = 8
-
-
 _LONG = 400
-
-
 _READ = 20_000
-
-
 _LEAST = 3
-
 
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
 )
 
-
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-
 
 # Chinese, Japanese and Korean write no spaces: each of their characters counts as a word.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-
-
 _NAME = re.compile(r"\w+")
-
-
 _ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?=$|[T ])")
-
-
 _LONGEST = 64  # words of one value that are compared
-
-
 _DEEPEST = 64
-
-
 _LARGEST = 10**15  # beyond, nobody writes a number in another way
-
-
 _MOST_LEAVES = 2_000
-
-
 Spellings: TypeAlias = tuple[tuple[str, ...], ...]
 """The sequences of words under which one value may stand in a text, the plainest first."""
 
@@ -124,8 +96,6 @@ def _atoms(value: str) -> Iterator[str]:
 
 
 _APART = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)) + bytes(128)
-
-
 _TOGETHER = _APART[: ord("_")] + b"_" + _APART[ord("_") + 1 :]
 
 

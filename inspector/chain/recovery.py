@@ -21,46 +21,21 @@ from inspector.model import Role, Trace
 from inspector.text import Range
 
 _WORD_VALUES = re.compile(r"\w+")
-
-
 _THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3})")
-
-
 _RUN = re.compile(r"\d+")
-
-
 _NUMBER = re.compile(r"(?<![\d.\w])\d{2,15}(?!\w)")
-
-
 _DATE = re.compile(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
-
-
 _NO_ID = re.compile(r"[\s/]|\.[A-Za-z]{1,5}$")
-
-
 _MOST_NUMBERS = 200
-
-
 _WORD = re.compile(r"\w{3,}")
-
-
 _NEXT = 8  # of how many of the next turn's calls the arguments are looked at
-
 
 # A tool may take what its schema forbids, or be there without having been offered; its own answer proves it.
 # A payload that is no call is none, whatever a server made of it.
 _MAY_BE_TAKEN = frozenset((StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL))
-
-
 _CANDIDATES = 8  # how many steps under one key are compared; beyond, calls are alike only by chance
-
-
 _WORD_SUBSTITUTES = re.compile(r"\w+")
-
-
 _READ = 20_000  # how much of a call's and of a result's text is looked at
-
-
 _CANDIDATES_SUBSTITUTES = 4
 
 

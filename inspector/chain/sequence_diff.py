@@ -20,16 +20,9 @@ _GRAINS = (
     re.compile(r"\w+|\s+|[^\w\s]"),
 )
 
-
 _MOST_WORK = 2_000_000_000  # bits of the table: about a second
-
-
 _GLUE = re.compile(r"[\W_]{1,2}")
-
-
 _MOST_BITS = 200_000_000  # of a table kept at once: 25 MB
-
-
 _FREQUENT = 4
 
 

@@ -20,23 +20,15 @@ _KNOBS = re.compile(
     re.IGNORECASE,
 )
 
-
 _IDENTIFIERS = re.compile(
     r"(?:.*_)?(?:ids?|path|paths|file|files|file_?name|folder|directory|dir|url|uri|link|number|key|symbol|ticker|query|"
     r"q|email|sku|sql|name|location|city|place|keyword|keywords)",
     re.IGNORECASE,
 )
 
-
 _WORD = re.compile(r"\w{3,80}")
-
-
 _PATH = re.compile(r"[^\s]*/[^\s]*|[^\s/]+\.[A-Za-z]\w{0,7}")
-
-
 _NAME_IN_TEXT = re.compile(r"[\"']name[\"']?\s{0,9}[:=]\s{0,9}[\"']?([\w.-]{1,80})")
-
-
 _LONGEST, _MOST_VALUES, _MOST_WORDS = 400, 24, 48
 
 

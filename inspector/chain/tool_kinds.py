@@ -12,9 +12,7 @@ _READS_TABLE = (
     "download scan stat inspect count calculate convert compute translate grep glob cat web"
 )
 
-
 _READS = frozenset(_READS_TABLE.split())
-
 
 _WRITES_TABLE = (
     "create add book make send post put update set write edit delete remove cancel refund pay transfer submit "
@@ -22,15 +20,9 @@ _WRITES_TABLE = (
     "schedule"
 )
 
-
 _WRITES = frozenset(_WRITES_TABLE.split())
-
-
 _SEARCHES_TABLE = "search find list query lookup grep glob browse scan filter match select discover"
-
-
 _SEARCHES = frozenset(_SEARCHES_TABLE.split())
-
 
 # They say nothing where all went well (POSIX: "The standard output shall not be used", or only on request).
 _SILENT_TABLE = (
@@ -38,31 +30,16 @@ _SILENT_TABLE = (
     "sleep wait true test [ cmp diff sed tee sync mount umount patch popd pushd umask ulimit trap exit clear"
 )
 
-
 _SILENT = frozenset(_SILENT_TABLE.split())
-
 
 # Their exit code 1 says that nothing was found, or that there is a difference (POSIX: grep, diff, cmp, test, expr).
 _NO_MATCH_TABLE = "grep egrep fgrep zgrep rg ag ack diff cmp colordiff test [ [[ expr pgrep pidof fuser lsof"
-
-
 _NO_MATCH = frozenset(_NO_MATCH_TABLE.split())
-
-
 _READERS_TABLE = "cat head tail less more sed awk grep egrep rg ag bat tac nl strings zcat journalctl cd sort uniq"
-
-
 _READERS = frozenset(_READERS_TABLE.split())
-
-
 _READING_TOOLS = frozenset(("read", "read_file", "view", "view_file", "open_file", "get_logs", "read_logs"))
-
-
 _FIRST_WORDS = 200
-
-
 _GIT_SILENT = ("git add", "git checkout", "git config", "git diff", "git mv", "git rm", "git tag", "git branch")
-
 
 # OpenHands `finish`, SWE-agent `submit`, smolagents `final_answer`, Pydantic AI `final_result`, Cline and Roo Code
 # `attempt_completion`, tau-bench and the OpenAI Agents SDK `transfer_to_...`.
@@ -72,15 +49,9 @@ _NAMES_TABLE = (
     "end_conversation end_call hang_up handoff hand_off escalate_to_human"
 )
 
-
 _NAMES = frozenset(_NAMES_TABLE.split())
-
-
 _HAND_OVERS = ("transfer_to_", "handoff_to_", "hand_off_to_", "hand_over_to_", "final_result_")
-
-
 _NAMESPACE = re.compile(r"(?:.*(?:[.:/]|__))?", re.DOTALL)
-
 
 _SHELLS_TABLE = (
     "bash shell sh zsh terminal execute execute_bash execute_command execute_shell run_command run_shell "
@@ -88,46 +59,23 @@ _SHELLS_TABLE = (
     "command cmd powershell console container_exec bash_command"
 )
 
-
 _SHELLS = frozenset(_SHELLS_TABLE.split())
-
 
 _INTERPRETERS_TABLE = (
     "python python3 ipython execute_python run_python python_interpreter python_repl code_interpreter "
     "execute_code run_code execute_ipython_cell jupyter notebook repl javascript node run_javascript"
 )
 
-
 _INTERPRETERS = frozenset(_INTERPRETERS_TABLE.split())
-
-
 _COMMAND_KEYS = ("command", "cmd", "commands", "script", "keystrokes", "input")
-
-
 _OBJECT_KEYS = frozenset(("path", "file_path", "file", "filename", "url"))
-
-
 _PREFIXES = frozenset(("sudo", "time", "nohup", "env", "exec", "command", "then", "do", "!"))
-
-
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-
-
 _PATH_LIKE = re.compile(r"[\w.~@+\-]*/[\w.~@+\-/*]*|[\w\-]+(?:\.[\w\-]+)*\.[A-Za-z]\w{0,7}")
-
-
 _SEPARATOR = re.compile(r"&&|\|\||[;|\n]")
-
-
 _VERSION = re.compile(r"[\d.]+$")
-
-
 _QUOTES = "\"'`()"
-
-
 _CODE_WORD = re.compile(r"[^\W\d]\w{2,80}")
-
-
 _LONGEST, _MOST = 2_000, 24
 
 

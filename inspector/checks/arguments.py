@@ -19,14 +19,8 @@ from inspector.rules.json_syntax import TRUNCATED_JSON, TRUNCATED_PARAMETERS
 from inspector.text import Range
 
 _CUT_SHORT = (TRUNCATED_JSON, TRUNCATED_PARAMETERS)
-
-
 _TOO_DEEP = b"\n" + b" " * DEPTH_OF_VALUES  # in JSON that is indented by one
-
-
 _decode = msgspec.json.Decoder().decode
-
-
 _format = msgspec.json.format
 
 

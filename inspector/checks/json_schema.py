@@ -22,13 +22,8 @@ from inspector.checks.schema_problems import Path
 from inspector.model import Json
 
 _BACKTRACKS = 20_000
-
-
 _REGEX_BYTES = 1 << 20
-
-
 _MOST_FAULTS = 200
-
 
 _DIALECTS = (
     "http://json-schema.org/draft-04/schema#",
@@ -38,14 +33,11 @@ _DIALECTS = (
     "https://json-schema.org/draft/2020-12/schema",
 )
 
-
 DEPTH_OF_VALUES = 512
 """The library crashes the process at a depth of 30,000; the JSON reader stops at this one."""
 
-
 DEPTH_OF_SCHEMAS = 120
 """The library refuses schemas that nest deeper than 255 containers, and its meta-schemas cost some of the stack."""
-
 
 _LONE = "a text in it holds half a surrogate pair, which is no Unicode text"
 

@@ -33,33 +33,15 @@ from inspector.rules import schema as rules
 MOST_VIOLATIONS = 50
 """How many violations of one call are told."""
 
-
 _LARGEST_SCHEMA = 100_000  # steps that a schema may take on a single value
-
-
 _LARGEST_EXPLAINED = 10_000  # reasons copy parts of the schema
-
-
 _VERDICT_STEPS = 2_000_000  # about 0.1 us each
-
-
 _RECURSIVE_STEPS = 100_000  # recursive schemas multiply with the depth of the value
-
-
 _REASON_STEPS = 20_000  # a reason costs about 15 us, and the library collects all of them before it gives the first
-
-
 _RECURSIVE_WORK = "the schema refers to itself in a way that multiplies with the depth of the arguments"
-
-
 _TOO_MUCH_WORK = f"checking arguments of this size by a schema of this size takes more than {_VERDICT_STEPS:,} steps"
-
-
 _FORMAT = '"format": "'  # stands in the text of every schema that names a format
-
-
 _KEYWORDS_OF_SCHEMAS = frozenset({"properties", "items", "additionalProperties", "not", "if", "then", "else", "$defs"})
-
 
 _KEYWORDS = _KEYWORDS_OF_SCHEMAS | {
     *("type", "required", "enum", "const", "description", "title", "default", "examples", "format", "pattern", "anyOf"),
@@ -82,20 +64,14 @@ _KEYWORDS = _KEYWORDS_OF_SCHEMAS | {
     *("$vocabulary", "readOnly", "writeOnly", "deprecated", "contentEncoding", "contentMediaType", "contentSchema"),
 }
 
-
 _COMPOSED = ("$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "if", "not", "const", "enum")
-
 
 _SCHEMA_KEYWORDS = frozenset(
     {"type", "description", "enum", "anyOf", "oneOf", "$ref", "properties", "items", "default"}
 )
 
-
 _LARGEST = 50_000
-
-
 _ROUNDS = 12
-
 
 _TYPES = {
     **dict.fromkeys(("str", "string", "text", "char", "date", "datetime"), "string"),
@@ -107,10 +83,7 @@ _TYPES = {
     **dict.fromkeys(("none", "nonetype", "null"), "null"),
 }
 
-
 _IN_PLACE = ("allOf", "anyOf", "oneOf")
-
-
 _QUOTED = re.compile(r"'([^']*)'")
 
 

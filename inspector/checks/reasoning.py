@@ -18,35 +18,15 @@ from inspector.rules.reasoning import CONTEXT_NEARLY_FULL, REASONING_OVER_BUDGET
 from inspector.text import Range
 
 _LONGEST = 65_536  # settings are short; what is longer holds something else (Ollama's `context`)
-
-
 _NESTED = ("chat_template_kwargs", "extra_body", "options", "generationConfig", "generation_config", "thinkingConfig")
-
-
 _OFF_WORDS = frozenset(("none", "disabled", "off", "false"))
-
-
 _NOT_WRITTEN_HERE = frozenset((TurnFlag.INJECTED, TurnFlag.SYNTHETIC))
-
-
 _FEWEST = 5  # how many turns of its kind a turn is compared with, at least
-
-
 _RARE = 10  # the turns without reasoning among those of their kind that are still an exception: one in so many
-
-
 _PARTS = ("goal", "actions", "observation", "reflection")
-
-
 _HINT = "Read its end for a loop; limit thinking in the request, or give the model a smaller step."
-
-
 _NEARLY = 0.9
-
-
 _HINT_CONTEXT_WINDOW = "Shorten tool results, drop what is answered, or sum up what was said."
-
-
 BYTES_PER_TOKEN = 4
 """UTF-8 bytes to a token, a rule of thumb for byte-level vocabularies: English comes near it, code takes more."""
 

@@ -24,7 +24,6 @@ _ERROR_RULES: dict[ErrorPhase, Rule] = {
     ErrorPhase.CLIENT_ABORT: rules.ABORTED_STREAM,
 }
 
-
 _ERROR_WORDS = {
     ErrorPhase.CONNECT: "The server could not be reached",
     ErrorPhase.HTTP: "The server answered with an error",
@@ -32,7 +31,6 @@ _ERROR_WORDS = {
     ErrorPhase.TRANSPORT: "The connection broke",
     ErrorPhase.CLIENT_ABORT: "The client left",
 }
-
 
 STALL_S = 10.0
 """How long nothing may come in the middle of a stream, in seconds."""

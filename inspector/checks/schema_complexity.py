@@ -17,10 +17,7 @@ from inspector.model import Json, ToolDefinition
 
 # Keywords whose schemas look at the same value, and those whose schemas look at a part of it.
 _BESIDE = ("not", "if", "then", "else", "allOf", "anyOf", "oneOf")
-
-
 _BESIDE_BY_NAME = ("dependentSchemas", "dependencies")
-
 
 _BELOW = (
     "additionalProperties",
@@ -32,53 +29,23 @@ _BELOW = (
     "contains",
 )
 
-
 _BELOW_BY_NAME = ("properties", "patternProperties")
-
-
 _DEFINED = ("$defs", "definitions")
-
-
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-
-
 DEPTH = 300
 """How deep references and subschemas may stand in each other."""
 
-
 _SINGLE = frozenset(("not", "if", "then", "else"))
-
-
 _LISTS_AND_MAPS = frozenset(("allOf", "anyOf", "oneOf", "dependentSchemas", "dependencies"))
-
-
 _ANY_PROPERTY = ("additionalProperties", "unevaluatedProperties", "propertyNames")
-
-
 _ANY_ITEM = ("items", "additionalItems", "unevaluatedItems", "contains", "prefixItems")
-
-
 _ANY = frozenset((*_ANY_PROPERTY, *_ANY_ITEM))
-
-
 _BELOW_SCHEMA_WORK = _ANY | {"properties", "patternProperties"}
-
-
 _REFERENCES_SCHEMA_WORK = frozenset(("$ref", "$dynamicRef", "$recursiveRef"))
-
-
 _CONSTANTS_A_STEP = 10  # comparing a constant costs about a tenth of applying a subschema
-
-
 _CHARACTERS_A_STEP = 100  # a pattern or a comparison reads a string this fast
-
-
 _MOST_LOOKS = 100_000  # subschemas that the exact count itself visits: about a tenth of a second
-
-
 _WALKED_AGAIN = 3  # `unevaluated...` walks all that stands beside it again, measured as 2.6 times
-
-
 _Schema: TypeAlias = dict[str, Json]
 
 
@@ -185,8 +152,6 @@ def _schemas(found: Json, *, by_name: bool = False) -> Iterator[_Schema]:
 
 
 Schema: TypeAlias = dict[str, Json]
-
-
 _ELSEWHERE: Schema = {"allOf": [{} for _ in range(300)]}  # a meta-schema, which the validator brings along
 
 

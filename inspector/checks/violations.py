@@ -17,10 +17,7 @@ from inspector.rules.rule import Rule
 from inspector.text import Range
 
 _MOST_EXTRAS = 20
-
-
 _SIZED = (str, list, dict)
-
 
 _LIMITS = {
     "minimum": "{got}{where} is too small; expected at least {limit}.",
@@ -44,10 +41,7 @@ _LIMITS = {
     "schema": "The value{where} does not fit the schema, which is too large to say where.",
 }
 
-
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,40})?")
-
-
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,40})")
 
 

@@ -14,8 +14,6 @@ from inspector.segmentation import Segmentation, segment
 from inspector.text import Range
 
 _NEW_IDS = {"openai": "call_{}", "claude": "toolu_{}", "mistral": "call{:05}"}
-
-
 _NO_PLACE = Range(0, 0)
 
 

@@ -13,11 +13,7 @@ from inspector.text import Range, lone_surrogates
 from inspector.wire.provider_json import compact_json
 
 _LISTS = ("messages", "conversations", "conversation", "items")
-
-
 _TEXTS = ("text", "completion", "output", "response", "generated_text", "result")
-
-
 _BLOCKS = frozenset({"text", "input_text", "output_text"})
 
 

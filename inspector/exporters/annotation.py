@@ -27,39 +27,18 @@ from inspector.model import Json, Trace
 from inspector.wire.provider_json import parse_json
 
 _MOST_PATHS = 40
-
-
 _MOST_VISITED = 4_000
-
-
 _DEEPEST = 24
-
-
 _NOT_JSON: Any = object()
-
-
 AGENT = "agent"
 """The source of a value that stood nowhere before: the agent's own words."""
 
-
 _NAMES = {OriginKind.SYSTEM: "system_prompt", OriginKind.USER: "user", OriginKind.TOOLS: "tool_definitions"}
-
-
 _LONGEST = 400
-
-
 _MOST_SENTENCES = 50
-
-
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-
-
 _NO_WORD = re.compile(r"\W+")
-
-
 _LONGEST_ANNOTATION_NAMES = 60
-
-
 ANY = -1
 """In the place of an index: every element of a list."""
 

@@ -25,38 +25,20 @@ from inspector.text import Range
 from inspector.wire.provider_json import parse_json
 
 _LONGEST_WORDS = 600
-
-
 _MOST_COMPARED = 20
-
-
 _HANDS_OVER = ("transfer_to_", "handoff_to_", "hand_off_to_", "hand_over_to_", "escalate_to_")
-
-
 _LONGEST = 160
-
-
 _EMPTY_LIST = re.compile(r"\[\s{0,9}\][\s}]{0,9}$")
-
-
 _LARGEST = 100_000
-
-
 _WRAPPERS = ("content", "result", "data", "output", "response")
-
-
 _STATUS_KEYS = ("status_code", "statusCode", "http_status", "status", "code")
-
 
 _STATUS_WORDS = re.compile(
     r"\b(?:http(?:/[\d.]{1,3})?|status(?:[ _]code)?|error(?: code)?)\W{1,3}([45]\d\d)\b|^([45]\d\d)\b", re.IGNORECASE
 )
 
-
 # Lists under these names are what a search found; under the tool's own subject (`flights` of `search_flights`) too.
 _FOUND_TABLE = "results items hits matches data rows records documents entries found list values search_results"
-
-
 _FOUND = frozenset(_FOUND_TABLE.split())
 
 

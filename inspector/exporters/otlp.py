@@ -32,14 +32,8 @@ from inspector.text import lone_surrogates
 from inspector.version import __version__
 
 _INT_64 = 1 << 63
-
-
 _INTERNAL, _CLIENT = 1, 3
-
-
 _UNSET, _ERROR = 0, 2
-
-
 _SESSION = "session"
 
 

@@ -12,31 +12,18 @@ from inspector.rules.markers import SPECIAL_TOKEN_LEAK
 from inspector.segmenter.table import HERE, HOME, ROLE, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition, Unless
 
 _LINE_HEADERS = ("<|im_start|>", "<start_of_turn>")
-
-
 LLAMA_HEADER = "<|start_header_id|>"
 """The token that begins Llama's header of a turn."""
 
-
 _ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|endoftext|>", "<end_of_turn>")
-
-
 _BEGINNINGS = ("<|begin_of_text|>", "<s>", "<bos>")
-
-
 _HEADER_FOLLOWS = Lookahead(Repeat(r"\s"), ("<|", "<start_of_turn>", "[INST]", "[SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]"))
-
-
 TURN_IS_OVER = Lookahead(OneOf((Repeat(r"\s"), ("<", "[")), (Repeat(r"\s"), Unless(r"[\s\S]"))))
 """What follows the token that ends a turn: the end of the text, or another marker."""
 
-
 _TURN_END = "turn_end"
-
-
 HEADER_END = "<|end_header_id|>"
 """The token that ends Llama's header of a turn."""
-
 
 ROLE_HOMES = {
     "system": "system",
@@ -52,10 +39,7 @@ ROLE_HOMES = {
 }
 """Which home state a turn header's role begins; the names are those that every table uses for its homes."""
 
-
 _TO_ROLE = Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0)
-
-
 _TO_HOME = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
 
 

@@ -27,11 +27,7 @@ from inspector.model import Json, ToolCall
 from inspector.text import Range
 
 _ARROWS = ">>>"
-
-
 _HEADER = "<|start|>assistant"
-
-
 _PROBE = ToolCall("f", {"a": "b"}, "", valid=True, range=Range(0, 0))
 
 
@@ -244,11 +240,9 @@ def _order_lost(pieces: Sequence[CompletionPiece], name: str) -> Iterator[str]:
 
 CompletionWriter: TypeAlias = Callable[[Sequence[CompletionPiece], Format], Completion]
 
-
 _OWN: MappingProxyType[str, CompletionWriter] = MappingProxyType(
     {"functionary": write_functionary, "harmony": write_harmony, "react": write_react}
 )
-
 
 _APIS: MappingProxyType[str, CompletionWriter] = MappingProxyType(
     {"openai": write_openai, "claude": write_claude, "gemini": write_gemini}
@@ -284,7 +278,6 @@ class Layout:
 
 USUAL = Layout()
 """What most families do, and so what a format that is not in the table is taken to do."""
-
 
 LAYOUTS = MappingProxyType(
     {

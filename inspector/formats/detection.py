@@ -19,13 +19,8 @@ from inspector.formats.registry import FALLBACK, formats
 _PLAIN = 0.8
 """From this confidence on the text shows calls of a format, not only resembles it."""
 
-
 _NAME_ALONE = 0.7
-
-
 _SEPARATORS = re.compile(r"[\s_.]+")
-
-
 _DOTS = re.compile(r"(?<=[0-9])\.(?=[0-9])")
 
 

@@ -53,10 +53,8 @@ HERMES_TAGS = (
 )
 """Those that Hermes models and Hermes training data use."""
 
-
 THINK_TAGS = (ReasoningTag("think", "<think>", "</think>"),)
 """What most families use."""
-
 
 OTHER_TAGS = (
     ReasoningTag("think", "<think>", "</think>"),
@@ -70,14 +68,11 @@ OTHER_TAGS = (
 )
 """Those of single families; in the tables of others they matter only when a prompt ends in one."""
 
-
 _LIST_BEGINNINGS = tuple(f"[{space}{{" for space in ("", " ", "\n", "\r\n", "\n ", "\n  ", "\n    ", "\n\t"))
-
 
 _TOOLS_BEGINNINGS = tuple(
     f"<tools>{space}{first}" for space in ("", " ", "\n", "\n\n", "\r\n", "\n ", "\n  ", " \n") for first in "{["
 )
-
 
 _OPEN_TOOLS = tuple(
     Transition(marker, MarkerSplit.BEFORE, "tools", width=len("<tools>")) for marker in _TOOLS_BEGINNINGS

@@ -8,17 +8,9 @@ from collections.abc import Callable
 from typing import BinaryIO, Protocol, cast
 
 _MAGIC = ((b"\x1f\x8b\x08", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
-
-
 _LAYERS = 3
-
-
 _LEAST_BOUND = 1 << 30
-
-
 _GROWTH = 200
-
-
 _BLOCK = 1 << 16
 
 

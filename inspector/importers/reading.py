@@ -26,17 +26,13 @@ from inspector.text import LineIndex, Range
 MAX_FILE_BYTES = 8 << 20
 """A longer file is read by itself."""
 
-
 MAX_TOGETHER_BYTES = 64 << 20
 """How much is read as one log, as it lies on the disk: memory grows with it."""
-
 
 UNREAD_RULES = frozenset({UNREADABLE_RECORD, UNREADABLE_FILE})
 """The rules on what could not be read. They count whichever other rules a user selects."""
 
-
 _CLOSE = 0.25
-
 
 _KNOWN_BINARIES = (
     (b"PAR1", "a Parquet file"),
@@ -49,23 +45,14 @@ _KNOWN_BINARIES = (
     (b"\xfe\xff", "text in UTF-16"),
 )
 
-
 _EVENT = re.compile(r"\ufeff?\s*(?::|(?:data|event|id|retry):)")
-
-
 _PICKLE = re.compile(rb"\x80[\x02-\x05]|\(?[dl]p\d+\n|c[\w.]+\n\w+\n|[\])}]q\x00")
 """How pickles of every protocol begin: 2 to 5 with their number, 0 and 1 with a container or a class."""
 
-
 _SMALL = 64 * 1024  # characters of text that cannot reach the bound whatever they are
-
-
 _TURN, _PART, _CALL, _MARK = 2_000, 1_000, 2_000, 3_600
-
-
 _ASCII, _WIDE = 4, 9
 """Bytes a character. These are measured over inspecting and packing; a `<` may open a call, or break a rule."""
-
 
 _CALLS = re.compile(r"""["']name["']|[\[,]\s*[\w.]+\(""")
 

@@ -25,50 +25,22 @@ from inspector.text import decode
 AFTER_THE_ARRAY = Skipped("end of file", "more text follows behind the array")
 """What comes last where a file does not end with its array, as it does not where the array is a member of something."""
 
-
 _BLOCK = 1 << 16
-
-
 _NOT_BLANK = re.compile(rb"[^ \t\r\n\xef\xbb\xbf]")  # a byte order mark counts as blank
-
-
 _BRACKETS = re.compile(rb'[\[\]{}"]')
-
-
 _BRACKETS_AND_COMMAS = re.compile(rb'[\[\]{},"]')
-
-
 _DEPTH = {b"[": 1, b"{": 1, b"]": -1, b"}": -1, b",": 0}
-
-
 _ENTRY_ENDS = {b",": b",", b"]": b"]", b"}": b"]"}
-
-
 _READ_BYTES = 1 << 20
-
-
 _BOM = b"\xef\xbb\xbf"
-
-
 SAMPLE_RECORD_BYTES = 32 << 20
 """The longest record that a sample shows: whoever reads files of longer ones knows them by their first bytes."""
 
-
 _SAMPLE_ROWS = 32
-
-
 _SAMPLE_RECORDS = 256
-
-
 _SAMPLE_BYTES = 4 << 20
-
-
 _LONGEST_INTEGER = 4_300
-
-
 _MAY_CONTINUE = (b"{", b"[", b",", b":")
-
-
 _KINDS = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
 
 

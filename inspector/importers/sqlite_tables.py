@@ -12,22 +12,15 @@ from inspector.model import Json
 from inspector.text import decode
 
 OLD_SCHEMA = frozenset({"conversations", "responses"})
-
-
 NEW_SCHEMA = frozenset({"threads", "turns", "messages", "parts"})
-
-
 VALUE_BYTES = RECORD_BYTES // 2
 """The longest value, and the longest stored row, that is read."""
-
 
 HELD_BYTES = RECORD_MEMORY // 2
 """The largest database that is read in memory, where its file is none that SQLite can open."""
 
-
 _ROW_BYTES, _NUMBERS_BYTES = 2_000, 150
 """What a row takes once it is a turn of a trace, and what two numbers of it take."""
-
 
 _INDEXED = {
     "tool_calls": "response_id",
@@ -41,7 +34,6 @@ _INDEXED = {
     "part_attachments": "part_id",
     "turn_tools": "turn_id",
 }
-
 
 _NAMED = ("fragments", "tools")
 

@@ -16,13 +16,8 @@ from inspector.text import Range
 MAX_FAULTS = 100
 """How many faults one payload may report before a last one says how many more there are."""
 
-
 _HOPELESS = 10_000
-
-
 _WHICH = {1: "the string", 2: "both strings"}
-
-
 _BLANK = re.compile(r"[ \t\n\r]*+")
 
 

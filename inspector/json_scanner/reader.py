@@ -22,46 +22,22 @@ from inspector.scanning import end_of_repeats, repeated
 from inspector.text import Range
 
 _CLOSERS = ("}", "]", ")")
-
-
 _COLON = re.compile(r":=|=>|=")
-
-
 _STRAY_QUOTE = re.compile(r"[\"'](?=\s{0,64}(?:[,}\]]|\Z))")  # behind a closing bracket
-
-
 _KEY_FOLLOWS = re.compile(r"""["'“‘][^"'”’\n]{0,100}["'”’]\s*+:|\\"|[\w$][\w$.-]{0,63}["']?\s*+[:=]""")
-
-
 _SEMICOLON_AT_END = re.compile(r";\s*+(?:[}\])]|\Z)")
-
-
 _NUMBER_FOLLOWS = re.compile(r"-?\d")
-
 
 # `(1, 2)` and `("a", x)` are tuples; `(3+4)*2` and `(a + b) / 2` are not.
 _NO_TUPLE = re.compile(r"\((?:[-+*/.\d\s()]{1,200}\)|[^(),]{0,200}\)\s*+[-+*/%])")
-
-
 _DEEP = re.compile(r'"|[\[{]++|[\]}]++')
-
-
 _COMMENT = re.compile(r"//[^\n]*+|#[^\n]*+|/\*")
-
-
 _CLOSERS_AT_END = re.compile(r"[\s}\])]*\Z")
-
 
 # Everything that Unicode calls a space, the byte order mark and spaces of no width.
 _ODD_SPACE = re.compile("[\x0b\x0c\x1c-\x1f\x85\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]++")
-
-
 _ESCAPED_SPACE = repeated(r"\\[nrt]")
-
-
 _PLAIN = frozenset("{}[]\",:'")
-
-
 _LOOK_BACK = 64
 
 

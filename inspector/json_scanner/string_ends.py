@@ -57,7 +57,6 @@ _SINGLE_END = rf"""{_B}[,}}\]:]|{_B}\Z|{_B}\+{_B}["']|\s++["'][^"'\n]{{1,64}}["'
 _DOUBLES, _SINGLES = "“”„‟″＂«»", "‘’‚‛′＇"
 _CURLY_END = rf"""{_B}[,}}\]:]|{_B}\Z"""
 
-
 # What closes a string, and ends it only before one of these: the characters, and with what follows them.
 _SINGLE = re.compile(r"\\.|'", re.DOTALL), re.compile(_SINGLE_END)
 _SINGLE_IN_TUPLE = _SINGLE[0], re.compile(rf"{_SINGLE_END}|{_B}\)")

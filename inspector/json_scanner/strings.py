@@ -16,55 +16,25 @@ from inspector.scanning import end_of_repeats, repeated
 from inspector.text import Range
 
 SMART = "“”„‟″＂‘’‚‛′＇«»"
-
-
 _OPENING = re.compile(rf'["\'{SMART}]|\\"')
-
-
 _TRAILING_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
-
-
 _ESCAPED_CONTENT = repeated(r'[^"\\]++|\\[^"\\]|\\\\(?:\\?"|[^"])')
-
-
 _ONE_LEVEL = re.compile(r'\\(["\\])')
-
 
 # `"a" + "b"`, `"%s" % x`, `"-" * 20`, `"{}".format(x)`: a string that goes on as a program.
 _OPERATOR = re.compile(r"""\s*+(?:\+\s*+["'\w(]|%\s*+[\w(]|\*\s*+\d|\.[a-z]{1,20}\()""")
-
-
 _BARE = re.compile(r"([^\s,:=(){}\[\]\"'`/#][^\s,:={}\[\]\"']*+)(?=\s*+[:=])")
-
-
 _LACKS_OPENING = re.compile(r"([^\s,:(){}\[\]\"'][^,:{}\[\]\"'\n]{0,100})(?:\"|')(?=\s*+:)")
-
-
 _SPECIAL = re.compile(r'"|[\x00-\x1f]++|\\(?:u[0-9a-fA-F]{4}|[^\x00-\x1f])?')
-
-
 _NEEDS_LOOK = re.compile(r'["\\\x00-\x1f]')
-
-
 _SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-
-
 _JSON_ESCAPES = frozenset('"\\/bfnrt')
-
 
 # A drive or a share: `C:\dir`, `\\\\host\share`. At a string's beginning the path may hold spaces.
 _PATH = re.compile(r"(?<![A-Za-z\\])[A-Za-z]:(?=\\)|(?<![^\s=,;(\x22\x27])\\\\(?=[\w.$-]+\\)")
-
-
 _PATH_AT_START = re.compile(r'[^"<>|*?:\x00-\x1f]*+')
-
-
 _PATH_IN_WORDS = re.compile(r'[^"<>|*?:\s\x00-\x1f]*+')
-
-
 _READ_OTHERWISE = frozenset("bfnrtu")
-
-
 _NAMES = {"\n": "line feed", "\r": "carriage return", "\t": "tab"}
 
 

@@ -21,48 +21,23 @@ from inspector.text import Range
 MAX_DEPTH = 512
 """How many brackets may stand open at once; what lies deeper is kept as text (rule J117)."""
 
-
 _INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
-
-
 NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?"
-
-
 _PLAIN = r'"[^"\\\x00-\x1f]*+'
-
 
 # The groups of a value; `lastindex` is the one that matched: string (up to its first escape), number, literal, bracket.
 _VALUE = rf"""(?:({_PLAIN}["\\])|({NUMBER})|(true|false|null)|([\[{{]))[ \t\n\r]*+"""
-
-
 _ELEMENT = re.compile(rf"[ \t\n\r]*+{_VALUE}")
-
-
 _MEMBER = re.compile(rf'[ \t\n\r]*+({_PLAIN}")[ \t\n\r]*+:[ \t\n\r]*+{_VALUE}')
-
-
 _ESCAPED_KEY = re.compile(rf"[ \t\n\r]*+({_PLAIN}\\)")
-
-
 _AFTER_KEY = re.compile(rf"()[ \t\n\r]*+:[ \t\n\r]*+{_VALUE}")  # with the groups of a member
-
-
 _ESCAPES = repeated(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+')
-
-
 _STRING_BEGINS = re.compile(_PLAIN)
-
-
 _SPACE = re.compile(r"[ \t\n\r]*+")
-
-
 _STRING, _NUMBER, _LITERAL, _BRACKET = 1, 2, 3, 4
-
 
 # Python refuses to convert longer ones to int, since that takes quadratic time; Decimal does not.
 _LONGEST_INT = 4300
-
-
 _SCAN: Callable[[str, int], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]  # missing in typeshed
 
 

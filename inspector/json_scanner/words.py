@@ -14,7 +14,6 @@ from inspector.text import Range
 
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
 
-
 _OTHER_SPELLINGS = {
     "true": "true",
     "false": "false",
@@ -24,98 +23,46 @@ _OTHER_SPELLINGS = {
     "none": "null",
 }
 
-
 _NON_FINITE = re.compile(r"[-+]?(?:NaN|nan|Infinity|inf)")
-
-
 _NUMBER = re.compile(NUMBER)
-
-
 _SCALAR = re.compile(rf"(?:{NUMBER}|true|false|null|True|False|None)(?![\w.])")
-
 
 # What may follow a scalar directly, or after white space where the comma was forgotten.
 _ENDS = re.compile(
     r"""\s*+(?:[,}\])]|\\[nrt]|\Z|//|/\*|\#)|\s*\n|\s++(?:["'“{\[]|[\w$]{1,64}\s*+:)|["']\S{0,64}["']\s*+:"""
 )
 
-
 _ENDS_ITEM = re.compile(r"""\s++(?:\d|true\b|false\b|null\b)""")
-
-
 _PLUS = re.compile(r"\+[0-9]")
-
-
 _SEPARATED = re.compile(r"-?[0-9]{1,30}(?:_[0-9]{1,30}){1,30}")
-
-
 _GROUPED = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,10}")
-
-
 _LEADING_ZEROS = re.compile(r"-?0+[0-9]++(?:\.[0-9]+)?")
-
-
 _BARE_DOT = re.compile(r"-?(?:\.[0-9]+|[0-9]+\.)(?:[eE][-+]?[0-9]+)?")
-
-
 _BASED = re.compile(r"-?0[xX][0-9a-fA-F]{1,64}|-?0[bB][01]{1,64}|-?0[oO][0-7]{1,64}")
-
-
 _CUT_NUMBER = re.compile(rf"({NUMBER})?(?:-|\.|(?:\.[0-9]+)?[eE][-+]?)")
-
-
 _THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,10}(?=\s*+(?:\}|,\s*+[\"']))")
-
-
 _ADDRESS = re.compile(r"[A-Za-z][\w+.-]{0,20}://[^\s\"'`(){}\[\]<>]+")
-
-
 _TRIPLE = re.compile(r'"""|\'\'\'')
-
-
 _BRACES = re.compile(r"\{\{?\s*[A-Za-z_][\w. ]{0,63}\}?\}")
-
-
 _LITERAL_STRING = re.compile(r"[fFrRbBuU]{0,2}(?:\"([^\"\\]*(?:\\.[^\"\\]*)*)\"|'([^'\\]*(?:\\.[^'\\]*)*)')", re.DOTALL)
-
-
 _WORD_CHARACTERS = re.compile(r"[^()\[\]{}<>\"'`=*|\\+]+(?:'[^()\[\]{}<>\"'`=*|\\+]+)*")
-
 
 _PROGRAM = re.compile(
     r"\b(?:True|False|None) (?:and|or|in|is|if)\b|\b(?:and|or|in|is|if) (?:True|False|None)\b"
     r"|^not |\blambda\b|\s[-/%^]\s|^\.\.\.|^…|^-|&&|\|\|"
 )
 
-
 _PLAIN = re.compile(r"""[^,{}\[\]()"'`\n/#;<>]+""")
-
-
 _PLACEHOLDER = re.compile(r"<[^<>\n\"]{1,80}>")
-
-
 _PREFIX = re.compile(r"[fFrRbBuU]{1,2}")
-
-
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
-
-
 _OPERATORS = frozenset("+-*/%=<>!&|?,")
-
 
 # A comma in `New York, NY` belongs to the words unless the next member begins behind it.
 _MEMBER_BEGINS = re.compile(r"""\s*+(?:["'“‘{}\[\]/#,]|\Z|\\"|[\w$.-]{1,64}["']?\s*+[:=])""")
-
-
 _PROSE = re.compile(r"[A-Za-z][\w .'-]*")
-
-
 _LINE_COMMENT = re.compile(r"//|/\*|#\s")
-
-
 _AFTER_QUOTE = re.compile(r"\s*+(?:[,}\]:]|\Z)")
-
-
 _LONGEST_PROSE = 200
 
 

@@ -6,11 +6,7 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 _SHARE = 4  # as many things as share the room at least: what takes more than its share is heavy
-
-
 _HEAVY = 2  # heavy things that are kept: a call and its result may both be that
-
-
 _Made = TypeVar("_Made")
 
 

@@ -14,7 +14,6 @@ from inspector.text import LineIndex, Range
 
 _MOST_TRACES, _MOST_FAULTS = 10, 20
 
-
 _FAILING: Mapping[str, frozenset[Status]] = MappingProxyType(
     {
         "error": frozenset({Status.BROKEN}),
@@ -22,7 +21,6 @@ _FAILING: Mapping[str, frozenset[Status]] = MappingProxyType(
         "info": frozenset({Status.BROKEN, Status.ABORTED, Status.RECOVERED}),
     }
 )
-
 
 _CODES = MappingProxyType(
     {
@@ -32,15 +30,9 @@ _CODES = MappingProxyType(
     }
 )
 
-
 _FAMILIES = MappingProxyType({StepOutcome.MALFORMED: ("J", "F"), StepOutcome.INVALID: ("S",)})
-
-
 _PLACES = frozenset({"line", "entry", "record", "document", "sha256"})
-
-
 _BEFORE, _AFTER = 48, 48
-
 
 _REACTIONS: Mapping[Reaction, str] = MappingProxyType(
     {

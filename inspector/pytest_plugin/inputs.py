@@ -17,14 +17,8 @@ from inspector.model import Generation, Json, Role, ToolsOrigin, Trace
 from inspector.segmentation import AUTO
 
 _LIKE_A_PATH = re.compile(r"[^\s<>{}\[\]|]*(?:/[^\s<>{}\[\]|]*|\.(?:jsonl?|txt|log|eval|traj|har|db|sse|gz|zst))")
-
-
 _LONGEST_PATH = 4_096
-
-
 MessageList: TypeAlias = Sequence[Mapping[str, Any]]
-
-
 TraceInput: TypeAlias = Trace | str | os.PathLike[str] | MessageList
 
 

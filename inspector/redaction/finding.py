@@ -27,29 +27,15 @@ from inspector.redaction.secret_values import LOOKAHEAD, Ending, Secret, SecretV
 FILLER = "*"
 """What stands for each character of a secret; no shape takes it for a part of one."""
 
-
 _SECRET_CHARACTER = re.compile(r"\\+[nrt]|\S")
-
-
 CONTEXT = LONGEST_INTRODUCTION + 128
 """Code points of the past that decide on what follows."""
 
-
 _MOST_KEPT = 4 * CONTEXT
-
-
 _NOTHING: list[Secret] = []
-
-
 _SIGN_AHEAD = 24  # no sign and no prefix is longer
-
-
 _LONGEST_OPEN_KEY = 256  # a longer word either holds a key already or is none
-
-
 _MARKED = 64  # so far before a value there is a mark that prose has not: a colon, a dash, a quote
-
-
 _PROSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz ,.;!?'()\n"
 
 
@@ -99,7 +85,6 @@ def _joined(secrets: Iterable[Secret]) -> Iterator[tuple[int, int]]:
 _BY_SIGN = {
     sign.encode(): [one for one in DETECTORS if sign in one.signs] for detector in DETECTORS for sign in detector.signs
 }
-
 
 _ANY_SIGN = re.compile(b"|".join(map(re.escape, _BY_SIGN)))
 

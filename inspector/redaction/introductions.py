@@ -213,7 +213,6 @@ def _is_tag(text: str, found: re.Match[str], name_at: int) -> bool:
 _ARGUMENT_BEGIN = re.compile(r"\bargument\s{1,4}key\s?=\s?[^\s<>]{1,40}\Z", re.IGNORECASE)
 """Kimi K3's, before the name: `<|open|>argument key="name" type="string"<|sep|>value<|close|>argument<|sep|>`."""
 
-
 _CLOSING = re.compile(r"\]?(?:<|&lt;|\\{1,64}u003c)(?:\\{0,64}/|\|close\||\]minimax\[)", re.IGNORECASE)
 
 

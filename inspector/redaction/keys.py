@@ -25,25 +25,12 @@ from inspector.redaction.secret_values import (
 )
 
 ALNUM = "A-Za-z0-9"
-
-
 WORD = "A-Za-z0-9_-"
-
-
 DOTTED = "A-Za-z0-9_.-"
-
-
 CAPITALS = "A-Z0-9"
-
-
 HEX = "A-Fa-f0-9"
-
-
 HEX_WORD = "A-Fa-f0-9_-"
-
-
 BASE64 = "A-Za-z0-9+/=_-"
-
 
 SECRET_HEADERS = frozenset(
     {
@@ -54,15 +41,9 @@ SECRET_HEADERS = frozenset(
 )
 """Headers, in lower case, whose whole value is secret, but for the word before it (`Bearer`)."""
 
-
 RUN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-+/=~"
-
-
 _LOOK = 64
-
-
 _LONGEST_TOKEN_PART = 1_024
-
 
 _ESCAPE_END = re.compile(
     r"""(?:\\[nrtbfvae0] | \\u[0-9a-f]{4} | \\U[0-9a-f]{8} | \\x[0-9a-f]{2} | \\[0-7]{1,3} | %(?:25)*[0-9a-f]{2}
@@ -70,13 +51,8 @@ _ESCAPE_END = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 
-
 _BLOB = re.compile(r"[A-Za-z0-9_-]{40}\Z")
-
-
 _TOKEN_PART = re.compile(r"[A-Za-z0-9_-]*")
-
-
 _TOKEN_REST = re.compile(r"[A-Za-z0-9_.-]*")
 
 
@@ -295,14 +271,10 @@ KEYS: tuple[KeyShape, ...] = (
     KeyShape("SettleMint service", "gitleaks settlemint-service-access-token", "sm_sat_", 16, ALNUM),
 )
 
-
 SHORTEST_KEY = min(len(key.prefix) + key.at_least for key in KEYS)
 """No key is shorter: a run of key characters below it needs no look."""
 
-
 _RUNS = bytes(97 if byte in RUN_CHARACTERS else 32 for byte in range(256))
-
-
 _RUN = b"a" * SHORTEST_KEY
 
 

@@ -30,14 +30,8 @@ from inspector.redaction.masking import KeptWords, kept_words, mask_content
 from inspector.redaction.streams import ContentStream, SecretStream, TextStream
 
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
-
-
 _SHORT, _MOST_CLEAN = 128, 4_096
-
-
 _SIGN = re.compile(r"\S")
-
-
 _Value = TypeVar("_Value")
 
 

@@ -14,12 +14,8 @@ from typing import Protocol, TypeAlias
 LOOKAHEAD = 64
 """Code points: what precedes the text's end by more is decided."""
 
-
 _GLUE = "_-. "
-
-
 _PASSWORDS = ("password", "passwd", "passphrase", "passcode")
-
 
 _KEY_KINDS = (
     *("api", "secret", "access", "private", "account", "subscription", "encryption", "signing", "master", "auth"),
@@ -27,28 +23,23 @@ _KEY_KINDS = (
     *("app", "application", "decryption", "storage", "shared-access", "sharedaccess"),
 )
 
-
 _OTHER_KEYS = (
     *("public", "pub", "primary", "foreign", "cache", "sort", "partition", "idempotency", "group", "object", "item"),
     *("dict", "map", "row", "index", "lookup", "route", "unique", "hash", "natural", "schema", "sequence", "hot"),
     *("publishable", "arg", "meta", "data", "session", "i18n", "translation", "message", "event", "shard", "bucket"),
 )
 
-
 _TOKEN_KINDS = (
     *("access", "auth", "authentication", "refresh", "id", "session", "bearer", "api", "bot", "security", "csrf"),
     *("xsrf", "oauth", "user", "personal", "deploy", "secret", "login", "reset", "verification", "device", "service"),
 )
-
 
 _OTHER_TOKENS = (
     *("page", "next", "continuation", "sync", "pad", "eos", "bos", "unk", "sep", "cls", "mask", "stop", "start", "end"),
     *("special", "max", "min", "first", "last", "image", "cancellation", "per", "new", "a", "the", "each", "one"),
 )
 
-
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
-
 
 _PLACEHOLDER = re.compile(
     r"""[*•…xX.#_-]+ | <[^<>]*>? | \[[^\]]*\]?
@@ -61,9 +52,7 @@ _PLACEHOLDER = re.compile(
     re.VERBOSE,
 )
 
-
 _REDACTED = "******"  # what holds this was redacted before, or by somebody else
-
 
 _PLAIN_WORDS = frozenset(
     (
@@ -77,25 +66,16 @@ _PLAIN_WORDS = frozenset(
     )
 )
 
-
 _PROSE_WORDS = re.compile(
     r"\b(?:the|a|an|is|are|was|be|to|of|for|in|on|your|you|must|should|with|and|or|not|this|that|it|if|when|used?|will"
     r"|can|may|has|have|from|by|as|at|please|no|any|at least)\b",
     re.IGNORECASE,
 )
 
-
 _MIXED = re.compile(r"[A-Za-z][-_.~+/=]{0,8}[0-9]|[0-9][-_.~+/=]{0,8}[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]")
-
-
 _DIGIT = re.compile(r"[0-9]")
-
-
 _LONGER_THAN_WORDS = 24
-
-
 _SEGMENT = re.compile(r"[A-Za-z0-9]{8,}")
-
 
 _CODE = re.compile(
     r"[A-Za-z_$][\w$]*(?:[.:>?!-]{1,2}[A-Za-z_$][\w$]*)*[(\[{].*|(?:self|this|os|process|config|settings|env|args"
@@ -104,10 +84,7 @@ _CODE = re.compile(
     re.DOTALL,
 )
 
-
 _IDENTIFIER = re.compile(r"[A-Za-z_]+")
-
-
 _PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@ -]*/|[A-Za-z]:[/\\]|(?:~|\.{1,2})/")
 
 
@@ -196,10 +173,8 @@ BARE = PatternRun(
 """A value without quotes: it ends at blank space and quotes, and at punctuation that more of the text's structure
 follows, so that `Tr0ub4dor&3xtra` is one value and `a&user=b` are two."""
 
-
 LINE = PatternRun(re.compile(r"""[^\r\n"'`\\<>]*"""))
 """The rest of a line of a header, within the quotes of a command or a JSON text."""
-
 
 ELEMENT = PatternRun(
     re.compile(r"(?:[^<&\\\]]|&(?!lt;)|\\(?!\\{0,56}u003c)|\](?!(?:<|&lt;|\\{1,48}u003c)\]minimax))*", re.IGNORECASE),
@@ -207,7 +182,6 @@ ELEMENT = PatternRun(
 )
 """The text of an XML element, also where the markup is escaped for HTML or JSON, or a marker of MiniMax M3 is before
 its tags: `]<]minimax[>[</name>`."""
-
 
 PEM = PatternRun(
     re.compile(r"(?:[A-Za-z0-9+/=\s:,.%;#_~]|&(?=#)|\\{1,63}(?=[nrtu/])|-(?!-))*"),

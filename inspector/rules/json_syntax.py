@@ -18,7 +18,6 @@ MALFORMED_JSON = Rule(
     good='<tool_call>\n{"name": "f", "arguments": {"a": "@"}}\n</tool_call>',
 )
 
-
 TRUNCATED_JSON = Rule(
     "J102",
     "truncated-json",
@@ -34,7 +33,6 @@ TRUNCATED_JSON = Rule(
     good='<tool_call>\n{"name": "f", "arguments": {"city": "Oslo"}}\n</tool_call>',
 )
 
-
 SINGLE_QUOTED_JSON = Rule(
     "J103",
     "single-quoted-json",
@@ -49,7 +47,6 @@ SINGLE_QUOTED_JSON = Rule(
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
 
-
 TRAILING_COMMA = Rule(
     "J104",
     "trailing-comma",
@@ -62,7 +59,6 @@ TRAILING_COMMA = Rule(
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
 )
 
-
 PYTHON_LITERAL = Rule(
     "J105",
     "python-literal",
@@ -73,7 +69,6 @@ PYTHON_LITERAL = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"deep": True}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"deep": true}}\n</tool_call>',
 )
-
 
 UNESCAPED_CONTROL_CHARACTER = Rule(
     "J106",
@@ -87,7 +82,6 @@ UNESCAPED_CONTROL_CHARACTER = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"text": "one\ntwo"}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"text": "one\\ntwo"}}\n</tool_call>',
 )
-
 
 INVALID_ESCAPE = Rule(
     "J107",
@@ -103,7 +97,6 @@ INVALID_ESCAPE = Rule(
     good='<tool_call>\n{"name": "f", "arguments": {"pattern": "\\\\d+"}}\n</tool_call>',
 )
 
-
 DUPLICATE_KEY = Rule(
     "J108",
     "duplicate-key",
@@ -115,7 +108,6 @@ DUPLICATE_KEY = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"a": 1, "a": 2}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 2}}\n</tool_call>',
 )
-
 
 TRAILING_DATA = Rule(
     "J109",
@@ -130,7 +122,6 @@ TRAILING_DATA = Rule(
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
 
-
 NON_FINITE_NUMBER = Rule(
     "J111",
     "non-finite-number",
@@ -143,7 +134,6 @@ NON_FINITE_NUMBER = Rule(
     good='<tool_call>\n{"name": "f", "arguments": {"limit": null}}\n</tool_call>',
 )
 
-
 FENCED_PAYLOAD = Rule(
     "J114",
     "fenced-payload",
@@ -155,7 +145,6 @@ FENCED_PAYLOAD = Rule(
     bad='<tool_call>\n```json\n{"name": "f", "arguments": {}}\n```\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
-
 
 EXPRESSION_AS_VALUE = Rule(
     "J115",
@@ -170,7 +159,6 @@ EXPRESSION_AS_VALUE = Rule(
     good='<tool_call>\n{"name": "f", "arguments": {"n": 72}}\n</tool_call>',
 )
 
-
 TOO_DEEP = Rule(
     "J117",
     "too-deep",
@@ -182,7 +170,6 @@ TOO_DEEP = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"a": ' + "[" * 513 + "]" * 513 + "}}\n</tool_call>",
     good='<tool_call>\n{"name": "f", "arguments": {"a": [[1]]}}\n</tool_call>',
 )
-
 
 MISSING_COMMA = Rule(
     "J118",
@@ -196,7 +183,6 @@ MISSING_COMMA = Rule(
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
 
-
 UNQUOTED_WORD = Rule(
     "J119",
     "unquoted-word",
@@ -209,7 +195,6 @@ UNQUOTED_WORD = Rule(
     bad='<tool_call>\n{name: "f", "arguments": {}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
-
 
 UNBALANCED_BRACKET = Rule(
     "J120",
@@ -225,7 +210,6 @@ UNBALANCED_BRACKET = Rule(
     good='<tool_call>\n{"arguments": {"a": 1}, "name": "f"}\n</tool_call>',
 )
 
-
 MISSING_QUOTE = Rule(
     "J121",
     "missing-quote",
@@ -240,7 +224,6 @@ MISSING_QUOTE = Rule(
     good='<tool_call>\n{"name": "f", "arguments": {"a": "one", "b": 2}}\n</tool_call>',
 )
 
-
 COMMENT_IN_JSON = Rule(
     "J122",
     "comment-in-json",
@@ -251,7 +234,6 @@ COMMENT_IN_JSON = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"a": 1 // one\n}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1 \n}}\n</tool_call>',
 )
-
 
 SMART_QUOTE = Rule(
     "J123",
@@ -266,7 +248,6 @@ SMART_QUOTE = Rule(
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
 
-
 INVALID_NUMBER = Rule(
     "J124",
     "invalid-number",
@@ -280,7 +261,6 @@ INVALID_NUMBER = Rule(
     good='<tool_call>\n{"name": "f", "arguments": {"n": 0.5}}\n</tool_call>',
 )
 
-
 MISSING_VALUE = Rule(
     "J126",
     "missing-value",
@@ -293,7 +273,6 @@ MISSING_VALUE = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"a": }}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
 )
-
 
 RULES = (
     MALFORMED_JSON,
@@ -319,7 +298,6 @@ RULES = (
     MISSING_VALUE,
 )
 
-
 SEVERAL_OBJECTS_IN_ONE_CALL = Rule(
     "J110",
     "several-objects-in-one-call",
@@ -334,7 +312,6 @@ SEVERAL_OBJECTS_IN_ONE_CALL = Rule(
     '<tool_call>\n{"name": "g", "arguments": {}}\n</tool_call>',
 )
 
-
 ARGUMENTS_AS_STRING = Rule(
     "J112",
     "arguments-as-string",
@@ -348,7 +325,6 @@ ARGUMENTS_AS_STRING = Rule(
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
 )
 
-
 WRONG_ARGUMENTS_KEY = Rule(
     "J113",
     "wrong-arguments-key",
@@ -360,7 +336,6 @@ WRONG_ARGUMENTS_KEY = Rule(
     bad='<tool_call>\n{"name": "f", "parameters": {"a": 1}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
 )
-
 
 NOT_A_CALL = Rule(
     "J116",
@@ -375,7 +350,6 @@ NOT_A_CALL = Rule(
     good='<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>',
 )
 
-
 STRAY_KEY = Rule(
     "J125",
     "stray-key",
@@ -388,7 +362,6 @@ STRAY_KEY = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"a": 1}, "b": 2}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1, "b": 2}}\n</tool_call>',
 )
-
 
 POSITIONAL_ARGUMENT = Rule(
     "J127",
@@ -403,7 +376,6 @@ POSITIONAL_ARGUMENT = Rule(
     good="[get_weather(city='Oslo')]",
     format="pythonic",
 )
-
 
 MALFORMED_PARAMETERS = Rule(
     "J128",
@@ -422,7 +394,6 @@ MALFORMED_PARAMETERS = Rule(
     format="qwen3_coder",
 )
 
-
 TRUNCATED_PARAMETERS = Rule(
     "J129",
     "truncated-parameters",
@@ -436,7 +407,6 @@ TRUNCATED_PARAMETERS = Rule(
     good="<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>",
     format="qwen3_coder",
 )
-
 
 EMPTY_ARGUMENTS = Rule(
     "J130",
@@ -454,7 +424,6 @@ EMPTY_ARGUMENTS = Rule(
     format="openai",
 )
 
-
 ARGUMENTS_AS_OBJECT = Rule(
     "J131",
     "arguments-as-object",
@@ -469,7 +438,6 @@ ARGUMENTS_AS_OBJECT = Rule(
     '{"name": "get_time", "arguments": "{\\"zone\\": \\"CET\\"}"}}]}',
     format="openai",
 )
-
 
 CALL_SHAPE_RULES = (
     SEVERAL_OBJECTS_IN_ONE_CALL,

@@ -6,8 +6,6 @@ from enum import StrEnum
 
 _CODE = re.compile(r"[A-Z]\d{3}")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-
-
 FILE_FORMAT = "file"
 """The `format` of a rule whose examples are whole files."""
 

@@ -10,11 +10,8 @@ from inspector.json_scanner.tracker import JsonTracker, ends_within_string
 from inspector.model import ToolCall
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-
-
 _USUAL_SIZE = 65_536
 """Most values are smaller, in code points."""
-
 
 DOUBT_LIMIT = 65_536
 """How many code points a doubtful marker may keep the machine waiting."""

@@ -16,19 +16,14 @@ from inspector.rules.rule import Rule
 from inspector.segmenter.payload import Payload
 
 _WORD = re.compile(r"\s*([A-Za-z_]+)")
-
-
 HOME = "home"
 """As a target: the state that the current turn's role starts in."""
-
 
 HERE = "here"
 """As a target: the state stays."""
 
-
 ROLE = "role"
 """As a target: the home state of the role that the span's inner text names."""
-
 
 SECTION = "section"
 """The label of markup around calls, which ends no turn."""

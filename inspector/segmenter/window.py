@@ -8,8 +8,6 @@ from inspector.segmenter.table import State, Table, Transition
 from inspector.text import Range
 
 _LONG = 4_096
-
-
 _HOPS = 32
 
 

@@ -22,22 +22,15 @@ from inspector.wire.request import DecodedRequest
 
 _SIZE = 16
 
-
 _REASONING = re.compile(
     r"\s*(?:<(think|thinking|reasoning|thought)>.*?</\1>|\[THINK\].*?\[/THINK\]|◁think▷.*?◁/think▷"
     r"|<\|channel\|>analysis<\|message\|>.*?<\|end\|>)",
     re.DOTALL,
 )
 
-
 _REMINDER_END = "</system-reminder>"
-
-
 _REMINDER = re.compile(f"<system-reminder>.*?{_REMINDER_END}", re.DOTALL)  # Claude Code's, in one request or some
-
-
 _CLOSER = "</think>"
-
 
 _CLOCK = re.compile(
     r"\d+|\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b"
@@ -46,14 +39,10 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 
-
 PROMPT_TAIL_PART = "wire:prompt_tail"
 """The part that keeps what a prompt had already opened for the answer: its header, `<think>`, its first words."""
 
-
 _RAW_APIS = frozenset({openai_completions.API, ollama.GENERATE})
-
-
 _TOKEN = re.compile(r"<\|[^|<>\n]{1,60}\|>|<｜[^｜<>\n]{1,60}｜>|<(?:start|end)_of_turn>|</?s>|<bos>|<eos>")
 
 

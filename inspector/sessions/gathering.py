@@ -21,14 +21,8 @@ from inspector.wire.events import DecodedTurn, TurnAssembly
 from inspector.wire.request import DecodedRequest
 
 _NO_BODY = "the request's body was not kept, so nobody knows what it asked"
-
-
 _NO_OBJECT = "the request's path is a model's, but its body is not a JSON object"
-
-
 _NO_MODEL = "this is no request to a model"
-
-
 SPOOL_BYTES = 32 << 20
 """How much is kept in memory."""
 

@@ -39,8 +39,6 @@ from inspector.wire.provider_json import compact_json
 from inspector.wire.request import DecodedRequest
 
 _NAME_LENGTH = 80
-
-
 RESENT_PART = "wire:resent"
 """The part that keeps messages which a client sent back in other words than were recorded, as a JSON array.
 
@@ -48,10 +46,7 @@ Each is an object with `message` (its number in the request, from 1), `role`, `p
 (`part`, `name`, `id`). It belongs to the first turn that came with them, and is no call of the chain.
 """
 
-
 _COPIED = frozenset({TurnFlag.COPIED_CONTEXT})
-
-
 _WRITTEN_BY_CLIENT = frozenset({TurnFlag.SYNTHETIC})
 
 

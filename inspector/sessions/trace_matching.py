@@ -20,10 +20,7 @@ SDKs and agents wait for a minute at most before they try again (`Retry-After` b
 anthropic's); the same words later are a new conversation.
 """
 
-
 _SUMMARY = re.compile(r"summar|compact|previous conversation|ran out of context|continued from", re.IGNORECASE)
-
-
 _SUMMARY_WITHIN = 2_000
 
 

@@ -12,13 +12,8 @@ from inspector.wire.provider_json import parse_json
 from inspector.wire.request import DecodedRequest
 
 _NO_ANSWER = "The body is no answer of a model."
-
-
 _NOTHING = "The body ended without anything of an answer in it."
-
-
 _EVENT = re.compile(r"(?:data|event|id|retry)?:")
-
 
 _ENDS = {
     ExchangeEnd.UPSTREAM_DROPPED: (
@@ -30,9 +25,7 @@ _ENDS = {
     ExchangeEnd.TIMED_OUT: (ErrorPhase.TRANSPORT, "The server was silent for too long."),
 }
 
-
 _WORDS = re.compile(r"[A-Za-z_-]+")
-
 
 _OTHER_ENDPOINTS = re.compile(
     r"count_?tokens|input_tokens|(?:de)?tokenize|apply[-_]template|(?:batch)?embed(?:dings|content|contents)?|rerank"

@@ -33,22 +33,11 @@ from inspector.model import (
 VERSION = 2
 """The version that is written; lower ones are read too."""
 
-
 HEADER_KEY = "weaklink_trace_file"
-
-
 _KEY = "weaklink_number"
-
-
 _TOGETHER = re.compile("([\ud800-\udbff]\ufdd0*)(?=[\udc00-\udfff])")
-
-
 _APART = re.compile("([\ud800-\udbff]\ufdd0*)\ufdd0(?=[\udc00-\udfff])")
-
-
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
-
-
 Number: TypeAlias = float | Literal["NaN", "Infinity", "-Infinity"]
 
 

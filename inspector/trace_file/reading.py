@@ -42,7 +42,6 @@ from inspector.trace_file.lines import (
 INVALID_LINE = (ValueError, TypeError, AttributeError, RecursionError, InvalidOperation, OverflowError)
 """What a line that is JSON, but not as it should be, raises on its way to a value."""
 
-
 Record: TypeAlias = dict[str, Any]
 
 

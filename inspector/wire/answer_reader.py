@@ -24,10 +24,7 @@ from inspector.wire.events import (
 from inspector.wire.provider_json import compact_json, parse_json
 
 _MAX_QUOTE = 60
-
-
 _MAX_WORDS = 500  # of a body that is no error object, such as a proxy's HTML page
-
 
 _WORDS = {
     FinishReason.STOP: "stop eos eos_token end_turn stop_sequence stop_token complete completed finished STOP",

@@ -16,11 +16,8 @@ from inspector.wire.provider_json import parse_json
 from inspector.wire.sse import ServerSentEvent, SseDecoder
 
 _MAX_START = 64
-
-
 DONE = "[DONE]"
 """What the last event of a stream holds, where the API has such an event."""
-
 
 _UNTYPED = frozenset({"", "message", "error"})
 

@@ -26,26 +26,20 @@ from inspector.text import Range
 WIRE_PREFIX = "wire:"
 """What the names of parts begin with that only the wire knows and that are no part of the answer."""
 
-
 UNREAD_PART = f"{WIRE_PREFIX}unread"
 """The part that keeps, word for word, what the decoder did not understand and what was cut off."""
-
 
 ERROR_PART = f"{WIRE_PREFIX}error"
 """The part that keeps, word for word, what the server sent as its error."""
 
-
 COMMENTS_PART = f"{WIRE_PREFIX}comments"
 """The part that keeps the comment lines of an event stream (keep-alives such as `: OPENROUTER PROCESSING`)."""
-
 
 PROMPT_TOKENS_PART = f"{WIRE_PREFIX}prompt_token_ids"
 """The part that keeps, as JSON text, the token ids of the prompt, where the server sent them (vLLM)."""
 
-
 PROMPT_PART = f"{WIRE_PREFIX}prompt"
 """The part that keeps the end of the raw prompt, where it was recorded: what it left open belongs to the answer."""
-
 
 REUSED_INDEX_PART = f"{WIRE_PREFIX}reused_index"
 """The part that keeps, word for word, each event that opened a call under the index of an earlier one."""
@@ -113,8 +107,6 @@ class FaultSeen(msgspec.Struct, frozen=True):
 
 
 WireEvent: TypeAlias = PartGrew | CallNamed | FactsLearned | GenerationFailed | FaultSeen
-
-
 _Value = TypeVar("_Value")
 
 

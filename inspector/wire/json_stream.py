@@ -14,13 +14,8 @@ from inspector.wire.provider_json import parse_json
 MAX_TEXT_LENGTH = 64 * 1024 * 1024
 """Code points after which a text that does not end is handed out as it is, so that no stream fills the memory."""
 
-
 _OUTSIDE = re.compile(r'["{}\[\]]')
-
-
 _INSIDE = re.compile(r'["\\]')
-
-
 _BETWEEN = " \t\r\n,"
 
 

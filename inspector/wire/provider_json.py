@@ -15,15 +15,10 @@ from inspector.memory import SMALL_JSON, check_json
 from inspector.model import Json
 
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
-
-
 NOTHING = msgspec.Raw(b"")
 """The default of a member whose JSON text is wanted as it stands."""
 
-
 TOO_DEEP = '"(nested too deeply to be written)"'
-
-
 _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 

@@ -21,31 +21,17 @@ from storage.console.views import VIEWS
 from storage.engine import DatabaseLocation
 
 MOST_ROWS = 1_000
-
-
 VALUE_BYTES = 100_000
 """Bytes of one value that are shown; what is longer is cut."""
-
 
 TOTAL_BYTES = 10_000_000
 """Bytes of all values that are shown."""
 
-
 _SECONDS = 10.0
-
-
 _TO_START_S = 5.0  # a process may take so long to start and end on a busy machine
-
-
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z)|\()*(\w*)", re.DOTALL)
-
-
 _BEGINS = ("select", "with", "values")
-
-
 _LONGEST = 100_000
-
-
 Value: TypeAlias = str | int | float | None
 
 

@@ -15,25 +15,14 @@ from storage.packing.blobs import unescaped
 LONGEST = 10_000
 """Characters of a filter."""
 
-
 MOST = 50
 """So many completions are given."""
 
-
 _NEWEST = 300  # traces whose values are counted
-
-
 _MOST_STORED = 500  # values of an indexed column that are looked through
-
-
 _TERM = re.compile(r'(?:[^\s"()]|"(?:[^"\\]|\\.)*(?:"|\Z)|(?<=[^\s"(])\()*\Z', re.DOTALL)
-
-
 _PLAIN = re.compile(r'[^\s"(),]+')
-
-
 _SIGN = re.compile(r"!=|[<>]=?|[=~]")
-
 
 WHAT = {
     FilterKey.STATUS: "how the trace ended",
@@ -67,7 +56,6 @@ WHAT = {
     FilterKey.BEFORE: "before a moment",
 }
 """What each key asks, for those who see it offered."""
-
 
 _JOINS = {"and": "both must hold", "or": "one must hold", "not": "what follows must not hold"}
 

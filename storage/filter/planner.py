@@ -21,22 +21,17 @@ from storage.summaries import ListCursor
 ENOUGH = 2_000
 """What is found this often is common."""
 
-
 MOST_VALUES = 50
 """So many values of a field are walked beside each other, and no more."""
 
-
 _SAMPLE, _LEAST_SAMPLE = 400, 10  # traces of each common field whose times are looked at; of each value at least
-
 
 TABLES = {
     FilterKey.TOOL: (tables.trace_tool, tables.trace_tool.c.name),
     FilterKey.CODE: (tables.trace_code, tables.trace_code.c.code),
 }
 
-
 _ENDS_IN_NAME = re.compile(r"\$.*\.(?P<name>[A-Za-z_][\w-]*)(?:\[[0-9]+\])*", re.DOTALL)
-
 
 _INDEXED = (
     FilterKey.DURATION,
@@ -47,7 +42,6 @@ _INDEXED = (
     FilterKey.REWARD,
     FilterKey.ID,
 )
-
 
 _trace_columns = tables.trace.c
 
@@ -170,10 +164,7 @@ def like(value: str) -> str:
 
 
 Leaf = Field | NumberTerm | ArgumentTerm | TimeTerm
-
-
 _trace, _mark, _argument = tables.trace.c, tables.mark.c, tables.argument.c
-
 
 COLUMNS = {
     FilterKey.STATUS: _trace.status,
@@ -185,7 +176,6 @@ COLUMNS = {
     FilterKey.PROMPT: _trace.prompt_hash,
     FilterKey.OUTCOME: _trace.outcome,
 }
-
 
 _FIGURES: dict[FilterKey, sa.ColumnElement[float]] = {
     FilterKey.STEP: _trace.break_step,
@@ -201,10 +191,7 @@ _FIGURES: dict[FilterKey, sa.ColumnElement[float]] = {
     FilterKey.ID: _trace.id,
 }
 
-
 _WITH_ERRORS = IndexScan(tables.trace, (sa.literal_column("trace.errors > 0", sa.Boolean),))
-
-
 _COUNTS = {Severity.ERROR: _trace.errors, Severity.WARNING: _trace.warnings, Severity.INFO: _trace.infos}
 
 

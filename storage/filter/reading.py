@@ -29,25 +29,12 @@ from storage.filter.terms import (
 )
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
-
-
 COUNTS = {"k": 1e3, "m": 1e6}
-
-
 _COMPARISON = re.compile(r"[<>]=?|!?=|")
-
-
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
-
-
 _LONGEST_NUMBER = 18
-
-
 _AGO = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)(?P<unit>[a-z]+)(?:[ -]ago)?", re.IGNORECASE)
-
-
 _DAYS_AGO = {"today": 0, "yesterday": 1}
-
 
 UNITS: Mapping[FilterKey, dict[str, float]] = {
     **dict.fromkeys((FilterKey.DURATION, FilterKey.FIRST_TOKEN, FilterKey.GAP), SECONDS),
@@ -58,25 +45,12 @@ UNITS: Mapping[FilterKey, dict[str, float]] = {
 }
 """The keys of numbers, each with the units that may stand behind one."""
 
-
 _KEY = re.compile(r"(?P<key>[A-Za-z_][\w.]*):")
-
-
 _PIECE = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"(?=,|$)|(?P<bare>[^",]*(?:"[^"]*")?[^",]*)', re.DOTALL)
-
-
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-
-
 _CODE = re.compile(r"[A-Za-z][0-9]*")
-
-
 _PATH = re.compile(r'(?:\["(?:[^"\\]|\\.)*"\]|[^"=!~<>,])+', re.DOTALL)
-
-
 _IN_BRACKETS = re.compile(r'\[("(?:[^"\\]|\\.)*")\]', re.DOTALL)
-
-
 _SIGN = re.compile(r"!=|[<>]=?|[=~]")
 
 
@@ -132,7 +106,6 @@ WORDS_OF: Mapping[FilterKey, tuple[str, ...]] = {
     FilterKey.MARKED: ("yes", "no"),
 }
 """The keys whose values are known, each with those."""
-
 
 _NAMES = {rule.name: rule.code for rule in RULES}
 

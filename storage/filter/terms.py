@@ -47,8 +47,6 @@ class FilterKey(StrEnum):
 
 
 KEYS = tuple(key.value for key in FilterKey)
-
-
 ALIASES = {"ttft": FilterKey.FIRST_TOKEN}
 """Other names of keys."""
 
@@ -142,8 +140,6 @@ class AnyTerm:
 
 
 Term: TypeAlias = PhraseTerm | Field | NumberTerm | ArgumentTerm | TimeTerm | NotTerm | AllTerms | AnyTerm
-
-
 Filter: TypeAlias = tuple[Term, ...]
 """All of which must hold."""
 

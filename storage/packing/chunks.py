@@ -25,13 +25,8 @@ from storage.packing.values import (
 WINDOW = 4096
 """How many chunks a window holds: 100 KB or so of numbers."""
 
-
 _KEPT = 16  # windows that are kept unpacked: those that a screen shows, and a few that a search came by
-
-
 _COLUMNS = ("offsets_s", "token_ids", "logprobs")
-
-
 _NONE, _NO_LENGTH = -1, b"\xff"
 
 
@@ -80,13 +75,8 @@ def _cut(chunks: Chunks, kept: Sequence[str], where: slice) -> Chunks:
 
 
 _Entry = TypeVar("_Entry")
-
-
 _Number = TypeVar("_Number", int, float)
-
-
 _Packed = tuple[str, memoryview]
-
 
 _columns = msgspec.msgpack.Decoder(
     tuple[
@@ -97,7 +87,6 @@ _columns = msgspec.msgpack.Decoder(
         tuple[_Packed, _Packed] | None,
     ]
 ).decode
-
 
 _IS_THERE = bytes(length != _NO_LENGTH[0] for length in range(256))
 

@@ -25,13 +25,8 @@ from storage.packing.values import packable, unpack, unpack_list
 LAYOUT = 1
 """What a packed inspection begins with: a new number for every change of what is packed in it, or in which order."""
 
-
 _KINDS = tuple(SpanKind)
-
-
 _AT_ARGUMENTS, _AT_RANGE = 0, 1
-
-
 _DEEP = 100  # brackets in a text that msgspec, which recurses, shall not be asked to read again
 
 
@@ -211,11 +206,7 @@ def _location_from(facts: list[Any], once: Once) -> Location:
 
 
 _NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
-
-
 _decode_json = msgspec.json.Decoder().decode
-
-
 _encode = msgspec.msgpack.Encoder().encode
 
 

@@ -48,11 +48,7 @@ from storage.packing.records import tool_facts, tool_from
 from storage.packing.values import pack, unpack, unpack_list
 
 _DIGEST = 16  # bytes
-
-
 _MOST = 2_000  # things of an inspection that is not wide
-
-
 _LONGEST = 1 << 22  # characters of their texts, which calls and results hold once more
 
 
@@ -144,8 +140,6 @@ def _placed(parts: Iterable[PartInspection]) -> list[ToolCall | ToolResult]:
 
 
 _Thing = TypeVar("_Thing")
-
-
 _Row: TypeAlias = Uneven[_Thing] | tuple[_Thing, ...]
 
 

@@ -25,26 +25,12 @@ from storage.packing.blobs import DamagedBlobError, from_blob, to_blob
 from storage.packing.values import Packed, pack, pack_integers, unpack, unpack_integers, unpack_list
 
 _ROOM = 4 << 20
-
-
 _PIECE = 1 << 18
-
-
 _MARK = b"\x5a"  # as far from the marks of `blobs` as they are from each other
-
-
 _FORMER_MARK = b"\2"  # of shelves in tables before v0007
-
-
 _HEAD = Struct("<cII")  # the mark, the checksum of all that follows, and the size of what is told
-
-
 _WINDOW = 16 << 10  # bytes, packed one by one, with which a window is full
-
-
 _KEPT = 8  # windows of a row that are kept as bytes: those that a screen shows, and those that a walk comes by
-
-
 Read = Callable[[int, int], bytes]
 """Gives the bytes from an offset on, so many of them or as many as there are."""
 
@@ -185,7 +171,6 @@ class PagedBlob:
 
 Once = dict[str, str]
 """Words that were met, so that equal ones are kept once."""
-
 
 _Thing = TypeVar("_Thing")
 

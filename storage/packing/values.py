@@ -18,30 +18,15 @@ from msgspec.msgpack import Ext
 from inspector.model.columns import Column, Numbers, RunningSums, Seconds
 
 _MICROSECONDS = "u"
-
-
 _ANY = "?"
-
-
 _FROM, _FROM_BYTES = "^", 8  # steps from a first integer that stands before them
-
-
 BYTES = "b"
 """The kind of array whose numbers are a byte each."""
 
-
 _SIGNED = ((2**7, BYTES), (2**15, "h"), (2**31, "i"), (2**63, "q"))
-
-
 _TEXT, _INTEGER, _DECIMAL, _PAIRS, _DEEP = 1, 2, 3, 4, 5
-
-
 _MAX_DEPTH = 100
-
-
 _REFUSED = (UnicodeEncodeError, OverflowError, RecursionError)
-
-
 GroupSums: TypeAlias = dict[tuple[str, ...], tuple[int, ...]]
 """Whole numbers by the key of their group; as many of both for every group."""
 
@@ -76,7 +61,6 @@ def added_sums(parts: Iterable[GroupSums]) -> GroupSums:
 
 Buffer: TypeAlias = bytes | memoryview
 """Bytes, or a view of bytes that others hold."""
-
 
 Packed: TypeAlias = tuple[str, Buffer]
 """The kind of array, and its little-endian bytes."""
@@ -193,11 +177,7 @@ def _numbers(code: str, raw: Buffer) -> Sequence[Any]:
 
 
 _encode = msgspec.msgpack.Encoder().encode
-
-
 _with_decimals_as_numbers = msgspec.msgpack.Encoder(decimal_format="number").encode
-
-
 _written = msgspec.json.Encoder().encode
 
 
@@ -329,6 +309,4 @@ def _extension(code: int, raw: memoryview) -> Any:
 
 
 _decode = msgspec.msgpack.Decoder(ext_hook=_extension).decode
-
-
 _items = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode

@@ -19,11 +19,7 @@ from storage.running.steps import RunningTurn, SessionWrite
 from storage.writing import TraceRows, trace_rows
 
 _FOR_CHUNKS = 0.75  # of the room: the rest is for the ends of turns, which hold their chunks once more
-
-
 _FOR_SHORTENED = 1.25
-
-
 _SMALL = 500
 
 

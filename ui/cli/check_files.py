@@ -42,23 +42,11 @@ from ui.reports.check_report import (
 from ui.views.trace import title_of
 
 _MOST_SKIPPED = 100
-
-
 _BOM = "\ufeff"
-
-
 _BLOCK = 1 << 16
-
-
 _RECORD = re.compile(r"(line|entry|document) (\d+)\b")
-
-
 _END = "end of file"
-
-
 _END_BYTES = 4_096
-
-
 _SHOWN = 2_000
 
 

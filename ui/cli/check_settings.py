@@ -26,7 +26,6 @@ from ui.cli.check_files import CheckOptions
 NEVER = "never"
 """The word for `fail-on` that lets nothing fail."""
 
-
 _PYPROJECT, _OWN = "pyproject.toml", "weaklink.toml"
 
 

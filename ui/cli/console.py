@@ -35,7 +35,6 @@ _SGR: Mapping[Style, str] = MappingProxyType(
     }
 )
 
-
 color_option = click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
@@ -44,9 +43,7 @@ color_option = click.option(
     help="Colours; `auto` heeds NO_COLOR and the terminal.",
 )
 
-
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, whose form is stable.")
-
 
 database_option = click.option(
     "--db",

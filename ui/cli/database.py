@@ -22,11 +22,7 @@ from ui.views.styled_text import visible_line
 from ui.views.wording import counted
 
 _AGE = re.compile(r"(\d{1,9})\s*(h|d|w|y)", re.IGNORECASE)
-
-
 _HOURS = {"h": 1, "d": 24, "w": 168, "y": 8766}
-
-
 _PAGE = 500
 
 

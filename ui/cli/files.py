@@ -21,8 +21,6 @@ from inspector.text import decode
 from ui.reports.atomic_write import whole_file
 
 STDIN = "-"
-
-
 WRITER_TIMEOUT_S = 5.0
 """How long a named pipe is waited for that nothing writes to yet."""
 

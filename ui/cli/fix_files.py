@@ -21,14 +21,8 @@ from ui.reports.fix_report import FixedFile, FixReport, Repaired
 from ui.views.trace import title_of
 
 _BOM = b"\xef\xbb\xbf"
-
-
 _RECORD = re.compile(r"(line|entry|document) (\d+)")
-
-
 _ROWS = frozenset({"completions", "sharegpt", "openai-messages", "bfcl"})
-
-
 _RAW_TEXT = "raw-text"
 
 

@@ -16,14 +16,8 @@ from inspector.version import __version__
 from ui.views.styled_text import visible_line
 
 _BREAK = re.compile(r"[\s\"'@><=;|&(:]")
-
-
 _WORDS, _LINE = 'COMP_WORDS="${COMP_WORDS[*]}"', 'COMP_WORDS="${COMP_LINE:0:COMP_POINT}"'
-
-
 _COULD_NOT_RUN = 2
-
-
 _INTERRUPTED = 130
 
 

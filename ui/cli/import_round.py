@@ -21,14 +21,8 @@ from ui.reports.import_report import FileReport
 from ui.views.styled_text import visible_line
 
 _UNCHANGED_S = 1.0
-
-
 _PATIENCE = 4
-
-
 _BLOCK = 1 << 16
-
-
 _EVERY_S = 1.0
 
 

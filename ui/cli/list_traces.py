@@ -25,8 +25,6 @@ from ui.views.trace_list import trace_table
 from ui.views.wording import counted
 
 _WIDE = 130
-
-
 _PAGE = 200
 
 

@@ -23,11 +23,7 @@ from ui.cli.log_session import FORM_CHOICES, Form, LastTurn, LoggedSession
 from ui.cli.redaction_options import redaction_options, redactor_of
 
 _READ_BYTES = 65_536
-
-
 _POLL_S = 0.1
-
-
 _MISSING_S = 2.0  # whoever rotates a file moves it away before there is a new one
 
 

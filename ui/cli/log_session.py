@@ -25,29 +25,13 @@ from ui.views.styled_text import Line, Run
 from ui.views.wording import counted
 
 _EVENTS = (b"data:", b"event:", b"id:", b"retry:", b": ")
-
-
 _LONGEST = max(map(len, _EVENTS))
-
-
 _FIRST_LINE = 65_536
-
-
 _KEYS = frozenset({"choices", "candidates", "promptFeedback", "usageMetadata", "done"})
-
-
 _EVENT_TYPES = ("response.", "message_start", "ping", "error", "content_block_")
-
-
 _OF_THE_TURN = frozenset("JSFCR")  # families of rules that one turn can break; the others judge a conversation
-
-
 _FIRST_LOOK, _LAST_LOOK = 64, 65_536
-
-
 _CERTAIN = 0.7
-
-
 _MAX_REPORTED = 100  # each shows its line, for which the text so far is looked through
 
 

@@ -35,13 +35,8 @@ _ENDS = {
     ExchangeEnd.NOT_STORED: "the recording stopped",
 }
 
-
 _SWITCH_S = 0.001  # what any read or write of a stream may wait for while other threads make the record; else 5 ms
-
-
 _SUMMED = 16  # blocks of traces; a tenth of a second each
-
-
 _POLL_S = 1.0  # how often the sink is asked for its troubles
 
 

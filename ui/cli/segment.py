@@ -30,11 +30,7 @@ from ui.views.styled_text import Line, Run, Style, style_of, visible_line
 from ui.views.wording import counted, wrapped
 
 _DETECTED_BY = 65_536
-
-
 _MOST_DIGITS = 4_300
-
-
 _FOLDING = Folding(head=24, tail=12)
 
 

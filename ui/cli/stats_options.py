@@ -25,11 +25,7 @@ from ui.cli.store_options import print_notice
 from ui.views.trace import POSITION_IDS
 
 _MEASURES = ("tool_selection", "parameter_accuracy")
-
-
 _MAX_IDS = 5
-
-
 _KEY_NAMES = tuple(key.value for key in GroupKey)
 
 

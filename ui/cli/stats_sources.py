@@ -21,14 +21,8 @@ from ui.importing.file_places import PlacedFile
 from ui.views.stats import Statistics
 
 _MOST_SAID = 5
-
-
 _PAGE = 500
-
-
 _MOST_VIOLATIONS = 1_000
-
-
 _MOST_PROMPTS = 100
 
 

@@ -13,11 +13,8 @@ from ui.cli.console import progress_bar
 from ui.views.styled_text import cell_width, visible_line
 
 _BEFORE, _AFTER = 60, 20  # code points that are shown around the character at which a filter goes wrong
-
-
 LOCK_TIMEOUT_S = 2.0
 """How long a command that reads waits for another program that writes."""
-
 
 _STEP = 100
 

@@ -42,10 +42,7 @@ from ui.views.trace import model_of
 _RULES_AT_END = (UNRECOVERED_ERROR, NO_FINAL_ANSWER)
 """What can be said of a trace only when it has ended: until then the agent may still answer."""
 
-
 _EVERY_S = 0.25
-
-
 _CLEANUP_S = 10.0
 
 

@@ -24,11 +24,7 @@ from inspector.text import LineIndex, Range
 from ui.views.trace import title_of
 
 _LINE = re.compile(r"line (\d+)")
-
-
 _RAW_TEXT = "raw-text"
-
-
 _AROUND = 120
 
 

@@ -20,7 +20,6 @@ from ui.views.wording import counted, quoted
 
 _LONG, _LONG_DEFINITIONS, _GLANCE = 3_000, 300, 80
 
-
 _COLOURS = MappingProxyType(
     {
         Style.DIM: ("#5c6370", "#9aa1ad"),
@@ -42,7 +41,6 @@ _COLOURS = MappingProxyType(
         Style.MARKUP: ("#6b7280", "#8f98a6"),
     }
 )
-
 
 _RULES = """
 :root { color-scheme: light dark; --page: #ffffff; --ink: #1b1f24; --line: #d5d9e0; --soft: #f5f6f8; }

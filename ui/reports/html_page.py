@@ -21,24 +21,13 @@ from ui.views.trace_list import break_words, trace_title
 from ui.views.turn import answers, error_words, turn_facts
 
 _STYLE = style_sheet()
-
-
 POLICY = policy_for(_STYLE)
 """The page's Content-Security-Policy: a browser loads nothing and runs nothing, and takes no style but ours."""
 
-
 _MAP_CELLS = 400
-
-
 _IN_CELL = 160
-
-
 _BRIEF = (True, True, False, True, False)
-
-
 _UNWRAPPED = 100_000
-
-
 _LEGEND = " · ".join(LEGEND).replace("  ", " · ")
 
 

@@ -11,8 +11,6 @@ from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.wording import counted, quoted, table_lines, wrapped
 
 _NOT_THE_MODELS = frozenset({TurnFlag.COPIED_CONTEXT, TurnFlag.DEMONSTRATION, TurnFlag.INJECTED, TurnFlag.SYNTHETIC})
-
-
 _MOST_SKIPPED = 5
 
 

@@ -25,16 +25,9 @@ from ui.views.segment_json import JsonObject
 from ui.views.styled_text import visible
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-
-
 _FINGERPRINT = "weaklinkFault/v1"
-
-
 _LONGEST_SNIPPET = 200
-
-
 _MOST_NOTIFICATIONS = 1_000
-
 
 LEVELS: Mapping[Severity, str] = MappingProxyType(
     {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

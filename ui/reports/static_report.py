@@ -18,26 +18,14 @@ from ui.views.triage import STATUSES, Heat, Triage, break_steps, days, heat
 from ui.views.wording import counted
 
 _WIDE, _TALL, _ROOM = 340, 110, 14
-
-
 _STYLES = (Style.ERROR, Style.WARNING, Style.REASONING, Style.INFO, Style.OK)
-
-
 _MOST_BARS = 12
-
-
 _MAX_LABEL = 80
-
-
 GENERATOR = "weaklink report"
 """What the first page of every report calls itself, so that another report may take its place."""
 
-
 _LOOKED_AT = 500
-
-
 _LONGEST = 120
-
 
 PICTURE_RULES = """
 figure { margin: 0; } figcaption { color: var(--dim); font-size: .85rem; }

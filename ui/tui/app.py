@@ -59,10 +59,7 @@ APP_COMMANDS = (
 )
 """The scope `app`: they work everywhere."""
 
-
 _MMAP_THRESHOLD = -3  # glibc's malloc.h
-
-
 _LARGE = 1 << 20
 
 
@@ -228,7 +225,6 @@ def every_command() -> tuple[Command, ...]:
 
 OpenTrace = Callable[[int, int | None], None]
 """Opens a trace on a step."""
-
 
 ShowChains = Callable[[str | None], None]
 """Shows the list with a filter, above all else; with None, what is new in it, wherever it is."""

@@ -24,10 +24,7 @@ from textual.screen import Screen
 VARIABLE = "WEAKLINK_KEYMAP"
 """The environment variable that names the keymap file where it is not `keymap.toml` in the config folder."""
 
-
 _MODIFIERS = ("ctrl", "shift", "alt", "super")
-
-
 _MOST_BYTES = 1 << 20
 
 
@@ -119,7 +116,6 @@ LINE_COMMANDS = (
     Command("lines.choose", "Choose", "Opens or unfolds the line under the cursor.", ("enter",)),
 )
 """The scope `lines`: they act on the focused `LineView`."""
-
 
 _NAMED = frozenset(key.value for key in Keys) | KEY_ALIASES.keys() | frozenset(KEY_NAME_REPLACEMENTS.values())
 

@@ -21,13 +21,8 @@ from ui.views.wording import quoted, wrapped
 CLOSE = Command("dialog.close", "Close", "Closes what lies above the screen, and changes nothing.", ("escape", "q"))
 """The command of everything that lies above a screen."""
 
-
 _KEYS = 20
-
-
 _NAME = 16
-
-
 _SHOWN = 200
 
 

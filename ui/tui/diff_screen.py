@@ -39,19 +39,11 @@ DIFF_COMMANDS = (
 )
 """The scope `diff`."""
 
-
 _PATIENCE_S = 0.06  # a cursor that runs over a row does not make its texts be compared
-
-
 _BROAD = 116  # cells: from there on the signs are explained
-
-
 _MOST_LINES = 20_000
-
-
 MOST = 6
 """Runs that stand side by side."""
-
 
 OpenTrace = Callable[[int, int | None], None]
 """Opens a trace on a step."""

@@ -37,33 +37,18 @@ IMPORT_COMMANDS = (
 )
 """The scope `import`."""
 
-
 _PATIENCE_S = 5.0
-
-
 _EVERY_S = 0.1
-
-
 _BAR = 20
-
-
 _KEYS = "enter imports, tab completes, esc leaves"
-
-
 _HINTS = 3  # lines of them
-
 
 _ABOUT = (
     "A file, a folder, or a pattern like `logs/**/*.jsonl`. Keys and passwords are replaced before anything is kept."
 )
 
-
 _MOST = 200
-
-
 _LOOKED_AT = 5_000
-
-
 _GAP = 2
 
 

@@ -22,16 +22,9 @@ from ui.views.trace import title_of
 MOST_PIECES = 20_000
 """Pieces that a stream is cut into at most: reading it takes seconds, whatever its size."""
 
-
 _LONGEST_PIECE = 24
-
-
 _SAMPLE = 65_536
-
-
 TEXT = "text"
-
-
 _PIECES_PER_CHECK = 256  # pieces after which a reader looks whether anybody still waits for it
 
 

@@ -55,12 +55,8 @@ LAB_COMMANDS = (
 )
 """The scope `lab`."""
 
-
 _NAME, _SURE = 18, 5
-
-
 _WIDEST = 42
-
 
 _SIGNS = {
     ResultMatch.SAME: ("=", Style.OK),
@@ -69,16 +65,9 @@ _SIGNS = {
     ResultMatch.UNCUT: ("–", Style.DIM),
 }
 
-
 _PATIENCE_S = 0.06
-
-
 _CHUNKINGS = tuple(Chunking)
-
-
 _MOST_LINES = 20_000
-
-
 GridCells = dict[tuple[str, Chunking], ResultCounts]
 """What readings came to, by the format's name and the way of cutting."""
 

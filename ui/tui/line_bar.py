@@ -16,14 +16,8 @@ from ui.tui.palette import paint_of
 from ui.views.styled_text import Line, Run, Style, clipped, padded, visible_line, width_of
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-
-
 _PERIOD_S = 0.12
-
-
 _BEHIND = Run(" ▸ ", Style.DIM)
-
-
 _SHORTEST = 4  # cells of a crumb that is cut
 
 

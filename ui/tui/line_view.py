@@ -26,16 +26,9 @@ from ui.tui.palette import paint_of
 from ui.views.styled_text import Line, cell_width, visible_line
 
 _STRIPS = 1_024  # as many drawn lines are kept: some screens of the largest terminals
-
-
 _ASIDE = 8  # cells that one key goes to the side
-
-
 _NOTHING = RichStyle()
-
-
 _LONGEST = 4_096  # cells of a line that are ever drawn
-
 
 # Some terminals draw these within the character before them, others behind it: no column would be true.
 _UNCERTAIN: dict[int, None] = dict.fromkeys((0x200C, 0x200D, 0xFE0E, 0xFE0F))

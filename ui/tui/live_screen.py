@@ -39,22 +39,11 @@ LIVE_COMMANDS = (
 )
 """The scope `live`."""
 
-
 _EVERY_S = 0.2
-
-
 _AGAIN_S = 1.0  # after a store that did not answer
-
-
 _MOST_EVENTS = 2_000  # things, and lines, below the stream
-
-
 _MOST_WAITING = 50_000  # chunks that wait while the view is held still; more are left in the database until then
-
-
 _SECONDS = 30
-
-
 _BARS = "▁▂▃▄▅▆▇█"
 
 

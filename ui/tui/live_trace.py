@@ -29,16 +29,9 @@ from ui.views.wording import counted, title
 MOST_TURNS = 200
 """So many turns that have ended are held, the last ones: a trace that runs for days has very many."""
 
-
 _GUTTER = 18
-
-
 _OPEN_END = 4_000  # characters of what no span has closed yet; before them stands how many more there are
-
-
 _OPEN = "▸▸"
-
-
 _BAR = Run(f"{'│':>{_GUTTER - 1}} ", Style.GUTTER)
 
 
@@ -86,7 +79,6 @@ class GrowingTurn:
 
 SpanCallback = Callable[[int, Span, str, Sequence[ToolCall]], None]
 """Is told of a span that closed: the turn, the span, its words, its calls."""
-
 
 FaultCallback = Callable[[Diagnostic], None]
 """Is told of a fault."""

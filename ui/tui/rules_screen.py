@@ -38,13 +38,8 @@ RULE_COMMANDS = (
 )
 """The scope `rules`."""
 
-
 _PATIENCE_S = 0.04
-
-
 _BROAD = 150
-
-
 _LONGEST_NAME = max(len(rule.name) for rule in RULES) + 1
 
 

@@ -13,11 +13,7 @@ from storage import Store, open_store
 from storage.engine import place_of
 
 _MAX_THREADS = 6  # questions that are being asked at a time; those that nobody waits for any more count too
-
-
 _PATIENCE_S = 5.0  # how long a mark waits for another program that writes
-
-
 _Answer = TypeVar("_Answer")
 
 

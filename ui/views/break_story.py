@@ -28,7 +28,6 @@ _EXPECTED = {
     StepOutcome.UNANSWERED: "a result for this call before the conversation goes on",
 }
 
-
 _HELP = {
     StepOutcome.MALFORMED: "Let the server answer such a call with the parser's error, so that the model can mend it.",
     StepOutcome.UNKNOWN_TOOL: "Offer the tool in this request, or answer with the names of those that are offered.",
@@ -40,7 +39,6 @@ _HELP = {
     StepOutcome.UNANSWERED: "Answer every call before the model is asked again, if only with an error.",
 }
 
-
 _REACTIONS = {
     Reaction.REPORTED: "The agent reported it",
     Reaction.IGNORED: "The agent went on as if nothing had happened",
@@ -48,19 +46,10 @@ _REACTIONS = {
     None: "The trace ends before the agent says what it made of it",
 }
 
-
 _LONGEST = 160
-
-
 _NEAR = 64  # diagnostics before a step that are looked at for one that reaches into it
-
-
 _MOST = 2_000  # the first in a part, where none does
-
-
 _MOST_NAMED = 8
-
-
 _SEVERITIES = {severity: index for index, severity in enumerate(Severity)}
 
 

@@ -9,8 +9,6 @@ from ui.views.styled_text import LINE_FEED, Line, Run, Style, cell_width, style_
 from ui.views.wording import counted, help_line, quoted, title, wrapped
 
 _SMALL_FIX = 200
-
-
 _INDENT = 6
 
 

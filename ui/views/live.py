@@ -22,8 +22,6 @@ from ui.views.turn import characters_in, error_words, turn_facts
 from ui.views.wording import counted, help_line, title, wrapped
 
 _PLACE, _KIND = 8, 11
-
-
 _LONGEST = 1_000
 
 

@@ -13,8 +13,6 @@ from ui.views.styled_text import Line, Run, Style, cell_width, style_of, visible
 from ui.views.wording import counted, help_line, title, wrapped
 
 _LONGEST_GAP = 4096
-
-
 _MOST_MARKED_ROWS = 3
 
 

@@ -16,13 +16,8 @@ from ui.views.status import step_glyph
 from ui.views.styled_text import Line, Run, Style, width_of
 
 _CALL_ITSELF = (StepOutcome.MALFORMED, StepOutcome.UNKNOWN_TOOL, StepOutcome.INVALID, StepOutcome.UNANSWERED)
-
-
 _WORDS = (SpanKind.TEXT, SpanKind.REASONING)
-
-
 _GLANCE = 1024
-
 
 LEGEND = (
     "s system  u user  t reasoning  [c] call  r result  a answer",
@@ -30,13 +25,8 @@ LEGEND = (
 )
 """What the letters and glyphs of a minimap mean, in two lines."""
 
-
 _MOST = 2_000  # parts, spans, calls and results that are looked at on either side of the focus
-
-
 _ELLIPSIS = Run("…", Style.DIM)
-
-
 _BoxSource: TypeAlias = ToolCall | ToolResult | Span
 
 

@@ -18,10 +18,7 @@ from inspector.text import Range
 NO_PART = -1
 """The number of a part that the turn does not have."""
 
-
 _BATCH = 512  # places whose ends are looked at together
-
-
 PositionKey = tuple[int, int, int, int]
 """Where a place stands among all: turn, number of the part, beginning, end; before a turn's parts what lies in none."""
 

@@ -32,8 +32,6 @@ from ui.views.turn import turn_lines
 from ui.views.wording import quoted, table_lines, wrapped
 
 _WIDEST = 100
-
-
 _ROLES = frozenset(role.value for role in Role)
 
 

@@ -35,8 +35,6 @@ from ui.views.trace_json import outcome_object
 from ui.views.wording import folded_middle, quoted, wrapped
 
 _LONGEST_LAID_OUT = 2_000_000
-
-
 _MORE = "--full shows all"
 
 

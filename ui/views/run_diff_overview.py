@@ -12,22 +12,11 @@ from ui.views.styled_text import Line, Run, Style, clipped, padded, visible_line
 from ui.views.wording import counted, wrapped
 
 _CELLS = 3
-
-
 _LEAD = 4
-
-
 _NARROWEST = 14
-
-
 _BRIEF = 40
-
-
 _MOST_ROWS = 40
-
-
 _FOLDED = 4  # so many same rows at either end of a longer row of them are shown
-
 
 _SIGNS = {
     Sameness.SAME: ("=", Style.DIM),
@@ -36,14 +25,11 @@ _SIGNS = {
     Sameness.OUTCOME: ("≈", Style.WARNING),
 }
 
-
 LEGEND = "= same  ≈ same call, other result  ≠ other arguments  · no such step"
 """What the signs of a grid mean."""
 
-
 LONGEST = 60
 """About how many code points of an argument or a result are quoted."""
-
 
 _AROUND = 12
 

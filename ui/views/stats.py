@@ -26,35 +26,15 @@ from ui.views.triage import task_cases
 from ui.views.wording import counted, table_lines, wrapped
 
 _ROOMY = 120
-
-
 _BAR = 20
-
-
 _SINGLE_STEPS, _STEP_ENDS = 10, (20, 50, 100)
-
-
 _MOST_CODES, _MOST_VIOLATIONS = 8, 12
-
-
 _MAX_COMPARISONS = 60
-
-
 _WIDE = 120
-
-
 _AT_LEAST, _MOST = 12, 40  # rows
-
-
 _GAP = "  "
-
-
 _MAX_SCHEMAS = 12
-
-
 _SCHEMA_BAR = 16
-
-
 _COMPLIANCE = BY_NAME["schema_compliance"]
 
 

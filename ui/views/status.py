@@ -12,7 +12,6 @@ from ui.views.wording import folded_middle, wrapped
 
 UNNAMED = "(no readable name)"
 
-
 _STATUS = MappingProxyType(
     {
         Status.BROKEN: ("✖", Style.ERROR),
@@ -22,7 +21,6 @@ _STATUS = MappingProxyType(
         Status.OK: ("✔", Style.OK),
     }
 )
-
 
 _OUTCOME = MappingProxyType(
     {
@@ -36,7 +34,6 @@ _OUTCOME = MappingProxyType(
     }
 )
 
-
 _RECOVERY = MappingProxyType(
     {
         Recovery.ANSWERED: "answered all the same",
@@ -45,20 +42,12 @@ _RECOVERY = MappingProxyType(
     }
 )
 
-
 _TASK = MappingProxyType({TaskOutcome.SUCCESS: ("passed", Style.OK), TaskOutcome.FAILURE: ("failed", Style.ERROR)})
-
-
 _FAULTY_BUT_READABLE = (StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL)
-
-
 LIVENESS = MappingProxyType({Liveness.RUNNING: Run("▸ running", Style.INFO), Liveness.IDLE: Run("▹ idle", Style.DIM)})
 """In the place of a status while a trace is still being recorded."""
 
-
 RUNNING = LIVENESS[Liveness.RUNNING]
-
-
 DAMAGED = Run("✖ damaged", Style.ERROR)
 """In the place of a status where what the database holds of a trace is not what was written."""
 

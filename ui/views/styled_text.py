@@ -15,20 +15,16 @@ from typing import TypeAlias
 GLYPHS = MappingProxyType({"error": "✖", "warning": "▲", "info": "·"})
 """What stands before a diagnostic of each severity."""
 
-
 LINE_FEED, TAB = "⏎", "→   "
 """What stands for a line feed and a tab where a text is shown on one line."""
 
-
 _INVISIBLE = ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp")
-
 
 # Letters and marks that draw nothing, and that Python calls printable: variation selectors, fillers, the grapheme
 # joiner (DerivedCoreProperties.txt of Unicode: Default_Ignorable_Code_Point), and the blank Braille pattern.
 _UNDRAWN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-
 
 _SUSPECT = re.compile(r"[^ -~]")
 
@@ -168,8 +164,6 @@ def _glyph(character: str) -> str:
 
 
 _IN_TEXT = _Glyphs({ord("\n"): "\n", ord("\t"): "\t"})
-
-
 _IN_LINE = _Glyphs({ord("\n"): LINE_FEED, ord("\t"): TAB})
 
 

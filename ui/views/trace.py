@@ -20,11 +20,7 @@ from ui.views.turn import UnfinishedTurn, turn_lines, unfinished_turn_lines
 from ui.views.wording import counted, folded_middle, quoted, wrapped
 
 _MARGIN = 11
-
-
 _LONGEST = 1_000
-
-
 POSITION_IDS = ("line", "entry", "record", "document", "sha256")
 """External ids that say where a trace stands in its file, not what it is."""
 

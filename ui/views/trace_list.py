@@ -13,29 +13,15 @@ from ui.views.trace import POSITION_IDS
 from ui.views.wording import short_count, short_duration, short_time
 
 _ROOMY = 110
-
-
 _NUMBERS = ("id", "turns", "calls", "errors")
-
-
 _PRIORITY = {"break": 12, "name": 3, "model": 0}
-
-
 _NARROWEST = 8
-
-
 MARKED, NOTED = Run("●", Style.KEY), Run("✎", Style.KEY)
 """What stands beside a trace that the user marked, and beside one with a note."""
 
-
 _GAP = 2
-
-
 _LONGEST = 400  # code points of a name that are looked at
-
-
 _NUMERIC_COLUMNS = ("turns", "calls", "tok", "dur")
-
 
 # Which columns there are from which width on, and how wide; those of None share what is left, by their shares.
 _LAYOUTS: tuple[tuple[int, Mapping[str, int | None]], ...] = (
@@ -49,17 +35,13 @@ _LAYOUTS: tuple[tuple[int, Mapping[str, int | None]], ...] = (
     (0, {"st": 2, "name": None}),
 )
 
-
 _TRAILING: tuple[tuple[int, Mapping[str, int | None]], ...] = (
     (110, {"break": None, "tok": 5, "dur": 5}),
     (90, {"break": None, "tok": 5}),
     (0, {"break": None}),
 )
 
-
 _HEADS = {"st": "", "time": "when", "dur": "time"}
-
-
 _SHARES = {"name": 0.4, "break": 0.6}
 
 

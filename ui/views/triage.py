@@ -10,13 +10,8 @@ from storage import Store
 STATUSES = (Status.BROKEN, Status.ABORTED, Status.RECOVERED, Status.UNKNOWN, Status.OK)
 """How traces end, the worst first."""
 
-
 LAST_STEP = 12
-
-
 _MOST_DAYS, _MOST_MODELS, _MOST_CODES = 60, 10, 12
-
-
 HEADS = ("chain", "task passed", "task failed", "no outcome")
 """The titles of the columns."""
 

@@ -33,11 +33,7 @@ from ui.views.styled_text import Line, Run, Style, clipped, style_of, visible_li
 from ui.views.wording import counted, wrapped
 
 _MOST_LATE = 200  # turns that are read although they are many: the others before them wait for the recorder
-
-
 _FOLDING = Folding()
-
-
 _INSTRUCTIONS = Folding(head=4, tail=2)
 
 

@@ -19,11 +19,7 @@ from ui.views.styled_text import (
 )
 
 _GAP = "  "
-
-
 _NEAR_S = 300 * 86_400  # a day needs no year
-
-
 _UNITS = ("", "k", "M", "G", "T")
 
 

@@ -20,48 +20,21 @@ from ui.web.saved_views import views_menu
 from ui.web.stores import store
 
 _KEY = "weaklink_filter_text"
-
-
 _LINE = "weaklink_filter_line"
-
-
 _OFFERED = "weaklink_filter_offered"
-
-
 _EXAMPLE = "status:broken model:hermes* code:J104 Oslo"
-
-
 _MOST_OFFERED = 12
-
-
 _WORD_BEGUN = re.compile(r"(?:\A|[\s(-])(\w{2,})\Z")
-
-
 _END_OF_TERM = re.compile(r"\s|\Z")
-
-
 _FACETS_KEY = "weaklink_facet"
-
-
 _CLOSE = "weaklink_facet_close"
-
-
 _STATUS = "status"
-
-
 _KEYS = (GroupKey.MODEL, GroupKey.CODE, GroupKey.TOOL, GroupKey.SOURCE, GroupKey.FORMAT, GroupKey.REASONING)
-
-
 _MOST = 100
-
-
 STATUSES = ("broken", "aborted", "recovered", "unknown", "ok")
 """How traces end, the worst first."""
 
-
 _PLAIN = re.compile(r"[A-Za-z0-9_./-]+")
-
-
 _CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 
 

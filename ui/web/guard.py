@@ -12,11 +12,7 @@ from inspector.errors import WeaklinkError
 from inspector.host_header import address_of, host_name, is_loopback
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]+")
-
-
 _COOKIE = "weaklink_token"  # and the port, since browsers send the cookies of a host to all its ports
-
-
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
@@ -65,17 +61,9 @@ def links(access: Access) -> Sequence[str]:
 
 
 _Message: TypeAlias = MutableMapping[str, Any]
-
-
 _Receive: TypeAlias = Callable[[], Awaitable[_Message]]
-
-
 _Send: TypeAlias = Callable[[_Message], Awaitable[None]]
-
-
 _App: TypeAlias = Callable[[_Message, _Receive, _Send], Awaitable[None]]
-
-
 _Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
 

@@ -34,28 +34,17 @@ button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
 @media (max-width: 45rem) { .wl .folds { white-space: pre-wrap; overflow-wrap: anywhere; } }
 """
 
-
 _CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # too faint by themselves
-
-
 _FOCUSED = ".stApp :is(button, a, summary, [role=tab]):focus-visible, .stApp label:has(input:focus-visible)"
-
-
 _MARKS = re.compile(r"([!-/:-@\[-`{-~])")
-
-
 _REREAD = re.compile(r"(?<=[^\s])(?=[:@])|(?<=www)(?=\.)|(?<=[-<>=~])(?=[->=])", re.IGNORECASE)
-
-
 _JOINER = "\u2060"
-
 
 _IN_COLUMNS = re.compile(
     r"\S  +\S"  # words set apart by more than one space
     r"|^ *\d* *[|│]"  # the gutter of quoted text
     r"|^[\s·.-]*$"  # rules and gaps
 )
-
 
 _COLUMN_MARKS = re.compile(r" *[\^~][\s^~·.-]*")  # they stand below characters of the line before
 

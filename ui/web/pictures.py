@@ -17,38 +17,16 @@ from ui.views.styled_text import Style, visible_line
 from ui.views.wording import counted, short_duration
 
 MOST_STEPS = 120
-
-
 _WIDE, _GAP, _TALL = 108, 16, 40
-
-
 _HIGHEST = 160
-
-
 _NAME = 12
-
-
 _STEPS_PER_MOVE = MOST_STEPS // 4
-
-
 _MOST_TURNS = 200
-
-
 _ROW, _LEFT, _WIDTH = 22, 90, 820
-
-
 MOST_BOXES = 300
-
-
 _BOX_WIDTH, _BOX_HEIGHT, _BOX_GAP, _TURN, _TOP = 26, 24, 3, 12, 6
-
-
 _LETTER = 15
-
-
 _RAIL_LEAP = MOST_BOXES // 4
-
-
 SvgTag: TypeAlias = Literal["rect", "line", "text", "path"]
 
 

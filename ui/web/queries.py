@@ -16,26 +16,12 @@ from inspector.errors import WeaklinkError
 from storage import Prompt, Store, Violations
 
 T = TypeVar("T")
-
-
 _THREADS = 2  # one that nobody waits for any more leaves room for another, and both room for the page
-
-
 _KEPT = 512
-
-
 _ABANDONED_S = 5.0  # pages ask twice a second while they are looked at
-
-
 _RETRY_AFTER_FAILURE_S = 5.0  # who asks later than that after a failure has it counted again
-
-
 _RETRY_S = 1.0
-
-
 _MOST_VIOLATIONS = 200
-
-
 T_co = TypeVar("T_co", covariant=True)
 
 

@@ -20,29 +20,13 @@ from ui.web.queries import CountQuery, CountResult, QueryRunner, result_value
 from ui.web.stores import store
 
 T = TypeVar("T")
-
-
 _FRESH_S = 600.0
-
-
 _ABANDONED_PAGE_S = 5.0  # a page that did not look for so long was left
-
-
 _KEPT = 64
-
-
 _LOCK = Lock()
-
-
 _EVERY_S = 0.5
-
-
 _LONG_S = 2.0  # from here on the seconds are told
-
-
 _Queries: TypeAlias = tuple[CountQuery[Any], ...]
-
-
 _Results: TypeAlias = dict[CountQuery[Any], CountResult[Any]]
 
 

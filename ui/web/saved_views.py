@@ -21,16 +21,9 @@ from ui.web.navigation import go_to_page, is_page
 MOST = 200
 """So many views are kept."""
 
-
 _LONGEST_NAME = 80
-
-
 _NAME = "weaklink_view_name"
-
-
 _CHOSEN = "weaklink_view_chosen"
-
-
 _FAULT = "weaklink_view_fault"
 
 

@@ -26,7 +26,6 @@ from ui.web.theme import theme_options
 
 _MOST_UPLOAD_MB = 500  # Streamlit says 512 as 1 GB
 
-
 _OPTIONS = {
     "server.headless": True,
     "server.fileWatcherType": "none",
@@ -42,13 +41,8 @@ _OPTIONS = {
     "logger.enableRich": False,  # it would write to standard output, in colours
 }
 
-
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
-
-
 _LONGEST = 65_536  # bytes: what says that a script runs is far shorter, and long messages are not read here
-
-
 SCRIPT = Path(__file__).parent / "script" / "weaklink_page.py"
 """The page's script. It lies alone in its folder, since Streamlit puts that folder first on the path."""
 
@@ -123,14 +117,8 @@ def _hash(script: str) -> str:
 
 
 _Message: TypeAlias = MutableMapping[str, Any]
-
-
 _Receive: TypeAlias = Callable[[], Awaitable[_Message]]
-
-
 _Send: TypeAlias = Callable[[_Message], Awaitable[None]]
-
-
 _App: TypeAlias = Callable[[_Message, _Receive, _Send], Awaitable[None]]
 
 

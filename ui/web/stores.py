@@ -15,8 +15,6 @@ from ui.views.turn import continued
 from ui.web.options import current_options
 
 _KEPT = 8  # traces; each may be large
-
-
 _FRESH_S = 600
 
 

@@ -25,22 +25,12 @@ from ui.views.turn import answers, turn_facts
 MOST_CHARACTERS = 2_000_000
 """What one page is given; of a longer trace it is the turns around the one that is looked at."""
 
-
 _MOST_CHUNKS = 100_000
-
-
 _IN_ROW = 120
-
-
 _LONE = re.compile(r"[\ud800-\udfff]")
-
-
 MOST_ROWS = 5_000
-
-
 EXPANDED_TURNS = 250
 """So many turns before and behind the one that is looked at are expanded; turns further off are a row each."""
-
 
 _LONGEST = 2_000  # characters of one sentence
 

@@ -7,8 +7,6 @@ from ui.views.colours import DARK, LIGHT, Colours
 from ui.views.styled_text import Style
 
 _BUTTON = "#1769aa"  # Streamlit writes white on it, in both themes: 5.6:1
-
-
 _BLACK, _WHITE = "#000000", "#ffffff"
 
 

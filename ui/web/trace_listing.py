@@ -19,20 +19,12 @@ from ui.web.options import current_options
 from ui.web.stores import ShownTrace, shown_trace, store
 
 _WIDTH = 37
-
-
 _RUNS = "runs"
-
-
 MOST_RUNS = 6
 """So many traces are compared at most."""
 
-
 _LONGEST = 200
-
-
 _NONE: Line = (Run("-", Style.DIM),)
-
 
 TRACE_COLUMNS = (
     *(
@@ -47,19 +39,10 @@ TRACE_COLUMNS = (
 )
 """The columns of `trace_rows`, what matters most first."""
 
-
 CELLS = 40
-
-
 _MAX_CHARACTERS = 50_000  # characters of one trace
-
-
 _ROOM = 1_000_000  # characters of all that are read for one page
-
-
 _KEPT = 4_000
-
-
 _FRESH_S = 3_600
 
 

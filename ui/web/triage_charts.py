@@ -21,29 +21,13 @@ from ui.web.queries import CountQuery, grouped, hits, sliced
 from ui.web.query_results import PageResults, put_placeholder
 
 _MOST_BARS = 10
-
-
 _MOST_MODELS, _MOST_CODES = 10, 12
-
-
 _MOST_DAYS = 60
-
-
 _LAST_STEP = 12
-
-
 _FEW = 4
-
-
 _SHARES = "shares"
-
-
 _DRAWN_HIGH = "weaklink_drawn_high"
-
-
 Groups: TypeAlias = tuple[GroupFigures, ...]
-
-
 Slices: TypeAlias = tuple[Slice, ...]
 
 

@@ -24,13 +24,9 @@ from inspector.wire.provider_json import compact_json
 API = "chat.completions"
 """The name of this kind of endpoint in a generation's facts."""
 
-
 _INDEX = re.compile(r"\[\d+\]")
-
-
 DETAILS_PART = "wire:reasoning_details"
 """The part that keeps, as JSON texts, reasoning details that hold more than words: signatures, encrypted blocks."""
-
 
 LEGACY_INDEX = -1
 """The index under which the one call of the legacy `function_call` stands."""

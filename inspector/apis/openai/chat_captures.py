@@ -19,17 +19,10 @@ from inspector.wire.events import DecodedTurn, TurnAssembly, WireEvent
 from inspector.wire.sse import ServerSentEvent, SseDecoder
 
 _BLANK = "\ufeff\r\n\t "
-
-
 _STREAM_STARTS = ("data:", "event:", "id:", "retry:", ":")
-
-
 _BODY_STARTS = ("{", "[")
-
-
 MAX_ANSWER_BYTES = RECORD_BYTES
 """An answer that is longer is passed over."""
-
 
 # A status line counts wherever it stands, as a body before it may lack its last line end. Within an event's JSON no
 # line can end, so no answer that quotes one is cut.

@@ -13,8 +13,6 @@ from inspector.model import Json, Usage
 from inspector.wire.provider_json import compact_json, parse_json
 
 _CALL_MEMBERS = frozenset({"index", "id", "type", "function", "custom"})
-
-
 _Nothing: TypeAlias = Annotated[list[Any], msgspec.Meta(max_length=0)] | None
 
 
@@ -120,7 +118,6 @@ class ChatChunk(msgspec.Struct):
 
 decode_chunk: Callable[[str], ChatChunk] = msgspec.json.Decoder(ChatChunk).decode
 """A chunk of the usual shape; ValueError or RecursionError for any other."""
-
 
 _Shape = TypeVar("_Shape")
 

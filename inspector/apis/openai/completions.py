@@ -12,10 +12,8 @@ from inspector.wire.provider_json import NOTHING, StructReader, raw_text
 API = "completions"
 """The name of this kind of endpoint in a generation's facts."""
 
-
 PROMPT_LOGPROBS_PART = "wire:prompt_logprobs"
 """The part that keeps, as JSON text, the log probabilities of the prompt, where the server sent them (vLLM)."""
-
 
 _INDEX = re.compile(r"\[\d+\]")
 

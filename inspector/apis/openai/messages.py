@@ -26,13 +26,8 @@ _ROLES = {
     "ipython": Role.TOOL,
 }
 
-
 _REASONING = ("reasoning_content", "reasoning", "thinking")
-
-
 _TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
-
-
 _encode = msgspec.msgpack.Encoder().encode
 
 

@@ -21,42 +21,24 @@ from inspector.wire.provider_json import NOTHING, StructReader, compact_json, ra
 from inspector.wire.request import DecodedRequest, flag_of, parameters_of, text_of
 
 _NO_SETTINGS = ("model", "input", "instructions", "tools", "stream", "previous_response_id")
-
-
 _CALL_TYPES = {"function_call": "arguments", "custom_tool_call": "input"}
-
-
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
-
-
 ANNOTATIONS_PART = "wire:annotations"
 """The part that keeps, as JSON texts, the annotations of a text."""
 
-
 _CUSTOM = "custom_tool_call"
-
-
 _CALLS = frozenset({"function_call", _CUSTOM})
-
-
 _READ = _CALLS | {"message", "reasoning"}
-
-
 API = "responses"
 """The name of this kind of endpoint in a generation's facts."""
 
-
 _INDEX = re.compile(r"\[\d+\]")
-
-
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
-
 
 # What the server's own tools grow by; the item that is done holds it whole.
 _KEPT_TEXTS = frozenset(
     {"code_interpreter_call_code", "mcp_call_arguments", "mcp_call.arguments", "shell_call_command"}
 )
-
 
 # What only says how far something is; the items say the same.
 _STATES = re.compile(
@@ -237,8 +219,6 @@ class ResponseEvent(ResponseShape):
 
 
 read_event = StructReader(ResponseEvent)
-
-
 read_item = StructReader(OutputItem)
 
 

@@ -100,14 +100,12 @@ UPGRADE = ProxyRefusal(
     "upstream itself.",
 )
 
-
 NOT_A_PATH = ProxyRefusal(
     400,
     "not_a_path",
     "The request's target is no path; this proxy has fixed upstreams, so use its address as the base URL of the client "
     "and not as an HTTP proxy.",
 )
-
 
 NOT_OURS = ProxyRefusal(
     404, "not_found", "weaklink itself has nothing at this path; `GET /weaklink/` says that it runs."
@@ -148,11 +146,9 @@ _NO_TOKEN = ProxyRefusal(
     f"This proxy needs its token: put it into the path, as in `/t/TOKEN/v1/...`, or into the header `{TOKEN_HEADER}`.",
 )
 
-
 _WRONG_TOKEN = ProxyRefusal(
     403, "token_wrong", "The token of this request is not the one that this proxy was started with; look there for it."
 )
-
 
 _UNKNOWN_HOST = ProxyRefusal(
     421,

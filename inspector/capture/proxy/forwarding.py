@@ -26,9 +26,7 @@ from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Headers
 _RESET = struct.pack("ii", 1, 0)
 """Lingering for no time, by which closing sends a reset (POSIX; what Python's sockets offer for it)."""
 
-
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-
 
 _HOP_BY_HOP = frozenset(
     {
@@ -44,7 +42,6 @@ _HOP_BY_HOP = frozenset(
     }
 )
 """RFC 9110, 7.6.1, with the older ones of RFC 2616, 13.5.1; and those that `Connection` names."""
-
 
 _OWN = frozenset({"host", "expect", TOKEN_HEADER.lower()})
 """Headers of a request that the proxy deals with: it answers `Expect` itself, since not every server does."""

@@ -23,11 +23,7 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from inspector.sessions.exchange import Headers
 
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
-
-
 _LONGEST_END = 4
-
-
 _RETRIEVED: "WeakSet[asyncio.Future[None]]" = WeakSet()
 
 

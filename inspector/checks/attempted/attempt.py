@@ -13,13 +13,8 @@ from inspector.model import Json, ToolDefinition
 from inspector.text import Range
 
 _WORDS = 8  # letters beside a call on its line from which on the line is a sentence about it
-
-
 _WINDOW = 240  # characters of a line that are read before and after a call
-
-
 _FENCE = re.compile(r"(?:```|~~~)[ \t]*([\w+#.-]{0,20})[^\S\n]*\n?")
-
 
 _LANGUAGES = frozenset(
     [
@@ -58,15 +53,12 @@ _LANGUAGES = frozenset(
     ]
 )
 
-
 _NO_CALL = re.compile(
     r"(?:\b(?:def|class|function|func|fn|fun|new|import|from|sub|void|int|string|interface|type|lambda[^:]{0,80}:)\s+"
     r"|[.@$\w]|->|::)\Z"
 )
 
-
 _QUOTED_LINE = re.compile(r"\s*(?:\||>>>|>|#|//|\*\s+@|@)")
-
 
 _STATEMENT = re.compile(
     r"[\s`\"'“‘\[({\\*]*(?:[-*•+]\s+|\(?\d{1,3}[.)]\s+)?"
@@ -74,42 +66,21 @@ _STATEMENT = re.compile(
     r"(?:(?:print|json\.dumps|str|repr|asyncio\.run)\s?\(\s?)?[\s`\"'“‘\[(\\*<]*\Z"
 )
 
-
 _LABEL = re.compile(r":[\s`\"'“‘\[({\\*]*(?:print\(\s*)?\Z")
-
 
 _ENDS_LINE = re.compile(
     r"[\s`\"'”’\])}>;,.\\*]*(?:\[[^\]\n]{0,80}\]\s*)*(?:\.\w+\s*)?[\s`\"'”’\])};,.\\*]*(?:#.*|//.*)?\Z"
 )
 
-
 _NO_CALL_AFTER = re.compile(r"\s*(?:\{|=>|->|\.\w+\()|\s*:\s*(?:\n|\Z)")
-
-
 _CHAINED = re.compile(r"[\s\]\)\[,;|&+`\"'”’“‘.\\]{0,80}(?:(?:and|or|then|und|et|y)\b)?[\s\[,;`\"'“‘\\]{0,20}\Z")
-
-
 _BACKWARDS = re.compile(r"[\w\\.\-]*")
-
-
 _LONGEST_NAME = 160
-
-
 _NAMESPACES = ("functions.", "function.", "tools.", "tool.", "default_api.", "api.")
-
-
 _IN_NAMES = ("_", "-", "\\", ".", "/")  # what names differ in that mean the same tool
-
-
 _BETWEEN_CORES = re.compile(r"[^\w\-\\/]+")
-
-
 _SEPARATORS = re.compile(r"[\W_]+")
-
-
 _BUILTINS = frozenset(dir(builtins))
-
-
 _SEVERAL_WORDS = re.compile(r"[^\W_][_.\-][^\W_]|[a-z0-9][A-Z]")
 
 

@@ -36,45 +36,25 @@ _RESULT = re.compile(
     re.IGNORECASE,
 )
 
-
 _RESULT_END = re.compile(r"\n\s*\n|```")
-
-
 _LONGEST_RESULT = 2_000
-
-
 _LONGEST_SHOWN = 160
-
-
 _LINE = 80  # characters beside a call that show whether it has lines of its own
-
-
 _LINE_SCANNER = 100  # characters before a call that are read
-
-
 _BETWEEN = re.compile(r"[\s,;\]\[`\"'”“\\]{0,80}")
-
-
 _BEFORE_GROUP = re.compile(r"(?:[\w, ]{1,60}=\s?)?(?:print\(\s*)?[\[`\"'\\ (]*\Z")
-
-
 _BEHIND_GROUP = re.compile(r"[ \t]*[\]`\"'\\)]*")
-
 
 _OTHER_CODE = re.compile(
     r"^\s*(?:def|class|for|if|elif|else|while|with|return|try|except|async|const|let|var)\b", re.MULTILINE
 )
-
 
 _HARMLESS_LINE = re.compile(
     r"\s*(?:(?:#|//).*|(?:from|import)\s.*|print\(.*\)|[\[\](){},;`\"'\\\s]*|(?:python|json|tool_code)"
     r"|[\w, ]+=\s*[\w\"'.\[\]]*)\s*"
 )
 
-
 _ALONE_BEFORE = re.compile(r"[\s\[`\"'\\(]*")
-
-
 _ALONE_BEHIND = re.compile(r"[\s\]`\"',;.\\)]*")
 
 

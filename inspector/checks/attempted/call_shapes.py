@@ -13,37 +13,20 @@ from inspector.model import Json, Parameter, ToolCall
 from inspector.text import Range
 
 _LONGEST_BRACKETS = 65_536
-
-
 _TOKEN = re.compile(r"\\.|[\"'()\[\]{}]", re.DOTALL)
-
 
 _STRINGS = {
     '"': re.compile(r'"(?:[^"\\\n]|\\.)*"', re.DOTALL),
     "'": re.compile(r"'(?:[^'\\\n]|\\.)*'", re.DOTALL),
 }
 
-
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
-
-
 _BEGINS = re.compile(r"[\[{]\s{0,80}(?:[\"'“‘\[{]|\\\")")
-
-
 _QUOTED = re.compile(r"[\"'“‘`]((?:[\w.\-/]|\\_){1,160})(?=[\"'”’`]|\\\"|\()")
-
-
 _LONGEST_CUT = 16_384
-
-
 _MOST_CUTS = 4  # values without an end that are read in one text
-
-
 _MOST_DEPTH = 4
-
-
 _NAME_KEYS = ("name", "tool_name", "function_name", "tool", "function", "action", "recipient_name", "api", "method")
-
 
 _ARGUMENT_KEYS = (
     "arguments",
@@ -58,7 +41,6 @@ _ARGUMENT_KEYS = (
     "tool_args",
     "function_args",
 )
-
 
 _WRAPPERS = frozenset(
     [
@@ -77,43 +59,22 @@ _WRAPPERS = frozenset(
     ]
 )
 
-
 _BESIDE = frozenset(("id", "type", "call_id", "tool_call_id", "index", "thought", "reasoning", "description"))
-
-
 _RESULT_KEYS = frozenset(("content", "result", "results", "output", "response", "observation", "error"))
-
-
 _LONGEST_CUT_PYTHON_CALLS = 4_000
-
-
 _MARKDOWN_ESCAPE = re.compile(r"\\([_*\[\]<>#~&`])")
-
 
 _SIGNATURE = re.compile(
     r"\s*(?:\w+\s*:\s*(?:str|int|float|bool|list|dict|tuple|set|bytes|Any|Optional|List|Dict|Union|string|number|boolean"
     r"|object|array|integer|Array|Record|Path|Callable|Literal)\b|self\b|cls\b|\*\w|\.\.\.|…|/\s*,|\w+\s*,\s*\.\.\.)"
 )
 
-
 _NAMED = re.compile(r"\s*\w+\s*=(?!=)")
-
-
 _LITERAL = re.compile(r"[rbfu]?[\"']|[-+]?\d|[\[{(]|(?:True|False|None|true|false|null)\b|<")
-
-
 _WORD = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\]]*\])?\Z")
-
-
 _LIST_PAIR = re.compile(r"\[\s{0,40}([\w\\.\-]{1,160})\s{0,40},\s{0,40}(?=[\w\\]{1,80}\s?=(?!=)|\{)")
-
-
 _OPENER = re.compile(r"<([A-Za-z_][\w.\-\\]{0,127})>")
-
-
 _CHILD = re.compile(r"\s*<([A-Za-z_][\w\-]{0,127})>")
-
-
 _LONGEST = 16_384
 
 

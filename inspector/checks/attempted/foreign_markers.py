@@ -24,53 +24,21 @@ from inspector.segmenter.assembler import Assembler
 from inspector.text import Range
 
 _LITERAL = re.compile(r"(?:\\[^a-zA-Z0-9]|[^\\.^$*+?{}\[\]|()])+(?![*+?{])")
-
-
 _ESCAPE = re.compile(r"\\.")
-
-
 _GROUP = re.compile(r"\([^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)")
-
-
 _LONGEST_OPENER = 120
-
-
 _PARTS_OF_CALLS = (SpanKind.TOOL_CALL, SpanKind.MARKUP)
-
-
 _TURN = "turn"  # how the labels of markup between turns begin
-
-
 _BARE_OBJECT = re.compile(r'\s*\{\s*"name"\s*:\s*"[\w.\-]{1,96}"\s*,\s*"(?:arguments|parameters)"\s*:\s*\{')
-
-
 _READS_BARE_OBJECTS = "llama3"
-
-
 _SHORTEST = len("[f()]")
-
-
 _LINE_START = r"(?m)^[ \t]*(?:\*\*)?"
-
-
 _STEM = re.compile(r"\W+\w*?[^\W_]+[\W_]")
-
-
 _SHORTEST_CUT = 3
-
-
 _WORD = re.compile(r"\S{0,40}")
-
-
 _TAG_END = re.compile(r"[^\s>\]]{0,40}[>\]]?")
-
-
 _LONGEST_CUT = 400
-
-
 _DISTINCTIVE = re.compile(r"""\[?\s*\{\s*["']\w{2}""")
-
-
 _FENCE = "```"
 
 

@@ -46,10 +46,7 @@ from inspector.rules.recording import ERROR_INSIDE_200, REUSED_CALL_INDEX
 from inspector.text import Range
 
 _CALLS = frozenset({"function_call", "custom_tool_call"})
-
-
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
-
 
 _WORD_DELTAS = {
     "response.output_text.delta": (SpanKind.TEXT, ""),
@@ -58,25 +55,12 @@ _WORD_DELTAS = {
     "response.reasoning_summary_text.delta": (SpanKind.REASONING, ""),
 }
 
-
 _CALL_DELTAS = frozenset({"response.function_call_arguments.delta", "response.custom_tool_call_input.delta"})
-
-
 _CALL_DONE = frozenset({"response.function_call_arguments.done", "response.custom_tool_call_input.done"})
-
-
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
-
-
 _ROLES = frozenset({"assistant", "user", "system", "developer", "tool", "function"})
-
-
 _RESULT_ROLES = frozenset({"tool", "function"})
-
-
 _WORDS_KEYS = ("content", "tool_calls", "function_call", "reasoning_content", "reasoning", "refusal")
-
-
 _TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
 
 

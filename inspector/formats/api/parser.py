@@ -47,28 +47,16 @@ from inspector.segmenter.events import Flagged, FormatParser, ParseEvent, ParseR
 from inspector.text import Range
 
 _STREAM_BEGINNINGS = ("data:", "event:", "id:", "retry:", ":")
-
-
 _LONGEST_BEGINNING = max(map(len, _STREAM_BEGINNINGS))
-
-
 _MAX_QUOTE = 40
-
-
 LABEL = "api"
 """The label of an API's spans that have no other."""
 
-
 _AFTER_CALL = "Text follows the turn's last call; many servers and agents drop it."
-
-
 _AFTER_HINT = "End the generation at the call."
-
 
 # The words are `Malformed function call: ` and what the model wrote, mostly `print(default_api.NAME(...))`.
 _INTRO = re.compile(r"\s*Malformed function call:?\s*")
-
-
 _NAME = re.compile(r"\bdefault_api[.:]([A-Za-z_][\w.-]*)")
 
 

@@ -17,19 +17,10 @@ from inspector.text import Range
 MAX_UNIT = 64 * 1024 * 1024
 """How many code points of a JSON value or line are waited for before they are given up as a value."""
 
-
 _DATA = "data:"
-
-
 _FIELDS = ("event:", "id:", "retry:", ":")
-
-
 _FIELD_NAMES = frozenset({"event", "id", "retry", "data"})
-
-
 _SPACE = re.compile(r"\s*")
-
-
 _OUTSIDE = re.compile(r'["{}\[\]]')
 
 

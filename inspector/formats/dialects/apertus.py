@@ -31,26 +31,12 @@ from inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition
 from inspector.text import Range
 
 _OPENER, _CLOSER = "<|tools_prefix|>", "<|tools_suffix|>"
-
-
 _INNER, _OUTER = "<|inner_prefix|>", "<|inner_suffix|>"
-
-
 _SPEAKERS = ("system", "developer", "user", "assistant")
-
-
 _HEADERS, _HEADER = role_tokens("<|", "_start|>", *_SPEAKERS)
-
-
 _INTO_CALL = Transition(_OPENER, MarkerSplit.BEFORE, "inner call")
-
-
 _NESTED = Transition(_INNER, MarkerSplit.NOWHERE, HERE, NESTED_SPAN)
-
-
 _ENDS = Transition(_OUTER, MarkerSplit.AFTER, HOME)
-
-
 _GOES_ON = Transition("(anything else)", MarkerSplit.BEFORE, "deliberation", width=0)
 
 
@@ -174,10 +160,7 @@ def _spelled_out(text: str, node: JsonNode, name: JsonMember, arguments: JsonMem
 
 
 _OWN_TURNS = (*_HEADERS, *turn_ends(*(f"<|{speaker}_end|>" for speaker in _SPEAKERS)))
-
-
 _TURNS = (*TURN_TRANSITIONS, *_OWN_TURNS)
-
 
 _STATES = (
     State(

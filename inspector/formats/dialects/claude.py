@@ -34,16 +34,9 @@ from inspector.segmenter.table import Lookahead, Repeat
 from inspector.text import Range
 
 _RESULT = re.compile(r"<(?P<tag>result|error)>(?P<body>.*?)</(?P=tag)>", re.DOTALL)
-
-
 _NAMED = re.compile(r"\s*<(?:tool_)?name>(?P<name>[^<]*)</(?:tool_)?name>")
-
-
 _OUTPUT = re.compile(r"\s*<(?P<tag>output|stdout)>(?P<output>.*)</(?P=tag)>\s*\Z", re.DOTALL)
-
-
 _TAG = Repeat(r"[A-Za-z_][\w.-]", 1, 1)
-
 
 _LEGACY = XmlSyntax(
     call=Lookahead("<tool_name>", NAME, "</tool_name>"),
@@ -59,33 +52,18 @@ _LEGACY = XmlSyntax(
     closer="</invoke>",
 )
 
-
 LEGACY = XmlCall(
     "<invoke>", "</invoke>", _LEGACY, "legacy_call", rule=WRONG_OPENER, ahead=Lookahead(Repeat(r"\s"), "<tool_name>")
 )
 """A call as of 2023: `<tool_name>`, and `<parameters>` around a tag for each parameter."""
 
-
 _WRAPPING = re.compile(r"</?parameters>")
-
-
 _PREFIX = "antml:"
-
-
 _WRAPPER = Enclosed("<function_calls>", "</function_calls>")
-
-
 _PREFIXED = Enclosed(f"<{_PREFIX}function_calls>", f"</{_PREFIX}function_calls>")
-
-
 _ALIEN = Enclosed("<tool_calls>", "</tool_calls>")
-
-
 _TAGS = InvokeTags(_WRAPPER)
-
-
 _OWN = InvokeTags(_PREFIXED, _PREFIX, label="prefixed_call")
-
 
 _NO_BRACKET = XmlCall(
     _OWN.call.opener[1:],
@@ -97,13 +75,9 @@ _NO_BRACKET = XmlCall(
     is_drafted=False,
 )
 
-
 _CALLS = XmlCalls((_TAGS.call, _OWN.call, _NO_BRACKET, LEGACY), (_WRAPPER, _PREFIXED, _ALIEN))
-
-
 CLAUDE_CALLS = _CALLS
 """The markers of calls."""
-
 
 CLAUDE_TABLE = dialect_table(
     calls=_CALLS.ways,
@@ -172,7 +146,6 @@ CLAUDE_READER = LabelledReader(
 )
 """Reads the spans of calls."""
 
-
 _TEXT_SIDE = xml_format(
     name="claude",
     summary="<invoke name=NAME> with <parameter name=KEY> tags, in <function_calls> tags",
@@ -193,7 +166,6 @@ _TEXT_SIDE = xml_format(
     read_results=read_claude_results,
     read_tools=read_claude_tools,
 )
-
 
 CLAUDE = replace(
     _TEXT_SIDE,

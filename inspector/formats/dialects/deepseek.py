@@ -39,7 +39,6 @@ from inspector.segmenter.table import HOME, ROLE, MarkerSplit, State, Transition
 
 SEPARATOR = "<｜tool▁sep｜>"
 
-
 SECTION = Section(
     openers=("<｜tool▁calls▁begin｜>",),
     closers=("<｜tool▁calls▁end｜>",),
@@ -47,36 +46,20 @@ SECTION = Section(
     call_closer="<｜tool▁call▁end｜>",
 )
 
-
 _RESULTS, _RESULTS_END = "<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>"
-
-
 _RESULT, _RESULT_END = "<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>"
-
-
 _SPEAKERS = ("User", "Assistant", "System")
-
-
 _INTO_RESULTS = (opening(_RESULTS, "results"), opening(_RESULT, "result"))
-
 
 _INVENTED = (
     Transition(_RESULTS, MarkerSplit.BEFORE, "results", INVENTED_RESULT),
     Transition(_RESULT, MarkerSplit.BEFORE, "result", INVENTED_RESULT),
 )
 
-
 _TO_HOME = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
-
-
 _NAME = r"(?P<name>[^\s<`{｜]++)"
-
-
 _FUNCTION = rf"\s*function\s*{SEPARATOR}"
-
-
 _FENCE = r"\s*```(?:json|python)?\n?"
-
 
 _CALL = NamedCallReader(
     header=re.compile(rf"function{SEPARATOR}{_NAME}\n```(?:json|python)\n"),
@@ -93,9 +76,7 @@ _CALL = NamedCallReader(
     code_header=re.compile(r"[\s\S]*```python\n?"),
 )
 
-
 _V3 = rf"\s*function\s*{SEPARATOR}\s*{_NAME}\s*"
-
 
 _CALL_DEEPSEEK_V31 = NamedCallReader(
     header=re.compile(rf"(?!function{SEPARATOR}[^\s{{]+\s*(?:```|\{{)){_NAME}{SEPARATOR}"),
@@ -108,12 +89,8 @@ _CALL_DEEPSEEK_V31 = NamedCallReader(
     ),
 )
 
-
 _PREFIX = "｜DSML｜"
-
-
 _ROLES, _ROLE_STATE = role_tokens("<｜", "｜>", "User", "Assistant", behind="</think>")
-
 
 _TURNS = (
     *(Transition(f"<｜{speaker}｜>", MarkerSplit.BEFORE, "speaker", width=len("<｜")) for speaker in _SPEAKERS),
@@ -264,7 +241,6 @@ DEEPSEEK_V32 = _format(
     models=("*deepseek-v3.2*", "*deepseek_v32*"),
     result="function_results",
 )
-
 
 DEEPSEEK_V4 = _format(
     "deepseek_v4", "tool_calls", aliases=(), models=("*deepseek-v4*", "*deepseek_v4*"), result="tool_result"

@@ -28,25 +28,12 @@ from inspector.segmenter.table import ROLE, Lookahead, LookaheadPiece, MarkerSpl
 from inspector.text import Range
 
 ARROWS, TOKEN, FUNCTION, V1_CALL = ">>>", "<|reserved_special_token_249|>", "<function=", "<|START_OF_FUNCTION_CALL|>"
-
-
 FUNCTION_END, V1_CALL_END, V1_RESULT_END = "</function>", "<|END_OF_FUNCTION_CALL|>", "<|END_OF_FUNCTION_RESULT|>"
-
-
 PYTHON_TAG, FROM, CONTENT = "<|python_tag|>", "<|from|>", "<|content|>"
-
-
 _RECIPIENT = "<|from|>assistant\n<|recipient|>"
-
-
 _NAME_FUNCTIONARY_TABLE = (Repeat("[A-Za-z_]", 1, 1), Repeat(r"[A-Za-z0-9_.\-]", 0, 63))
-
-
 _OTHERS = ("user", "system")
-
-
 _ENDS_V1 = ("<|END_OF_SYSTEM|>", "<|END_OF_USER|>", "<|END_OF_ASSISTANT|>")
-
 
 _CALL_HEADERS = (
     ("call", ("\n", CONTENT, f"\n{CONTENT}"), ""),
@@ -55,21 +42,11 @@ _CALL_HEADERS = (
 )
 """Each kind of call: its name in the states, the markers that end its header, its closing marker."""
 
-
 _ALL_OR_NAME = "`all` or a tool's name, and a line's end behind it,"
-
-
 _BARE_CODE = Transition("python\n", MarkerSplit.BEFORE, "code", width=0)
-
-
 _TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
-
-
 _NAME = r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}"
-
-
 _CODE_TOOL = "python"
-
 
 _CALL = NamedCallReader(
     header=re.compile(rf"(?P<name>{_NAME})(?:\n<\|content\|>|\n|>|:[ \n]?)"),
@@ -82,9 +59,7 @@ _CALL = NamedCallReader(
     code=frozenset({_CODE_TOOL}),
 )
 
-
 _RESULT_HEADER = re.compile(rf"(?:name=)?(?P<name>{_NAME})(?:\n<\|recipient\|>all\n<\|content\|>|:\n|\n)")
-
 
 _HEADS_V1 = tuple(
     Transition(role, MarkerSplit.BEFORE, "v1 role", width=0) for role in ("user:\n", "system:\n", "assistant:\n")
@@ -115,7 +90,6 @@ _TURNS = (
     *(opening(end, "stopped") for end in _ENDS_V1),
 )
 
-
 _CALLS = (
     *(Transition(f"{marker}python\n", MarkerSplit.BEFORE, "code", width=len(marker)) for marker in (ARROWS, TOKEN)),
     opening(f"{ARROWS}all\n", "text"),
@@ -125,7 +99,6 @@ _CALLS = (
     opening(V1_CALL, "v1 header"),
     opening(PYTHON_TAG, "code"),
 )
-
 
 _RESULTS = (
     Transition(
@@ -140,7 +113,6 @@ _RESULTS = (
         "\nfunction name=", MarkerSplit.BEFORE, "v1 result", lead=1, ahead=Lookahead(*_NAME_FUNCTIONARY_TABLE, ":\n")
     ),
 )
-
 
 _INVENTED = tuple(
     Transition(way.marker, way.cut, way.target, rules.INVENTED_RESULT, lead=way.lead, ahead=way.ahead)

@@ -25,25 +25,16 @@ from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition
 
 _FENCE, _NAMESPACE = "```", "default_api."
-
-
 CALL_OPENER = "```tool_code"
 """What opens a fence of calls."""
 
-
 _RESULT_OPENER = "```tool_outputs"
-
-
 _LINE_ENDS = Lookahead(Repeat(r"[ \t]"), ("\n", "\r\n"))
-
-
 _INTO_RESULT = Transition(_RESULT_OPENER, MarkerSplit.BEFORE, "result", ahead=_LINE_ENDS)
-
 
 GEMINI_PATTERNS = DetectionPatterns(
     calls={r"```tool_code[ \t]*\r?\n": 0.95}, hints={r"```tool_outputs|default_api\.": 0.6}
 )
-
 
 READ_CALLS = PythonCallReader(namespace=_NAMESPACE)
 """The reader of what stands in a fence of calls."""

@@ -34,21 +34,17 @@ _TURNS = (
     Transition("<turn|>", MarkerSplit.BEFORE, "turn_end"),
 )
 
-
 _OPENER_FUNCTIONGEMMA, _CLOSER_FUNCTIONGEMMA, _DELIMITER_FUNCTIONGEMMA = (
     "<start_function_call>",
     "<end_function_call>",
     "<escape>",
 )
 
-
 _PATTERNS_FUNCTIONGEMMA = DetectionPatterns(
     calls={r"<start_function_call>\s*call:": 0.95}, hints={r"<(?:start|end)_function_\w+>|<escape>": 0.7}
 )
 
-
 _OPENER, _CLOSER, _DELIMITER = "<|tool_call>", "<tool_call|>", '<|"|>'
-
 
 _PATTERNS = DetectionPatterns(
     calls={r"<\|tool_call>\s*call:": 0.95},
@@ -142,7 +138,6 @@ FUNCTIONGEMMA = Format(
     write_calls=_write_calls_functiongemma,
     expresses=_expresses_functiongemma,
 )
-
 
 _TABLE = gemma_table(
     call=Enclosed(_OPENER, _CLOSER),

@@ -30,11 +30,8 @@ from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
 
 _TO_ROLE = Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0)
-
-
 GRANITE_TURNS = (Transition("<|start_of_role|>", MarkerSplit.BEFORE, "role_header"),)
 """The way out of any state into a turn header."""
-
 
 GRANITE_STATES = (
     State(
@@ -48,18 +45,13 @@ GRANITE_STATES = (
 )
 """The states of a turn header."""
 
-
 _RESPONSES = ("Here is my response:", "Here's my response:")
-
-
 _TABLE = hermes_table(turns=GRANITE_TURNS, turn_states=GRANITE_STATES)
-
 
 _PROSE_REASONING = tuple(
     ReasoningTag("think", f"{here} my thought process:", _RESPONSES[0], other_closers=_RESPONSES[1:])
     for here in ("Here is", "Here's")
 )
-
 
 GRANITE = json_format(
     name="granite",
@@ -94,7 +86,6 @@ GRANITE4 = replace(
     models=("*granite-4*", "*granite4*"),
     new_parser=_new_parser,
 )
-
 
 GRANITE_20B_FC = json_format(
     name="granite_20b_fc",

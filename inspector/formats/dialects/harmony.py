@@ -29,48 +29,23 @@ from inspector.segmenter.table import HERE, ROLE, Lookahead, MarkerSplit, Repeat
 from inspector.text import Range
 
 START, CHANNEL, MESSAGE, CONSTRAIN = "<|start|>", "<|channel|>", "<|message|>", "<|constrain|>"
-
-
 END, CALL, RETURN = "<|end|>", "<|call|>", "<|return|>"
-
-
 _STOPS = (END, CALL, RETURN)
-
-
 _HEADER, _ASSISTANT = "`<|channel|>` and `<|message|>`", "`<|start|>assistant`"
-
-
 _BEFORE = "`<|channel|>final<|message|>` before the text that ends"
-
-
 _CHANNELS = {"analysis": "analysis", "commentary": "text", "final": "text"}
-
-
 _TYPES = ("json", "code", "text")
-
-
 _NAMED = Lookahead(Repeat(r"[A-Za-z_]", 1, 1))
-
-
 _TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
-
 
 _UNKNOWN = Transition(
     START, MarkerSplit.BEFORE, "junk", rules.MALFORMED_HEADER, expects="a role behind it, such as `assistant`,"
 )
 
-
 _NO_START = Transition(CHANNEL, MarkerSplit.BEFORE, "channel", rules.MALFORMED_HEADER, expects=_ASSISTANT)
-
-
 _ON_COMMENTARY = "the channel `commentary` for a call of a user's tool"
-
-
 _TO = r"\s?to=(?:functions\.)?(?P<name>[^\s<{]++)"
-
-
 _TYPE = r"(?:\s?(?:<\|constrain\|>)?\s?(?:json|code|text))?"
-
 
 _CALL = NamedCallReader(
     header=re.compile(rf"{_TO}\s?(?:<\|channel\|>(?:analysis|commentary|final))?{_TYPE}\s?<\|message\|>"),
@@ -83,18 +58,10 @@ _CALL = NamedCallReader(
     code_header=re.compile(r"[\s\S]*\bcode\s?<\|message\|>"),
 )
 
-
 _ON_ANALYSIS = re.compile(r"\s?to=functions\.[^{]{0,300}?<\|channel\|>(?P<channel>analysis)")
-
-
 _RESULT_HEADER = re.compile(r"(?:functions\.)?(?P<name>[^\s<]+)[^{]{0,300}?<\|message\|>")
-
-
 _BUILT_IN = re.compile(r"python|(?:browser|container)\..+")
-
-
 _NAME = re.compile(r"(?!functions\.)[A-Za-z_][A-Za-z0-9_.\-]*")
-
 
 _STARTS = (
     opening(f"{START}assistant", "assistant"),
@@ -104,15 +71,9 @@ _STARTS = (
     ),
 )
 
-
 _TOOLS = ("functions.", "browser", "container", "python", "tool")
-
-
 _RESULTS = tuple(Transition(f"{START}{tool}", MarkerSplit.BEFORE, "result", width=len(START)) for tool in _TOOLS)
-
-
 _INVENTED = tuple(replace(way, rule=rules.INVENTED_RESULT) for way in _RESULTS)
-
 
 _TURNS = (
     *_STARTS,
@@ -121,9 +82,7 @@ _TURNS = (
     opening("<|endoftext|>", "between"),
 )
 
-
 _RECIPIENTS = tuple(Transition(to, MarkerSplit.BEFORE, "call", width=0, ahead=_NAMED) for to in (" to=", "to="))
-
 
 _MISPLACED = tuple(
     Transition(to, MarkerSplit.BEFORE, "call", rules.MALFORMED_HEADER, width=0, expects=_ON_COMMENTARY)

@@ -32,15 +32,9 @@ from inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transitio
 HERMES_PAYLOAD = replace(JSON, read_whole=read_whole_call)
 """A JSON object with `name` and `arguments`."""
 
-
 _CALLS = (Enclosed("<tool_call>", "</tool_call>"), Enclosed("[tool_call]", "[/tool_call]"))
-
-
 _RESULTS = (Enclosed("<tool_response>", "</tool_response>"), Enclosed("[tool_response]", "[/tool_response]"))
-
-
 _OPENER, _CLOSER = "<tool_call>\n", "\n</tool_call>"
-
 
 _PATTERNS = DetectionPatterns(
     calls={r'<tool_call>\s*\{\s*["\']': 0.9, r"\[tool_call\]\s*\{": 0.9},
@@ -51,10 +45,7 @@ _PATTERNS = DetectionPatterns(
     },
 )
 
-
 CALL_OPENERS = tuple(call.opener for call in _CALLS)
-
-
 CALL_CLOSERS = tuple(call.closer for call in _CALLS)
 """The markers around a call."""
 
@@ -146,7 +137,6 @@ HERMES = Format(
     write_calls=write_calls,
     expresses=_expresses,
 )
-
 
 _TABLE = hermes_table(
     turns=tuple(Transition(tag, MarkerSplit.BEFORE, "marker") for tag in ("<response>", "</response>")), turn_states=()

@@ -21,13 +21,8 @@ from inspector.model import ToolCall
 from inspector.rules.markers import WRONG_OPENER
 
 _SYNTAX = arg_syntax(separator="<tool_sep>")
-
-
 _WRAPPER = Enclosed("<tool_calls>", "</tool_calls>")
-
-
 _CALLS = XmlCalls((XmlCall(OPENER, CLOSER, _SYNTAX, rule=WRONG_OPENER),), (_WRAPPER,))
-
 
 HUNYUAN = json_format(
     name="hunyuan",

@@ -22,11 +22,7 @@ from inspector.model import ToolCall
 from inspector.segmenter.table import Lookahead, Repeat
 
 _BEFORE = r"\A\s*(?:<think>[\s\S]{0,20000}</think>\s*)?"
-
-
 _CALL = r'\{\s*"name"\s*:\s*"[^"\n]{1,128}"\s*,\s*"(?:parameters|arguments)"\s*:'
-
-
 BARE_PATTERNS = {rf"{_BEFORE}\[\s*{_CALL}": 0.85}
 """A reply that is an array of calls."""
 
@@ -50,7 +46,6 @@ JSON_SCHEMA = json_format(
     write_calls=lambda calls: call_array(calls, key="parameters"),
     expresses=opens_a_call,
 )
-
 
 XLAM = json_format(
     name="xlam",

@@ -36,28 +36,13 @@ from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, OneOf, Repea
 from inspector.text import Range
 
 TAG = "<|python_tag|>"
-
-
 FUNCTION = "<function="
-
-
 FUNCTION_CLOSER = "</function>"
-
-
 _SPACE = Repeat(r"\s", 0, 16)
-
-
 _KEYS = ("parameters", "arguments")
-
-
 _COLON = (_SPACE, ":", _SPACE)
-
-
 _COMMA = (_SPACE, ",", _SPACE)
-
-
 _JSON = JsonCallReader(CallKeys(arguments="parameters"))
-
 
 _FUNCTION = NamedCallReader(
     header=re.compile(r"(?P<name>[A-Za-z0-9_.\-]++)>"),
@@ -65,12 +50,8 @@ _FUNCTION = NamedCallReader(
     loose=(LooseHeader(re.compile(r"(?P<name>[A-Za-z0-9_.\-]++)(?=\{)"), "it lacks `>`"),),
 )
 
-
 _BUILT_IN = re.compile(r"\s*(?P<name>[A-Za-z_]\w{0,63})\.call\(\s*(?P<key>[A-Za-z_]\w{0,63})\s*=\s*")
-
-
 _BUILT_IN_TOOLS = ("brave_search", "wolfram_alpha")
-
 
 # A built-in call that the end of the text cuts before its first value.
 _CUT_HEADER = re.compile(
@@ -78,29 +59,21 @@ _CUT_HEADER = re.compile(
     r"(?P<other>[A-Za-z_]\w{0,63})\.call\(\s*(?:[A-Za-z_]\w{0,63}\s*)?"
 )
 
-
 _MOST = 20_000
-
 
 # An object, or an array of objects; a list comprehension is code.
 _HOLDS_JSON = re.compile(r"\[?\s{0,16}\{")
-
-
 _SHELL_LINE = re.compile(r"^([ \t]*)[!%].*$", re.MULTILINE)
-
 
 _NO_CODE = (
     f"What follows `{TAG}` is neither a call nor Python code that parses: an interpreter refuses it, and a server "
     "takes it for one of the two."
 )
 
-
 CODE_TOOL = "code_interpreter"
 """The name under which code for the interpreter is told: the wire has none."""
 
-
 _QUOTED, _APOSTROPHES = tuple(f'"{key}"' for key in _KEYS), tuple(f"'{key}'" for key in _KEYS)
-
 
 _FIRST_KEYS = (
     _SPACE,
@@ -111,7 +84,6 @@ _FIRST_KEYS = (
         (_QUOTED, *_COLON, "{"),
     ),
 )
-
 
 CALL_BEGINS = Lookahead(*_FIRST_KEYS)
 """What follows the brace of a call; `{"name": "Alice"}` alone is text."""
@@ -174,7 +146,6 @@ LLAMA3_TABLE = dialect_table(
     special_tokens=("<|begin_of_text|>", HEADER_END),
 )
 """Calls joined by `;` are spans of their own, with the separator between them as markup."""
-
 
 _BARE = (BareCall(re.compile(r"\{" + CALL_BEGINS.whole.pattern), JSON),)
 

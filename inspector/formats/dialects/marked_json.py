@@ -40,7 +40,6 @@ APRIEL = json_format(
     write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
 )
 
-
 INTERNLM2 = json_format(
     name="internlm2",
     summary="<|action_start|><|plugin|>{...}<|action_end|>, arguments under `parameters`",
@@ -59,7 +58,6 @@ INTERNLM2 = json_format(
     ),
 )
 
-
 JAMBA = json_format(
     name="jamba",
     summary="<tool_calls>[...]</tool_calls>: an array of JSON objects",
@@ -70,7 +68,6 @@ JAMBA = json_format(
     reader=JsonCallReader(is_array=True),
     write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
 )
-
 
 LONGCAT = json_format(
     name="longcat",
@@ -87,7 +84,6 @@ LONGCAT = json_format(
         f"<longcat_tool_call>{call_object(call)}</longcat_tool_call>" for call in calls
     ),
 )
-
 
 NEMOTRON_JSON = json_format(
     name="nemotron_json",

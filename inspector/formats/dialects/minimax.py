@@ -32,13 +32,8 @@ from inspector.rules.markers import WRONG_OPENER
 from inspector.segmenter.table import Lookahead, Repeat
 
 _WRAPPER_MINIMAX_M2 = Enclosed("<minimax:tool_call>", "</minimax:tool_call>")
-
-
 _TAGS = InvokeTags(_WRAPPER_MINIMAX_M2)
-
-
 _CALLS_MINIMAX_M2 = XmlCalls((_TAGS.call,), (_WRAPPER_MINIMAX_M2,))
-
 
 MINIMAX_M2 = xml_format(
     name="minimax_m2",
@@ -61,28 +56,15 @@ MINIMAX_M2 = xml_format(
     write_calls=_TAGS.writer,
 )
 
-
 _TOKEN = "]<]minimax[>["
-
-
 _WRAPPER = Enclosed(f"{_TOKEN}<tool_call>", f"{_TOKEN}</tool_call>")
-
-
 _INVOKE, _INVOKE_END = f'{_TOKEN}<invoke name="', f"{_TOKEN}</invoke>"
-
 
 # Any name but those of the tags around parameters.
 _CHARACTER = r"(?:(?!(?<=[</])(?:invoke|tool_call)>)[\w.-])"
-
-
 _KEY = Repeat(_CHARACTER, 1, 128)
-
-
 _TAG = re.compile(re.escape(_TOKEN) + rf"<(/?)({_CHARACTER}{{1,128}})>")
-
-
 _MOST_LEVELS = 64
-
 
 _SYNTAX = XmlSyntax(
     call=Lookahead(_INVOKE, NAME, '">'),
@@ -100,12 +82,10 @@ _SYNTAX = XmlSyntax(
     anywhere=True,
 )
 
-
 _CALLS = XmlCalls(
     (XmlCall(_INVOKE, _INVOKE_END, _SYNTAX, rule=WRONG_OPENER, ahead=Lookahead(NAME, '">', Repeat(r"\s"), "]")),),
     (_WRAPPER,),
 )
-
 
 MINIMAX_M1 = json_format(
     name="minimax_m1",

@@ -37,22 +37,11 @@ from inspector.segmenter.table import HERE, Lookahead, MarkerSplit, OneOf, Repea
 from inspector.text import Range
 
 OPENER = "[TOOL_CALLS]"
-
-
 _RESULT = Enclosed("[TOOL_RESULTS]", "[/TOOL_RESULTS]")
-
-
 _TOOLS = Enclosed("[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]")
-
-
 _END = "</s>"
-
-
 _SPACE = Repeat(r"\s")
-
-
 _NAME_MISTRAL_TABLE = Repeat(r"[A-Za-z0-9_.\-]", 1, 64)
-
 
 _LOST_MARKER = Lookahead(
     OneOf(
@@ -61,12 +50,8 @@ _LOST_MARKER = Lookahead(
     )
 )
 
-
 _VALUE_ENDS = Transition("(end of the value)", MarkerSplit.NOWHERE, "call end", width=0)
-
-
 _NAME = r"(?P<name>[A-Za-z0-9_.\-]++)"
-
 
 _NAMED = NamedCallReader(
     header=re.compile(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?\[ARGS\]"),
@@ -77,24 +62,12 @@ _NAMED = NamedCallReader(
     ),
 )
 
-
 _ARRAY = JsonCallReader(is_array=True, has_ids=True)
-
-
 _NAME_ALONE = re.compile(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?(?:\[ARGS\])?\s*")
-
-
 _ID = re.compile(r"[a-zA-Z0-9]{9}")
-
-
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.\-]+")
-
-
 _RESULT_ID = re.compile(r"\s*([A-Za-z0-9_\-]+)\[TOOL_CONTENT\]")
-
-
 _OPENINGS = re.compile(r"\s*[\[{]")
-
 
 _TURNS = (
     *(way for way in TURN_TRANSITIONS if way.marker != _END),

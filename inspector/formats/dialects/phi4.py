@@ -18,7 +18,6 @@ from inspector.segmenter.table import Lookahead, Repeat
 
 _BEGINNINGS = ("{", "```", *(f"[{space}{{" for space in ("", " ", "\n", "\n ", "\n  ", "\n    ")))
 
-
 PHI4 = json_format(
     name="phi4",
     summary="functools[...]: an array of JSON objects",
@@ -30,7 +29,6 @@ PHI4 = json_format(
     near_calls=((re.compile(r"\b[Ff]unc\w{0,12}[ :=(]{0,2}\[\s{0,8}\{\s{0,8}[\"']"), "functools[{"),),
     write_calls=lambda calls: f"functools{call_array(calls)}",
 )
-
 
 FIREFUNCTION = replace(
     PHI4,

@@ -82,7 +82,6 @@ _TURN_STATES = (
 )
 _HOMES = {role: "start" if home == "text" else home for role, home in ROLE_HOMES.items()}
 
-
 _PATTERNS = DetectionPatterns(
     calls={
         r"<\|python_start\|>": 0.95,

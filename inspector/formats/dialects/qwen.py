@@ -43,25 +43,12 @@ from inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition
 from inspector.text import Range
 
 FUNCTION, ARGS, RESULT, RETURN = "✿FUNCTION✿", "✿ARGS✿", "✿RESULT✿", "✿RETURN✿"
-
-
 _NAME = re.compile(r"[ \t]*:?[ \t]*(?P<name>[^\s✿:][^\n✿]*?)?[ \t]*(?=\n|✿|\Z)")
-
-
 _COLON = re.compile(r"\s*:?\s*")
-
-
 _SPACE = " \t\r\n"
-
-
 _BLOCK = re.compile(r"\s*<code>\n?(?P<code>[\s\S]*?)\n?</code>\s*\Z")
-
-
 _TAGS = FunctionTags("<tool_call>", "</tool_call>")
-
-
 _CALLS = _TAGS.calls
-
 
 QWEN3_CODER = xml_format(
     name="qwen3_coder",

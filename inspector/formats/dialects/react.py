@@ -30,30 +30,17 @@ from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, Stat
 THOUGHT = "Thought:"
 """The heading that prompts end in."""
 
-
 _HEADINGS = ("Thought", "Action", "Observation", "Final Answer", "Answer")
-
-
 _FENCE = "```"
-
-
 _NUMBERED = Lookahead(Repeat(r"\d", 1, 3), ":")
-
-
 _SAYS_SOMETHING = Lookahead(Repeat(r"\s", 0, 16), Repeat(r"\S", 1, 1))
-
-
 _BLOCKS = ("```json\n", "```\n", "```json ", "```JSON\n")
-
-
 _IS_ACTION = Lookahead(Repeat(r"\s", 0, 16), "{", Repeat(r"\s", 0, 16), '"action"')
-
 
 _IS_ANSWER = Lookahead(
     Repeat(r"\s"), ("```json\n", "```\n", ""), Repeat(r"\s"), "{", Repeat(r"\s", 0, 16), '"action"',
     Repeat(r"\s"), ":", Repeat(r"\s"), '"Final Answer"',
 )  # fmt: skip
-
 
 _KINDS = {
     "prose": (SpanKind.TEXT, ""),
@@ -63,19 +50,14 @@ _KINDS = {
     "answer": (SpanKind.TEXT, "answer"),
 }
 
-
 _NOT_EXPECTED: dict[tuple[str, str], dict[str, Any]] = {
     ("call", "call"): {"rule": MALFORMED_HEADER, "expects": "`Observation:` between two actions"},
     ("call", "answer"): {"rule": MALFORMED_HEADER, "expects": "`Observation:` between an action and the answer"},
     ("answer", "call"): {"rule": MALFORMED_HEADER, "expects": "nothing behind the final answer"},
 }
 
-
 _NAME = re.compile(r"[^\W\d][\w.\-/]*")
-
-
 _PLAIN_TEXT = re.compile(r"(?!```|Action Input)[^\s{`][^\n\r]*")
-
 
 _PATTERNS = DetectionPatterns(
     calls={
@@ -89,10 +71,7 @@ _PATTERNS = DetectionPatterns(
     },
 )
 
-
 _BEGINNINGS = tuple(f"{bold}{word}" for word in _HEADINGS for bold in ("", "**"))
-
-
 _HEADING_FOLLOWS = Lookahead(Repeat(r"[ \t]"), _BEGINNINGS)
 
 

@@ -23,19 +23,10 @@ from inspector.model import ToolCall
 from inspector.rules.markers import WRONG_OPENER
 
 _WRAPPER = Enclosed("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>")
-
-
 _BEGIN, _SEPARATOR, _END = "<｜tool_call_begin｜>", "<｜tool_sep｜>", "<｜tool_call_end｜>"
-
-
 _OPENER = f"{_BEGIN}function{_SEPARATOR}"
-
-
 _INVOKE_END = "</steptml:invoke>"
-
-
 _SYNTAX = replace(InvokeTags(_WRAPPER, "steptml:").syntax, call_end=_INVOKE_END, opener=_OPENER, closer=_END, lead="")
-
 
 _CALLS = XmlCalls(
     (
@@ -46,12 +37,8 @@ _CALLS = XmlCalls(
     between=(_SEPARATOR,),
 )
 
-
 _TAGS = FunctionTags("<tool_call>", "</tool_call>", between="")
-
-
 _CALLS_STEP3P5 = _TAGS.calls
-
 
 STEP3P5 = xml_format(
     name="step3p5",

@@ -23,23 +23,11 @@ from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.text import Range
 
 _CALL = re.compile(r"\s*(call[ \t]*:|:)?\s*([^\s{}:,\"'<]+)\s*(?=\{)")
-
-
 _ARRAY = re.compile(r"\s*(\[)\s*+(?=call[ \t]*:)")
-
-
 _NEXT_CALL = re.compile(r"\s*[,;]?\s*(call[ \t]*:)\s*([^\s{}:,\"'<]+)\s*(?=\{)")
-
-
 _RESPONSE = re.compile(r"\s*response:\s*([^\s{}:,\"'<]+)\s*\{")
-
-
 _DECLARATION = re.compile(r"\s*declaration:\s*([^\s{}:,\"'<]+)\s*(?=\{)")
-
-
 _NAME = re.compile(r"[\w.\-/]+")
-
-
 _KEY = re.compile(r"[^\s:,{}\[\]<>\"']+")
 
 

@@ -32,41 +32,17 @@ from inspector.segmenter.payload import Payload, read_on
 from inspector.text import Range
 
 _SPACE = re.compile(r"[ \t\n\r]*+")
-
-
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")
-
-
 LITERALS: dict[str, Json] = {"true": True, "false": False, "null": None, "None": None}
-
-
 _TWINS = {"True": "true", "False": "false"}
-
-
 _BARE = re.compile(r"[^,{}\[\]\n<]*+")
-
-
 _APOSTROPHES = repeated(r"[^'\\\n]++|\\[\s\S]")
-
-
 _ODD_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)")
-
-
 _NEXT_KEY = re.compile(r"\s*+[\w.\-]{1,64}\s*+:\s*+")
-
-
 _SWALLOWED = re.compile(r",\s*+[\w.\-]{1,64}\s*+:\s*+")
-
-
 _LOOK_BACK = 100
-
-
 _GOES_ON = re.compile(r"\s*+(?:[,}\]:]|\Z)")
-
-
 _CLOSERS = {"{": "}", "[": "]"}
-
-
 _KEY = re.compile(r"[^\s:,{}\[\]<>\"']+")
 
 

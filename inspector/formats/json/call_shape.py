@@ -12,7 +12,6 @@ from inspector.text import Range
 
 ARGUMENT_KEYS = ("arguments", "parameters")
 
-
 _SCHEMA_KEYS = frozenset(
     {
         "type",
@@ -27,13 +26,8 @@ _SCHEMA_KEYS = frozenset(
     }
 )
 
-
 _ERROR_KEYS = frozenset({"error", "errors", "exception", "traceback"})
-
-
 _NAME_LIKE = frozenset({"name", "tool", "tool_name", "function", "function_name", "action", "func"})
-
-
 _HARMLESS_KEYS = frozenset({"id", "type"})
 
 

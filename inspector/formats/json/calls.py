@@ -35,14 +35,8 @@ from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.text import Range
 
 _SPACE = " \t\n\r"
-
-
 _W = r"[ \t\n\r]*"
-
-
 _PLAIN_STRING = r'"([^"\\\x00-\x1f\ud800-\udfff]*)"'
-
-
 _NEARLY_TOO_DEEP = b"\n" + b" " * (MAX_DEPTH - 2)
 
 
@@ -293,11 +287,7 @@ def second_object(text: str, one: JsonNode, two: JsonNode, between: str) -> Faul
 
 
 _decode = msgspec.json.Decoder().decode
-
-
 _encode = msgspec.json.Encoder().encode
-
-
 _format = msgspec.json.format
 
 

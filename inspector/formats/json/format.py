@@ -23,10 +23,7 @@ from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, Lookahead, LookaheadPiece, MarkerSplit, Repeat, State, Table, Transition
 
 _SPACE = Repeat(r"\s", 0, 24)
-
-
 _QUOTE = Repeat(r"[\"']", 1, 1)
-
 
 NAMED: tuple[LookaheadPiece, ...] = (
     *(_SPACE, _QUOTE, "name", _QUOTE, _SPACE, ":"),
@@ -35,33 +32,24 @@ NAMED: tuple[LookaheadPiece, ...] = (
 )
 """What stands behind an object's bracket where it names a tool and then gives its arguments."""
 
-
 NAMED_CALLS = {"{": Lookahead(*NAMED), "[": Lookahead(_SPACE, "{", *NAMED)}
 """The same behind the bracket of an object, and of an array of such objects."""
-
 
 CALL_ENDS = Transition("(end of the value)", MarkerSplit.NOWHERE, "call end", width=0)
 """The end of a call that no marker closes."""
 
-
 _ANY = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
-
 
 # A bracket too many still belongs to the call that it breaks.
 CALL_END = State("call end", SpanKind.TOOL_CALL, (), label="tool_call", other=r"[^\]}]", other_goes=_ANY)
 """Behind a call that no marker closes."""
 
-
 TOOL_RESPONSE = Enclosed("<tool_response>", "</tool_response>")
 """What models write around a result that they invent, whatever their family's own template has."""
 
-
 _CALL_KEYS = Lookahead(Repeat(r"\s"), ('"name"', '"arguments"'))
-
-
 BARE_HOMES = {role: "start" if home == "text" else home for role, home in ROLE_HOMES.items()}
 """Homes of a dialect that has bare calls."""
-
 
 _FENCES = tuple(f"```{language}{space}" for language in ("json", "JSON", "") for space in ("\n", "\r\n", " ", ""))
 

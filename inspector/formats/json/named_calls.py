@@ -22,11 +22,7 @@ from inspector.segmenter.table import MarkerSplit, State, Transition
 from inspector.text import Range
 
 _SPACE = " \t\n\r"
-
-
 _FENCE = "```"
-
-
 _TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
 
 

@@ -23,32 +23,16 @@ _PLAIN = re.compile(
     r"""|(True|False|None))[ \n]*+(?=[,)])"""
 )
 
-
 _LAST_STRING = 3
 """The last group of an argument's expression that is the content of a string."""
 
-
 _LITERALS: dict[str, Json] = {"True": True, "False": False, "None": None}
-
-
 _KEYWORD = re.compile(r"([^\W\d]\w*)\s*+=(?!=)\s*+")
-
-
 _MEMBER = re.compile(r"([\"']?)([^\W\d]\w*)\1\s*+([:=]|=>)(?!=)\s*+")
-
-
 _NESTED_CALL = re.compile(r"[^\W\d][\w.]*\((?:\s*+\)|\s*+[^\W\d]\w*\s*+=(?!=))")
-
-
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
-
-
 _NAMES = {"(": "tuple", "{": "set"}
-
-
 _NEXT_ARGUMENT = re.compile(r"[^\W\d]\w*\s*+=(?!=)")
-
-
 _NEXT_ITEM = re.compile(r"[rRuU]?['\"]|-?\d|(?:True|False|None|true|false|null)\b|[\[{]")
 
 

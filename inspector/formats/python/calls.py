@@ -18,35 +18,15 @@ from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.text import Range
 
 _JSON = re.compile(r"\s*(?:\{|\[\s*\{)")
-
-
 _FENCE = re.compile(r"\s*(```[\w-]*[ \t]*\n?)")
-
-
 _CLOSING_FENCE = re.compile(r"\n?[ \t]*```\s*\Z")
-
-
 _READ_JSON = JsonCallReader(is_array=True, is_row=True)
-
-
 _NAME = re.compile(r"[\w.\-/]+")
-
-
 _CALL = re.compile(r"([^\W\d][\w.\-/]*)[ \t]*\(")
-
-
 _CALLS_BEGIN = re.compile(r"\[?[ \t\n]{0,16}+[^\W\d][\w.]{0,127}+\(")
-
-
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-
-
 _NEXT_CALL = re.compile(r"[,;\n]\s{0,16}+\[?\s{0,16}+(?=[^\W\d][\w.]{0,127}+\()")
-
-
 _PRINT = re.compile(r"print\(\s*+(?=[^\W\d][\w.]{0,127}+\()")
-
-
 _BRACKETS = re.compile(r"[)\]}][\s)\]}]*")
 
 

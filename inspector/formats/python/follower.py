@@ -18,13 +18,8 @@ _OUTSIDE = repeated(
     r"""|"(?!")[^"\\\n]*+(?:\\[\s\S][^"\\\n]*+){0,64}"(?!\w)"""
 )
 
-
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
-
-
 _STRING = {quote: repeated(rf"[^{quote}\\\n]++|\\[\s\S]") for quote in "'\""}
-
-
 _LONG_STRING = {quote: repeated(rf"[^{quote}\\]++|\\[\s\S]") for quote in "'\""}
 
 

@@ -10,11 +10,7 @@ from inspector.json_scanner import MAX_DEPTH
 from inspector.model import Json, ToolCall
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-
-
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
-
-
 WriteValue = Callable[[Json], str]
 
 

@@ -23,38 +23,16 @@ from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.text import Range
 
 _INPUT_REACT_HEADINGS = re.compile(r"^[ \t]*(?:\*\*)?(Action Input(?: \d{1,3})?(?:\*\*)?:)", re.MULTILINE)
-
-
 _DRAFT = re.compile(r"^[ \t]*Action:[ \t]*[^\n]{1,128}\n[ \t]*Action Input:", re.MULTILINE)
-
-
 FINAL_ANSWER = "Final Answer"
-
-
 _NUMBER = re.compile(r"[ \t]*\d{1,3}[ \t]*:")
-
-
 _INPUT = re.compile(r"^[ \t]*(?:\*\*)?Action Input(?:[ \t]\d{1,3})?(?:\*\*)?:(?:\*\*)?", re.MULTILINE)
-
-
 _BRACKETS = re.compile(r"([^\W\d][\w.-]*(?:[ \t][\w.-]+)*)\[([\s\S]*)\]")
-
-
 _FENCE = re.compile(r"```\w*[ \t]*\n?")
-
-
 _LOOKS_LIKE_JSON = re.compile(r"(?:```(?:json)?\s*)?\{\s*(?:[\"'}“]|\w+\s*:|\Z)")
-
-
 _HEADING = "Action Input:"
-
-
 _DECORATION = "`\"'*"
-
-
 _DECORATED_OBJECT = re.compile(r"(`{1,2}|\*{1,2}|[\"'])[ \t]*(\{[\s\S]*\})[ \t]*\1")
-
-
 _read_reasoning = ReasoningReader((), bare=(BareCall(_DRAFT),))
 
 

@@ -36,7 +36,6 @@ _BEFORE_TOOLS = (
     "results within <tool_response> </tool_response> XML tags.\n<tools>\n"
 )
 
-
 _AFTER_TOOLS = (
     "\n</tools>\nFor each function call return a JSON object, with the following pydantic model json schema for each:\n"
     "{'title': 'FunctionCall', 'type': 'object', 'properties': {'arguments': {'title': 'Arguments', 'type': 'object'}, "
@@ -52,21 +51,17 @@ _AFTER_TOOLS = (
     "</tool_call>"
 )
 
-
 _GO_ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x2028: "\\u2028", 0x2029: "\\u2029"}
-
 
 _BLOCK_HERMES = re.compile(
     r"You are a function[ -]calling AI model\b(?:(?!<tools>)[\s\S])*<tools>[\s\S]*?</tools>"
     r"(?:(?!</tool_call>)[\s\S])*(?:</tool_call>\s*XML tags(?:(?!</tool_call>)[\s\S])*</tool_call>|</tool_call>)"
 )
 
-
 _BLOCK = re.compile(
     r"# Tools\n(?:(?!<tools>\n)[\s\S])*<tools>\n[\s\S]*?</tools>"
     r"(?:(?!<tool_call>\n)[\s\S])*<tool_call>\n[^\n]*\n</tool_call>"
 )
-
 
 _BLOCK_JSON_SCHEMA = re.compile(r"Calls are a JSON array that keeps to this schema:\n[^\n]*")
 

@@ -33,10 +33,7 @@ from inspector.formats.templates.template import (
 from inspector.model import Json, ToolDefinition, ToolResult
 
 _DEPTH = 32
-
-
 _TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
-
 
 _BLOCK = re.compile(
     r"(?:You are capable of executing|These functions can be called)(?:(?!namespace functions \{)[\s\S])*"

@@ -16,7 +16,6 @@ from inspector.model import Json, Role, ToolDefinition, ToolResult
 Present: TypeAlias = Callable[[Sequence[ToolDefinition]], str]
 """The text that tells a model its tools; never called without any."""
 
-
 PresentResults: TypeAlias = Callable[[Sequence[ToolResult]], str]
 """The text of one turn that hands results back."""
 

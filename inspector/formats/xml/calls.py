@@ -39,14 +39,8 @@ from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.text import Range
 
 _CUT_TAG = re.compile(r"<[\w/]{0,32}\s*")
-
-
 _JSON_BODY = re.compile(r"\s*(?:```\w*\s*)?[{\[]")
-
-
 _BARE_NAME = re.compile(BARE_NAME)
-
-
 _BEGINS = re.compile(r"(?:```\w*\s*)?[{\[]")
 
 

@@ -25,8 +25,6 @@ from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Table, Transition
 
 _BEHIND = "call_end"
-
-
 _PLAIN_NAME = re.compile(r"[\w.-]{1,128}")
 
 

@@ -9,10 +9,8 @@ from inspector.segmenter.table import Lookahead, Repeat
 NAME = Repeat(r'[^<>"\n]', 1, 128)
 """A name within a tag, of a tool or a parameter."""
 
-
 QUOTED_NAME = Repeat(r'[^>"\n]', 1, 128)
 """A name in quotes within a tag."""
-
 
 BARE_NAME = r"[^\s<>{}\"'`]+"
 """An expression for a tool's name that stands in no tag."""

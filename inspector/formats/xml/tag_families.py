@@ -30,15 +30,10 @@ from inspector.segmenter.table import Lookahead, Repeat
 from inspector.text import Range
 
 _BEGINS = "<function="
-
-
 OPENER, CLOSER = "<tool_call>", "</tool_call>"
 """The markers around a call."""
 
-
 _FUNCTION = re.compile(r"\s*(<function=)[^<>\n=]{1,128}(?:>|[ \t]*\n|<)")
-
-
 _NAME_AND_KEY = re.compile(r"\s*([A-Za-z0-9_.\-]{1,128})\s*<arg_key>")
 
 
@@ -145,8 +140,6 @@ class _Family:
 
 
 FUNCTION_BODY = _Family(_FUNCTION, "qwen3_coder", FunctionTags("<tool_call>", "</tool_call>").reader)
-
-
 ARG_KEY_BODY = _Family(_NAME_AND_KEY, "glm45", XmlCallReader(arg_syntax()))
 """The bodies that are no JSON; readers of families that write in tags know a JSON body themselves."""
 

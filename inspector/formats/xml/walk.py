@@ -13,11 +13,7 @@ from inspector.formats.xml.syntax import XmlSyntax
 from inspector.text import Range
 
 _SPACE = re.compile(r"\s*")
-
-
 _WORD = re.compile(r"[\w.-]+")
-
-
 _INDENT = 64
 
 

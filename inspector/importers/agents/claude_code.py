@@ -41,39 +41,23 @@ from inspector.wire.provider_json import compact_json
 API = "messages"
 """The kind of endpoint that Claude Code talks to."""
 
-
 SYNTHETIC_MODEL = "<synthetic>"
 """The model of answers that Claude Code wrote itself."""
-
 
 _NOT_STORED = (
     "the source keeps neither the system prompt nor the tools, nor the chunks of an answer",
     "the arguments of calls are kept parsed; their text was written anew",
 )
 
-
 _CUT = "a malformed input of a call was cut by the source"
-
-
 _REWOUND = "the session was rewound; every branch of it stands here, in the order in which it was written"
-
-
 _META_BYTES = 1 << 20
-
-
 _TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiTitle"}
-
-
 _INJECTED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
-
-
 _LONGEST = 120
-
 
 # What clients put before or around the user's own words.
 _TAGGED = re.compile(r"\s*<(?P<tag>[\w-]{1,60})(?:\s[^<>]{0,200})?>.*?</(?P=tag)>\s*", re.DOTALL)
-
-
 _READ = 20_000
 
 

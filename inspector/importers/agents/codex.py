@@ -35,23 +35,16 @@ from inspector.model import (
 from inspector.wire.provider_json import compact_json
 
 _NOT_STORED = "the source keeps neither the tools nor the chunks of an answer, nor an answer that did not end"
-
-
 _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
-
-
 ANSWERS = frozenset({"reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
 """The kinds of items, beside the assistant's messages, that an answer consists of."""
-
 
 _WRITTEN_BY_CODEX = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|subagent_notification|skill|model_switch)>"
     r"|# AGENTS\.md instructions)"
 )
 
-
 _INJECTED = frozenset({TurnFlag.INJECTED})
-
 
 # Kinds of failures that Codex names without a status, though the server said them: openai/codex, CodexErrorInfo.
 _SAID_BY_SERVER = frozenset(
@@ -64,7 +57,6 @@ _SAID_BY_SERVER = frozenset(
         "usage_limit_exceeded",
     }
 )
-
 
 _UNKNOWN_FORK = "where the copied history of a fork ends is not stored; its answers count as this session's"
 

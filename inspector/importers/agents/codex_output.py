@@ -37,14 +37,12 @@ _NOT_STORED = (
     "the output does not say which items came of one request; requests are counted by the results between them",
 )
 
-
 _GIVEN = {
     "command_execution": ("command",),
     "file_change": ("changes",),
     "mcp_tool_call": ("arguments",),
     "web_search": ("query",),
 }
-
 
 _CAME = ("aggregated_output", "result", "error")
 

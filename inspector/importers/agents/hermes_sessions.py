@@ -32,14 +32,8 @@ from inspector.model import (
 from inspector.wire.answer_reader import finish_meaning
 
 _OWN = frozenset({"end_reason", "parent_session_id", "system_prompt", "message_count", "tool_call_count"})
-
-
 _NOT_STORED = "the source keeps no chunks and no usage of single answers, only that of the session"
-
-
 _NO_TOOLS = "the source keeps no tools"
-
-
 _CONTINUED = "a session that goes on from a compressed one repeats its end; what it repeats is not marked"
 
 

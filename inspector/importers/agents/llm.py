@@ -38,30 +38,18 @@ from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
 
 _MAGIC = b"SQLite format 3\0"
-
-
 _DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite quotes broken names in its messages as they are
-
-
 _COLUMNS = (b"tip_message_hash", b"prompt_json")
-
-
 ATTACHMENTS = "attachments are left out"
 """What a trace's provenance says where there were any."""
-
 
 _NOT_STORED = (
     "the source keeps no chunks, and neither an answer nor a request that failed",
     "the source keeps the arguments of calls as it parsed them",
 )
 
-
 _CONVERSATION = "conversation_id"
-
-
 _COPIED = frozenset({TurnFlag.COPIED_CONTEXT})
-
-
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "system": Role.SYSTEM}
 
 

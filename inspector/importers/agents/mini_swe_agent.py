@@ -20,14 +20,8 @@ from inspector.model import Generation, Json, Outcome, Provenance, RecognisedBy,
 from inspector.wire.answer_reader import finish_meaning
 
 _COMMAND = re.compile(r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n```", re.DOTALL)  # its own default patterns
-
-
 _NOT_STORED = "the source keeps neither the tools nor the chunks of an answer"
-
-
 _NO_RAW = "an answer that could not be read is not stored"
-
-
 _INJECTED = frozenset({TurnFlag.INJECTED})
 
 

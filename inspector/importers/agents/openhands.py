@@ -36,10 +36,7 @@ from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
 
 _NOT_STORED = "the source keeps no chunks of an answer, and no answer whose calls OpenHands could not read"
-
-
 _DERIVED = "actions without the model's response stand as calls, with the arguments that OpenHands took"
-
 
 _BOOKKEEPING = frozenset(
     {
@@ -57,13 +54,8 @@ _BOOKKEEPING = frozenset(
     }
 )
 
-
 _WORDS = frozenset({"message", "system", "finish", "think"})
-
-
 _ENDS = {"finished": True, "error": False, "stopped": False, "rejected": False}
-
-
 _INJECTED = frozenset({TurnFlag.INJECTED})
 
 

@@ -33,41 +33,17 @@ from inspector.model import (
 )
 
 _QUERY = "begin_of_turn_query"
-
-
 _INPUT = "inference_input"
-
-
 _ID = re.compile(r"(?:[a-z]+:)?[A-Za-z][A-Za-z0-9_]*_\d+(?:-\w+)*(?:[:|].*)?")
-
-
 _VERSION_4 = frozenset({"input_token_count", "output_token_count", "inference_log"})
-
-
 _OTHERS = frozenset({"jsonrpc", "conversations", "messages", "error"})
-
-
 _RESULT_FILE = re.compile(r".*_result\.jsonl?")
-
-
 _GROUP_FOLDERS = frozenset({"live", "non_live", "multi_turn", "agentic", "memory", "web_search", "format_sensitivity"})
-
-
 _FAILED = "Error during inference:"
-
-
 _ONLY_ANSWERS = "the source keeps the model's answers only: no prompts, tools or results"
-
-
 _ONLY_ASKED = "the source keeps the model's answers and its tools only: no prompts or results"
-
-
 _NO_TOOLS = "the source keeps neither the system prompt nor the tools"
-
-
 _NO_LATENCY = "latencies are left out: they stand without a time of day"
-
-
 _FROM_FOLDER = "the model was taken from the folder's name"
 
 

@@ -19,56 +19,23 @@ from inspector.memory import RECORD_BYTES
 from inspector.text import decode
 
 _LOCAL = struct.Struct("<4sHHHHHLLLHH")
-
-
 _CENTRAL = struct.Struct("<4sHHHHHHLLLHHHHHLL")
-
-
 _END = struct.Struct("<4sHHHHLLH")
-
-
 _END_64 = struct.Struct("<4sQHHLLQQQQ")
-
-
 _LOCATOR_64 = struct.Struct("<4sLQL")
-
-
 _LOCAL_MAGIC, _CENTRAL_MAGIC, _END_MAGIC = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
-
-
 _END_64_MAGIC, _LOCATOR_64_MAGIC = b"PK\x06\x06", b"PK\x06\x07"
-
-
 _MAGICS = (_LOCAL_MAGIC, _CENTRAL_MAGIC)
-
-
 _LONGEST_END = _END.size + 65_535
-
-
 _FULL = 0xFFFFFFFF
-
-
 _ENCRYPTED, _SIZES_FOLLOW = 0x1, 0x8
-
-
 _DESCRIPTOR_MAGIC = b"PK\x07\x08"
-
-
 _METHODS = {0: "stored", 8: "deflate", 93: "zstd"}
-
-
 _BLOCK = 1 << 16
-
-
 _LEAST_BOUND = 1 << 30
-
-
 _GROWTH = 200
-
-
 DIRECTORY_BYTES = 64 << 20
 """The largest directory of an archive that is read; one with a larger is read from member to member."""
-
 
 MEMBERS = 1_000_000
 """How many members of an archive are looked at."""

@@ -19,26 +19,12 @@ from inspector.memory import RECORD_BYTES
 from inspector.model import Json, Trace
 
 _ZIP = b"PK\x03\x04"
-
-
 _FIRST_MEMBER = re.compile(rb"_journal/|samples/.{1,200}_epoch_\d|header\.json|summaries\.json|reductions\.json")
-
-
 _DOCUMENT = re.compile(r'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:\s*\{')
-
-
 _SAMPLE = re.compile(r"samples/.+_epoch_\d+\.json", re.DOTALL)  # ids may hold anything, slashes too
-
-
 _SHELL = re.compile(r"(?P<folder>samples/.+_epoch_\d+/)sample\.json", re.DOTALL)
-
-
 _CHUNK = re.compile(r"(?P<list>.+/(?:messages|events|attachments)/)(?P<start>\d{1,18})\.json")
-
-
 _HEADERS = ("header.json", "_journal/start.json")
-
-
 _CUT = "the archive has no directory: it may have been cut off, and what came before was read"
 
 

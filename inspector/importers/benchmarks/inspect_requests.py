@@ -32,16 +32,9 @@ _PARSE_ERROR = re.compile(
     r"Error parsing the following tool call arguments:\n\n(?P<arguments>.*)\n\nError details: ", re.DOTALL
 )
 
-
 _PROTOCOLS = ("attachment://", "tc://")
-
-
 _WORDS = ("role", "content", "tool_calls", "tool_call_id")
-
-
 _DEPTH = 64
-
-
 _NESTED = 32
 
 

@@ -33,35 +33,15 @@ from inspector.model import (
 )
 
 _SENT = 2_000_000
-
-
 _KEPT = 200_000
-
-
 _NO_CHUNKS = "the source keeps no chunks"
-
-
 _WRITTEN_ANEW = "arguments of calls are kept parsed, and their text was written anew"
-
-
 _NO_REQUEST = "of some answers no request is kept: their tools, times and usage are unknown"
-
-
 _PLACES = (("sample", "id"), ("epoch", "epoch"))
-
-
 _BESIDE = "requests of sub-agents and graders, and discarded answers, are traces of their own below the sample's"
-
-
 _RETRIED = "attempts at a sample that failed and were repeated are left out"
-
-
 _CONDENSED = "texts beyond 32 MiB were left as references to attachments"
-
-
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
-
-
 _DEMONSTRATION = frozenset({TurnFlag.DEMONSTRATION})
 
 

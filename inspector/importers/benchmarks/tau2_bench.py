@@ -37,38 +37,16 @@ from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
 
 _RESULTS = re.compile(r'\s*\{\s*"timestamp"\s*:\s*"[^"]*"\s*,\s*"info"\s*:\s*\{\s*"git_commit"')
-
-
 _SIMULATION = frozenset({"task_id", "start_time", "termination_reason"})
-
-
 _ENDED = frozenset({"user_stop", "agent_stop"})
-
-
 _NO_CHUNKS = "the source keeps no chunks"
-
-
 _POLICY = "the system prompt is not kept: the domain's policy, which it holds, stands in its place"
-
-
 _ALONE = "the simulation stands alone: its model, tools and policy are in the run's `results.json`"
-
-
 _NO_TOOLS = "the run keeps no tools"
-
-
 _WRITTEN_ANEW = "arguments of calls are kept parsed, and their text was written anew"
-
-
 _USER = "what the simulated user did with its own tools is a trace below"
-
-
 _NO_USER_TOOLS = "the simulated user's prompt and tools are not kept"
-
-
 _SYNTHETIC = frozenset({TurnFlag.SYNTHETIC})
-
-
 _ROLES = {role.value: role for role in Role}
 
 

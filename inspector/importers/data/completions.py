@@ -21,8 +21,6 @@ from inspector.memory import RECORD_MEMORY, too_much, transcript_memory
 from inspector.model import Chunks, Generation, Part, Provenance, Role, ToolsOrigin, Trace, Turn
 
 _COMPLETIONS = ("completion", "text", "output", "response", "generated_text")
-
-
 _CERTAIN = frozenset({"prompt", "deltas", "completion"})
 
 

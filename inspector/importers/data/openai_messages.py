@@ -21,23 +21,11 @@ from inspector.model import ExternalId, Generation, Json, Provenance, Role, Tool
 from inspector.wire.provider_json import compact_json
 
 _LISTS = ("messages", "conversations", "conversation")
-
-
 _SAID = frozenset({"content", "tool_calls", "function_call"})
-
-
 _ANSWERS = ("response", "choices", "output", "run_type")
-
-
 _RUNS = ("trajectory", "trajectory_format", "traj", "steps", "events")
-
-
 _ANTHROPIC_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
-
-
 _PARAMETERS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "tool_choice", "parallel_tool_calls")
-
-
 _BESIDE = ("model", "tools", "functions", "timestamp", "created")
 
 

@@ -24,7 +24,6 @@ _HEADERS = (
     "<｜begin▁of▁sentence｜>",
 )
 
-
 _NEAR = 300
 
 

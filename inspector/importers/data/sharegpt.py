@@ -58,10 +58,7 @@ _ROLES = {
     "environment": Role.TOOL,
 }
 
-
 _LISTS = ("conversations", "conversation", "items", "messages")  # under the last three in few data sets
-
-
 _CALL_ROLES = frozenset({"function_call", "tool_call"})
 
 

@@ -30,22 +30,11 @@ from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestH
 from inspector.wire.provider_json import compact_json
 
 _ONLY_PAYLOADS = frozenset({"litellm_call_id", "status_fields", "model_map_information", "hidden_params"})
-
-
 _SPEND = frozenset({"request_id", "call_type", "spend", "startTime"})
-
-
 _NO_REQUEST = "the row holds no messages: SpendLogs keep them only with `store_prompts_in_spend_logs`"
-
-
 _NOT_KEPT = "the payload holds no messages, so nobody knows what was asked"
-
-
 _IS_REDACTED = "LiteLLM redacted the messages before it logged them (`turn_off_message_logging`)"
-
-
 _AS_CHAT = "requests to the endpoint `messages` stand as chat completions, as LiteLLM logs the answers to them"
-
 
 _TARGETS = {
     "chat": "/v1/chat/completions",
@@ -54,18 +43,10 @@ _TARGETS = {
     "completions": "/v1/completions",
 }
 
-
 _WORDS = {"chat": "messages", "messages": "messages", "responses": "input", "completions": "prompt"}
-
-
 _ANY_WORDS = frozenset({"messages", "input", "prompt", "contents"})
-
-
 ASSEMBLED = "the source keeps answers as LiteLLM put them together: no chunks, and no times of them"
-
-
 CUT = "LiteLLM cut long texts before it stored them (`litellm_truncated`)"
-
 
 _NO_WORDS = re.compile(
     r"embed|image|speech|audio|transcri|moderat|rerank|batch|file|fine_tun|vector|search|ocr|video|realtime|mcp",
@@ -73,16 +54,9 @@ _NO_WORDS = re.compile(
 )
 """Call types whose answers are no words of a model."""
 
-
 _NOT_CONNECTED = re.compile(r"connect", re.IGNORECASE)
-
-
 _TIMED_OUT = re.compile(r"timeout", re.IGNORECASE)
-
-
 _CUT = b"litellm_truncated"
-
-
 _REDACTED = "redacted-by-litellm"
 
 

@@ -23,29 +23,15 @@ from inspector.wire.provider_json import TOO_DEEP, parse_json
 LOST = "where a request failed or was stored without its answer, what the model had said is lost"
 """The warning of a trace with such a request."""
 
-
 MAX_HELD_BYTES = RECORD_MEMORY // 5
 """How much of requests and answers is held to find sessions in."""
 
-
 _LONG = "the log is too long to be held at once: sessions that go on beyond a stretch of it stand in several traces"
-
-
 _MARK = "\0"
-
-
 _EVENTS = re.compile(r"\ufeff?\s*(?:data|event|id|retry)?:")
-
-
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
-
-
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
-
-
 _MANY_COLUMNS = 1_000
-
-
 _BLANK = "\ufeff \t\r\n"
 
 

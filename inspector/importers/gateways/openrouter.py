@@ -41,14 +41,8 @@ from inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
 from inspector.wire.answer_reader import finish_meaning
 
 NO_CHUNKS = "the source keeps answers as texts: no chunks, no tools and no calls"
-
-
 _FACTS = frozenset({"native_tokens_prompt", "native_tokens_completion", "native_finish_reason", "generation_time"})
-
-
 ONLY_FACTS = "the source keeps facts of generations only: no prompts, no answers, no tools"
-
-
 _IDS = ("id", "session_id", "upstream_id")
 
 

@@ -27,16 +27,12 @@ from inspector.sessions.exchange import Exchange, Headers, RequestHead
 
 NOT_TIMED = "the source keeps no times of chunks, and most answers as Portkey put them together"
 
-
 _COLUMNS = frozenset({
     "ai_org", "ai_model", "req_units", "res_units", "total_units", "request_url", "response_status_code", "is_success",
     "cost_currency", "prompt_slug",
 })  # fmt: skip
 
-
 _ANY_WORDS = frozenset({"messages", "input", "prompt", "contents"})
-
-
 _NO_REQUEST = "the row holds no request: the columns `request` and `response` were not exported, or not kept"
 
 

@@ -16,8 +16,6 @@ from inspector.sessions.turns import answer_turn
 from inspector.wire.request import DecodedRequest
 
 _NO_MODEL = "requests to no model"
-
-
 _FEW = 5
 
 

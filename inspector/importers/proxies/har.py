@@ -27,71 +27,32 @@ from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestH
 from inspector.wire.sse import SseDecoder
 
 _ZIP = b"PK\x03\x04"
-
-
 _BLOCK = 1 << 16
-
-
 _LEAST_BOUND = 1 << 30
-
-
 _GROWTH = 200
-
-
 _BODY_BYTES = 64 << 20
-
-
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-
-
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 """What `zipfile` raises: RuntimeError for an encrypted member, OSError for a place before the file's beginning."""
 
-
 _LOG = re.compile(rb'"log"\s*:\s*\{')
-
-
 _OF_A_LOG = re.compile(rb'"entries"\s*:\s*\[|"creator"\s*:\s*\{')
-
 
 _LOST_ANSWERS = (
     "the HAR holds no body of an answer: it broke off, the proxy dropped it, or the file was saved without contents"
 )
 
-
 _LOST_REQUESTS = "the HAR keeps no body of the request"
-
-
 _MOST_BEFORE = 32 << 20
-
-
 _BRACKET_OR_QUOTE = re.compile(rb'[\[\]{}"]')
-
-
 _NO_ENTRIES = "no list `entries` within `log` was found in this HAR document"
-
-
 _URL = re.compile(r"(?P<upstream>[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*)?(?P<target>.*)", re.DOTALL)
-
-
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-
-
 _LOOKED_AT = 256
-
-
 _LOST = re.compile(r"abort|cancel|client", re.IGNORECASE)
-
-
 _LATE = re.compile(r"timed.?out|timeout", re.IGNORECASE)
-
-
 _NO_CHUNKS = "the HAR keeps no times of chunks: an answer has a beginning and an end"
-
-
 _UNPACKED = "the HAR keeps bodies unpacked: how they were compressed on their way is lost"
-
-
 _REBUILT = "an answer without a text was put together from the events that the browser noted, with their times"
 
 

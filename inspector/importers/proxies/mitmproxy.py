@@ -19,17 +19,11 @@ from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestH
 from inspector.text import decode
 
 _MOST_DIGITS = 12
-
-
 _NO_FLOW = "no flow begins here: the file is damaged, or several wrote it at once; the rest was not read"
-
-
 MAX_ENTRIES = 10_000
 """How many entries of one dictionary or list are read: no flow has so many, and each costs more than its bytes."""
 
-
 _LENGTH = re.compile(rb"(\d{1,12}):")
-
 
 _KINDS: Final = {
     b",": "bytes",
@@ -42,44 +36,30 @@ _KINDS: Final = {
     b"]": "a list",
 }
 
-
 _QUOTED = 20
-
-
 OLDEST_VERSION = 18
 """The oldest flow format that is read: from it on requests, answers and errors have kept their members."""
-
 
 NEWEST_VERSION = 21
 """The newest one that is known."""
 
-
 _OTHER = {"tcp": "TCP connections", "udp": "UDP connections", "dns": "DNS questions"}
-
-
 _PORTS = {"http": 80, "https": 443}
-
-
 _BLOCK = 1 << 16  # what is lost where packed data breaks
-
 
 _FIRST_KEYS = re.compile(
     rb"\d{1,12}:\d{1,2}:(?:backup|client_conn|comment|error|id|intercepted|is_replay|marked|messages|metadata|mode"
     rb"|request|response|server_conn|timestamp_created|type|version|websocket)[,;]"
 )
 
-
 _NO_TIMES = "mitmproxy keeps no times of chunks: an answer has a beginning and an end"
-
 
 _LOST_ANSWERS = (
     "mitmproxy did not keep the body of an answer: it drops those that broke off or had not ended, and with"
     " `stream_large_bodies` all"
 )
 
-
 _LOST_REQUESTS = "mitmproxy did not keep the request's body (`stream_large_bodies` without `store_streamed_bodies`)"
-
 
 _TOO_OLD = (
     f"an older mitmproxy wrote them, in a format before {OLDEST_VERSION}: "

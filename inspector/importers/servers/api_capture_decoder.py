@@ -31,27 +31,13 @@ _MESSAGE_EVENTS = frozenset(
     }
 )
 
-
 _RESPONSE_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
-
-
 _GEMINI_KEYS = frozenset({"candidates", "promptFeedback", "usageMetadata", "usage_metadata", "prompt_feedback"})
-
-
 _TEXT_CHOICE = frozenset({"text", "finish_reason"})
-
-
 _BLANK = "\ufeff\r\n\t "
-
-
 _STREAM_STARTS = ("data:", "event:", "id:", "retry:", ":")
-
-
 _BODY_STARTS = ("{", "[")
-
-
 _DONE = "[DONE]"
-
 
 _PATHS = {
     openai_completions.API: "/v1/completions",
@@ -82,8 +68,6 @@ class ObjectHead:
 
 
 _ERROR = ObjectHead("", finishes=True)
-
-
 _ANTHROPIC_ERROR = ObjectHead(anthropic_messages.API, is_whole=True, finishes=True)
 
 

@@ -31,16 +31,9 @@ from inspector.model import Generation, Instant, Json, Provenance, RecognisedBy,
 from inspector.wire.decoder import Framing, new_decoder
 
 _BLOCK = 1 << 16
-
-
 _BLANK = b"\xef\xbb\xbf \t\r\n"
-
-
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # within JSON both stand between values only
-
-
 _FRAME = re.compile(r"(?:data|event|id|retry)?:|HTTP/\d")
-
 
 _ANSWER = re.compile(
     r'"type"\s*:\s*"(?:message_start|content_block_(?:start|delta|stop)|message_delta|response\.[a-z_.]+)"'
@@ -51,22 +44,11 @@ _ANSWER = re.compile(
     r'|"type"\s*:\s*"message"[^{]*"role"\s*:\s*"assistant"'
 )
 
-
 _TWO_EVENTS = re.compile(rb"^data:[^\n]*\}[ \t]*\r?\n(?:data|event):", re.MULTILINE)
-
-
 _ONLY_THE_ANSWER = "the source keeps the answer only: no prompt, tools or results"
-
-
 _NO_TIMES = "the source keeps no times of chunks"
-
-
 _NO_ANSWER = "the row is no answer of an API that weaklink knows"
-
-
 _BETWEEN = {Framing.WHOLE: b"", Framing.LINES: b"\n", Framing.EVENTS: b"\n\n", Framing.ARRAY: b""}
-
-
 _READERS = {provider.api: provider.new_reader for provider in PROVIDERS}
 
 

@@ -17,32 +17,14 @@ from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
 from inspector.model import Generation, Instant, Provenance, RecognisedBy, Trace
 
 _BLOCK = 1 << 16
-
-
 _BLANK = b"\xef\xbb\xbf \t\r\n"
-
-
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # within JSON both stand between values only
-
-
 _FRAME = re.compile(r"(?:data|event|id|retry)?:|HTTP/\d")
-
-
 _ANSWER = re.compile(r'"choices"\s*:\s*\[')
-
-
 _OTHER_API = re.compile(r'"object"\s*:\s*"text_completion"')
-
-
 _ERROR_OR_END = re.compile(r'^(?:data:[ \t]*)?(?:\[DONE\]|\{\s*"error"\s*:)', re.MULTILINE)
-
-
 _TWO_EVENTS = re.compile(rb"^data:[^\n]*\}[ \t]*\r?\ndata:", re.MULTILINE)
-
-
 _WITH_AN_ERROR = frozenset({"error", "user_id"})
-
-
 _ONLY_THE_ANSWER = "the source keeps the answer only: no prompt, tools or results"
 
 

@@ -19,13 +19,8 @@ from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
 from inspector.model import BodyState, Json, Trace, Turn
 
 _ROW = re.compile(rb'\{"timestamp": ?"[^"]{1,40}", ?"event": ?"request\.(?:received|finished)"')
-
-
 _EVENTS = frozenset({"request.received", "request.finished"})
-
-
 _GAP = "..."
-
 
 _SETTINGS = {
     "temperature": "temperature",
@@ -40,19 +35,10 @@ _SETTINGS = {
     "stop": "stop",
 }
 
-
 _NOT_STORED = "the source keeps no chunks, no model and no tools but those in the prompt"
-
-
 _ZONE = "times have no zone and are taken for UTC"
-
-
 _CUT_ANSWER = "the log cut an answer in its middle"
-
-
 _NO_TEXTS = "the row has no texts: SGLang logs them from `--log-requests-level 2` on"
-
-
 _CUTS = frozenset(1 << power for power in range(6, 24))
 
 

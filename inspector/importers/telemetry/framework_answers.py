@@ -33,29 +33,13 @@ from inspector.wire.events import TurnAssembly
 from inspector.wire.provider_json import compact_json
 
 _WITHIN = ("message", "response", "output", "outputs", "content", "result", "completion", "text")
-
-
 _FINISH = ("finish_reason", "finishReason", "stop_reason", "done_reason")
-
-
 _MODEL = ("model_name", "model", "modelId", "model_id")
-
-
 _CALL_KEYS = ("toolCallId", "toolName")
-
-
 _DEPTH = 6
-
-
 _STATUS = re.compile(r"\b(?:error|status)[ _]code:? ([45]\d\d)\b", re.IGNORECASE)
-
-
 _REASONING = ("reasoning", "reasoning_tokens", "output_reasoning", "output_reasoning_tokens", "reasoningTokens")
-
-
 _CACHED = ("cache_read", "cached_tokens", "input_cache_read", "input_cached_tokens", "cache_read_input_tokens")
-
-
 _JOINED = ("text", "reasoning")
 
 

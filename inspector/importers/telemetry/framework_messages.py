@@ -30,58 +30,29 @@ _LANGCHAIN = {
     "remove": "user",
 }
 
-
 _ITEMS = frozenset(
     {"function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "item_reference"}
 )
 
-
 _ANTHROPIC = frozenset({"tool_use", "tool_result", "redacted_thinking", "thinking"})
-
-
 _GEMINI = ("text", "functionCall", "function_call", "functionResponse", "function_response", "inlineData")
-
-
 _KEPT = ("reasoning_content", "reasoning", "thinking", "refusal")
-
-
 _TEXTS = frozenset({"text", "input_text", "output_text", "user-prompt", "system-prompt"})
-
-
 _THOUGHTS = frozenset({"reasoning", "thinking", "reasoning_content"})
-
-
 _CALLS = frozenset({"tool_call", "tool-call", "tool_use", "function_call", "invalid_tool_call", "server_tool_call"})
-
 
 _RESULTS = frozenset(
     {"tool_call_response", "tool-result", "tool_result", "tool-return", "retry-prompt", "function_call_output"}
 )
 
-
 _IDS = ("tool_call_id", "toolCallId", "tool_use_id", "call_id", "id")
-
-
 _NAMES = ("tool_name", "toolName", "name")
-
-
 _ARGUMENTS = ("arguments", "args", "input", "rawInput")
-
-
 _ANSWERS = ("response", "result", "output", "content")
-
-
 _ERROR_KINDS = frozenset({"error-text", "error-json", "execution-denied"})
-
-
 _JOINED = re.compile(r"(?:system|developer|user|human|assistant|tool): ")
-
-
 _TEXT = r"'[^'\\]*+(?:\\.[^'\\]*+)*'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*\""
-
-
 _LONGEST = 1 << 20
-
 
 _SHOWN = re.compile(
     rf"role=(?P<role>{_TEXT}) content=(?P<content>None|{_TEXT}) name=(?P<name>None|{_TEXT}) "
@@ -89,7 +60,6 @@ _SHOWN = re.compile(
     rf"tool_calls=(?P<tool_calls>None|\[(?:[^'\"\]]++|{_TEXT})*\])(?= \w+=)",
     re.DOTALL,
 )
-
 
 _encode = msgspec.msgpack.Encoder().encode
 

@@ -14,20 +14,10 @@ from inspector.wire.provider_json import compact_json
 from inspector.wire.request import DecodedRequest, parameters_of, text_of
 
 _LAYERS = 4
-
-
 _CONVERSATION = ("messages", "prompt", "prompts", "system", "system_prompt", "instructions", "chat_history")
-
-
 _NO_SETTINGS = (*_CONVERSATION, "input", "model", "tools", "functions", "contents", "config")
-
-
 _GEMINI_TOOLS = frozenset({"functionDeclarations", "function_declarations"})
-
-
 _LOST_BY_LANGSMITH: JsonObject = {"content": "role"}
-
-
 _NOTHING = DecodedRequest("", "", ())
 
 

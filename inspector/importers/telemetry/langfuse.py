@@ -45,13 +45,8 @@ from inspector.wire.provider_json import compact_json
 from inspector.wire.request import DecodedRequest
 
 _NEITHER = "this is neither a trace nor an observation of Langfuse"
-
-
 NOT_STORED = "the source keeps whole answers: no stream, no chunks, and no time of theirs but the first"
-
-
 REWRITTEN = "the source keeps the arguments of some calls parsed, whose text was written anew"
-
 
 KINDS = frozenset(
     {
@@ -69,31 +64,14 @@ KINDS = frozenset(
 )
 """The types of observations."""
 
-
 _TOOL_WORDS = frozenset({"execute_tool", "TOOL", "tool", "ai.toolCall"})
-
-
 _AGENT_WORDS = frozenset({"invoke_agent", "AGENT", "agent"})
-
-
 _MODEL_WORDS = frozenset({"chat", "text_completion", "generate_content", "LLM"})
-
-
 _OTHER_WORDS = frozenset({"embeddings", "invoke_agent", "create_agent", "ai.embed", "ai.embedMany", "EMBEDDING"})
-
-
 _OPERATIONS = ("gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind", "ai.operationId")
-
-
 _TOOL_LISTS = ("gen_ai.tool.definitions", "ai.prompt.tools", "tools")
-
-
 _PREFIX = "execute_tool "
-
-
 _AGENT = re.compile(r"(?:agent_run|invoke_agent)\b ?\[?(?P<name>.*?)\]?")
-
-
 _UPPER = re.compile("[A-Z]")
 
 

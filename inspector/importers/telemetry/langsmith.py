@@ -42,45 +42,24 @@ from inspector.wire.provider_json import compact_json
 from inspector.wire.request import DecodedRequest
 
 _NEITHER = "this is no run of LangSmith, and no page of them"
-
-
 _TRACE = ("trace_id", "dotted_order")
-
-
 _LISTS = ("runs", "post", "patch", "messages")
-
-
 _LINE = 1 << 20
-
-
 _HEADERS = 32
-
 
 _BEGINS = re.compile(
     rb"\s*--[^\r\n]{1,200}\r?\n(?:[^\r\n]+\r?\n){0,8}?content-disposition:[^\r\n]*name=\"?(?:post|patch)\.",
     re.IGNORECASE,
 )
 
-
 _NAME = re.compile(rb"content-disposition:.*?\bname=\"?(?P<name>[^\";\r\n]+)", re.IGNORECASE)
-
-
 _RUN = re.compile(r"(?P<operation>post|patch)\.(?P<id>[^.]+)(?:\.(?P<member>[a-z_]+))?")
-
-
 NOT_STORED = "the source keeps whole answers: no raw stream, and times of pieces only where a framework told them"
-
-
 REWRITTEN = "the source keeps the arguments of some calls parsed, whose text was written anew"
-
-
 SESSION_KEYS = ("session_id", "thread_id", "conversation_id")
 """The members of a run's metadata that name its conversation: a run's own `session_id` is its project."""
 
-
 _KINDS = {"llm": OperationKind.MODEL, "tool": OperationKind.TOOL}
-
-
 _NO_SETTINGS = frozenset({"model", "model_name", "tools", "functions", "_type", "messages", "stop"})
 
 

@@ -62,7 +62,6 @@ from inspector.wire.request import DecodedRequest
 SPOOL_BYTES = 32 << 20
 """How much of the spans' texts is kept in memory."""
 
-
 SESSION_KEYS = (
     "session.id",
     "gen_ai.conversation.id",
@@ -76,53 +75,23 @@ SESSION_KEYS = (
 )
 """Attributes that name the session of a span, the first first."""
 
-
 _NO_TIME = float("inf")
-
-
 _EVENTS = 7
-
-
 _RESOURCES = re.compile(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"\s*:\s*\[')
-
-
 _NO_SPANS = "the row is no OTLP: it has neither `resourceSpans` nor `resourceLogs`"
-
-
 TOO_DEEP = "the values are nested too deeply"
 """Why a record is skipped that Python cannot bear."""
 
-
 NO_CHUNKS = "the source keeps no chunks of answers"
-
-
 _REWRITTEN = "the source parsed the arguments of calls that are JSON and wrote them anew"
-
-
 _NO_CONTENT = "the source kept no words of some answers: instrumentations keep them only when told to"
-
-
 _CUT = "the source cut long texts off"
-
-
 _DROPPED = "the source dropped attributes or events beyond its limits"
-
-
 _REDACTED = "__REDACTED__"
-
-
 _STATUS = re.compile(r"(?:error code|status(?: code)?|http)\W{1,3}([45]\d\d)\b", re.IGNORECASE)
-
-
 _CODE = re.compile(r"[45]\d\d")
-
-
 _ABORTED = re.compile(r"cancel|abort|generatorexit|keyboardinterrupt", re.IGNORECASE)
-
-
 _UNREACHED = re.compile(r"connect|dns|resolve", re.IGNORECASE)
-
-
 _ANSWER_KEYS = ("choices", "candidates", "output", "content")
 
 

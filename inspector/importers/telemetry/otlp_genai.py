@@ -34,25 +34,12 @@ _KINDS = {
     "invoke_workflow": OperationKind.AGENT,
 }
 
-
 _REQUEST = "gen_ai.request."
-
-
 _NO_PARAMETERS = frozenset({"model", "id"})
-
-
 _BODIES = ("gen_ai.event.content", "event_body", "body")
-
-
 _CHUNK = "gen_ai.content.completion.chunk"
-
-
 _FIRST_TOKENS = frozenset({_CHUNK, "gen_ai.choice.chunk", "llm.content.completion.chunk"})
-
-
 _PROMPT, _COMPLETION = "gen_ai.content.prompt", "gen_ai.content.completion"
-
-
 _decode_texts = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 

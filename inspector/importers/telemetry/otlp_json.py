@@ -17,13 +17,8 @@ from inspector.model import Json
 RESOURCE_KEYS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
 """The members that an export request has."""
 
-
 _SNAKE = re.compile(r"(?<=[a-z])(?=[A-Z])")
-
-
 _ERRORS: tuple[Json, ...] = (ERROR, "STATUS_CODE_ERROR", "ERROR", "2")
-
-
 _LONGEST_TIME_NS = 1 << 63
 
 

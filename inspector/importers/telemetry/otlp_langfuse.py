@@ -16,7 +16,6 @@ from inspector.model import Generation, Json, Turn
 
 _PREFIX = "langfuse.observation."
 
-
 _COLUMNS = {
     "input": "input",
     "output": "output",
@@ -27,7 +26,6 @@ _COLUMNS = {
     "usage_details": "usageDetails",
     "completion_start_time": "completionStartTime",
 }
-
 
 _METADATA = f"{_PREFIX}metadata"
 

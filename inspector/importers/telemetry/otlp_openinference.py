@@ -21,14 +21,8 @@ from inspector.model import Json, Usage
 from inspector.wire.provider_json import compact_json
 
 _KINDS = {"LLM": OperationKind.MODEL, "TOOL": OperationKind.TOOL, "AGENT": OperationKind.AGENT}
-
-
 _FIRST_TOKEN = "First Token Stream Event"
-
-
 _COUNT = "llm.token_count."
-
-
 _NO_PARAMETERS = frozenset({"model", "messages", "tools", "input", "prompt"})
 
 

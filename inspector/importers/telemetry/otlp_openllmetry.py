@@ -28,10 +28,7 @@ _KINDS = {
     "task": OperationKind.OTHER,
 }
 
-
 _OWN = ("traceloop.", "llm.request.", "llm.prompts", "llm.completions", "gen_ai.prompt.", "gen_ai.completion.")
-
-
 _REQUESTS = {"chat": OperationKind.MODEL, "completion": OperationKind.MODEL}
 
 

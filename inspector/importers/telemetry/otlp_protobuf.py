@@ -22,22 +22,11 @@ from inspector.text import decode
 BYTES = 2
 """The wire type of texts, bytes and messages."""
 
-
 _VARINT, _FIXED64, _FIXED32 = 0, 1, 5
-
-
 _RESOURCE_SPANS = b"\x0a"
-
-
 _MAX_DEPTH = 64
-
-
 _TRACE_ID_BYTES = 16
-
-
 _BREAKS_OFF = "the protobuf breaks off"
-
-
 Field: TypeAlias = tuple[int, int | bytes]
 """A field's number and its value: an integer of any width as its bits, or the bytes of anything else."""
 

@@ -20,19 +20,11 @@ from inspector.wire.provider_json import compact_json
 ERROR = 2
 """The status code of a span that failed (opentelemetry-proto, `Status.StatusCode`)."""
 
-
 _OPENERS = ("{", "[")
-
-
 _MAX_DEPTH = 16
-
-
 _encode = msgspec.msgpack.Encoder().encode
-
-
 Message: TypeAlias = "Json | msgspec.Raw"
 """A message as a value, or as its JSON text, or a text where it is no JSON any more."""
-
 
 Shape: TypeAlias = Callable[[Json], list[Json]]
 """What turns a message of a convention into messages of OpenAI's shape."""

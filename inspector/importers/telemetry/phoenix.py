@@ -18,30 +18,15 @@ from inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, 
 from inspector.model import ExternalId, Json, Trace
 
 _MAGIC = b"SQLite format 3\0"
-
-
 _DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite quotes broken names in its messages as they are
-
-
 _COLUMNS = (b"project_session_rowid", b"cumulative_llm_token_count_prompt")
-
-
 _LISTED = re.compile(r'\{\s*"data"\s*:\s*\[\s*\{')
-
-
 _SPAN_WORDS = re.compile(r'"span_kind"\s*:|"string_value"\s*:')
-
-
 _NO_SPAN = "the row is no span: it has no `context` with a `span_id` beside a `span_kind`"
-
-
 TABLES = frozenset({"projects", "traces", "spans"})
 """What such a database has, in every version."""
 
-
 _SESSIONS = "project_sessions"
-
-
 _ATTRIBUTES = "attributes."
 
 

@@ -18,11 +18,8 @@ from inspector.model import ExternalId, Instant, Json, RecognisedBy, Trace
 from inspector.sealed_spool import SealedSpool, SpoolPlace
 
 _ZONE = re.compile(r"(?:Z|[+-]\d\d:?\d\d)\Z")
-
-
 SPOOL_BYTES = 32 << 20
 """How much of the rows' texts is kept in memory."""
-
 
 SESSION, TRACE = "session_id", "trace_id"
 """The names of the ids by which sessions are told apart: one that the store was told, else that of its trace."""

@@ -16,7 +16,6 @@ from inspector.wire.request import DecodedRequest
 
 _BEGINS, _GOES_ON, _SUCCEEDS, _ENDS = range(4)
 
-
 _PHASES = {
     **dict.fromkeys(("start", "started", "begin", "request"), _BEGINS),
     **dict.fromkeys(("stream", "streaming"), _GOES_ON),
@@ -24,7 +23,6 @@ _PHASES = {
     **dict.fromkeys(("finish", "finished", "end", "ended", "complete", "completed", "done"), _ENDS),
 }
 """The words at the end of a span's name that say which phase of a request it logs, in the order of the phases."""
-
 
 _PHASE = re.compile(
     rf"(?P<stem>.*?)[\s._:/-]*(?<![A-Za-z])(?P<phase>{'|'.join(sorted(_PHASES, key=len, reverse=True))})",

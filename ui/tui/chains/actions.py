@@ -25,10 +25,7 @@ from ui.views.trace_list import trace_title
 from ui.views.wording import counted, quoted, wrapped
 
 _MARKING = "writing the mark"  # another program may be writing: then that takes some seconds
-
-
 _MOST_IDS = 8
-
 
 ORDERS = MappingProxyType(
     {
@@ -39,7 +36,6 @@ ORDERS = MappingProxyType(
     }
 )
 """By what a list can be sorted, and what then comes first."""
-
 
 SORT_COLUMN = MappingProxyType({Order.TIME: "", Order.DURATION: "dur", Order.TOKENS: "tok", Order.ERRORS: "break"})
 """The column whose head shows an order; the order of every day needs none."""

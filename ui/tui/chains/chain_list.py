@@ -29,20 +29,12 @@ from ui.views.trace_list import MARKED, NOTED, chain_columns, missing_row
 PAGE = 100
 """Traces on a page."""
 
-
 SURVEYED = 100 * PAGE
 """Traces that a survey walks over at a time."""
 
-
 _KEPT = 60  # pages in memory
-
-
 OPEN = Command("chains.open", "Open", "Opens the chain under the cursor.", ("enter", "o"), in_footer=True)
-
-
 _FIRST_PAUSE_S = 0.3  # until the first page is drawn, which the walk would slow down
-
-
 _PAUSE_S = 0.02  # between stretches of a survey: keys and paint come first
 
 

@@ -25,10 +25,7 @@ from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.wording import quoted, wrapped
 
 _STATUS_TERM = re.compile(r"(?<!\S)status:[\w*]+(?!\S)")
-
-
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
-
 
 FILTER_COMMANDS = (
     Command("filter.accept", "Accept", "Keeps the filter and goes back to the list.", ("enter",), in_footer=True),
@@ -38,16 +35,9 @@ FILTER_COMMANDS = (
     Command("filter.newer", "Newer", "Takes the filter that was used after.", ("down",)),
 )
 
-
 _PATIENCE_S = 0.25  # after the last key the list follows
-
-
 _OFFERED = 12
-
-
 _NARROWEST = 20  # cells
-
-
 _NOTHING = "-"
 
 

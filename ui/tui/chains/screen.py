@@ -51,22 +51,11 @@ CHAIN_COMMANDS = (
 )
 """The scope `chains`: they act on the list and on the chain under its cursor."""
 
-
 _OF_RUNNING = frozenset({"chains.live"})
-
-
 _INDEXED = 100  # traces that are read into the text index at a time
-
-
 _PATIENCE_S = 0.06  # a cursor that runs over a trace does not make it be read
-
-
 _LONGEST, _MOST = 4_000_000, 5_000  # characters, turns and calls of a trace that is read just to be glanced at
-
-
 _KEPT = 64
-
-
 _GLANCE = 400
 
 

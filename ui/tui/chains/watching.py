@@ -12,11 +12,7 @@ from ui.views.styled_text import Line, Run, Style
 from ui.views.wording import counted
 
 _POLL_S = 1.0  # how often the store is asked whether it has changed
-
-
 _POLLS_PER_COUNT = 5  # beats from one count of all traces to the next
-
-
 _CALLBACKS = {"diff": "diff", "reread": "reread", "live": "live", "rules": "rules", "import": "read_in"}
 
 

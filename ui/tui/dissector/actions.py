@@ -28,17 +28,9 @@ from ui.views.styled_text import visible_line
 from ui.views.turn import continued
 
 _LONG = 1_000_000
-
-
 _OF_A_TURN = _OF_A_FAULT = 1_000  # characters that take as much memory as what is known of one
-
-
 MARK_WORK = "writing the mark"
-
-
 _NOTE_HINT = "The note stays with the trace; an empty one takes it away."
-
-
 _LONGEST = 1_000_000  # characters: terminals refuse more
 
 

@@ -19,14 +19,8 @@ from ui.views.styled_text import Run, Style, visible_line
 from ui.views.trace_list import trace_title
 
 _NOT_TOKENS = "A chunk is what arrived at once, not a token."
-
-
 _MOST_JUMPS = 100
-
-
 _SEARCHING = "searching"
-
-
 _MANY_STEPS = 2_000  # of so many, the values of one are looked for alone: those of all would take much memory
 
 

@@ -25,8 +25,6 @@ from ui.views.dissect.tree import Tree
 from ui.views.links import Link
 
 _BEAT_S = 1.0  # how often a running trace is asked whether it has grown
-
-
 _OF_RUNNING = frozenset({"dissector.follow"})
 
 

@@ -29,23 +29,11 @@ from ui.views.dissect.viewport import Viewport
 from ui.views.styled_text import Run, Style, style_of
 
 _WHEEL = 3
-
-
 _UNSEEN = 80  # the width of a pane that is not shown
-
-
 _NARROWEST = 24
-
-
 _CURSOR = RichStyle(reverse=True)
-
-
 _MOST_TICKS = 2_000  # of more faults, every so-manieth is looked up
-
-
 _THUMB, _TRACK, _TICK = "┃", "│", "●"
-
-
 _SEVERITIES = tuple(Severity)
 
 

@@ -22,17 +22,9 @@ from ui.views.dissect.outline import BLOCK, Outline, OutlineWalk, PartNumbers
 from ui.views.places import NO_PART, PositionIndex, PositionKey, StepPlaces
 
 _SEVERITIES = tuple(Severity)
-
-
 _FEW_SPANS = 256  # spans, all of which are as quickly looked through as found
-
-
 _CACHED_RANGES = 8  # neighbourhoods whose spans are kept
-
-
 _LEAST, _ROOM = 1 << 16, 1 << 22  # what an empty part weighs, and how many characters are kept near
-
-
 _CODES: Mapping[Severity, int] = {severity: code for code, severity in enumerate(_SEVERITIES)}
 
 

@@ -12,10 +12,7 @@ from ui.views.styled_text import Line, Run, Style, wrapped_words
 STALL_S = 0.5
 """A gap between two chunks that is marked, in seconds."""
 
-
 _UNLIKELY = -4.0
-
-
 _MOST_SHOWN = 8
 
 

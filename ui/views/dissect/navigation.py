@@ -16,7 +16,6 @@ from ui.views.styled_text import Line, Run, Style, visible_line
 
 _LONGEST = 80
 
-
 _GRADES = {
     Grade.TOKEN_IDS: "token ids kept",
     Grade.CHUNKS: "chunks kept",

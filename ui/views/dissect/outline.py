@@ -15,7 +15,6 @@ from ui.views.trace import model_named
 BLOCK = 4096
 """How many characters of one part a block holds at most."""
 
-
 _HEADING = 2  # rows that a turn's heading is guessed to take
 
 

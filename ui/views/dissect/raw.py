@@ -23,14 +23,9 @@ from ui.views.turn import error_words
 from ui.views.wording import counted, folded_middle, wrapped
 
 _NAME, _LONGEST = 12, 4_000
-
-
 _DEEPEST, _LONGEST_TEXT = 24, 2_000
-
-
 LONGEST = 100_000
 """How many characters are looked at; a longer text is shown plain from there on."""
-
 
 # The first that holds the token's type counts.
 _STYLES: tuple[tuple[TokenType, Style], ...] = (

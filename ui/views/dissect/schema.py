@@ -14,8 +14,6 @@ from ui.views.styled_text import GLYPHS, Run, Style, style_of, visible_line
 from ui.views.wording import quoted, wrapped
 
 _LONGEST = 400
-
-
 _KEYWORDS = {"S201": "required", "S202": "type", "S204": "enum", "S206": "type", "S209": "format"}
 
 

@@ -23,7 +23,6 @@ from ui.views.wording import counted, quoted, wrapped
 
 _NAME, _LONGEST_FACT = 9, 2_000
 
-
 _WORDS = {
     OriginKind.SYSTEM: "the system prompt",
     OriginKind.USER: "the user's words",
@@ -32,10 +31,7 @@ _WORDS = {
     OriginKind.ARGUMENT: "an argument of step {}",
 }
 
-
 _LONGEST = 40
-
-
 _MARGIN = 8
 
 

@@ -21,9 +21,7 @@ from ui.views.wording import counted, help_line, title
 GUTTER = 12
 """How many cells stand before the text of a row."""
 
-
 _LABEL = GUTTER - 3
-
 
 LABELS = {
     SpanKind.TEXT: "text",
@@ -35,23 +33,13 @@ LABELS = {
 }
 """What the gutter calls each kind of span."""
 
-
 OPEN, CLOSE = "⟨", "⟩"
 """What stands around a marker: they are no characters of the stream."""
 
-
 _BLANKS = re.compile(r"\s+")
-
-
 _TAB_BLANK = " " * len(TAB)
-
-
 _UNFINISHED = "\"'="  # what a marker ends with that a name follows, within the same tag
-
-
 _LONGEST = 200  # a marker is short: longer structure, such as a whole header, is not boxed
-
-
 MOST_MARKED_ROWS = 3
 """A fault of more rows has its carets and words below the first, of fewer or as many below the last."""
 

@@ -21,19 +21,10 @@ from ui.views.wording import counted
 HEAVY = 400_000
 """How many characters of JSON are read at once without being asked for: more take longer than a key should."""
 
-
 _MOST = 256  # rows of turns that are kept near
-
-
 _STEPS = 8  # entries that are looked at one by one before they are searched
-
-
 _GLANCE, _LONGEST = 512, 120
-
-
 RowKey = tuple[str | int, ...]
-
-
 _RowOrTurn: TypeAlias = TreeRow | int
 """A row, or the number of a turn, whose row is made when somebody looks."""
 

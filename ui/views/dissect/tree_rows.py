@@ -15,13 +15,8 @@ from ui.views.styled_text import GLYPHS, Line, Run, Style, style_of, visible_lin
 from ui.views.wording import counted
 
 _LONGEST = 200
-
-
 _GLANCE, _LONGEST_NAME = 512, 120
-
-
 _LONGEST_VALUE = 200
-
 
 _STYLES = {
     JsonKind.STRING: Style.ADDED,
@@ -32,10 +27,8 @@ _STYLES = {
     JsonKind.OTHER: Style.WARNING,
 }
 
-
 MOST_CHILDREN = 500
 """How many things lie in one row."""
-
 
 ExpandRow = Callable[[], Iterable["TreeRow"]]
 

@@ -26,44 +26,18 @@ from ui.web.stores import ShownTrace, shown_trace, store
 from ui.web.trace_listing import MOST_RUNS, TRACE_COLUMNS, trace_rows
 
 _WHAT = "what"
-
-
 _RUNS, _GROUPS = "runs", "groups"
-
-
 _TITLES = {_RUNS: "Runs", _GROUPS: "Groups of traces"}
-
-
 _KEYS = (GroupKey.MODEL, GroupKey.PROMPT, GroupKey.REASONING, GroupKey.FORMAT, GroupKey.SOURCE)
-
-
 _KEY_TITLES = {GroupKey.PROMPT: "prompt version"}
-
-
 _MOST = 40
-
-
 _ALL = "(all others)"
-
-
 _UNKNOWN = "?"
-
-
 _LONGEST = 100
-
-
 _SHOWN = ("broken", "well_formed", "schema_compliance", "error_recovery")
-
-
 _WIDTH = 100
-
-
 _KEY = "weaklink_runs"
-
-
 _ALIKE = 50
-
-
 _ID = re.compile(r"\d{1,15}")
 
 

@@ -38,29 +38,13 @@ from ui.web.trace_listing import title_of
 from ui.web.trace_neighbours import adjacent_traces, go_to_adjacent
 
 _EVERY_S = 1.0
-
-
 _KEPT = 4  # windows of traces, as the browser takes them
-
-
 _FRESH_S = 600
-
-
 _LONGEST = 80
-
-
 _LONGEST_MESSAGE = 400
-
-
 _SENT_STATE = "weaklink_told"
-
-
 _WIDTH = 110
-
-
 _MOST_LINES = 400
-
-
 _TABS = ("Data flow", "Verdict", "Schema", "Timing", "Request and answer", "Notes and facts")
 
 
