@@ -317,7 +317,7 @@ def test_rows_that_are_summed_are_written_in_one_place() -> None:
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("sa.insert", "sa.update", "sa.delete")
         if ast.unparse(node.args[0]) in names
     }
-    assert found == {"inserting.py"}
+    assert found == {"writing.py"}
 
 
 _NUMBERS = st.integers(-(2**70), 2**70)

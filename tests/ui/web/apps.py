@@ -11,8 +11,8 @@ _PATIENCE_S = 120
 _SCRIPT = """
 import streamlit as st
 from importlib import import_module
-from ui.web.places import remember
-remember({{}})
+from ui.web.navigation import register_pages
+register_pages({{}})
 import_module("ui.web.pages.{name}").show()
 """
 
