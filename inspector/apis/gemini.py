@@ -23,7 +23,7 @@ API = "generate_content"
 
 _INDEX = re.compile(r"\[\d+\]")
 MESSAGE_PART = "wire:finish_message"
-"""The part that keeps the server's words for why it ended or blocked; a malformed call stands nowhere else."""
+"""The part that keeps the server's words for why it ended or blocked; a malformed call is in no other part."""
 
 _READ = frozenset({"text", "thought", "thoughtSignature", "functionCall"})
 _KEPT = frozenset({"executableCode", "codeExecutionResult", "inlineData", "fileData", "toolCall", "toolResponse"})

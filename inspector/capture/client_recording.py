@@ -269,7 +269,7 @@ class RecordedAsyncTransport(_RecordedBase):
 
 
 class _ObservedBody:
-    """A body that is told while somebody reads it."""
+    """A body that is reported while it is read."""
 
     def __init__(self, inner: Any, telling: ExchangeNotifier, *, is_request: bool = False) -> None:
         self._inner = inner
@@ -369,12 +369,12 @@ def recordable(client: object) -> tuple[Any, str]:
 
 
 def is_observed(client: object) -> bool:
-    """Whether the client is told of."""
+    """Whether the client's requests are reported."""
     return isinstance(getattr(http_client(client)[0], _TRANSPORT), _RECORDED)
 
 
 def unobserve(client: object) -> None:
-    """Nothing more is told of the client; an exchange that has begun is told to its end."""
+    """Report nothing more of the client; an exchange that has begun is reported to its end."""
     inner, _ = http_client(client)
     setattr(inner, _TRANSPORT, _without(getattr(inner, _TRANSPORT)))
     mounts = getattr(inner, _MOUNTS)

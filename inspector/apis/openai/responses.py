@@ -187,7 +187,7 @@ class IncompleteDetails(msgspec.Struct):
 
 
 class ResponseShape(msgspec.Struct):
-    """A response: as an event tells of it, or the whole answer."""
+    """A response: as an event reports it, or the whole answer."""
 
     id: str | None = None
     object: str | None = None

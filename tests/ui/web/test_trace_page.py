@@ -151,10 +151,10 @@ def test_the_browser_is_given_every_character_and_the_places_of_what_it_cannot_t
 
 def test_the_browser_is_given_every_fault_and_each_sentence_once() -> None:
     bad = "<tool_call>\n{'name': 'get', 'arguments': {'city': 'Oslo',}}\n</tool_call>\n"
-    trace = Trace((Turn(Role.USER, (Part("text", "go"),)), Turn(Role.ASSISTANT, (Part("text", bad * 800),))))
+    trace = Trace((Turn(Role.USER, (Part("text", "go"),)), Turn(Role.ASSISTANT, (Part("text", bad * 1_001),))))
     inspection = inspect_trace(trace, format="hermes")
     data: Any = fault_data(inspection.diagnostics, inspection.chain)
-    assert len(inspection.diagnostics) > 1_500
+    assert len(inspection.diagnostics) > 2_000
     told = [
         (*data["parts"][part], start, end, data["rules"][rule][1], data["sentences"][message], data["sentences"][hint])
         for part, start, end, rule, message, hint in zip(
