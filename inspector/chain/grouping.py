@@ -61,32 +61,36 @@ def by_cause(
     return list(groups.values())
 
 
-@dataclass(frozen=True, slots=True)
 class Causes:
-    """Which diagnostics share a cause, by their indices; a few bytes for each, however many there are.
+    """Which diagnostics share a cause, by their indices; a few bytes for each, however many are added.
 
     `firsts` are the indices of the first of each cause, in order, `more` how many others each has, and `row_of` the
     place in `firsts` of each diagnostic's cause.
     """
 
-    firsts: Sequence[int]
-    more: Sequence[int]
-    row_of: Sequence[int]
+    __slots__ = ("_rows", "firsts", "more", "row_of")
+
+    def __init__(self) -> None:
+        self.firsts, self.more, self.row_of = array("L"), array("L"), array("L")
+        self._rows: dict[tuple[str, str], int] = {}
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """The next diagnostic of the trace."""
+        row = self._rows.setdefault(cause_of(diagnostic), len(self._rows))
+        if row == len(self.firsts):
+            self.firsts.append(len(self.row_of))
+            self.more.append(0)
+        else:
+            self.more[row] += 1
+        self.row_of.append(row)
 
 
 def causes_of(diagnostics: Iterable[Diagnostic]) -> Causes:
     """The causes of the diagnostics of a broken trace, found in one walk over them."""
-    rows: dict[tuple[str, str], int] = {}
-    firsts, more, row_of = array("L"), array("L"), array("L")
-    for index, one in enumerate(diagnostics):
-        row = rows.setdefault(cause_of(one), len(rows))
-        if row == len(firsts):
-            firsts.append(index)
-            more.append(0)
-        else:
-            more[row] += 1
-        row_of.append(row)
-    return Causes(firsts, more, row_of)
+    causes = Causes()
+    for one in diagnostics:
+        causes.add(one)
+    return causes
 
 
 def cause_of(diagnostic: Diagnostic) -> tuple[str, str]:

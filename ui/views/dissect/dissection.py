@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from inspector.chain.grouping import Causes
+from inspector.chain.steps import Status
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Part, Role, Span, Trace
@@ -31,16 +33,21 @@ _CODES: Mapping[Severity, int] = {severity: code for code, severity in enumerate
 class FaultIndex:
     """Where each diagnostic stands and how grave it is, made of one walk over them; `number` names parts by number.
 
-    `graded` holds a byte for each, in the order in which they are found: the place of its severity among all.
+    `graded` holds a byte for each, in the order in which they are found: the place of its severity among all. Each is
+    added to `causes`, where they are given.
     """
 
-    def __init__(self, diagnostics: Entries[Diagnostic], number: Callable[[int, str], int]) -> None:
-        self.diagnostics, self.places = diagnostics, PositionIndex(by_end=True)
+    def __init__(
+        self, diagnostics: Entries[Diagnostic], number: Callable[[int, str], int], causes: Causes | None = None
+    ) -> None:
+        self.diagnostics, self.places, self.causes = diagnostics, PositionIndex(by_end=True), causes
         codes = bytearray()
         for one in diagnostics:
             at = one.location
             self.places.add(at.turn, number(at.turn, at.part), at.range.start, at.range.end)
             codes.append(_CODES[one.rule.severity])
+            if causes is not None:
+                causes.add(one)
         self.places.settle()
         indices = self.places.indices
         self.graded = bytes(codes)
@@ -199,7 +206,13 @@ class Dissection:
     @cached_property
     def faults(self) -> FaultIndex:
         """Where the diagnostics stand."""
-        return FaultIndex(self.inspection.diagnostics, self.outline.parts.number)
+        causes = Causes() if self.inspection.chain.status is Status.BROKEN else None
+        return FaultIndex(self.inspection.diagnostics, self.outline.parts.number, causes)
+
+    @property
+    def causes(self) -> Causes | None:
+        """Which diagnostics share a cause; None where each is shown for itself, as of a trace that is not broken."""
+        return self.faults.causes
 
     @property
     def steps(self) -> StepPlaces:

@@ -116,15 +116,27 @@ def nearest(places: Sequence[Location | None], place: Location) -> int | None:
 
 
 def diagnostic_list(dissection: Dissection) -> SideSource:
-    """A line for each diagnostic, in the order of their places."""
+    """A line for each diagnostic, in the order of their places; of a broken trace, for the first of each cause."""
     found = dissection.inspection.diagnostics
     if not found:
         return SideLines([SideLine((Run("✔ ", Style.OK), Run("Nothing is wrong with this trace.")))])
     located = LazyColumn(found, _place)
+
+    def near(place: Location) -> int | None:
+        return _near(dissection, dissection.faults.places, located, place)
+
+    causes = dissection.causes
+    if causes is None:
+        return LazyLines(located, lambda index, width: _diagnostic(found[index], 0, width), near)
+
+    def row(place: Location) -> int | None:
+        index = near(place)
+        return None if index is None else causes.row_of[index]
+
     return LazyLines(
-        located,
-        lambda index, width: _diagnostic(found[index]),
-        lambda place: _near(dissection, dissection.faults.places, located, place),
+        LazyColumn(causes.firsts, lambda index: located[index]),
+        lambda index, width: _diagnostic(found[causes.firsts[index]], causes.more[index], width),
+        row,
     )
 
 
@@ -157,15 +169,20 @@ def _near(dissection: Dissection, places: PositionIndex, located: Sequence[Locat
     return alike[found] if found is not None else places.first(places.of_turn(place.turn))
 
 
-def _diagnostic(one: Diagnostic) -> Line:
+def _diagnostic(one: Diagnostic, more: int, width: int) -> Line:
+    """A diagnostic in one line; how many `more` there are of its cause is never what a narrow pane cuts off."""
     rule = one.rule
     style = style_of(rule.severity)
-    return (
+    line = (
         Run(f"{GLYPHS[rule.severity.value]} {rule.code}", style),
         Run(f" {rule.name:<22} ", Style.STRONG),
         Run(f"turn {one.location.turn:<4}", Style.DIM),
         *quoted(one.fault.message),
     )
+    if not more:
+        return line
+    others = f" (and {more:,} more of this kind)"
+    return (*clipped(line, width - len(others)), Run(others, Style.DIM))
 
 
 def _step(step: Step, digits: int, width: int) -> Line:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.chain.grouping import grouped
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import PartInspection, inspect_trace
 from inspector.model import Part, Role, ToolDefinition, Trace, Turn
@@ -119,10 +120,30 @@ def test_diagnostics_of_a_range_are_those_that_begin_in_it_and_the_worst_is_the_
 @in_the_gate(40)  # each inspects a whole trace
 @given(dissections())
 def test_lists_stand_at_what_a_look_at_all_places_says_is_nearest(dissection: Dissection) -> None:
-    for shown in (diagnostic_list(dissection), step_list(dissection)):
-        located = [shown.location(index) for index in range(shown.count)]
-        for place in places_in(dissection):
-            assert shown.nearest(place) == nearest(located, place)
+    steps, diagnostics = step_list(dissection), diagnostic_list(dissection)
+    located = [steps.location(index) for index in range(steps.count)]
+    found = dissection.inspection.diagnostics
+    row_of = dissection.causes.row_of if dissection.causes else range(len(found))
+    for place in places_in(dissection):
+        assert steps.nearest(place) == nearest(located, place)
+        index = nearest([one.location for one in found], place)
+        if found:
+            assert diagnostics.nearest(place) == (None if index is None else row_of[index])
+
+
+@in_the_gate(40)  # each inspects a whole trace
+@given(dissections(), st.integers(40, 120))
+def test_diagnostics_of_one_cause_share_a_row_that_counts_them(dissection: Dissection, width: int) -> None:
+    shown, found = diagnostic_list(dissection), dissection.inspection.diagnostics
+    if not found:
+        return
+    groups = grouped(found, dissection.inspection.chain)
+    assert [shown.location(index) for index in range(shown.count)] == [group.first.location for group in groups]
+    for index, group in enumerate(groups):
+        line = plain(shown.line(index, width))
+        others = f" (and {len(group.more):,} more of this kind)"
+        assert line.endswith(others) == bool(group.more)
+        assert len(line) <= width
 
 
 @in_the_gate(40)  # each inspects a whole trace
