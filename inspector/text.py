@@ -102,3 +102,15 @@ def lone_surrogates(text: str) -> Iterator[Range]:
     except UnicodeEncodeError:
         for match in _NOT_ENCODABLE.finditer(text):
             yield Range(*match.span())
+
+
+_OPENING = 200  # code points
+_LOOKED_AT = 4_000
+_INSERTED = re.compile(r"\A(?:\s*<([a-z][\w-]*)>.*?</\1>)+", re.DOTALL)  # such as Claude Code's <system-reminder>
+
+
+def opening_of(text: str) -> str:
+    """How a user's words begin, at most 200 characters on one line, without blocks in tags that an agent put before."""
+    text = text[:_LOOKED_AT]
+    words = _INSERTED.sub("", text)
+    return " ".join((words if words.strip() else text).split())[:_OPENING]

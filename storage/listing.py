@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -24,12 +24,17 @@ _UNKNOWN = -1.0
 _FIRST_WINDOW = 100  # traces beyond a page's length that the text index is asked for at first
 _WIDE = 5_000  # traces; where a page seems to take more, the text index is read instead of asked
 _trace = tables.trace.c
+_IS_BROKEN, _IS_NOT_BROKEN = parse_filter("status:broken"), parse_filter("not status:broken")
 
 
 class Order(StrEnum):
-    """By what a list goes, the greatest first; by time each page costs the same, else all that match are looked at."""
+    """By what a list goes, the greatest first; of `broken`, the broken traces before the others, each the newest first.
+
+    By time, and with the broken ones first, each page costs the same; else all that match are looked at.
+    """
 
     TIME = "time"
+    BROKEN = "broken"
     DURATION = "duration"
     TOKENS = "tokens"
     ERRORS = "errors"
@@ -89,9 +94,10 @@ class Paging:
         """The next `limit` traces behind `after`."""
         wanted = parse_filter(filter)
         with self._reads() as connection:
-            if order is Order.TIME:
-                ids = newest_ids(connection, wanted, limit=limit, after=after)
-                return [Listed(one, one.cursor) for one in summaries(connection, ids)]
+            if order in _BY_TIME:
+                ranks = _by_time(connection, wanted, order, limit=limit, after=after)
+                found = summaries(connection, list(ranks))
+                return [Listed(one, replace(one.cursor, rank=ranks[one.id])) for one in found]
             rows = connection.execute(_sorted(connection, wanted, order, after).limit(limit)).all()
             cursors = {row.id: ListCursor(row.value, row.id) for row in rows}
             return [Listed(one, cursors[one.id]) for one in summaries(connection, list(cursors))]
@@ -104,14 +110,21 @@ class Paging:
         at: ListCursor,
     ) -> Listed | None:
         """The trace that stands just before a cursor; None at the top."""
-        wanted, value = parse_filter(filter), _VALUES[order]
-        here = sa.tuple_(value, _trace.id) > sa.tuple_(at.sort_at_s, at.id)
+        wanted = parse_filter(filter)
         with self._reads() as connection:
-            found = _sorted(connection, wanted, order, None).where(here).order_by(None)
-            row = connection.execute(found.order_by(sa.asc("value"), _trace.id.asc()).limit(1)).one_or_none()
-            return (
-                Listed(summaries(connection, [row.id])[0], ListCursor(row.value, row.id)) if row is not None else None
-            )
+            if order is not Order.BROKEN:
+                return _before(connection, wanted, order, at)
+            if at.rank:
+                return _before(connection, (*wanted, *_IS_BROKEN), Order.TIME, at, rank=1)
+            found = _before(connection, (*wanted, *_IS_NOT_BROKEN), Order.TIME, at)
+            return found or _before(connection, (*wanted, *_IS_BROKEN), Order.TIME, None, rank=1)
+
+    def count(self, filter: str = "") -> int:  # noqa: A002  # as in `Store.traces`
+        """How many traces a filter lets through; looks at all that match."""
+        wanted = parse_filter(filter)
+        with self._reads() as connection:
+            found = _sorted(connection, wanted, Order.TIME, None).order_by(None).subquery()
+            return connection.scalar(sa.select(sa.func.count()).select_from(found)) or 0
 
     def short_turns(self) -> int:
         """How many turns of the running traces say that some of them came and could not be kept.
@@ -137,13 +150,15 @@ class Paging:
         """The next `limit` traces behind `after`, all of them where not by time: the last cursor of every `page`."""
         wanted = parse_filter(filter)
         with self._reads() as connection:
-            if order is not Order.TIME:
+            if order not in _BY_TIME:
                 return _all_sorted(connection, _sorted(connection, wanted, order, after), page)
-            ids = newest_ids(connection, wanted, limit=limit, after=after)
+            ranks = _by_time(connection, wanted, order, limit=limit, after=after)
+            ids = list(ranks)
             ends = ids[page - 1 :: page]
             if ids and (not ends or ends[-1] != ids[-1]):
                 ends.append(ids[-1])
-            return ListSection(len(ids), _cursors(connection, ends), len(ids) < limit)
+            edges = tuple(replace(one, rank=ranks[one.id]) for one in _cursors(connection, ends))
+            return ListSection(len(ids), edges, len(ids) < limit)
 
     def pulse(self) -> Pulse:
         """What tells that the store has changed."""
@@ -154,8 +169,9 @@ class Paging:
             return Pulse(newest or 0, *map(frozenset, states))
 
     def status_counts(self) -> dict[str, int]:
-        """How many traces ended in each status: a walk along one index."""
-        counted = sa.select(_trace.status, sa.func.count()).group_by(_trace.status)
+        """How many traces ended in each status, without those that are being recorded: a walk along one index."""
+        ended = _trace.id.not_in(sa.select(tables.live.c.trace_id))
+        counted = sa.select(_trace.status, sa.func.count()).where(ended).group_by(_trace.status)
         with self._reads() as connection:
             return dict(connection.execute(counted).all())
 
@@ -169,6 +185,36 @@ class Paging:
                 for id_, calls, failed in connection.execute(sums.where(tool.trace_id.in_(group))):
                     found[id_] = (int(calls - failed), int(calls))
         return found
+
+
+def _by_time(
+    connection: sa.Connection, wanted: Filter, order: Order, *, limit: int, after: ListCursor | None
+) -> dict[int, int]:
+    """The ids of the next `limit` traces of a list that goes by time, in its order, and the rank of each."""
+    if order is Order.TIME:
+        return dict.fromkeys(newest_ids(connection, wanted, limit=limit, after=after), 0)
+    found: dict[int, int] = {}
+    if after is None or after.rank:
+        found = dict.fromkeys(newest_ids(connection, (*wanted, *_IS_BROKEN), limit=limit, after=after), 1)
+        after = None
+    if len(found) < limit:
+        rest = newest_ids(connection, (*wanted, *_IS_NOT_BROKEN), limit=limit - len(found), after=after)
+        found |= dict.fromkeys(rest, 0)
+    return found
+
+
+def _before(
+    connection: sa.Connection, wanted: Filter, order: Order, at: ListCursor | None, rank: int = 0
+) -> Listed | None:
+    """The trace that stands just before a cursor, or at the end of the list; None where there is none."""
+    value = _VALUES[order]
+    found = _sorted(connection, wanted, order, None).order_by(None)
+    if at is not None:
+        found = found.where(sa.tuple_(value, _trace.id) > sa.tuple_(at.sort_at_s, at.id))
+    row = connection.execute(found.order_by(sa.asc("value"), _trace.id.asc()).limit(1)).one_or_none()
+    if row is None:
+        return None
+    return Listed(summaries(connection, [row.id])[0], ListCursor(row.value, row.id, rank))
 
 
 def _sorted(connection: sa.Connection, wanted: Filter, order: Order, after: ListCursor | None) -> sa.Select[int, float]:
@@ -211,6 +257,7 @@ _VALUES: Mapping[Order, sa.ColumnElement[float]] = MappingProxyType(
         Order.ERRORS: sa.cast(_trace.errors, sa.Double),
     }
 )
+_BY_TIME = frozenset({Order.TIME, Order.BROKEN})
 
 
 def page(connection: sa.Connection, wanted: Filter, *, limit: int, after: ListCursor | None) -> list[TraceSummary]:

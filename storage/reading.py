@@ -161,6 +161,8 @@ def _place(id_: int, row: PartRow) -> tuple[sa.ColumnElement[bool], ...]:
     return part.trace_id == id_, part.turn == row.turn, part.number == row.number
 
 
+_LATEST = "latest"
+_SHORTEST_PREFIX = 4  # characters of an id by which a trace may be named
 _trace, _body = tables.trace.c, tables.inspection.c.body
 
 _FACTS = sa.select(
@@ -180,17 +182,30 @@ _BODY = (
 
 
 def find_id(connection: sa.Connection, word: int | str) -> int:
-    """The id that a user means: a trace's number, or an external id that one trace alone bears; else StoreError."""
+    """The id that a user means; StoreError where no trace, or more than one, can be meant.
+
+    A trace's number; an external id that one trace alone has, or at least four characters with which the ids of one
+    trace alone begin; `latest`, the newest trace.
+    """
     number = int(word) if str(word).isdecimal() and len(str(word)) < 10 else None
     trace, external = tables.trace.c, tables.external_id.c
     if number is not None and connection.scalar(sa.select(trace.id).where(trace.id == number)) is not None:
         return number
-    wanted = sa.select(external.trace_id).where(external.value == key(str(word))).distinct().limit(2)
-    ids: list[int] = list(connection.scalars(wanted))
-    if len(ids) == 1:
-        return ids[0]
-    if ids:
-        raise StoreError(f"several traces bear the id `{word}`; name one by its number, which `weaklink list` shows")
+    whole = key(str(word))
+    starts = sa.and_(external.value >= whole, external.value < f"{whole}\U0010ffff")
+    for condition in (external.value == whole, *((starts,) if len(str(word)) >= _SHORTEST_PREFIX else ())):
+        wanted = sa.select(external.trace_id).where(condition).distinct().limit(2)
+        ids: list[int] = list(connection.scalars(wanted))
+        if len(ids) == 1:
+            return ids[0]
+        if ids:
+            raise StoreError(
+                f"`{word}` is, or begins, an id of several traces; name one by its number, which `weaklink list` shows"
+            )
+    newest = sa.select(trace.id).order_by(trace.sort_at_s.desc(), trace.id.desc()).limit(1)
+    found: int | None = connection.scalar(newest) if word == _LATEST else None
+    if found is not None:
+        return found
     raise StoreError(f"there is no trace `{word}`; `weaklink list` shows those there are")
 
 

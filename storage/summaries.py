@@ -2,8 +2,9 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,13 +13,14 @@ from sqlalchemy import exc
 from inspector.chain.analysis import OUTCOME_RULES
 from inspector.chain.endings import task_outcome
 from inspector.chain.steps import Break, Reaction, Status, StepOutcome
-from inspector.model import Liveness, Outcome, ParentTrace, TaskOutcome
+from inspector.model import Liveness, Outcome, ParentTrace, Role, TaskOutcome
+from inspector.text import opening_of
 from storage import tables
 from storage.checksums import CHECKED_COLUMNS, check_row
 from storage.engine import DAMAGE_ERRORS
 from storage.liveness import liveness
 from storage.marks import Mark, read_marks
-from storage.packing.blobs import from_blob, unescaped
+from storage.packing.blobs import from_blob, text_from_bytes, unescaped
 from storage.packing.records import parent_from
 from storage.packing.values import unpack
 from storage.rows import in_groups
@@ -26,10 +28,14 @@ from storage.rows import in_groups
 
 @dataclass(frozen=True, slots=True)
 class ListCursor:
-    """A place in a list that goes from the newest trace down: just behind this one."""
+    """A place in a list that goes from the newest trace down: just behind this one.
+
+    `rank` is 1 for a broken trace where those come first, else 0.
+    """
 
     sort_at_s: float
     id: int
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,7 @@ class TraceSummary:
     `open_turns` of its turns, which the other counts leave out, have begun and not ended. `marked` says that the user
     marked it, or a turn or step of it; `note` is the newest note that a mark has. `outcome` is the source's own;
     `parent` is the trace that it is related to, by its external id, and how; `project` and `branch` are the trace's.
+    `opening` is how the user's first words begin, at most 200 characters on one line; only of a trace without a name.
     `damaged` says that what lists show of the trace is not as it was written: then only its id and its cursor are
     known, and all else is empty; the trace itself may be whole.
     """
@@ -79,6 +86,7 @@ class TraceSummary:
     parent: ParentTrace | None = None
     project: str = ""
     branch: str = ""
+    opening: str = ""
     damaged: bool = False
 
     @property
@@ -96,6 +104,8 @@ class TraceSummary:
         """Whether it is still being recorded, running or idle, so that turns may follow."""
         return self.liveness is not None
 
+
+_LONGEST_OPENING = 1_000_000  # code points of a text that is unpacked for them
 
 _COUNTS = ("turns", "characters", "chunks", "tool_calls", "errors", "warnings")
 _UNKNOWN = ("started_at_s", "duration_s", "input_tokens", "output_tokens")
@@ -121,7 +131,24 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
         marks = read_marks(connection, group)
         for id_, row in _rows(connection, group):
             found[id_] = _summary(id_, row, states.get(id_), open_turns=still_open[id_], marks=marks.get(id_, ()))
+        nameless = [id_ for id_ in group if id_ in found and not found[id_].name and not found[id_].damaged]
+        for id_, opening in _openings(connection, nameless):
+            found[id_] = replace(found[id_], opening=opening)
     return [found[id_] for id_ in ids if id_ in found]
+
+
+def _openings(connection: sa.Connection, ids: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """How the first words of a user begin in each of these traces that holds some."""
+    if not ids:
+        return
+    turn, part = tables.turn.c, tables.part.c
+    firsts = sa.select(turn.trace_id, sa.func.min(turn.number).label("number"))
+    first = firsts.where(turn.trace_id.in_(ids), turn.role == Role.USER.value).group_by(turn.trace_id).subquery()
+    here = sa.and_(part.trace_id == first.c.trace_id, part.turn == first.c.number, part.number == 0)
+    texts = sa.select(part.trace_id, part.text).where(here, part.characters <= _LONGEST_OPENING)
+    for id_, text in connection.execute(texts):
+        with suppress(*DAMAGE_ERRORS):  # whoever reads the trace learns of it
+            yield id_, opening_of(text_from_bytes(from_blob(text)))
 
 
 def row_of(connection: sa.Connection, id_: int) -> sa.RowMapping:

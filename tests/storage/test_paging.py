@@ -2,7 +2,8 @@
 
 import pytest
 
-from storage import ListCursor, Order, Store
+from inspector.capture.events import TraceEnded, TraceStarted
+from storage import ListCursor, Order, Store, StoreSink
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 TRACES = 23
@@ -38,7 +39,8 @@ def test_a_list_in_any_order_goes_on_behind_each_of_its_edges(filled: Store, wan
     paging = filled.paging()
     whole = paging.page(wanted, order, limit=1_000)
     assert len(whole) == TRACES
-    assert whole == sorted(whole, key=lambda one: (one.cursor.sort_at_s, one.cursor.id), reverse=True)
+    assert whole == sorted(whole, key=lambda one: (one.cursor.rank, one.cursor.sort_at_s, one.cursor.id), reverse=True)
+    assert len(whole) == paging.count(wanted)
     after, pages = None, []
     for edge in paging.stretch(wanted, order, limit=1_000, page=7).edges:
         pages += paging.page(wanted, order, limit=7, after=after)
@@ -78,3 +80,15 @@ def test_before_each_trace_of_a_list_stands_the_one_that_it_names(filled: Store,
     whole = paging.page(wanted, order, limit=1_000)
     before = [paging.before(wanted, order, at=one.cursor) for one in whole]
     assert before == [None, *whole[:-1]]
+
+
+def test_a_trace_that_is_being_recorded_is_counted_as_running_alone(filled: Store) -> None:
+    before = filled.paging().status_counts()
+    sink = StoreSink(filled)
+    sink.accept(TraceStarted("k", trace("running", BAD_CALL)))
+    sink.flush()
+    assert filled.paging().status_counts() == before
+    assert len(filled.paging().pulse().open) == 1
+    sink.accept(TraceEnded("k"))
+    sink.close()
+    assert filled.paging().status_counts()["broken"] == before["broken"] + 1

@@ -10,9 +10,8 @@ from inspector.model import Instant
 from storage import ListCursor, Order, Store, TraceSummary
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from ui.views.styled_text import Run, plain
-from ui.views.trace_json import summary_object
-from ui.views.trace_list import ChainColumns
-from ui.web.trace_listing import TRACE_COLUMNS, trace_row
+from ui.views.trace_columns import FittedColumns, ListedTrace, fitted, summary_object, tab_separated
+from ui.web.trace_listing import LISTING_COLUMNS, trace_row
 
 NOW_S = time.time()
 FILTERS = ["", "status:broken", "weather", "tool:get_*", "code:J1", "weather or status:ok", "code:J104 weather"]
@@ -90,8 +89,11 @@ def test_lists_show_a_dash(store: Store) -> None:
     store.save(inspected(replace(trace("s", GOOD_CALL), started=None)))
     (one,) = store.traces()
     assert summary_object(one)["started_at"] is None
-    assert plain(ChainColumns({"st": 1, "time": 12}).row(one, now_s=NOW_S)).split()[-1] == "-"
-    (at,) = (number for number, column in enumerate(TRACE_COLUMNS) if column.title == "time")
+    listed = ListedTrace(one, NOW_S)
+    assert plain(FittedColumns({"status": 2, "started_at": 12, "age": 4}).row(listed)).split()[-2:] == ["-", "-"]
+    assert "started_at" not in fitted(200, [listed]).widths
+    assert tab_separated(listed, ("started_at", "id")) == f"\t{one.id}"
+    (at,) = (number for number, column in enumerate(LISTING_COLUMNS) if column.title == "when")
     cell = trace_row(one).cells[at]
     assert isinstance(cell, tuple)
     assert [run.text for run in cell if isinstance(run, Run)] == ["-"]

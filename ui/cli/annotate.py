@@ -17,7 +17,7 @@ from storage import ListCursor, Store, open_store
 from ui.cli.console import database_option
 from ui.cli.files import open_output
 from ui.cli.paths import is_path, placed_files, records_of
-from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, print_notice, recover_traces
+from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, print_notice, recover_traces, trace_id
 from ui.importing.file_places import PlacedFile
 from ui.views.wording import counted
 
@@ -116,7 +116,7 @@ def _stored(store: Store, ids: Sequence[str], expression: str) -> Iterator[_Numb
     recover_traces(store)
     if expression:
         fill_text_index(store)
-    numbers = [store.summary(id).id for id in ids] if ids else _matching(store, expression)
+    numbers = [trace_id(store, id) for id in ids] if ids else _matching(store, expression)
     for number in numbers:
         yield (number, *store.inspected(number))
 

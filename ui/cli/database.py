@@ -17,6 +17,7 @@ from inspector.model import Trace
 from inspector.version import __version__
 from storage import IntegrityReport, ListCursor, Store, open_store, place_of, upgrade_store
 from ui.cli.console import color_option, database_option, json_option, print_lines, progress_bar
+from ui.cli.store_options import trace_id
 from ui.views.store_stats import size_text, stats_lines, stats_object
 from ui.views.styled_text import visible_line
 from ui.views.wording import counted
@@ -195,7 +196,7 @@ def reinspect(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> No
     that are finished. A trace of which the record is damaged is left as it is and reported; the exit code is then 1.
     """
     with open_store(where, create=False) as store:
-        numbers = list(dict.fromkeys(store.summary(id).id for id in ids)) if ids else None
+        numbers = list(dict.fromkeys(trace_id(store, id) for id in ids)) if ids else None
         total = store.stats().traces if numbers is None else len(numbers)
         damaged: list[StoreError] = []
         done = _reinspected(store, numbers, total, damaged.append)

@@ -1,7 +1,10 @@
 """`weaklink demo`: the sample traces in a database of their own, and what broke in them."""
 
+import os
 import shlex
+import shutil
 import sys
+import time
 from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -19,10 +22,11 @@ from ui.importing.file_places import files_below
 from ui.importing.files import import_file
 from ui.views.minimap import LEGEND
 from ui.views.styled_text import Line, Run, Style
-from ui.views.trace_list import trace_table
+from ui.views.trace_columns import ListedTrace, trace_table
 from ui.views.wording import counted
 
 _MOST = 1_000
+_COLUMNS = ("status", "id", "title", "map", "break")
 _FIRST = "J104"
 _SUFFIXES = (".jsonl", ".json", ".sse", ".txt")
 
@@ -41,7 +45,9 @@ def demo(where: str | None, color: str) -> None:
         store.catch_up()
         summaries = sorted(store.traces(limit=_MOST), key=lambda summary: summary.id)
         width = screen_width()
-        print_lines(trace_table(summaries, width=width, minimaps=minimaps(store, summaries, width // 5)), color=color)
+        maps = minimaps(store, summaries, width // 5)
+        rows = [ListedTrace(one, time.time(), minimap=maps[one.id]) for one in summaries]
+        print_lines(trace_table(rows, width=width, keys=_COLUMNS), color=color)
     print_lines(_next_steps(summaries, place), color=color)
 
 
@@ -70,12 +76,13 @@ def _next_steps(summaries: Sequence[TraceSummary], place: str) -> list[Line]:
     shown, code = _best_example(broken)
     db = f"--db {_short(place)}"
     said = f"{counted(len(summaries), 'trace')}, {len(broken)} of them broken. Try next:"
+    command = _command()
     commands = (
-        f"weaklink show {shown} {db}",
-        f"weaklink tui {db}",
-        f"weaklink web {db}",
-        f"weaklink list status:broken {db}",
-        f"weaklink rule {code}",
+        f"{command} show {shown} {db}",
+        f"{command} tui {db}",
+        f"{command} web {db}",
+        f"{command} list status:broken {db}",
+        f"{command} rule {code}",
     )
     return [
         (),
@@ -84,6 +91,15 @@ def _next_steps(summaries: Sequence[TraceSummary], place: str) -> list[Line]:
         (Run(said, Style.STRONG),),
         *((Run(f"  {command}", Style.KEY),) for command in commands),
     ]
+
+
+def _command() -> str:
+    """This command as it can be typed again: by its name where the shell finds it so, else by its path."""
+    here = Path(sys.argv[0])
+    if here.name != "weaklink" or shutil.which("weaklink") == str(here.absolute()):
+        return "weaklink"
+    relative = os.path.relpath(here)
+    return shlex.quote(min(relative, str(here), key=len))
 
 
 def _short(place: str) -> str:

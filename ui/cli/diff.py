@@ -15,7 +15,7 @@ from inspector.model import Trace
 from storage import open_store
 from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
 from ui.cli.paths import is_path, placed_files, records_of
-from ui.cli.store_options import LOCK_TIMEOUT_S, print_notice
+from ui.cli.store_options import LOCK_TIMEOUT_S, print_notice, trace_id
 from ui.importing.file_places import PlacedFile
 from ui.views.run_diff import ComparedRun, compare, diff_lines, diff_object
 
@@ -62,7 +62,7 @@ def _runs(word: str, source: str | None, where: str | None) -> Iterator[Compared
     path, record = _file_and_record(word)
     if not is_path(path):
         with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
-            yield ComparedRun(word, *store.inspected(word))
+            yield ComparedRun(word, *store.inspected(trace_id(store, word)))
         return
     with placed_files([path], source) as files:
         found = (named for file in files for named in _traces(file, source))

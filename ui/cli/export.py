@@ -17,6 +17,7 @@ from inspector.trace_file import write_trace_file
 from storage import TraceSummary, open_store
 from ui.cli.console import database_option
 from ui.cli.files import open_output
+from ui.cli.store_options import trace_id
 from ui.reports.html_page import html_page
 from ui.reports.markdown_trace import trace_markdown
 from ui.views.trace_json import trace_object
@@ -56,7 +57,7 @@ def export(ids: tuple[str, ...], form: str | None, tool: str | None, output: str
         raise click.UsageError("--as says what weaklink and people read, --to what other tools do; give one of them.")
     chosen = form or tool or _SUFFIXES.get(PurePath(output or "").suffix.lower(), "trace")
     with open_store(where, create=False) as store:
-        summaries = [store.summary(id) for id in ids]
+        summaries = [store.summary(trace_id(store, id)) for id in ids]
         traces = ((one.id, *store.inspected(one.id)) for one in summaries)
         with open_output(output) as out:
             _WRITERS[chosen](out, summaries, traces)

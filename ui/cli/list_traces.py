@@ -1,12 +1,14 @@
 """`weaklink list` and `weaklink search`: traces in the database, by filter and by words in their texts."""
 
 import sys
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import click
 
 from inspector.json_text import write_json
-from storage import ListCursor, Store, TraceSummary, open_store
+from storage import ListCursor, Order, Store, TraceSummary, open_store
 from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
 from ui.cli.store_options import (
     LOCK_TIMEOUT_S,
@@ -16,27 +18,81 @@ from ui.cli.store_options import (
     filter_option,
     print_notice,
     recover_traces,
+    remember_list,
 )
 from ui.views.minimap import minimap
 from ui.views.search_hits import hit_lines, hit_object
-from ui.views.styled_text import Line
-from ui.views.trace_json import summary_object
-from ui.views.trace_list import trace_table
+from ui.views.styled_text import Line, visible_line
+from ui.views.trace_columns import (
+    ORDER_WORDS,
+    TRACE_COLUMNS,
+    ListedTrace,
+    find_column,
+    summary_object,
+    tab_separated,
+    trace_table,
+)
 from ui.views.wording import counted
 
 _WIDE = 130
 _PAGE = 200
 
 
+_SORTS = {
+    "newest": Order.TIME,
+    "broken": Order.BROKEN,
+    "longest": Order.DURATION,
+    "errors": Order.ERRORS,
+    "tokens": Order.TOKENS,
+}
+_HEADINGS = ", ".join(column.heading for column in TRACE_COLUMNS.values())
+_IN_A_PIPE = tuple(key for key in TRACE_COLUMNS if key not in ("age", "map"))
+
+
+class _ColumnsType(click.ParamType[tuple[str, ...]]):
+    """Names of columns between commas."""
+
+    name = "columns"
+
+    def convert(
+        self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        found = [(name.strip(), find_column(name.strip())) for name in value.split(",")]
+        unknown = next((name for name, column in found if column is None), None)
+        if unknown is not None:
+            self.fail(f"there is no column `{visible_line(unknown)}`; there are {_HEADINGS}", param, ctx)
+        return tuple(column.key for _, column in found if column is not None)
+
+
 @click.command("list")
 @click.argument("words", metavar="[FILTER]...", nargs=-1, type=FilterType())
 @filter_option
 @click.option("--limit", "-n", default=100, show_default=True, type=click.IntRange(min=1), help="At most so many.")
+@click.option(
+    "--sort",
+    default="newest",
+    show_default=True,
+    type=click.Choice(tuple(_SORTS)),
+    help="What comes first; `broken` are the broken traces, the newest first.",
+)
+@click.option("--columns", type=_ColumnsType(), help=f"Columns between commas, of {_HEADINGS}.")
+@click.option("--header", is_flag=True, help="Name the columns in a pipe too.")
 @json_option
 @database_option
 @color_option
 def list_traces(
-    words: tuple[str, ...], expression: str, limit: int, where: str | None, *, as_json: bool, color: str
+    words: tuple[str, ...],
+    expression: str,
+    limit: int,
+    *,
+    sort: str,
+    columns: tuple[str, ...] | None,
+    where: str | None,
+    header: bool,
+    as_json: bool,
+    color: str,
 ) -> None:
     """List the traces in the database, the newest first; with a FILTER, those that match.
 
@@ -45,7 +101,7 @@ def list_traces(
     \b
     weaklink list status:broken model:hermes*
     weaklink list 'code:J104,S2 (tool:get_weather or Oslo)'
-    weaklink list 'arg:$.city=Oslo not status:ok'
+    weaklink list 'arg:$.city=Oslo not status:ok' --sort tokens
     weaklink list 'duration:>2m tokens:>4k since:3d'
 
     \b
@@ -58,28 +114,50 @@ def list_traces(
     A comma is `or` between values, `*` stands for anything, numbers go with > >= < <= and units (2s, 500ms, 4k). An
     argument is named by its path, `$.to[0].city`, or by its name alone, with = != ~ (holds) > or <.
 
-    A trace that is still being recorded is listed as `running`, and as `idle` when nothing came for long. With --json,
-    one line of JSON a trace.
+    In a pipe, values are whole and stand between tabs. With --json, one line of JSON a trace. Later commands take
+    `#3` for the third trace of the last list, and `latest` for the newest trace.
     """  # noqa: D301  # Click wants the backspace itself
     expression = filter_of(words, expression)
+    order = _SORTS[sort]
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
         if expression:
             fill_text_index(store)
-        found = _pages(store, expression, limit)
+        found = _pages(store, expression, order, limit)
         if as_json:
-            for summary in found:
-                sys.stdout.write(write_json(summary_object(summary)) + "\n")
-            return
-        summaries = list(found)
-        if not summaries:
+            shown = _written(found, lambda one: write_json(summary_object(one.summary)))
+        elif sys.stdout.isatty() or color == "always":
+            rows = list(found)
+            print_lines(_table(store, rows, columns, order), color=color)
+            shown = [row.summary.id for row in rows]
+        else:
+            keys = columns or _IN_A_PIPE
+            if header:
+                sys.stdout.write("\t".join(keys) + "\n")
+            shown = _written(found, lambda one: tab_separated(one, keys))
+        remember_list(store, shown)
+        if not shown and not as_json:
             sys.stderr.write(_nothing(expression))
-            return
-        width = screen_width()
-        shown = minimaps(store, summaries, width // 4) if width >= _WIDE else None
-        print_lines(trace_table(summaries, width=width, minimaps=shown), color=color)
-    if len(summaries) == limit:
-        sys.stderr.write(f"weaklink: the newest {limit:,} are shown; --limit shows more\n")
+        elif len(shown) == limit and (total := store.paging().count(expression)) > limit:
+            print_notice(f"{limit:,} of {total:,}, {ORDER_WORDS[order]}; --limit shows more")
+
+
+def _written(found: Iterable[ListedTrace], line: Callable[[ListedTrace], str]) -> list[int]:
+    """Print a line for each trace as it comes; their ids."""
+    shown: list[int] = []
+    for one in found:
+        sys.stdout.write(line(one) + "\n")
+        shown.append(one.summary.id)
+    return shown
+
+
+def _table(store: Store, rows: list[ListedTrace], columns: tuple[str, ...] | None, order: Order) -> Iterator[Line]:
+    width = screen_width()
+    keys = columns or tuple(key for key in TRACE_COLUMNS if key != "map" or width >= _WIDE)
+    if "map" in keys:
+        maps = minimaps(store, [row.summary for row in rows], width // 5)
+        rows = [replace(row, minimap=maps[row.summary.id]) for row in rows]
+    return trace_table(rows, width=width, keys=keys, are_chosen=bool(columns), order=order) if rows else iter(())
 
 
 def minimaps(store: Store, summaries: Iterable[TraceSummary], width: int) -> dict[int, Line]:
@@ -87,12 +165,16 @@ def minimaps(store: Store, summaries: Iterable[TraceSummary], width: int) -> dic
     return {one.id: minimap(*store.inspected(one.id), width) for one in summaries}
 
 
-def _pages(store: Store, expression: str, limit: int) -> Iterator[TraceSummary]:
-    """The newest traces that match, read a page at a time."""
+def _pages(store: Store, expression: str, order: Order, limit: int) -> Iterator[ListedTrace]:
+    """The first traces that match, read a page at a time."""
     after: ListCursor | None = None
+    paging, now_s = store.paging(), time.time()
     while limit > 0:
-        page = store.traces(expression, limit=min(limit, _PAGE), after=after)
-        yield from page
+        page = paging.page(expression, order, limit=min(limit, _PAGE), after=after)
+        counts = paging.call_counts([one.summary.id for one in page])
+        for one in page:
+            ok_calls, _ = counts.get(one.summary.id, (None, 0))
+            yield ListedTrace(one.summary, now_s, ok_calls)
         if len(page) < _PAGE:
             return
         limit -= len(page)

@@ -7,7 +7,7 @@ import click
 from inspector.json_text import write_json
 from storage import open_store
 from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
-from ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces
+from ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id
 from ui.views.links import read_link
 from ui.views.styled_text import visible_line
 from ui.views.trace import trace_lines
@@ -32,7 +32,7 @@ def show(named: str, where: str | None, *, full: bool, as_json: bool, color: str
     link = read_link(named)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
-        summary = store.summary(link.trace)
+        summary = store.summary(trace_id(store, link.trace))
         number, liveness = summary.id, summary.liveness
         trace, inspection = store.inspected(number)
         open_turns = unfinished_turns(store.open_turns(number), trace, inspection) if summary.open_turns else ()

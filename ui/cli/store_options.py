@@ -1,16 +1,24 @@
 """What commands that read a database share: filters as arguments and options, and maintenance before reading."""
 
+import json
+import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
+from platformdirs import user_cache_path
 
 from inspector.errors import StoreError, WeaklinkError
+from inspector.json_text import write_json
 from storage import FilterError, Store, open_store
 from storage.filter import parse_filter
 from ui.cli.console import progress_bar
+from ui.reports.atomic_write import whole_file
 from ui.views.styled_text import cell_width, visible_line
+from ui.views.wording import counted
 
 _BEFORE, _AFTER = 60, 20  # code points that are shown around the character at which a filter goes wrong
 LOCK_TIMEOUT_S = 2.0
@@ -66,6 +74,39 @@ filter_option = click.option(
     type=FilterType(),
     help="Only traces that match; see `weaklink list --help`.",
 )
+
+
+def remember_list(store: Store, ids: Sequence[int]) -> None:
+    """Keep which traces a list showed, so that `#3` names the third of them; nothing where that cannot be written."""
+    path = _last_list()
+    kept = write_json({"database": str(store.place), "ids": list(ids)})
+    with suppress(OSError, WeaklinkError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as out:
+            out.write(kept)
+
+
+def trace_id(store: Store, word: str) -> int:
+    """The number of the trace that a word names; `#3` is the third of the list that was shown last.
+
+    StoreError where there is none.
+    """
+    if not re.fullmatch(r"#[1-9]\d{0,8}", word):
+        return store.summary(word).id
+    try:
+        kept = json.loads(_last_list().read_text(encoding="utf-8"))
+        ids = kept["ids"] if kept["database"] == str(store.place) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        ids = None
+    if not isinstance(ids, list):
+        raise StoreError(f"`{word}` is a place in the last list of this database, and `weaklink list` has shown none")
+    if int(word[1:]) > len(ids):
+        raise StoreError(f"there is no `{word}`: the last list showed {counted(len(ids), 'trace')}")
+    return store.summary(ids[int(word[1:]) - 1]).id
+
+
+def _last_list() -> Path:
+    return user_cache_path("weaklink", appauthor=False) / "last-list.json"
 
 
 def recover_traces(store: Store) -> None:

@@ -6,7 +6,7 @@ from storage import SearchHit
 from ui.views.segment_json import JsonObject
 from ui.views.status import status_run
 from ui.views.styled_text import Line, Run, Style, cell_width, clipped, fitting, visible_line
-from ui.views.trace_json import summary_object
+from ui.views.trace_columns import summary_object
 from ui.views.trace_list import break_words, trace_title
 
 _INDENT = 4

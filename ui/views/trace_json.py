@@ -12,45 +12,9 @@ from inspector.inspection import Inspection, PartInspection
 from inspector.model import Generation, Instant, Json, Liveness, Outcome, ParentTrace, Trace, Turn
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex
-from storage import TraceSummary
 from ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object
 from ui.views.trace import model_of
 from ui.views.turn import UnfinishedTurn
-
-
-def summary_object(summary: TraceSummary) -> JsonObject:
-    """A trace as `weaklink list --json` prints it; every key is always there.
-
-    `started_at` is ISO 8601 in UTC. While the trace is `running` or `idle`, all else is what it has come to. Of a trace
-    that is `damaged`, all else but its `id` is empty.
-    """
-    return {
-        "id": summary.id,
-        "name": summary.name,
-        "source": summary.source,
-        "file": summary.file,
-        "record": summary.record,
-        "external_ids": dict(summary.external_ids),
-        "model": summary.model,
-        "format": summary.format,
-        "started_at": moment(summary.started_at_s),
-        "turns": summary.turns,
-        "tool_calls": summary.tool_calls,
-        "errors": summary.errors,
-        "warnings": summary.warnings,
-        "status": summary.status.value,
-        "break": _break_object(summary.broken),
-        "marked": summary.marked,
-        "note": summary.note,
-        "running": summary.liveness is Liveness.RUNNING,
-        "idle": summary.liveness is Liveness.IDLE,
-        "open_turns": summary.open_turns,
-        "outcome": outcome_object(summary.outcome),
-        "project": summary.project,
-        "branch": summary.branch,
-        "parent": parent_object(summary.parent),
-        "damaged": summary.damaged,
-    }
 
 
 def trace_object(
@@ -155,7 +119,8 @@ def moment(at_s: float | None) -> str | None:
         return None
 
 
-def _break_object(broken: Break | None) -> JsonObject | None:
+def break_object(broken: Break | None) -> JsonObject | None:
+    """Where a chain broke, in short; null where it did not."""
     if broken is None:
         return None
     return {
@@ -170,7 +135,7 @@ def _break_object(broken: Break | None) -> JsonObject | None:
 
 def _break_in_full(chain: Chain) -> JsonObject | None:
     broken = chain.broken
-    said = _break_object(broken)
+    said = break_object(broken)
     if broken is None or said is None:
         return None
     reaction = broken.reaction.value if broken.reaction else None

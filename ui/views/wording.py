@@ -141,6 +141,15 @@ def short_duration(seconds: float) -> str:
     return ">999d"
 
 
+def short_age(seconds: float) -> str:
+    """How long ago something was, in at most four cells: `12s`, `5m`, `3h`, `388d`, `31y`."""
+    for unit, size, most in (("s", 1, 60), ("m", 60, 60), ("h", 3_600, 24), ("d", 86_400, 1_000)):
+        if seconds < size * most:
+            return f"{seconds // size:.0f}{unit}"
+    years = int(seconds / (365.25 * 86_400))
+    return f"{years}y" if years < 1_000 else ">1ky"
+
+
 def short_time(at_s: float, now_s: float, room: int = 12, zone: tzinfo | None = None) -> str:
     """When something was, in `room` cells, 8 or 12: today's time of day, else the day, else the month or date.
 

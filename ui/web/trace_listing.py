@@ -8,9 +8,9 @@ import streamlit as st
 from storage import TraceSummary
 from ui.views.break_story import break_lines
 from ui.views.minimap import LEGEND, minimap
-from ui.views.status import task_run
 from ui.views.styled_text import Line, Run, Style, visible_line
-from ui.views.trace_list import break_words, listed_status, listed_title
+from ui.views.trace_columns import TRACE_COLUMNS, ListedTrace
+from ui.views.trace_list import listed_status, listed_title
 from ui.views.wording import counted, short_count, short_duration, short_time, wrapped
 from ui.web.components import ListingColumn, ListingRow, MinimumWidth
 from ui.web.markup import put_lines
@@ -24,18 +24,24 @@ MOST_RUNS = 6
 """So many traces are compared at most."""
 
 _LONGEST = 200
-_NONE: Line = (Run("-", Style.DIM),)
 
-TRACE_COLUMNS = (
-    *(
-        ListingColumn("status"),
-        ListingColumn("name"),
-        ListingColumn("break"),
-        ListingColumn("map", mono=True, room=MinimumWidth.WIDE),
-    ),
-    *(ListingColumn("model", room=MinimumWidth.MEDIUM), ListingColumn("calls", "end", room=MinimumWidth.WIDE)),
-    *(ListingColumn("tokens", "end", room=MinimumWidth.WIDE), ListingColumn("took", "end", room=MinimumWidth.WIDE)),
-    *(ListingColumn("time", room=MinimumWidth.MEDIUM), ListingColumn("id", "end", room=MinimumWidth.MEDIUM)),
+_ROOMS = {
+    "status": MinimumWidth.ANY,
+    "title": MinimumWidth.ANY,
+    "break": MinimumWidth.ANY,
+    "map": MinimumWidth.WIDE,
+    "outcome": MinimumWidth.MEDIUM,
+    "model": MinimumWidth.MEDIUM,
+    "tool_calls": MinimumWidth.WIDE,
+    "tokens": MinimumWidth.WIDE,
+    "duration_s": MinimumWidth.WIDE,
+    "started_at": MinimumWidth.MEDIUM,
+    "id": MinimumWidth.MEDIUM,
+}
+
+LISTING_COLUMNS = tuple(
+    ListingColumn(TRACE_COLUMNS[key].heading, "end" if TRACE_COLUMNS[key].is_number else "", key == "map", room)
+    for key, room in _ROOMS.items()
 )
 """The columns of `trace_rows`, what matters most first."""
 
@@ -111,20 +117,9 @@ def trace_rows(traces: Sequence[TraceSummary]) -> list[ListingRow]:
 
 def trace_row(one: TraceSummary, minimap: Line = ()) -> ListingRow:
     """A trace as a row; its key is the trace's number."""
-    tokens = [count for count in (one.input_tokens, one.output_tokens) if count is not None]
-    cells: tuple[Line, ...] = (
-        (listed_status(one), *((Run(" · ", Style.DIM), task) if (task := task_run(one.outcome)) else ())),
-        (*((Run("● ", Style.KEY),) if one.marked else ()), Run(title_of(one))),
-        break_words(one.broken) if one.broken else _NONE,
-        minimap,
-        (Run(visible_line(one.model)),) if one.model else _NONE,
-        (Run(short_count(one.tool_calls)),),
-        (Run(short_count(sum(tokens))),) if tokens else _NONE,
-        (Run(short_duration(one.duration_s)),) if one.duration_s is not None else _NONE,
-        (Run(short_time(one.started_at_s, time.time()), Style.DIM),) if one.started_at_s is not None else _NONE,
-        (Run(str(one.id), Style.DIM),),
-    )
-    return ListingRow(str(one.id), cells)
+    listed = ListedTrace(one, time.time(), minimap=minimap)
+    cells = (TRACE_COLUMNS[key].cell(listed, TRACE_COLUMNS[key].most) for key in _ROOMS)
+    return ListingRow(str(one.id), tuple(cells))
 
 
 def title_of(one: TraceSummary) -> str:

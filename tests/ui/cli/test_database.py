@@ -161,7 +161,7 @@ def test_list_marks_a_damaged_trace_and_show_reads_the_others(weaklink: Run, dat
         connection.execute("UPDATE trace SET errors = errors + 7 WHERE id = 1")
     rows = [json.loads(line) for line in weaklink("list", "--json", "--db", str(database)).stdout.splitlines()]
     assert [row["id"] for row in rows if row["damaged"]] == [1]
-    assert "✖ damaged".encode() in weaklink("list", "--db", str(database)).stdout
+    assert b"\ndamaged\t1\t" in weaklink("list", "--db", str(database)).stdout
     assert weaklink("show", "2", "--db", str(database)).returncode == 0
 
 

@@ -1,6 +1,7 @@
 """A trace that is still being recorded is listed and shown as running, and as cut once its recorder is gone."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -24,6 +25,11 @@ def _listed(run: Run, *options: str) -> dict[str, Any]:
     return value
 
 
+def _table(run: Run) -> str:
+    done = run("list", "--db", "t.db", "--color", "always", COLUMNS="240")
+    return re.sub("\x1b\\[[0-9;]*m", "", done.stdout.decode())
+
+
 def _shown(run: Run, *options: str) -> str:
     done = run("show", "1", "--db", "t.db", *options)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -37,7 +43,8 @@ def test_a_trace_is_running_until_it_ends(weaklink: Run, tmp_path: Path) -> None
     sink.flush()
     found = _listed(weaklink)
     assert (found["running"], found["status"], found["break"]["code"]) == (True, "broken", "J104")
-    table = weaklink("list", "--db", "t.db").stdout.decode()
+    assert weaklink("list", "--db", "t.db").stdout.startswith(b"running\t")
+    table = _table(weaklink)
     assert "▸ running" in table
     assert "broken" not in table
     assert "▸ running, so far ✖ broken" in _shown(weaklink)
@@ -45,7 +52,7 @@ def test_a_trace_is_running_until_it_ends(weaklink: Run, tmp_path: Path) -> None
     sink.accept(TraceEnded("k"))
     sink.close()
     assert _listed(weaklink)["running"] is False
-    assert "✖ broken" in weaklink("list", "--db", "t.db").stdout.decode()
+    assert "✖ broken" in _table(weaklink)
     assert "running" not in _shown(weaklink)
     assert json.loads(_shown(weaklink, "--json"))["running"] is False
 
@@ -59,7 +66,7 @@ def test_a_trace_is_idle_when_nothing_came_for_long_and_runs_again_with_its_next
     found = _listed(weaklink, "--filter", "status:idle")
     assert (found["running"], found["idle"], found["status"]) == (False, True, "ok")
     assert weaklink("list", "--db", "t.db", "--filter", "status:running").stdout == b""
-    assert "▹ idle" in weaklink("list", "--db", "t.db").stdout.decode()
+    assert "▹ idle" in _table(weaklink)
     assert "▹ idle, so far ✔ ok" in _shown(weaklink)
     assert json.loads(_shown(weaklink, "--json"))["idle"] is True
     sink.accept(TurnStarted("k", 3, Role.ASSISTANT))
@@ -90,7 +97,7 @@ def test_an_open_turn_is_shown_as_far_as_it_came(weaklink: Run, tmp_path: Path) 
     sink.flush()
     found = _listed(weaklink)
     assert (found["running"], found["turns"], found["open_turns"]) == (True, 2, 1)
-    assert " 2+1 " in weaklink("list", "--db", "t.db", COLUMNS="120").stdout.decode()
+    assert " 2+1 " in _table(weaklink)
     shown = _shown(weaklink)
     assert "── 3 assistant" in shown
     assert "I try again." in shown

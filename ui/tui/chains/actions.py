@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 
 from textual.screen import Screen
 
@@ -21,24 +20,12 @@ from ui.tui.store_access import StoreAccess, error_sentence, start_work
 from ui.views.links import Link
 from ui.views.status import LIVENESS, status_run
 from ui.views.styled_text import Line, Run, Style, visible_line
+from ui.views.trace_columns import ORDER_WORDS
 from ui.views.trace_list import trace_title
 from ui.views.wording import counted, quoted, wrapped
 
 _MARKING = "writing the mark"  # another program may be writing: then that takes some seconds
 _MOST_IDS = 8
-
-ORDERS = MappingProxyType(
-    {
-        Order.TIME: "the newest first",
-        Order.DURATION: "the longest first",
-        Order.TOKENS: "the most tokens first",
-        Order.ERRORS: "the most errors first",
-    }
-)
-"""By what a list can be sorted, and what then comes first."""
-
-SORT_COLUMN = MappingProxyType({Order.TIME: "", Order.DURATION: "dur", Order.TOKENS: "tok", Order.ERRORS: "break"})
-"""The column whose head shows an order; the order of every day needs none."""
 
 
 class ChainActions(Screen[None]):
@@ -186,16 +173,15 @@ def status_cells(counts: Mapping[str, int], pulse: Pulse, wanted: str) -> list[C
     return spots
 
 
-def shown_count(pages: TracePages, wanted: str, counts: Mapping[str, int], order: Order) -> Line:
-    """How many chains are shown of how many; `+` while the list is still being walked over."""
+def shown_count(pages: TracePages, wanted: str, total: int, order: Order) -> Line:
+    """How many chains are shown of `total`; `+` while the list is still being walked over."""
     if not (pages.count or pages.is_complete):
         return ()  # nothing was read yet, or could be
     more = "" if pages.is_complete else "+"
-    total = sum(counts.values())
     if not (wanted or pages.is_complete) and total > pages.count:
         return (Run(f"{total:,}", Style.STRONG), Run(f" {_chains(total)}"))
     of = f" of {total:,}" if wanted and total else ""
-    sorted_ = f", {ORDERS[order]}" if order is not Order.TIME else ""
+    sorted_ = f", {ORDER_WORDS[order]}" if order is not Order.TIME else ""
     what = _chains(total if of else pages.count)
     return (Run(f"{pages.count:,}{more}", Style.STRONG), Run(f"{of} {what}{sorted_}"))
 

@@ -1,7 +1,6 @@
 """The list of traces: loads the pages in sight, keeps a few in memory, and adds new traces at the top.
 
-`edges` are the cursors of each page's last trace. They come first with the pages that are read, then from a survey
-that
+`edges` are the cursors of each page's last trace. They come first with the pages that are read, then from a survey that
 walks to the end in the background; only then is the number of traces exact. Traces newer than the first page are
 `fresh`: they come before it and move no edge.
 """
@@ -23,8 +22,8 @@ from storage import ListCursor, Listed, ListSection, Order, Store, TraceSummary
 from ui.tui.commands import LINE_COMMANDS, Command, bindings
 from ui.tui.line_view import LineView
 from ui.tui.store_access import StoreAccess, start_work
-from ui.views.styled_text import Line, Run
-from ui.views.trace_list import MARKED, NOTED, chain_columns, missing_row
+from ui.views.styled_text import Line
+from ui.views.trace_columns import TRACE_COLUMNS, FittedColumns, ListedTrace, fitted, missing_row
 
 PAGE = 100
 """Traces on a page."""
@@ -33,6 +32,8 @@ SURVEYED = 100 * PAGE
 """Traces that a survey walks over at a time."""
 
 _KEPT = 60  # pages in memory
+_now_s = time.time
+_COLUMNS = tuple(key for key in TRACE_COLUMNS if key != "map")
 OPEN = Command("chains.open", "Open", "Opens the chain under the cursor.", ("enter", "o"), in_footer=True)
 _FIRST_PAUSE_S = 0.3  # until the first page is drawn, which the walk would slow down
 _PAUSE_S = 0.02  # between stretches of a survey: keys and paint come first
@@ -111,6 +112,11 @@ class TracePages:
         at = (index - len(self.fresh)) % PAGE
         return rows[at] if at < len(rows) else None
 
+    @property
+    def first_rows(self) -> Sequence[TraceListRow]:
+        """The rows at the top, while they are in memory."""
+        return (*self.fresh[:PAGE], *self._kept.get(0, ()))
+
     def has(self, page: int) -> bool:
         """Whether a page is in memory."""
         return page in self._kept
@@ -147,8 +153,8 @@ class TracePages:
         return len(seen - before)
 
 
-def _downwards(cursor: ListCursor) -> tuple[float, int]:
-    return -cursor.sort_at_s, -cursor.id
+def _downwards(cursor: ListCursor) -> tuple[int, float, int]:
+    return -cursor.rank, -cursor.sort_at_s, -cursor.id
 
 
 class ChainList(LineView, inherit_bindings=False):
@@ -175,6 +181,7 @@ class ChainList(LineView, inherit_bindings=False):
         self._access = access
         self._filling = False
         self._wants_end = False
+        self._fitted: tuple[object, FittedColumns] | None = None
 
     @property
     def current(self) -> TraceSummary | None:
@@ -271,12 +278,20 @@ class ChainList(LineView, inherit_bindings=False):
         """Open the chain under the cursor."""
         self.action_choose()
 
+    def columns(self, width: int) -> FittedColumns:
+        """The columns for a screen of so many cells, as the list's first page needs them."""
+        first = self.pages.first_rows
+        key = (width, id(self.pages), len(first), sum(row.summary.tool_calls for row in first))
+        if self._fitted is None or self._fitted[0] != key:
+            rows = [ListedTrace(row.summary, _now_s(), row.ok_calls) for row in first]
+            self._fitted = key, fitted(width, rows, _COLUMNS)
+        return self._fitted[1]
+
     def row_line(self, index: int, width: int) -> Line:
         """The line of a trace; where its page is not there yet, that is asked for."""
         row = self.pages.row(index)
         if row is not None:
-            columns = chain_columns(width)
-            return columns.row(row.summary, now_s=time.time(), ok_calls=row.ok_calls, marks=_marks(row.summary))
+            return self.columns(width).row(ListedTrace(row.summary, _now_s(), row.ok_calls))
         page = self.pages.page_of(index)
         if page is not None and self.pages.has(page):
             return missing_row(width, "this trace is no longer in the database")
@@ -338,9 +353,3 @@ def _survey(store: Store, *, wanted: str, order: Order, after: ListCursor) -> Li
 
 def _first_broken(rows: list[TraceListRow]) -> int:
     return next((at for at, row in enumerate(rows) if row.summary.broken is not None), 0)
-
-
-def _marks(summary: TraceSummary) -> tuple[Run, ...]:
-    if summary.note:
-        return (NOTED,)
-    return (MARKED,) if summary.marked else ()

@@ -10,7 +10,7 @@ from textual.binding import BindingType
 
 from inspector.errors import WeaklinkError
 from storage import FilterCompletion, FilterError, ListCursor, Listed, Order, Store, TraceSummary
-from ui.tui.chains.actions import ORDERS, SORT_COLUMN, nothing_lines, shown_count, status_cells
+from ui.tui.chains.actions import nothing_lines, shown_count, status_cells
 from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.filter_bar import FilterBar, has_words, narrowed, toggled
 from ui.tui.chains.watching import ChainCallbacks, ChainsWithCallbacks, OpenTrace
@@ -22,7 +22,7 @@ from ui.tui.store_access import StoreAccess, error_sentence, start_work
 from ui.views.minimap import minimap
 from ui.views.search_hits import hit_lines
 from ui.views.styled_text import Line, Run, Style, visible_line, visible_runs
-from ui.views.trace_list import chain_columns
+from ui.views.trace_columns import ORDER_WORDS
 from ui.views.wording import counted, quoted, wrapped
 
 CHAIN_COMMANDS = (
@@ -33,7 +33,13 @@ CHAIN_COMMANDS = (
     Command("chains.next-match", "Next match", "Goes to the next chain that holds the words.", ("n",)),
     Command("chains.previous-match", "Previous match", "Goes to the chain before that holds the words.", ("N",)),
     Command("chains.broken", "Broken only", "Shows only broken chains, or all again.", ("b",), in_footer=True),
-    Command("chains.sort", "Sort", "Sorts by time, duration, tokens or errors.", ("s",), in_footer=True),
+    Command(
+        "chains.sort",
+        "Sort",
+        "Sorts by time, duration, tokens, errors or break.",
+        ("s",),
+        in_footer=True,
+    ),
     Command("chains.clear", "Clear filter", "Shows all chains again.", ("escape", "backspace")),
     Command("chains.mark", "Mark", "Marks the chain under the cursor, or takes its mark away.", ("m",), in_footer=True),
     Command("chains.note", "Note", "Writes a note on the chain under the cursor.", (";",), in_footer=True),
@@ -182,7 +188,7 @@ class ChainsScreen(ChainsWithCallbacks):
 
     def action_sort(self) -> None:
         """Choose by what the list is sorted."""
-        choices = [DialogChoice(order.value, about, order.value) for order, about in ORDERS.items()]
+        choices = [DialogChoice(order.value, about, order.value) for order, about in ORDER_WORDS.items()]
         self.app.push_screen(ChoiceDialog("sort by", choices), self._sort)
 
     def action_reload(self) -> None:
@@ -293,12 +299,13 @@ class ChainsScreen(ChainsWithCallbacks):
         pages, wanted = self.chains.pages, self.chains.wanted
         about: Line = (Run("f: ", Style.DIM), Run(visible_line(wanted), Style.KEY)) if wanted else ()
         problem = error_sentence(self.problem, self._access.name) if self.problem and pages.count else ""
-        right = (*shown_count(pages, wanted, self.counts, self.order), *self.mood())
+        total = sum(self.counts.values()) + len(self.pulse.open)
+        right = (*shown_count(pages, wanted, total, self.order), *self.mood())
         self.query_one(StatusLine).said = StatusText(("weaklink", self._place, "chains"), about, right, problem)
         spots = status_cells(self.counts, self.pulse, wanted)
         self.query_one("#statuses", LineBar).offer(spots)
-        columns = chain_columns(max(self.size.width - 1, 10))
-        self.query_one("#head", LineBar).say([columns.head(SORT_COLUMN[self.order])])
+        columns = self.chains.columns(max(self.size.width - 1, 10))
+        self.query_one("#head", LineBar).say([columns.head(self.order)])
         self.set_class(not pages.count, "nothing")
         if not pages.count and (self.problem or pages.is_complete):
             self.query_one("#nothing", LineBar).say(

@@ -23,7 +23,7 @@ from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import grouped, prompts_of
 from ui.web.query_results import page_results, put_placeholder, put_progress, wait_for
 from ui.web.stores import ShownTrace, shown_trace, store
-from ui.web.trace_listing import MOST_RUNS, TRACE_COLUMNS, trace_rows
+from ui.web.trace_listing import LISTING_COLUMNS, MOST_RUNS, trace_rows
 
 _WHAT = "what"
 _RUNS, _GROUPS = "runs", "groups"
@@ -271,7 +271,7 @@ def _candidates(runs: list[ShownTrace]) -> None:
 def _choices(found: list[TraceSummary], chosen: list[str]) -> None:
     rows = trace_rows(found)
     done = listing(
-        TRACE_COLUMNS, rows, key=f"weaklink_alike_{len(chosen)}", label="Traces to add", is_eager=True, most_rem=24
+        LISTING_COLUMNS, rows, key=f"weaklink_alike_{len(chosen)}", label="Traces to add", is_eager=True, most_rem=24
     )
     if done.opened is not None:
         set_parameters(runs=" ".join([*chosen, done.opened]))

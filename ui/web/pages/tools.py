@@ -16,7 +16,7 @@ from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import CountQuery, grouped, schemas_of, violated
 from ui.web.query_results import PageResults, page_results, put_placeholder, put_progress, start_queries, wait_for
 from ui.web.stores import store
-from ui.web.trace_listing import TRACE_COLUMNS, trace_rows
+from ui.web.trace_listing import LISTING_COLUMNS, trace_rows
 
 _MOST = 200
 _EXAMPLES = 5
@@ -143,6 +143,6 @@ def _examples(wanted: str) -> list[TraceSummary]:
 
 def _show_examples(found: list[TraceSummary]) -> None:
     st.subheader("Examples", anchor=False)
-    done = listing(TRACE_COLUMNS, trace_rows(found), key="weaklink_examples", label="Examples", is_eager=True)
+    done = listing(LISTING_COLUMNS, trace_rows(found), key="weaklink_examples", label="Examples", is_eager=True)
     if done.opened is not None:
         go_to_page("trace", trace=done.opened, filter=parameter("filter"))

@@ -10,7 +10,7 @@ from ui.web.components import listing
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.stores import store
-from ui.web.trace_listing import TRACE_COLUMNS, trace_look, trace_rows
+from ui.web.trace_listing import LISTING_COLUMNS, trace_look, trace_rows
 
 _PAGE = 100
 _LIVE_S = 2.0
@@ -61,7 +61,7 @@ def _chosen(found: Sequence[TraceSummary]) -> TraceSummary:
     looked: tuple[tuple[str, str], str] = st.session_state.get(_LOOKED, (page, ""))
     wanted = (parameter("look"), looked[1] if looked[0] == page else "", rows[0].key)
     selected = next(one for one in wanted if one in here)
-    done = listing(TRACE_COLUMNS, rows, key="weaklink_traces", selected=selected, label="Traces")
+    done = listing(LISTING_COLUMNS, rows, key="weaklink_traces", selected=selected, label="Traces")
     if done.opened is not None:
         go_to_page("trace", trace=done.opened, filter=parameter("filter"))
     if done.picked is not None:

@@ -18,7 +18,7 @@ from ui.web.navigation import go_to_page
 from ui.web.queries import hits
 from ui.web.query_results import page_results, put_placeholder, put_progress, start_queries
 from ui.web.stores import store
-from ui.web.trace_listing import TRACE_COLUMNS, trace_rows
+from ui.web.trace_listing import LISTING_COLUMNS, trace_rows
 from ui.web.triage_charts import TriageFigures, charts, narrow, rule_title, triage_queries
 
 _NEWEST = 10
@@ -98,7 +98,7 @@ def _tasks(figures: TriageFigures) -> None:
 def _newest(rows: Sequence[ListingRow], wanted: str) -> None:
     """The newest of the traces behind the numbers."""
     st.subheader("The newest of them", anchor=False)
-    done = listing(TRACE_COLUMNS, rows, key="weaklink_newest", label="The newest traces", is_eager=True)
+    done = listing(LISTING_COLUMNS, rows, key="weaklink_newest", label="The newest traces", is_eager=True)
     if done.opened is not None:
         go_to_page("trace", trace=done.opened, filter=wanted)
     if st.button("All of them", icon=":material/list:"):

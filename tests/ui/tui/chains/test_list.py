@@ -18,8 +18,9 @@ GOLDENS = Path(__file__).parents[3] / "cases" / "tui"
 
 
 @pytest.fixture(autouse=True)
-def in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+def at_a_known_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setattr(chain_list, "_now_s", lambda: LONG_AGO_S + 400 * 86_400)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (250, 30)], ids=lambda size: f"{size[0]}x{size[1]}")

@@ -1,0 +1,487 @@
+"""The columns of a list of traces, in one table for the command line, the terminal and the web page.
+
+Which of them are shown follows from the width and from the rows: `fitted` takes columns in the order of their
+`priority` as long as each has its least width, leaves out those that say nothing in any row, and gives what is left
+to the title and the break.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from inspector.chain.steps import Status
+from inspector.model import Json, Liveness
+from storage import Order, TraceSummary
+from ui.views.status import task_run
+from ui.views.styled_text import (
+    Line,
+    Run,
+    Style,
+    clipped,
+    padded,
+    plain,
+    right_aligned,
+    visible_line,
+    visible_runs,
+    width_of,
+)
+from ui.views.trace_json import break_object, moment, outcome_object, parent_object
+from ui.views.trace_list import break_words, listed_status, listed_title, trace_title
+from ui.views.wording import short_age, short_count, short_duration, short_time
+
+NOTHING: Line = (Run("-", Style.DIM),)
+"""What a cell shows where there is nothing to show."""
+
+MARKED, NOTED = Run("●", Style.KEY), Run("✎", Style.KEY)
+"""What stands beside a trace that the user marked, and beside one with a note."""
+
+_GAP = 2
+_LONGEST = 400  # code points of a text that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTrace:
+    """A trace in a list, with what only some lists know of it.
+
+    `now_s` is seconds since 1970-01-01 UTC. `ok_calls` says how many of its calls went well, None where nobody counted.
+    """
+
+    summary: TraceSummary
+    now_s: float
+    ok_calls: int | None = None
+    minimap: Line = ()
+    has_project_column: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TraceColumn:
+    """A column: `key` names it in `--columns` and in the JSON of `weaklink list`, `heading` on the screen.
+
+    `value` is what the JSON holds. `cell` draws it in so many cells; `least` and `most` bound its width. On a narrow
+    screen the columns with the lowest `priority` are kept; one that `is_whole` grows to its full width or not at all,
+    after the others. `order` is the order of a list that goes by this column, and `filter_key` the key of the filter by
+    its value.
+    """
+
+    key: str
+    value: Callable[[TraceSummary], Json]
+    heading: str
+    cell: Callable[[ListedTrace, int], Line]
+    least: int
+    most: int
+    priority: int
+    is_number: bool = False
+    is_whole: bool = False
+    order: Order | None = None
+    filter_key: str = ""
+
+
+def _text(text: str) -> Line:
+    return visible_runs(text[:_LONGEST]) or NOTHING
+
+
+def _status(one: ListedTrace, room: int) -> Line:
+    summary = one.summary
+    run = listed_status(summary)
+    marks = (NOTED,) if summary.note else (MARKED,) if summary.marked else ()
+    words = (run, Run(" "), *marks) if marks else (run,)
+    return words if width_of(words) <= room else (Run(run.text[0], run.style), *marks)
+
+
+def _title(one: ListedTrace, room: int) -> Line:
+    return _text(listed_title(one.summary, with_project=not one.has_project_column))
+
+
+def _when(one: ListedTrace, room: int) -> Line:
+    at_s = one.summary.started_at_s
+    if at_s is None:
+        return NOTHING
+    said = short_time(at_s, one.now_s)
+    return (Run(said if len(said) <= room else short_time(at_s, one.now_s, room), Style.DIM),)
+
+
+def _age(one: ListedTrace, room: int) -> Line:
+    at_s = one.summary.started_at_s
+    return NOTHING if at_s is None else (Run(short_age(max(one.now_s - at_s, 0)), Style.DIM),)
+
+
+def _calls(one: ListedTrace, room: int) -> Line:
+    total, ok = one.summary.tool_calls, one.ok_calls
+    if not total:
+        return NOTHING
+    if ok is None:
+        return (Run(short_count(total)),)
+    return (Run(f"{short_count(ok)}/{short_count(total)}", Style.PLAIN if ok >= total else Style.WARNING),)
+
+
+def _turns(one: ListedTrace, room: int) -> Line:
+    summary = one.summary
+    return (Run(f"{short_count(summary.turns)}{f'+{summary.open_turns}' if summary.open_turns else ''}"),)
+
+
+def _errors(one: ListedTrace, room: int) -> Line:
+    errors = one.summary.errors
+    return (Run(short_count(errors), Style.ERROR),) if errors else NOTHING
+
+
+def _tokens(one: ListedTrace, room: int) -> Line:
+    tokens = _token_count(one.summary)
+    return NOTHING if tokens is None else (Run(short_count(tokens)),)
+
+
+def _token_count(summary: TraceSummary) -> int | None:
+    known = [count for count in (summary.input_tokens, summary.output_tokens) if count is not None]
+    return sum(known) if known else None
+
+
+def _duration(one: ListedTrace, room: int) -> Line:
+    took_s = one.summary.duration_s
+    return NOTHING if took_s is None else (Run(short_duration(took_s)),)
+
+
+def _task(one: ListedTrace, room: int) -> Line:
+    run = task_run(one.summary.outcome)
+    return NOTHING if run is None else (run,)
+
+
+def _break(one: ListedTrace, room: int) -> Line:
+    summary = one.summary
+    if summary.broken is not None:
+        return break_words(summary.broken)
+    if summary.status is Status.ABORTED and summary.abort_reason and not summary.is_open:
+        return (Run("aborted: ", Style.DIM), *_text(summary.abort_reason))
+    if summary.status is Status.UNKNOWN and not summary.running:
+        return (Run("the last answer was not kept", Style.DIM),)
+    return NOTHING
+
+
+def _map(one: ListedTrace, room: int) -> Line:
+    return one.minimap or NOTHING
+
+
+def _project(summary: TraceSummary) -> str:
+    branch = f"({summary.branch})" if summary.branch else ""
+    return " ".join(word for word in (summary.project, branch) if word)
+
+
+_COLUMNS = (
+    TraceColumn(
+        "status",
+        lambda one: one.status.value,
+        "status",
+        _status,
+        least=2,
+        most=13,
+        priority=0,
+        is_whole=True,
+        filter_key="status",
+    ),
+    TraceColumn(
+        "id",
+        lambda one: one.id,
+        "id",
+        lambda one, room: (Run(str(one.summary.id), Style.STRONG),),
+        least=4,
+        most=9,
+        priority=3,
+        is_number=True,
+        filter_key="id",
+    ),
+    TraceColumn(
+        "started_at",
+        lambda one: moment(one.started_at_s),
+        "when",
+        _when,
+        least=12,
+        most=12,
+        priority=6,
+        order=Order.TIME,
+        filter_key="since",
+    ),
+    TraceColumn("age", lambda one: None, "age", _age, least=4, most=4, priority=8, is_number=True),
+    TraceColumn("title", trace_title, "title", _title, least=22, most=200, priority=1, filter_key="name"),
+    TraceColumn(
+        "project",
+        lambda one: one.project,
+        "project",
+        lambda one, room: _text(_project(one.summary)),
+        least=10,
+        most=24,
+        priority=10,
+    ),
+    TraceColumn(
+        "model",
+        lambda one: one.model,
+        "model",
+        lambda one, room: _text(one.summary.model),
+        least=9,
+        most=28,
+        priority=5,
+        filter_key="model",
+    ),
+    TraceColumn(
+        "format",
+        lambda one: one.format,
+        "format",
+        lambda one, room: _text(one.summary.format),
+        least=8,
+        most=14,
+        priority=14,
+        filter_key="format",
+    ),
+    TraceColumn(
+        "source",
+        lambda one: one.source,
+        "source",
+        lambda one, room: _text(one.summary.source),
+        least=8,
+        most=16,
+        priority=15,
+        filter_key="source",
+    ),
+    TraceColumn(
+        "outcome",
+        lambda one: outcome_object(one.outcome),
+        "task",
+        _task,
+        least=6,
+        most=12,
+        priority=7,
+        filter_key="outcome",
+    ),
+    TraceColumn(
+        "turns",
+        lambda one: one.turns,
+        "turns",
+        _turns,
+        least=5,
+        most=7,
+        priority=13,
+        is_number=True,
+        filter_key="turns",
+    ),
+    TraceColumn(
+        "tool_calls",
+        lambda one: one.tool_calls,
+        "calls",
+        _calls,
+        least=5,
+        most=9,
+        priority=4,
+        is_number=True,
+        filter_key="calls",
+    ),
+    TraceColumn(
+        "errors",
+        lambda one: one.errors,
+        "errors",
+        _errors,
+        least=6,
+        most=6,
+        priority=9,
+        is_number=True,
+        order=Order.ERRORS,
+        filter_key="errors",
+    ),
+    TraceColumn(
+        "tokens",
+        _token_count,
+        "tokens",
+        _tokens,
+        least=6,
+        most=6,
+        priority=11,
+        is_number=True,
+        order=Order.TOKENS,
+        filter_key="tokens",
+    ),
+    TraceColumn(
+        "duration_s",
+        lambda one: one.duration_s,
+        "took",
+        _duration,
+        least=5,
+        most=5,
+        priority=12,
+        is_number=True,
+        order=Order.DURATION,
+        filter_key="duration",
+    ),
+    TraceColumn(
+        "map", lambda one: None, "map", lambda one, room: one.minimap or NOTHING, least=12, most=60, priority=16
+    ),
+    TraceColumn(
+        "break",
+        lambda one: break_object(one.broken),
+        "break",
+        _break,
+        least=26,
+        most=80,
+        priority=2,
+        order=Order.BROKEN,
+        filter_key="code",
+    ),
+)
+
+TRACE_COLUMNS: Mapping[str, TraceColumn] = MappingProxyType({column.key: column for column in _COLUMNS})
+"""Every column that a screen can show, by its key, in the order in which they stand."""
+
+ORDER_WORDS: Mapping[Order, str] = MappingProxyType(
+    {
+        Order.TIME: "the newest first",
+        Order.BROKEN: "the broken first",
+        Order.DURATION: "the longest first",
+        Order.TOKENS: "the most tokens first",
+        Order.ERRORS: "the most errors first",
+    }
+)
+"""By what a list can be sorted, and what then comes first."""
+
+_ONLY_IN_JSON: Mapping[str, Callable[[TraceSummary], Json]] = MappingProxyType(
+    {
+        "name": lambda one: one.name,
+        "file": lambda one: one.file,
+        "record": lambda one: one.record,
+        "external_ids": lambda one: dict(one.external_ids),
+        "warnings": lambda one: one.warnings,
+        "marked": lambda one: one.marked,
+        "note": lambda one: one.note,
+        "running": lambda one: one.liveness is Liveness.RUNNING,
+        "idle": lambda one: one.liveness is Liveness.IDLE,
+        "open_turns": lambda one: one.open_turns,
+        "branch": lambda one: one.branch,
+        "parent": lambda one: parent_object(one.parent),
+        "damaged": lambda one: one.damaged,
+    }
+)
+_DRAWN_ONLY = ("age", "map")
+
+
+def summary_object(summary: TraceSummary) -> dict[str, Json]:
+    """A trace as `weaklink list --json` prints it; every key is always there.
+
+    `started_at` is ISO 8601 in UTC. While the trace is `running` or `idle`, all else is what it has come to. Of a trace
+    that is `damaged`, all else but its `id` is empty.
+    """
+    shown = {key: column.value(summary) for key, column in TRACE_COLUMNS.items() if key not in _DRAWN_ONLY}
+    return shown | {key: value(summary) for key, value in _ONLY_IN_JSON.items()}
+
+
+def find_column(name: str) -> TraceColumn | None:
+    """The column with this key or heading; None where there is none."""
+    return TRACE_COLUMNS.get(name) or next((one for one in _COLUMNS if one.heading == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class FittedColumns:
+    """Columns with their widths in cells, in their order."""
+
+    widths: Mapping[str, int]
+
+    def head(self, order: Order | None = None) -> Line:
+        """The headings of the columns; an arrow stands at the one by which the list goes."""
+        said = {
+            key: f"{TRACE_COLUMNS[key].heading}{'▾' if order and TRACE_COLUMNS[key].order is order else ''}"
+            for key in self.widths
+        }
+        fitting = {key: heading if len(heading) <= self.widths[key] else "" for key, heading in said.items()}
+        return self._line({key: (Run(heading, Style.DIM),) for key, heading in fitting.items()})
+
+    def row(self, listed: ListedTrace) -> Line:
+        """One trace."""
+        listed = replace(listed, has_project_column="project" in self.widths)
+        return self._line({key: drawn(TRACE_COLUMNS[key], listed, room) for key, room in self.widths.items()})
+
+    def _line(self, cells: Mapping[str, Line]) -> Line:
+        line: list[Run] = []
+        for key, room in self.widths.items():
+            line += right_aligned(cells[key], room) if TRACE_COLUMNS[key].is_number else padded(cells[key], room)
+            line.append(Run(" " * _GAP))
+        return tuple(line[:-1])
+
+
+def drawn(column: TraceColumn, listed: ListedTrace, room: int) -> Line:
+    """A cell in at most so many cells."""
+    return clipped(column.cell(listed, room), room)
+
+
+def fitted(
+    width: int, rows: Sequence[ListedTrace], keys: Sequence[str] = tuple(TRACE_COLUMNS), *, are_chosen: bool = False
+) -> FittedColumns:
+    """The columns among `keys` that a screen of `width` cells has room for, as wide as these rows need them.
+
+    The columns of the first `_ESSENTIAL` priorities come first, or all where they were chosen; then these grow, the
+    title and the break the most; then come the others as long as there is room. A column that says nothing of any row
+    is left out, the title never.
+    """
+    wanted = [TRACE_COLUMNS[key] for key in keys]
+    needed = {one.key: _needed(one, rows) for one in wanted}
+    said = sorted((one for one in wanted if needed[one.key] or one.key == "title"), key=lambda one: one.priority)
+    widths: dict[str, int] = {}
+    left = width + _GAP
+
+    def grow(column: TraceColumn, up_to: int) -> None:
+        nonlocal left
+        wide = min(max(needed[column.key], len(column.heading)), column.most, up_to)
+        more = max(wide - widths[column.key], 0)
+        if column.is_whole and more > left:
+            return
+        widths[column.key] += min(more, left)
+        left -= min(more, left)
+
+    for is_essential in (True, False):
+        for column in said:
+            least = min(column.least, max(needed[column.key], len(column.heading)))
+            fits = least + _GAP <= left or not widths
+            if fits and (are_chosen or column.priority < _ESSENTIAL) is is_essential:
+                widths[column.key] = least
+                left -= least + _GAP
+        for bound in _COMFORTS if is_essential else (_LONGEST,):
+            for column in sorted(said, key=lambda one: one.is_whole):
+                if column.key in widths:
+                    grow(column, bound)
+    return FittedColumns({one.key: widths[one.key] for one in wanted if one.key in widths})
+
+
+_ESSENTIAL = 9  # columns with a lower priority come before others grow
+_COMFORTS = (12, 24, 40)  # to so many cells they all grow before any grows further
+
+
+def _needed(column: TraceColumn, rows: Sequence[ListedTrace]) -> int:
+    """The cells that a column's widest row takes; 0 where it says nothing of any."""
+    cells = (column.cell(row, column.most) for row in rows)
+    return max((width_of(cell) for cell in cells if cell != NOTHING), default=0)
+
+
+def trace_table(
+    rows: Sequence[ListedTrace],
+    *,
+    width: int,
+    keys: Sequence[str],
+    are_chosen: bool = True,
+    order: Order | None = None,
+) -> Iterator[Line]:
+    """One line a trace, under a head; `keys` and `are_chosen` as in `fitted`."""
+    columns = fitted(width, rows, keys, are_chosen=are_chosen)
+    yield columns.head(order)
+    yield from map(columns.row, rows)
+
+
+def tab_separated(row: ListedTrace, keys: Sequence[str]) -> str:
+    """A trace on one line for other programs: its values whole, without line feeds and tabs, between tabs."""
+    return "\t".join(_plain_value(TRACE_COLUMNS[key], row) for key in keys)
+
+
+def _plain_value(column: TraceColumn, row: ListedTrace) -> str:
+    value = column.value(row.summary)
+    if column.key == "status":
+        return listed_status(row.summary).text[2:]
+    if isinstance(value, dict) or column.key in _DRAWN_ONLY:
+        cell = column.cell(row, _LONGEST)
+        return "" if cell == NOTHING else plain(cell)
+    return "" if value is None else visible_line(str(value))
+
+
+def missing_row(width: int, why: str) -> Line:
+    """What stands for a trace that is not there yet, or no longer."""
+    return clipped((Run("   "), Run(why, Style.DIM)), width)
