@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
+from weakref import WeakKeyDictionary
 
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize
 
 # Streamlit looks for these below the path of a page before it finds them at the root.
 _PROBED = ("/_stcore/health", "/_stcore/host-config")
@@ -12,21 +13,53 @@ _OWN = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:http://127.0.0.1:
 _STILL = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 
+_CONTEXTS: WeakKeyDictionary[Browser, dict[tuple[str, int, int], BrowserContext]] = WeakKeyDictionary()
+
+
 @contextmanager
 def watched(browser: Browser, scheme: str = "light", *, width: int = 1280, height: int = 900) -> Iterator[Page]:
-    """A fresh page that ends in AssertionError where it met an error, a dialog, or a request to any other machine."""
-    wanted: Literal["light", "dark"] = "dark" if scheme == "dark" else "light"
-    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=wanted)
+    """A fresh page that ends in AssertionError where it met an error, a dialog, or a request to any other machine.
+
+    Pages of one look share what the browser caches of scripts, which takes most of the time of a page, and nothing
+    else: cookies and what a page stored go with the page.
+    """
+    context = _context(browser, scheme, width, height)
     opened = context.new_page()
     wrong: list[str] = []
     opened.on("pageerror", lambda error: wrong.append(f"error: {error}"))
     opened.on("console", lambda message: wrong.extend(_complaints(message)))
     opened.on("dialog", lambda dialog: wrong.append(f"dialog: {dialog.message}"))
     opened.on("request", lambda request: wrong.extend(_foreign(request.url)))
-    context.on("page", lambda other: wrong.append(f"another page: {other.url}"))
-    yield opened
-    context.close()
+
+    def note_other(other: Page) -> None:
+        wrong.append(f"another page: {other.url}")
+
+    context.on("page", note_other)
+    try:
+        yield opened
+    finally:
+        context.remove_listener("page", note_other)
+        _forget(context)
     assert not wrong, wrong
+
+
+def _context(browser: Browser, scheme: str, width: int, height: int) -> BrowserContext:
+    known = _CONTEXTS.setdefault(browser, {})
+    if (scheme, width, height) not in known:
+        wanted: Literal["light", "dark"] = "dark" if scheme == "dark" else "light"
+        size: ViewportSize = {"width": width, "height": height}
+        known[scheme, width, height] = browser.new_context(viewport=size, color_scheme=wanted)
+    return known[scheme, width, height]
+
+
+def _forget(context: BrowserContext) -> None:
+    """Close the pages of a context and drop what they stored."""
+    for page in context.pages:
+        if page.url.startswith("http"):
+            page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
+        page.close()
+    context.clear_cookies()
+    context.clear_permissions()
 
 
 def settled(page: Page) -> None:
