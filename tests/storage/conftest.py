@@ -18,6 +18,17 @@ DATABASES = ("sqlite", "postgresql")
 
 NewStore = Callable[[], Store]
 
+# What these test is packed and unpacked by Python, and only carried by the database: PostgreSQL's turn is a slow test.
+_OF_PACKING = ("test_round_trip.py", "test_wide_traces.py", "test_long_sessions.py", "test_long_streams.py")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what PostgreSQL would only repeat."""
+    for item in items:
+        if item.path.name in _OF_PACKING and "[postgresql" in item.name:
+            item.add_marker(pytest.mark.slow)
+
 
 @pytest.fixture(params=DATABASES)
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:

@@ -47,7 +47,7 @@ def _tiny(patch: pytest.MonkeyPatch, size: int) -> None:
     patch.setattr("storage.reading._ROOM", size)
 
 
-@in_the_gate(40)  # each is packed and read twice
+@in_the_gate(15)  # each is packed and read twice
 @given(traces(), inspections(), st.integers(1, 200))
 def test_a_wide_inspection_comes_back(made: Trace, inspection: Inspection, size: int) -> None:
     texts = texts_of(made)
@@ -64,7 +64,7 @@ def test_a_wide_inspection_comes_back(made: Trace, inspection: Inspection, size:
         assert pack_inspection(read, texts) == packed
 
 
-@in_the_gate(30)  # each is written and read twice
+@in_the_gate(12)  # each is written and read twice
 @given(traces(), inspections(), st.integers(1, 200))
 def test_a_wide_trace_comes_back_from_a_store(shared: Store, made: Trace, inspection: Inspection, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

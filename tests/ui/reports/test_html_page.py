@@ -154,7 +154,7 @@ def test_faults_that_overlap_or_are_empty_are_all_marked() -> None:
     assert [words for words in ("One", "Two", "Three", "Four") if f"{words}." not in page] == []
 
 
-@in_the_gate(50, most=200)  # each draws a whole trace
+@in_the_gate(20, most=200)  # each draws a whole trace
 @given(traces())
 def test_any_trace_makes_a_sound_page(trace: Trace) -> None:
     page = page_of((trace, inspect_trace(replace(trace, format="hermes"))))
