@@ -24,11 +24,12 @@ from inspector.importers.data.sharegpt import sharegpt_trace
 from inspector.importers.records import NotJsonError, Row, parse_json_bytes
 from inspector.importers.source import JsonObject, Skipped
 from inspector.inspection import Inspection, inspect_trace
+from inspector.json_scanner import JsonNode, read_json
 from inspector.json_text import write_json
 from inspector.model import Json, Part, Provenance, Role, SpanKind, ToolDefinition, Trace, Turn
 from inspector.rules.rule import Severity
 from inspector.segmentation import AUTO
-from inspector.text import decode
+from inspector.text import Range, decode
 
 ROW_PART = "row"
 """The part of a reported trace's first turn that holds the row's own JSON text; see `Sample.reported_trace`."""
@@ -151,6 +152,28 @@ class Sample:
     def raw_text(self) -> str:
         """The row's JSON text: the exact characters of a JSON file, else as weaklink writes it."""
         return decode(self.row.raw) if self.row.raw else write_json(self.row.value, ascii_only=False)
+
+    @cached_property
+    def row_node(self) -> JsonNode | None:
+        """The row's JSON with the places of its members in `raw_text`; None where that is not strict JSON."""
+        reading = read_json(self.raw_text)
+        return reading.nodes[0] if reading.strict and reading.nodes else None
+
+    def place_in_row(self, *path: str | int) -> Range:
+        """Where a member of the row is in `raw_text`: of its value, or of the nearest one around it that is there."""
+        node = self.row_node
+        place = node.range if node is not None else Range(0, len(self.raw_text))
+        for step in path:
+            inner: JsonNode | None = None
+            if node is not None and isinstance(step, int):
+                inner = node.items[step] if step < len(node.items) else None
+            elif node is not None:
+                member = node.member(str(step))
+                inner = member.value if member is not None else None
+            if inner is None:
+                return place
+            node, place = inner, inner.range
+        return place
 
     @cached_property
     def inspection(self) -> Inspection:
