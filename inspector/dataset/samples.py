@@ -45,7 +45,7 @@ SAMPLE_TYPES = (
 """The types that a sample may name."""
 
 _LISTS = ("messages", "conversations", "conversation", "items")
-_COMPLETIONS = ("completion", "deltas", "text", "output", "response", "generated_text")
+_COMPLETIONS = ("completion", "deltas", "text", "output", "response", "generated_text", "answer", "result")
 _TOOL_LISTS = ("tools", "functions")
 _ARRAY = re.compile(r"\[\s*\{")
 _MOST_ARRAYS = 8
@@ -259,8 +259,8 @@ def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]
     if isinstance(segments, list) and any(isinstance(one, dict) and "text" in one for one in segments):
         return Shape.SEGMENTS, {**row, **_segments(segments)}, []
     if any(isinstance(row.get(key), str | list) for key in _COMPLETIONS):
-        texts: JsonObject = {key: one for key in ("completion", "chosen") if isinstance(one := row.get(key), str)}
-        return Shape.COMPLETION, {**row, **texts}, []
+        said = next((one for key in _COMPLETIONS if isinstance(one := row.get(key), str)), None)
+        return Shape.COMPLETION, row if said is None or "deltas" in row else {**row, "completion": said}, []
     return None, row, []
 
 
