@@ -26,7 +26,7 @@ from inspector.importers.source import JsonObject, Skipped
 from inspector.inspection import Inspection, inspect_trace
 from inspector.json_scanner import JsonNode, read_json
 from inspector.json_text import write_json
-from inspector.model import Json, Part, Provenance, Role, SpanKind, ToolDefinition, Trace, Turn
+from inspector.model import Json, Part, Provenance, RecognisedBy, Role, SpanKind, ToolDefinition, Trace, Turn
 from inspector.rules.rule import Severity
 from inspector.segmentation import AUTO
 from inspector.text import Range, decode
@@ -51,6 +51,9 @@ _ARRAY = re.compile(r"\[\s*\{")
 _MOST_ARRAYS = 8
 _DECODER = json.JSONDecoder()
 _ID_KEYS = ("id", "task_id", "sample_id", "uid", "prompt_id")
+
+
+_TRAINING_SOURCES = frozenset({"openai-messages", "sharegpt", "completions"})
 
 
 class Shape(StrEnum):
@@ -225,6 +228,33 @@ def read_sample(row: DataRow, *, format: str = AUTO) -> Sample:
     before = len(trace.turns) - len(messages) if messages else 0
     first = 2 if before == 1 and isinstance(value.get("system"), str) else 1
     return Sample(row, shape, _placed(trace, row), tuple(messages), first, format)
+
+
+def is_training_record(trace: Trace, source: str) -> bool:
+    """Whether a trace is a row of a training set: of a source whose rows are, without a session's id or a time."""
+    return source in _TRAINING_SOURCES and trace.recognised_by is RecognisedBy.RECORD and trace.started is None
+
+
+def sample_of_trace(file: str, trace: Trace, inspection: Inspection, line: str) -> Sample | None:
+    """The sample of a row that an importer has read as `trace`; None where the line is no training row of one record.
+
+    `inspection` must have been made with every rule, since faults are chosen after they got their codes.
+    """
+    try:
+        value = parse_json_bytes(line.encode("utf-8", "surrogatepass"))
+    except NotJsonError:
+        return None
+    unit, _, number = trace.provenance.record.partition(" ")
+    if not isinstance(value, dict) or unit != "line" or not number.isdecimal():
+        return None
+    row = DataRow(file, trace.provenance.record, int(number), value, line.encode("utf-8", "surrogatepass"))
+    shape, _, messages = _conversation(value)
+    if shape is None:
+        return None
+    has_system = isinstance(value.get("system"), str) and len(trace.turns) == len(messages) + 1
+    sample = Sample(row, shape, trace, tuple(messages), 2 if has_system else 1)
+    sample.__dict__["inspection"] = inspection  # the cache of the property: nothing is inspected twice
+    return sample
 
 
 def _no_trace(row: DataRow) -> Trace:

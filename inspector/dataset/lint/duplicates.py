@@ -2,7 +2,7 @@
 
 A sample is compared by its `SampleKeys`, which are small and can cross from process to process: digests of its words
 and a MinHash signature. A `DuplicateFinder` keeps 16 bytes for each sample, and about 1.5 kB more where it looks for
-near duplicates (64 permutations; datasketch's index for a Jaccard similarity of 0.85 of runs of three words).
+near duplicates (64 permutations; datasketch's index for a Jaccard similarity of 0.8 of runs of three words).
 """
 
 import re
@@ -21,7 +21,8 @@ from inspector.text import Range
 
 _WORD = re.compile(r"\w+")
 _PERMUTATIONS = 64
-_SIMILARITY = 0.85
+_SIMILARITY = 0.8
+_CANDIDATE_SIMILARITY = 0.7  # the index misses some at its threshold
 _SHINGLE = 3
 _FEWEST_WORDS = 20
 
@@ -104,19 +105,16 @@ class _NearIndex:
 
     def __init__(self) -> None:
         try:
-            import numpy  # noqa: PLC0415  # optional
             from datasketch import MinHash, MinHashLSH  # noqa: PLC0415  # loads scipy, and is optional
         except ImportError as error:
             raise missing_library("datasketch", "near duplicates are found (--ignore D715 leaves them out)") from error
-        self._array = numpy.array
-        self._minhash: Any = MinHash
-        self._empty = MinHash(num_perm=_PERMUTATIONS, hashfunc=int)
-        self._lsh: Any = MinHashLSH(threshold=_SIMILARITY, num_perm=_PERMUTATIONS)
+        self._empty: Any = MinHash(num_perm=_PERMUTATIONS, hashfunc=int)
+        self._lsh: Any = MinHashLSH(threshold=_CANDIDATE_SIMILARITY, num_perm=_PERMUTATIONS)
         self._signatures: dict[str, Any] = {}
 
     def take(self, shingles: tuple[int, ...], reference: str) -> tuple[str, float] | None:
         """The most similar earlier sample and the estimated similarity; None where there is none."""
-        signature = self._minhash(num_perm=_PERMUTATIONS, hashfunc=int, permutations=self._empty.permutations)
+        signature = self._empty.copy()  # shares the permutations
         signature.update_batch(shingles)
         found = [(signature.jaccard(self._signatures[one]), one) for one in self._lsh.query(signature)]
         best = max(found, key=lambda one: (one[0], one[1]), default=None)

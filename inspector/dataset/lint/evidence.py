@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from inspector.chain.steps import StepOutcome
 from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Role, Span, SpanKind
@@ -27,10 +26,17 @@ _LIST_MARK = re.compile(r"^[ \t>*-]*(?:\*\*)?(?:step |#+ *)?\d+[.):]", re.IGNORE
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})(?::\d{2})?\b")
 _NAME = re.compile(
-    r"(?<![.!?:\w] )(?<![\n*#\"“(_\w-])\b([A-Z][a-zà-ž]+(?: (?:of |de |van |von )?[A-Z][a-zà-ž]+)+)\b(?![:*\w])"
+    r"(?<![.!?:] )(?<![\n*#\"“(_\w-])\b([A-Z][a-zà-ž]+(?: (?:of |de |van |von )?[A-Z][a-zà-ž]+)+)\b(?![:*\w])"
 )
 _IDENTIFIER = re.compile(r"\b(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z][A-Z0-9]*[-_][A-Z0-9_-]*\d[A-Z0-9_-]*\b")
 _ADDRESS = re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.-]*\w|https?://[^\s<>()\[\]\"'`]+")
+_CLAIMS = (
+    (_ADDRESS, "address"),
+    (_IDENTIFIER, "identifier"),
+    (_CLOCK, "time"),
+    (_NUMBER, "number"),
+    (_NAME, "name"),
+)
 _WORDS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
@@ -42,6 +48,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _SCALES = (1.0, 100.0, 1e3, 1e6, 1e9, 1e12, 60.0, 3600.0, 24.0, 86400.0, 7.0, 12.0, 1024.0, 1048576.0, 1073741824.0)
 _LENGTHS = (1.609344, 3.6, 2.236936, 2.54, 0.3048, 0.453592, 3.28084, 2.20462, 1.94384)
 _MOST_NUMBERS = 60
+_HALF_DAY = 720
 _MOST_COUNT = 3
 _MOST_FINDINGS = 5
 
@@ -57,7 +64,7 @@ def unsupported_answers(sample: Sample) -> Iterator[Diagnostic]:
     for place, kind in _claims(text, spans):
         evidence = evidence or _Evidence(tuple(_evidence_texts(sample, turn)))
         said = place.of(text)
-        if evidence.has_number(said) if kind == "number" else evidence.has_name(said):
+        if evidence.supports(said, kind):
             continue
         message = f"The {kind} `{said}` of the answer is in no result and in no earlier message."
         yield Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
@@ -80,7 +87,7 @@ def _final_answer(sample: Sample) -> tuple[int, str, Sequence[Span]] | None:
 
 def _has_result(sample: Sample) -> bool:
     return any(
-        step.result is not None and step.result.content.strip() and step.outcome is StepOutcome.OK
+        step.result is not None and step.result.content.strip() and step.error is None
         for step in sample.inspection.chain.steps
     )
 
@@ -90,7 +97,7 @@ def _claims(text: str, spans: Iterable[Span]) -> Iterator[tuple[Range, str]]:
     for span in spans:
         hidden = [found.span() for pattern in (_CODE, _LIST_MARK) for found in pattern.finditer(text, span.inner.start)]
         taken: list[tuple[int, int]] = []
-        for pattern, kind in ((_ADDRESS, "address"), (_IDENTIFIER, "identifier"), (_NUMBER, "number"), (_NAME, "name")):
+        for pattern, kind in _CLAIMS:
             for found in pattern.finditer(text, span.inner.start, span.inner.end):
                 place = found.span()
                 if not any(start < place[1] and place[0] < end for start, end in (*hidden, *taken)):
@@ -118,6 +125,7 @@ class _Evidence:
     def __init__(self, texts: Sequence[str]) -> None:
         self._folded = "\n".join(texts).casefold()
         self._numbers: set[float] = set()
+        self._times: set[int] = set()
         for text in texts:
             self._add(text)
         self._few = sorted(self._numbers, key=lambda one: (len(repr(one)), one))[:_MOST_NUMBERS]
@@ -130,7 +138,25 @@ class _Evidence:
         self._numbers.update(number for word in _WORD.findall(text.casefold()) if (number := _NUMBER_WORDS.get(word)))
         self._numbers.update(_lengths(text))
         for hours, minutes in _CLOCK.findall(text):
+            self._times.add((int(hours) * 60 + int(minutes)) % _HALF_DAY)
             self._numbers.update({int(hours) % 12 or 12.0, float(int(hours) * 60 + int(minutes))})
+
+    def supports(self, said: str, kind: str) -> bool:
+        """Whether a number, time, name, address or identifier is in the evidence, or follows from it."""
+        if kind == "time":
+            return self.has_time(said)
+        return self.has_number(said) if kind == "number" else self.has_name(said)
+
+    def has_time(self, said: str) -> bool:
+        """Whether a time of day is in the evidence, in 12 or 24 hours, or is one of its times and a duration later."""
+        hours, minutes = (int(piece) for piece in said.split(":")[:2])
+        value = (hours * 60 + minutes) % _HALF_DAY
+        if said in self._folded or value in self._times:
+            return True
+        if minutes == 0 and float(hours) in self._numbers:
+            return True
+        gaps = {(value - one) % _HALF_DAY for one in self._times} | {(one - value) % _HALF_DAY for one in self._times}
+        return any(gap in self._numbers or gap / 60 in self._numbers for gap in gaps)
 
     def has_number(self, said: str) -> bool:
         """Whether one reading of a number is supported."""

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from inspector.chain.steps import Status
 from inspector.dataset.lint.annotations import annotation_mismatches
 from inspector.dataset.lint.budget import TokenCounter, cut_by_budget
-from inspector.dataset.lint.engine_faults import engine_faults
+from inspector.dataset.lint.engine_faults import deliberate_steps, engine_faults
 from inspector.dataset.lint.evidence import unsupported_answers
 from inspector.dataset.lint.languages import language_mismatch
 from inspector.dataset.lint.offers import undeclared_tools, unreadable_tools
@@ -20,7 +21,7 @@ from inspector.dataset.lint.templates import (
 )
 from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic
-from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET
+from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET, Inspection
 from inspector.rules.catalogue import select_rules
 
 _OF_A_SAMPLE: tuple[Callable[[Sample], Iterator[Diagnostic]], ...] = (
@@ -68,6 +69,14 @@ def lint_sample(sample: Sample, options: LintOptions = LintOptions()) -> list[Di
     if options.counter is not None:
         found += cut_by_budget(sample, options.counter, options.context, options.reasoning)
     return in_order(sample, chosen(found, options.select, options.ignore))
+
+
+def linted(sample: Sample, options: LintOptions = LintOptions()) -> Inspection:
+    """The inspection with the faults of `lint_sample`, and without a break that the sample shows on purpose."""
+    found, chain = tuple(lint_sample(sample, options)), sample.inspection.chain
+    if chain.broken is not None and chain.broken.step in {step.number for step in deliberate_steps(sample)}:
+        chain = replace(chain, broken=None, status=Status.RECOVERED)
+    return replace(sample.inspection, diagnostics=found, chain=chain)
 
 
 def chosen(found: Iterable[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Iterator[Diagnostic]:

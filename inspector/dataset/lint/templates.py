@@ -7,6 +7,7 @@ from inspector.dataset.samples import Sample, Shape
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.formats.registry import find_format, formats
 from inspector.model import Role, SpanKind
+from inspector.rules.conversation import PLACEHOLDER_ARGUMENT
 from inspector.rules.training import PLACEHOLDER_LEFT, TEMPLATE_MISMATCH, TEMPLATE_UNSAFE
 from inspector.text import Range
 
@@ -30,11 +31,12 @@ _RAW = frozenset({Shape.COMPLETION, Shape.SEGMENTS})
 
 
 def placeholders(sample: Sample) -> Iterator[Diagnostic]:
-    """D709 in the words of answers and results; those in arguments are found by the engine.
+    """D709 in the words of answers, and those in arguments that the engine does not find.
 
     Code and requests for a template (`{{name}}` that the user wrote too) are left alone.
     """
     asked = "\n".join(sample.texts(Role.USER)).lower()
+    yield from _in_arguments(sample, asked)
     for part in sample.inspection.parts:
         turn = sample.trace.turns[part.turn - 1]
         text = turn.part("text")
@@ -49,6 +51,19 @@ def placeholders(sample: Sample) -> Iterator[Diagnostic]:
                 ):
                     message = f"`{found[0]}` is a placeholder that nothing filled in."
                     yield Fault(PLACEHOLDER_LEFT, Range(*found.span()), message).at(part.turn, part.part)
+
+
+def _in_arguments(sample: Sample, asked: str) -> Iterator[Diagnostic]:
+    known = [one.location for one in sample.inspection.diagnostics if one.rule is PLACEHOLDER_ARGUMENT]
+    for step in sample.inspection.chain.steps:
+        turn, part = step.location.turn, step.location.part
+        for found in _PLACEHOLDER.finditer(step.call.raw_arguments):
+            place = step.call.place(Range(*found.span()))
+            is_known = any((one.turn, one.part) == (turn, part) and one.range.covers(place) for one in known)
+            if not is_known and found[0].lower() not in asked:
+                yield Fault(PLACEHOLDER_LEFT, place, f"`{found[0]}` is a placeholder that nothing filled in.").at(
+                    turn, part
+                )
 
 
 def _is_code(text: str, at: int) -> bool:

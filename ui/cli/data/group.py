@@ -8,6 +8,7 @@ from ui.cli.group import CommandEntry, LazyGroup
 
 DATA_COMMANDS = MappingProxyType(
     {
+        "lint": CommandEntry("ui.cli.data.lint:lint", "Find faults in training data; for CI."),
         "convert": CommandEntry(
             "ui.cli.data.convert:convert", "Rewrite raw outputs and conversations into another format."
         ),
