@@ -162,7 +162,7 @@ class _FileTally:
         sample = sample_of_trace(self._file.name, trace, found, self._redactor.text(line)) if line is not None else None
         if sample is None:
             return trace, replace(found, diagnostics=tuple(chosen(found.diagnostics, select, ignore)))
-        options = LintOptions(select=select, ignore=ignore)
+        options = LintOptions(select=select, ignore=ignore, needs_tools=False)
         return sample.reported_trace, linted(sample, options)
 
     def refuse(self, why: str, *, is_failure: bool) -> bool:

@@ -23,6 +23,7 @@ from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic
 from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET, Inspection
 from inspector.rules.catalogue import select_rules
+from inspector.rules.training import TOOLS_NOT_DECLARED
 
 _OF_A_SAMPLE: tuple[Callable[[Sample], Iterator[Diagnostic]], ...] = (
     missing_fields,
@@ -47,6 +48,7 @@ class LintOptions:
 
     `set_format` is the format of the set, None where it is not known. `counter` counts tokens, None where lengths are
     not checked; `context` and `reasoning` are budgets in tokens. `select` and `ignore` are codes, names or prefixes.
+    `needs_tools` says that calls without any list of tools are reported.
     """
 
     set_format: str | None = None
@@ -55,6 +57,7 @@ class LintOptions:
     reasoning: int = REASONING_BUDGET
     select: Sequence[str] = ()
     ignore: Sequence[str] = ()
+    needs_tools: bool = True
 
 
 def lint_sample(sample: Sample, options: LintOptions = LintOptions()) -> list[Diagnostic]:
@@ -68,6 +71,8 @@ def lint_sample(sample: Sample, options: LintOptions = LintOptions()) -> list[Di
     found += template_mismatch(sample, options.set_format)
     if options.counter is not None:
         found += cut_by_budget(sample, options.counter, options.context, options.reasoning)
+    if not options.needs_tools:
+        found = [one for one in found if one.rule.code != TOOLS_NOT_DECLARED.code or sample.offered.place is not None]
     return in_order(sample, chosen(found, options.select, options.ignore))
 
 
