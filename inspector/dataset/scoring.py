@@ -3,8 +3,8 @@
 For one call with its reference:
 
 * completeness: the share of the schema's required arguments that are given;
-* accuracy: the share of the reference's arguments that are given with an equal value (5 equals 5.0; true is not 1; a null
-  that is missing is equal);
+* accuracy: the share of the reference's arguments that are given with an equal value (5 equals 5.0; true is not 1; a
+  null may be missing);
 * type_precision: the share of given arguments whose value is an instance of the type of the reference's value, as
   Python's `isinstance` says (5 is no float); an argument that the reference has not has a wrong type;
 * no_hallucination: 1, or 0.5 where an argument is given that the schema has no property for;
@@ -46,7 +46,8 @@ class CallScore:
     @property
     def overall(self) -> float:
         """The mean of the measured dimensions."""
-        measured = [value for name in DIMENSIONS if (value := getattr(self, name)) is not None]
+        values = (self.completeness, self.accuracy, self.type_precision, self.no_hallucination)
+        measured = [value for value in values if value is not None]
         return sum(measured) / len(measured)
 
     @property

@@ -61,10 +61,11 @@ def language_mismatch(sample: Sample) -> Iterator[Diagnostic]:
         yield Fault(LANGUAGE_MISMATCH, Range(0, len(part.text)), message).at(len(turns), part.name)
 
 
-def language_of(text: str) -> str | None:
+def language_of(text: str, *, fewest_letters: int = _FEWEST_LETTERS, certain: float = _CERTAIN) -> str | None:
     """The ISO 639-1 code of a text's language, `mixed` for several scripts, None where it is too short to say.
 
-    Code, addresses and markup do not count.
+    Code, addresses and markup do not count. A language that the script alone does not decide needs `fewest_letters`
+    and a probability of `certain`.
     """
     plain = _MARKUP.sub(" ", text)
     letters = len(_LETTERS.findall(plain))
@@ -72,9 +73,7 @@ def language_of(text: str) -> str | None:
         found = len(pattern.findall(plain))
         if found >= _FEWEST_IDEOGRAMS and found >= 0.1 * letters:
             return MIXED if _is_mixed(plain, letters) else code
-    if letters < _FEWEST_LETTERS:
-        return None
-    return _classified(plain)
+    return _classified(plain, certain) if letters >= fewest_letters else None
 
 
 def _is_mixed(plain: str, letters: int) -> bool:
@@ -84,12 +83,12 @@ def _is_mixed(plain: str, letters: int) -> bool:
     return bool(latin) and len(latin) < len(sentences) and sum(map(len, latin)) > 0.2 * letters
 
 
-def _classified(text: str) -> str | None:
+def _classified(text: str, certain: float) -> str | None:
     identifier = _identifier()
     if identifier is None:
         return None
     code, probability = identifier.classify(text[:2_000])
-    return str(code) if probability >= _CERTAIN else None
+    return str(code) if probability >= certain else None
 
 
 @cache
