@@ -95,5 +95,5 @@ def test_the_depth_of_a_schema_and_its_chain_of_references(schema: Any, depth: i
 
 
 def test_integers_are_numbers_and_booleans_are_not() -> None:
-    values = [1, 1.5, True, None, "x", [], {}]
+    values: list[Any] = [1, 1.5, True, None, "x", [], {}]
     assert list(map(type_name, values)) == ["number", "number", "boolean", "null", "string", "array", "object"]

@@ -32,6 +32,10 @@ _SCRIPTS = (
 )
 _LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
 _SENTENCE = re.compile(r"[.!?。！？\n]+")
+_WORDS = re.compile(r"[a-z']+")
+_ENGLISH = frozenset(
+    ["the", "of", "and", "is", "are", "was", "you", "your", "what", "which", "how", "with", "for", "this", "that", "it", "its", "to", "from", "have", "has", "can", "could", "would", "please", "there", "when", "where", "been", "will", "should"]
+)
 _FEWEST_LETTERS = 60
 _FEWEST_IDEOGRAMS = 8
 _CERTAIN = 0.98
@@ -83,7 +87,15 @@ def _is_mixed(plain: str, letters: int) -> bool:
     return bool(latin) and len(latin) < len(sentences) and sum(map(len, latin)) > 0.2 * letters
 
 
+def _is_english(text: str) -> bool:
+    """Whether so many words are English function words that no model need be asked."""
+    words = _WORDS.findall(text.lower()[:2_000])
+    return text.isascii() and len(words) >= 8 and sum(word in _ENGLISH for word in words) >= 0.2 * len(words)
+
+
 def _classified(text: str, certain: float) -> str | None:
+    if _is_english(text):
+        return "en"
     identifier = _identifier()
     if identifier is None:
         return None

@@ -198,8 +198,8 @@ class RowLinter:
     with_shingles: bool = True
 
     def __call__(self, row: DataRow) -> LintedRow:
-        """The faults of a row, with their places in the file; secrets in it are masked."""
-        sample = redacted(read_sample(row, format=self.format))
+        """The faults of a row, with their places in the file; secrets in it are masked where a fault is reported."""
+        sample = read_sample(row, format=self.format)
         options = LintOptions(
             self.set_format,
             _tokenizer(self.tokenizer) if self.tokenizer else None,
@@ -208,9 +208,16 @@ class RowLinter:
             self.select,
             self.ignore,
         )
-        trace, line, inspection = sample.reported_trace, _line_of(row), linted(sample, options)
-        findings = tuple(findings_of(row.file, SOURCE, trace, inspection, sample.raw_text if line else None))
+        line, inspection = _line_of(row), linted(sample, options)
+        findings: tuple[Finding, ...] = ()
+        if inspection.diagnostics:
+            clean = redacted(sample)
+            inspection = inspection if clean is sample else linted(clean, options)
+            text = sample.raw_text if line else None
+            found = findings_of(row.file, SOURCE, clean.reported_trace, inspection, text, written=sample.reported_trace)
+            findings = tuple(found)
         turn, part, opening = _opening(sample)
+        opening = Redactor().text(opening)
         return LintedRow(
             row.file,
             row.record,
