@@ -34,7 +34,12 @@ _LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
 _SENTENCE = re.compile(r"[.!?。！？\n]+")
 _WORDS = re.compile(r"[a-z']+")
 _ENGLISH = frozenset(
-    ["the", "of", "and", "is", "are", "was", "you", "your", "what", "which", "how", "with", "for", "this", "that", "it", "its", "to", "from", "have", "has", "can", "could", "would", "please", "there", "when", "where", "been", "will", "should"]
+    (
+        *("the", "of", "and", "is", "are", "was", "you", "your", "what", "which"),
+        *("how", "with", "for", "this", "that", "it", "its", "to", "from", "have"),
+        *("has", "can", "could", "would", "please", "there", "when", "where", "been", "will"),
+        *("should"),
+    )
 )
 _FEWEST_LETTERS = 60
 _FEWEST_IDEOGRAMS = 8
