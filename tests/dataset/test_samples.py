@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.dataset.lint.linting import lint_sample
 from inspector.dataset.rows import DataRow
 from inspector.dataset.samples import ROW_PART, Sample, Shape, read_sample
 from inspector.model import Role
+from inspector.rules.rule import Severity
 
 FUNCTION = {
     "name": "tide_table",
@@ -242,3 +244,25 @@ def test_no_row_raises(value: dict[str, Any]) -> None:
     assert sample.offered is not None
     assert (sample.id, sample.type, sample.annotation, sample.should_call) is not None
     assert sample.reported_trace.turns[0].part(ROW_PART) is not None
+
+
+@pytest.mark.parametrize(
+    "name", ["seed", "sharegpt", "hermes-function-calling", "llama-factory", "openai", "anthropic"]
+)
+def test_a_sound_sample_of_each_shape_is_clean(name: str) -> None:
+    assert lint_sample(sample_of(SHAPES[name][1])) == []
+
+
+def test_a_deliberate_fault_and_its_error_result_are_infos() -> None:
+    wrong = HERMES.replace('"Bodø"', "5")
+    messages = [
+        ASKED,
+        {"role": "assistant", "content": wrong},
+        {"role": "tool", "content": '{"error": "harbour must be a string"}'},
+        CALLED,
+        TOLD,
+        ANSWERED,
+    ]
+    found = lint_sample(sample_of({"type": "error_recovery", "messages": messages, "tools": [TOOL]}))
+    assert {one.rule.code for one in found} == {"S202"}
+    assert {one.rule.severity for one in found} == {Severity.INFO}
