@@ -55,7 +55,7 @@ test-pythons: dev ## Run the core tests on every supported Python that this mach
 	@own=$$($(BIN)/python -V); for python in $(PYTHONS); do \
 		version=$$($$python -V) && [ "$$version" != "$$own" ] || continue; echo "$$version: $$python"; \
 		made="build/$$(echo $$version | tr ' ' -)" && $$python -m venv --clear "$$made" && \
-		$(UV) pip install --quiet --python "$$made/bin/python" -c constraints-dev.txt $(CORE_TOOLS) -e '.[postgres]' && \
+		$(UV) pip install --quiet --python "$$made/bin/python" -c constraints-dev.txt $(CORE_TOOLS) -e '.[postgres,data]' && \
 		"$$made/bin/python" -m pytest $(ON_ALL_CORES) $(CORE) $(ARGS) || exit 1; \
 	done
 
@@ -63,7 +63,7 @@ test-pythons: dev ## Run the core tests on every supported Python that this mach
 test-lowest: dev ## Run the core tests with the lowest Python and versions that pyproject.toml allows
 	$(firstword $(PYTHONS) $(PYTHON)) -m venv --clear build/lowest
 	$(UV) pip compile --quiet --resolution lowest-direct --python-version 3.11 --only-binary :all: --no-annotate --no-header \
-		--no-emit-index-url --extra postgres pyproject.toml > build/lowest/requirements.txt
+		--no-emit-index-url --extra postgres --extra data pyproject.toml > build/lowest/requirements.txt
 	$(UV) pip install --quiet --python build/lowest/bin/python -r build/lowest/requirements.txt $(CORE_TOOLS) -e .
 	build/lowest/bin/python -m pytest $(ON_ALL_CORES) $(CORE) $(ARGS)
 
@@ -139,7 +139,7 @@ release: check test-slow ## Run the gate and the slow tests, build dist/ anew an
 
 constraints: dev ## Take the newest versions that pyproject.toml allows into constraints.txt and constraints-dev.txt
 	{ echo "$(CONSTRAINTS_HEAD)"; printf '%s\n' pip hatchling editables | \
-		$(COMPILE) --extra postgres --group dev pyproject.toml -; } > build/constraints-dev.txt
+		$(COMPILE) --extra postgres --extra data --group dev pyproject.toml -; } > build/constraints-dev.txt
 	{ echo "$(CONSTRAINTS_HEAD)"; printf '%s\n' pip hatchling editables | \
 		$(COMPILE) -c build/constraints-dev.txt pyproject.toml -; } > build/constraints.txt
 	mv build/constraints-dev.txt build/constraints.txt .

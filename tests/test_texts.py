@@ -107,7 +107,8 @@ def test_constraints_hold_exact_versions_with_hashes_and_nothing_else(name: str)
 def test_constraints_name_what_the_project_depends_on_once() -> None:
     project = tomllib.loads(_read("pyproject.toml"))
     own = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
-    tools = [*project["project"]["optional-dependencies"]["postgres"], *project["dependency-groups"]["dev"]]
+    extras = project["project"]["optional-dependencies"]
+    tools = [*extras["postgres"], *extras["data"], *project["dependency-groups"]["dev"]]
     installed, in_dev = (dict(re.findall(r"^([\w.-]+)==(\S+)", _read(name), re.MULTILINE)) for name in CONSTRAINTS)
     assert {_plain(one) for one in own} - {_plain(name) for name in installed} == set()
     assert {_plain(one) for one in (*own, *tools)} - {_plain(name) for name in in_dev} == set()

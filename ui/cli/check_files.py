@@ -8,20 +8,22 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
+from inspector.dataset.lint.linting import LintOptions, chosen, linted
+from inspector.dataset.samples import is_training_record, sample_of_trace
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.proxies.har import open_har
 from inspector.importers.reading import UNREAD_RULES, unread_file, unread_record
-from inspector.importers.records import Element, Line, layout_of, read_elements, read_lines
+from inspector.importers.records import Element, Line, PositionCounter, layout_of, read_elements, read_lines
 from inspector.importers.source import Skipped, SourceFile
-from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET, inspect_trace
+from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET, Inspection, inspect_trace
 from inspector.memory import RECORD_BYTES
 from inspector.model import Trace
 from inspector.redaction.finding import Finder
 from inspector.redaction.redactor import Redactor
 from inspector.rules.catalogue import select_rules
 from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
-from inspector.rules.rule import Rule
+from inspector.rules.rule import Rule, Severity
 from inspector.segmentation import AUTO
 from inspector.text import LineIndex, Range, decode
 from ui.cli.check_baseline import Baseline
@@ -100,6 +102,7 @@ def check_file(file: PlacedFile, wanted: CheckOptions, baseline: Baseline, repor
         tally.skipped,
         tuple(tally.first_skipped),
         tally.diagnostics,
+        tally.severities,
         tally.known,
         is_failure=is_failure,
     )
@@ -119,18 +122,20 @@ class _FileTally:
         self.first_skipped: list[Skipped] = []
         self.noted: list[Skipped] = []
         self.diagnostics: Counter[str] = Counter()
+        self.severities: Counter[Severity] = Counter()
 
     def count(self, record: Trace | Skipped, source: str) -> None:
         if isinstance(record, Skipped):
             self._skip(record)
             return
         wanted, trace = self._wanted, self._redactor.trace(record)
+        is_sample = is_training_record(record, source)
         try:
             found = inspect_trace(
                 trace,
                 format=wanted.format,
-                select=wanted.select,
-                ignore=wanted.ignore,
+                select=() if is_sample else wanted.select,
+                ignore=() if is_sample else wanted.ignore,
                 error_patterns=wanted.error_patterns,
                 reasoning_budget=wanted.reasoning_budget,
                 context_window=wanted.context_window,
@@ -139,14 +144,26 @@ class _FileTally:
             self._skip(Skipped(record.provenance.record, str(error)))
             return
         self.traces += 1
-        line = self._lines.of(record) if found.diagnostics else None
+        line = self._lines.of(record) if found.diagnostics or is_sample else None
+        if is_sample:
+            trace, found = self._linted(trace, found, line)
         findings = list(findings_of(self._file.name, source, trace, found, line, written=record))
         new = tuple(finding for finding in findings if not self._baseline.knows(finding))
         self.known += len(findings) - len(new)
         self.diagnostics.update(finding.diagnostic.rule.code for finding in new)
+        self.severities.update(finding.diagnostic.rule.severity for finding in new)
         place, title = record.provenance.record, title_of(trace)
         by_cause = grouped_findings(new, found.chain)
         self._report.trace(CheckedTrace(self._file.name, place, title, by_cause, found.chain.broken))
+
+    def _linted(self, trace: Trace, found: Inspection, line: str | None) -> tuple[Trace, Inspection]:
+        """The same with the faults of a sample of training data, on lines of JSON."""
+        select, ignore = self._wanted.select, self._wanted.ignore
+        sample = sample_of_trace(self._file.name, trace, found, self._redactor.text(line)) if line is not None else None
+        if sample is None:
+            return trace, replace(found, diagnostics=tuple(chosen(found.diagnostics, select, ignore)))
+        options = LintOptions(select=select, ignore=ignore, needs_tools=False)
+        return sample.reported_trace, linted(sample, options)
 
     def refuse(self, why: str, *, is_failure: bool) -> bool:
         """Report a file that was refused, where that is a finding or known to the baseline; whether it is."""
@@ -185,6 +202,7 @@ class _FileTally:
             self.known += 1
             return
         self.diagnostics[unread.fault.rule.code] += 1
+        self.severities[unread.fault.rule.severity] += 1
         self._report.unread(unread)
 
 
@@ -303,7 +321,7 @@ class RecordTexts:
         self._unit = ""
         self._number = 0
         self._opened = ExitStack()
-        self._document: tuple[_Window, _PositionCounter] | None = None
+        self._document: tuple[_Window, PositionCounter] | None = None
 
     def close(self) -> None:
         """Nothing is looked for any more."""
@@ -330,7 +348,7 @@ class RecordTexts:
         """The text from a byte of a HAR document on, which is not before the one that was asked for last."""
         if self._document is None:
             stream, again = (self._opened.enter_context(open_har(self._file)).stream for _ in range(2))
-            self._document = _Window(stream), _PositionCounter(again)
+            self._document = _Window(stream), PositionCounter(again)
         window, place = self._document
         line, column = place.at(start)
         return RecordText(line, column, decode(window.at(start, length * 4)))
@@ -351,7 +369,7 @@ class RecordTexts:
 def _numbered(file: SourceFile, unit: str) -> Iterator[tuple[int, _RecordStart]]:
     """The records with their numbers; of one beyond the bound of records only the place."""
     with file.open() as stream, file.open() as again:
-        place = _PositionCounter(again)
+        place = PositionCounter(again)
         for record in read_lines(stream) if unit == "line" else read_elements(stream):
             match record:
                 case Line(number, raw):
@@ -381,35 +399,11 @@ class _Window:
         return self._held[:length]
 
 
-class _PositionCounter:
-    """Counts lines and columns while it reads a stream up to some byte."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._offset = 0
-        self.line, self.column = 1, 1
-
-    def at(self, offset: int) -> tuple[int, int]:
-        """The line and column of a byte, which lies not before the last one."""
-        while self._offset < offset and (block := self._stream.read(min(_BLOCK, offset - self._offset))):
-            self.take(block)
-        return self.line, self.column
-
-    def take(self, block: bytes) -> None:
-        """Go on behind these bytes."""
-        self._offset += len(block)
-        _, feed, tail = block.rpartition(b"\n")
-        if feed:
-            self.line += block.count(b"\n")
-            self.column = 1
-        self.column += sum(byte & 0xC0 != 0x80 for byte in tail)  # bytes that begin a character of UTF-8
-
-
 def _end_of(file: SourceFile) -> RecordText | None:
     """The end of what can be read: its line and column, and the last piece of that line."""
     tail = b""
     with file.open() as stream:
-        place = _PositionCounter(stream)
+        place = PositionCounter(stream)
         try:
             while block := stream.read(_BLOCK):
                 place.take(block)

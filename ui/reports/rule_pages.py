@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from inspector.rules.rule import Rule
+from inspector.rules.rule import DATA_FORMAT, Rule
 from ui.views.rule import Example, example_lines, read_example
 from ui.views.styled_text import plain
 
@@ -41,7 +41,7 @@ def rule_page(rule: Rule, family: str, cases: Sequence[Case], case_file: str) ->
         lines += ["## In other cases", "\n".join(told)]
     lines.append(
         f"[All cases]({case_file}) · `weaklink rule {rule.code}` shows this page in the terminal, "
-        f"`weaklink check --ignore {rule.name}` leaves the rule out."
+        f"`weaklink {'data lint' if rule.format == DATA_FORMAT else 'check'} --ignore {rule.name}` leaves the rule out."
     )
     return "\n\n".join(lines) + "\n"
 

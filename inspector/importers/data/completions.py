@@ -16,7 +16,7 @@ from inspector.formats.registry import find_format
 from inspector.formats.transcript import read_transcript
 from inspector.importers.identity import instant, row_ids, text_of
 from inspector.importers.records import Row, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_MEMORY, too_much, transcript_memory
 from inspector.model import Chunks, Generation, Part, Provenance, Role, ToolsOrigin, Trace, Turn
 
@@ -30,7 +30,7 @@ class CompletionsImporter:
     name = "completions"
     signs = "rows with a completion, beside its prompt or alone"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By rows with a completion: likely beside a prompt, faintly alone, as any table of texts has such rows."""
         rows = [row for row in sample.rows if _completion(row) is not None]
         if not rows:
@@ -40,7 +40,7 @@ class CompletionsImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The completion of each row; a row without one is skipped."""
         for row in read_rows(file):
-            yield row if isinstance(row, Skipped) else _trace(row)
+            yield row if isinstance(row, Skipped) else completion_trace(row)
 
 
 def _completion(value: JsonObject) -> tuple[str, ...] | None:
@@ -51,7 +51,8 @@ def _completion(value: JsonObject) -> tuple[str, ...] | None:
     return next(((found,) for key in _COMPLETIONS if isinstance(found := value.get(key), str)), None)
 
 
-def _trace(row: Row) -> Trace | Skipped:
+def completion_trace(row: Row) -> Trace | Skipped:
+    """The completion of a row with its prompt."""
     value = row.value
     pieces = _completion(value)
     if pieces is None:

@@ -18,7 +18,7 @@ from inspector.apis.openai.messages import read_tools
 from inspector.importers.data.openai_messages import read_conversations
 from inspector.importers.identity import instant, recognised_by, row_ids, text_of
 from inspector.importers.records import Row
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.json_text import write_json
 from inspector.model import (
@@ -68,7 +68,7 @@ class ShareGptImporter:
     name = "sharegpt"
     signs = "rows with `conversations` of `from` and `value`"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By rows with `conversations` of `from` and `value`."""
         if any(map(_is_conversation, sample.rows)):
             return 0.9
@@ -77,7 +77,7 @@ class ShareGptImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The conversation of each row; a row without one is skipped."""
         for row in read_conversations(file, _is_message, _is_answer):
-            yield row if isinstance(row, Skipped) else _trace(row)
+            yield row if isinstance(row, Skipped) else sharegpt_trace(row)
 
 
 def _is_conversation(value: JsonObject) -> bool:
@@ -98,7 +98,8 @@ def _messages(value: JsonObject) -> Json:
     return next((value[key] for key in _LISTS if key in value), None)
 
 
-def _trace(row: Row) -> Trace | Skipped:
+def sharegpt_trace(row: Row) -> Trace | Skipped:
+    """The conversation of a row with a list `conversations` of `from` and `value`."""
     value = row.value
     messages = _messages(value)
     if not isinstance(messages, list):
