@@ -11,12 +11,12 @@ import click
 from click.shell_completion import CompletionItem
 from platformdirs import user_cache_path
 
+from inspector.atomic_write import whole_file
 from inspector.errors import StoreError, WeaklinkError
 from inspector.json_text import write_json
 from storage import FilterError, Store, open_store
 from storage.filter import parse_filter
 from ui.cli.console import progress_bar
-from ui.reports.atomic_write import whole_file
 from ui.views.styled_text import cell_width, visible_line
 from ui.views.wording import counted
 
