@@ -2,17 +2,17 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 
 from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
 from inspector.checks.attempted.attempt import is_in_sentence
-from inspector.checks.attempted.call_search import CallSearch
+from inspector.checks.attempted.call_search import CallSearch, call_search
 from inspector.checks.repair_trials import TrialResult, with_tried_fixes
 from inspector.checks.repetition import repeated_calls, with_runs_once
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.checks.typed_arguments import typed_by
+from inspector.checks.whole_text import whole_texts
 from inspector.checks.wrappers import Wrappers
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.formats.api.call_reading import raw_fault
@@ -38,12 +38,12 @@ from inspector.segmenter.events import ParseEvent, SpanClosed
 from inspector.segmenter.machine import feeder
 from inspector.text import Range
 
+_NO_TOOLS = OfferedTools()
 AUTO = "auto"
 """The format name that stands for: find it out from the text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segmentation:
+class Segmentation(msgspec.Struct, frozen=True):
     """What one part's text holds. The spans tile the text; diagnostics come in the order of their places.
 
     `definitions` are the tools that the text itself defines, as a system prompt does. `decoded` has, by the index of a
@@ -57,7 +57,7 @@ class Segmentation:
     results: tuple[ToolResult, ...]
     definitions: tuple[ToolDefinition, ...]
     diagnostics: tuple[Diagnostic, ...]
-    decoded: Mapping[int, str] = field(default_factory=dict)
+    decoded: Mapping[int, str] = {}
 
     @property
     def content(self) -> str:
@@ -166,7 +166,7 @@ class _CheckedAssembler:
         self, assembler: Assembler, tools: Iterable[ToolDefinition] | OfferedTools, speaks: Format | None
     ) -> None:
         self._assembler = assembler
-        self._search = CallSearch(speaks) if speaks is not None else None
+        self._search = call_search(speaks) if speaks is not None else None
         self._attempts: list[Fault] = []
         self._own_tools = speaks.own_tools if speaks is not None else frozenset()
         self._wrappers = Wrappers(speaks) if speaks is not None else None
@@ -327,7 +327,28 @@ def segment(
     anything for the text itself, whatever it holds.
     """
     chosen = detect_format(text[:65_536], model).format if format == AUTO else find_format(format)
-    segmenter = Segmenter(chosen, prompt=prompt, tools=tools, role=role)
+    return segment_whole(text, chosen, prompt=prompt, tools=tools, role=role)
+
+
+def segment_whole(
+    text: str,
+    own: Format,
+    *,
+    prompt: str = "",
+    tools: Iterable[ToolDefinition] | OfferedTools = (),
+    role: Role = Role.ASSISTANT,
+    turn: int = 1,
+    part: str = "text",
+) -> Segmentation:
+    """What a Segmenter with these arguments finds in a whole text; most texts without faults cost far less."""
+    if not prompt:
+        offered = tools if isinstance(tools, OfferedTools) else (OfferedTools(tools) if tools else _NO_TOOLS)
+        found = whole_texts(own, role).read(text, offered)
+        if found is not None:
+            spans, calls, results = tuple(found.spans), tuple(found.calls), tuple(found.results)
+            return Segmentation(text, own.name, spans, calls, results, (), ())
+        tools = offered
+    segmenter = Segmenter(own, prompt=prompt, tools=tools, role=role, turn=turn, part=part)
     segmenter.feed(text)
     segmenter.close()
     return segmenter.segmentation(text)

@@ -183,9 +183,19 @@ class Machine(PayloadReading):
         self._enter(self._state_behind(prompt, role) if prompt else self._home)
 
     @property
+    def table(self) -> Table:
+        """The table that the machine runs."""
+        return self._table
+
+    @property
     def state(self) -> State:
         """The state that the machine is in."""
         return self._state
+
+    @property
+    def home(self) -> State:
+        """The state that the current turn's role starts in."""
+        return self._home
 
     @property
     def certain_to(self) -> int:
@@ -321,8 +331,7 @@ class Machine(PayloadReading):
         if self._state.kind is not SpanKind.TEXT:
             return ""
         rest = self._window.text[self._pos :]
-        cuts = (one[:length] for one in self._table.cut_openers for length in range(len(one) - 1, 1, -1))
-        return next(filter(rest.endswith, cuts), "")
+        return next(filter(rest.endswith, self._table.cut_beginnings), "")
 
     def _take(self, transition: Transition, at: int) -> None:
         """Go through `transition`, whose marker stands at `at`."""

@@ -5,7 +5,7 @@ which state follows, and which rule that breaks, if any.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cached_property, partial
@@ -16,6 +16,9 @@ from inspector.rules.rule import Rule
 from inspector.segmenter.payload import Payload
 
 _WORD = re.compile(r"\s*([A-Za-z_]+)")
+_FEW = 3
+_Match: TypeAlias = Callable[[str, int], re.Match[str] | None]
+_Search: TypeAlias = Callable[[str, int, int], re.Match[str] | None]
 HOME = "home"
 """As a target: the state that the current turn's role starts in."""
 
@@ -253,6 +256,24 @@ class State:
         return _patterns(self.markers)
 
     @cached_property
+    def families(self) -> tuple[tuple[str, _Match], ...]:
+        """For a state with few families of markers: the character that each begins with, and what matches it there."""
+        if self.other or not 0 < len(self.patterns) <= _FEW:
+            return ()
+        return tuple((first, pattern.match) for first, pattern in self.patterns.items())
+
+    @cached_property
+    def any_marker(self) -> _Search:
+        """Searches a text for a marker, whatever follows it."""
+        return re.compile("|".join(pattern.pattern for pattern in self.patterns.values()) or r"(?!)").search
+
+    @cached_property
+    def search(self) -> _Match:
+        """Searches a text for a marker, whatever follows it, or in group 1 for a character of `other`."""
+        ways = [pattern.pattern for pattern in self.patterns.values()] + [f"({self.other})"] * bool(self.other)
+        return re.compile("|".join(ways) or r"(?!)").search
+
+    @cached_property
     def first_characters(self) -> tuple[str, ...]:
         """What the markers begin with."""
         return tuple(sorted({marker[0] for marker in self.markers}))
@@ -320,6 +341,11 @@ class Table:
         usual = self.by_name[self.default_home].first_characters
         markers = (way.marker for state in self.states for way in state.transitions if not state.other)
         return _patterns(marker for marker in markers if marker[0] in usual)
+
+    @cached_property
+    def cut_beginnings(self) -> tuple[str, ...]:
+        """Every beginning of one of the `cut_openers` that counts as such, the longest of each first."""
+        return tuple(one[:length] for one in self.cut_openers for length in range(len(one) - 1, 1, -1))
 
     @cached_property
     def wrappers(self) -> dict[str, str]:

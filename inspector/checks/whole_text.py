@@ -1,0 +1,163 @@
+"""Reads whole texts without faults by the fast lane, through the same readers and checks as every other text.
+
+What is read here has no diagnostic at all. A text in which the lane, a reader or a check finds anything is read by the
+machine instead, from the beginning, so that one place in the code decides what a fault is and in which order faults
+are reported. Checks whose cheap test fails are not run.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import msgspec
+
+from inspector.checks.arguments import check_arguments
+from inspector.checks.attempted.call_search import call_search
+from inspector.checks.repetition import repeated_calls, token_runs
+from inspector.checks.tools import OfferedTools
+from inspector.checks.typed_arguments import typed_by
+from inspector.checks.wrappers import Wrappers
+from inspector.formats.api.parser import ApiOrText, may_be_api
+from inspector.formats.format import Format
+from inspector.model import Role, Span, SpanKind, ToolCall, ToolResult
+from inspector.segmenter.events import ParseResult, SpanClosed
+from inspector.segmenter.fast_lane import FastLane
+from inspector.segmenter.machine import Machine
+from inspector.segmenter.table import SECTION
+
+_SUSPECT = re.compile("[\x00\ud800-\udfff]")
+
+
+class WholeText(msgspec.Struct):
+    """What a whole text without faults holds; see Segmentation."""
+
+    spans: list[Span] = msgspec.field(default_factory=list)
+    calls: list[ToolCall] = msgspec.field(default_factory=list)
+    results: list[ToolResult] = msgspec.field(default_factory=list)
+
+
+@lru_cache(maxsize=512)
+def whole_texts(own: Format, role: Role) -> "WholeTexts":
+    """The reader of whole texts of a format, in turns of a role; made once for each."""
+    return WholeTexts(own, role)
+
+
+class WholeTexts:
+    """Reads whole texts in which nothing is wrong; it keeps nothing of them."""
+
+    def __init__(self, own: Format, role: Role) -> None:
+        parser = own.new_parser("", role)
+        self._own = own
+        self._is_model = role is Role.ASSISTANT
+        self._may_be_api = isinstance(parser, ApiOrText)
+        machine = parser.text_side if isinstance(parser, ApiOrText) else parser
+        # A plug-in may derive from the machine, and then reads differently.
+        self._lane = FastLane(machine) if type(machine) is Machine else None
+        self._readers = dict(own.readers)
+
+    def read(self, text: str, offered: OfferedTools) -> WholeText | None:
+        """What `text` holds, its calls checked against the tools `offered`; None where the machine has to read it."""
+        lane = self._lane
+        if lane is None or (self._may_be_api and may_be_api(text)):
+            return None
+        if "\x00" in text if text.isascii() else _SUSPECT.search(text) is not None:
+            return None
+        events = lane.read(text)
+        found = self._found(events) if events is not None else None
+        if events is None or found is None or self._has_faults(text, events, found, offered):
+            return None
+        if offered and not self._checked(found, offered):
+            return None
+        is_loop = self._is_model and any(True for _ in repeated_calls(text, found.spans, found.calls))
+        return None if is_loop else found
+
+    def _found(self, events: Sequence[SpanClosed]) -> WholeText | None:
+        """What the spans hold; None where a reader finds a fault, or text is where servers do not expect it."""
+        found = WholeText()
+        spans, calls, readers = found.spans, found.calls, self._readers
+        call_seen = words_seen = bare_seen = False
+        for event in events:
+            span, call = event.span, event.call
+            kind = span.kind
+            if call is not None:
+                calls.append(msgspec.structs.replace(call, span=len(spans)) if spans else call)
+            elif (reader := readers.get(kind)) is not None:
+                reading = reader(event)
+                if reading.faults or reading.definitions or reading.decoded is not None:
+                    return None
+                _keep(reading, found)
+                if reading.children:
+                    span = msgspec.structs.replace(span, children=reading.children)
+            if kind is SpanKind.TOOL_CALL:
+                call_seen = True
+                bare_seen = bare_seen or span.inner.start == span.range.start
+            elif kind is SpanKind.TEXT:
+                is_blank = not event.inner_text or event.inner_text.isspace()
+                if call_seen and not is_blank:
+                    return None
+                words_seen = words_seen or not is_blank
+            elif kind is not SpanKind.REASONING and span.label != SECTION:
+                call_seen = False
+            spans.append(span)
+        is_around = self._own.calls_only and bare_seen and words_seen
+        return None if is_around or not all(call.valid for call in calls) else found
+
+    def _has_faults(self, text: str, events: Sequence[SpanClosed], found: WholeText, offered: OfferedTools) -> bool:
+        """Whether a check of the words finds anything."""
+        if any(True for _ in token_runs(text, found.spans)):
+            return True
+        if not self._is_model:
+            return False
+        return self._has_wrapper_faults(events, found) or self._has_attempts(events, found, offered)
+
+    def _has_wrapper_faults(self, events: Sequence[SpanClosed], found: WholeText) -> bool:
+        if not any(span.label == SECTION for span in found.spans):
+            return False
+        wrappers = Wrappers(self._own)
+        return any(True for event in events if event.by_model for _ in wrappers.faults(event)) or any(
+            True for _ in wrappers.end()
+        )
+
+    def _has_attempts(self, events: Sequence[SpanClosed], found: WholeText, offered: OfferedTools) -> bool:
+        search = call_search(self._own)
+        for index, event in enumerate(events):
+            kind, text, start = event.span.kind, event.inner_text, event.span.inner.start
+            if kind is SpanKind.TEXT and event.by_model and search.may_find(text, offered):
+                if search.in_text(text, start, offered, at_end=index == len(events) - 1):
+                    return True
+            elif kind is SpanKind.REASONING and event.by_model and offered:
+                drafts = [one.range for one in found.spans[index].children if one.kind is SpanKind.TOOL_CALL]
+                if search.in_reasoning(text, start, offered, drafts):
+                    return True
+        return False
+
+    def _checked(self, found: WholeText, offered: OfferedTools) -> bool:
+        """Check the calls, and give them the types of their tools' schemas; False where there is anything to report."""
+        told = set(offered.told)
+        for index, call in enumerate(found.calls):
+            found.calls[index], is_sound = self._check_call(call, offered)
+            if not is_sound:
+                offered.told.clear()
+                offered.told.update(told)  # what is reported once for all texts was not reported yet
+                return False
+        return True
+
+    def _check_call(self, call: ToolCall, offered: OfferedTools) -> tuple[ToolCall, bool]:
+        own_tools = self._own.own_tools if self._is_model else frozenset()
+        if call.name is None or (call.name in own_tools and offered.find(call.name) is None):
+            return call, False
+        if call.parameters:
+            typed = typed_by(call, offered)
+            if typed.faults or not typed.call.valid:
+                return call, False
+            call = typed.call
+        return call, not any(True for _ in check_arguments(call, offered, own_tools))
+
+
+def _keep(reading: ParseResult, found: WholeText) -> None:
+    index = len(found.spans)
+    for call in reading.calls:
+        found.calls.append(msgspec.structs.replace(call, span=index) if index else call)
+    if reading.results:
+        found.results += (replace(result, span=index) for result in reading.results)
