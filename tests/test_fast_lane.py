@@ -63,15 +63,28 @@ def test_hostile_texts_are_read_as_by_the_machine(
 @FORMATS
 @in_the_gate(60)
 @given(
+    writer=st.none() | st.sampled_from(formats()),
     calls=st.lists(st.sampled_from(CALLS), min_size=1, max_size=3),
     words=st.tuples(*[st.sampled_from(WORDS)] * 3),
     tools=st.sampled_from(((), TOOLS)),
 )
-def test_written_calls_between_words_are_read_as_by_the_machine(
-    dialect: Format, calls: list[ToolCall], words: tuple[str, ...], tools: tuple[ToolDefinition, ...]
+def test_calls_of_any_format_between_words_are_read_as_by_the_machine(
+    dialect: Format,
+    writer: Format | None,
+    calls: list[ToolCall],
+    words: tuple[str, ...],
+    tools: tuple[ToolDefinition, ...],
 ) -> None:
-    written = dialect.write_calls([call for call in calls if dialect.expresses(call)])
+    writer = writer or dialect
+    written = writer.write_calls([call for call in calls if writer.expresses(call)])
     check_equal(f"{words[0]}{words[1]}{written}{words[2]}", dialect, tools)
+
+
+@pytest.mark.parametrize("writer", formats(), ids=lambda dialect: dialect.name)
+def test_a_call_of_one_format_is_read_in_every_other_as_by_the_machine(writer: Format) -> None:
+    call = next(filter(writer.expresses, (EXAMPLES[1], make_call("f", {}), make_call("f", {}, id="call_12345"))))
+    for dialect in formats():
+        check_equal(writer.write_calls([call]), dialect, ())
 
 
 @pytest.mark.parametrize("dialect", formats(), ids=lambda dialect: dialect.name)

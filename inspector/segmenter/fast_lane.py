@@ -245,15 +245,25 @@ def _next_transition(state: State, text: str, pos: int, places: dict[str, int]) 
             at, way = match.start(), state.by_marker.get(match[0]) if match.lastindex is None else state.other_goes
         if way is None:
             return at, None
-        if way.ahead is None:
-            return at + way.lead, way
-        for one in (way, *state.shorter.get(way.marker, ())):
-            behind = at if one is state.other_goes else at + len(one.marker)
-            if one.ahead is None or one.ahead.whole.match(text, behind) is not None:
-                return at + one.lead, one
-        if state.other_pattern is not None and way is not state.other_goes and state.other_pattern.match(text, at):
-            return at, state.other_goes
+        found = way if way.ahead is None else _that_counts(state, way, text, at)
+        if found is None and way is not state.other_goes and _is_other(state, text, at):
+            found = _that_counts(state, state.other_goes, text, at)
+        if found is not None:
+            return at + found.lead, found
         at += 1
+
+
+def _that_counts(state: State, way: Transition | None, text: str, at: int) -> Transition | None:
+    """The transition that what follows the marker at `at` allows: `way`, or one that takes its place."""
+    for one in (way, *state.shorter.get(way.marker, ())) if way is not None else ():
+        behind = at if one is state.other_goes else at + len(one.marker)
+        if one.ahead is None or one.ahead.whole.match(text, behind) is not None:
+            return one
+    return None
+
+
+def _is_other(state: State, text: str, at: int) -> bool:
+    return state.other_pattern is not None and state.other_pattern.match(text, at) is not None
 
 
 def _next_marker(state: State, text: str, at: int, places: dict[str, int]) -> tuple[int, Transition | None]:
