@@ -345,8 +345,7 @@ def segment_whole(
         offered = tools if isinstance(tools, OfferedTools) else (OfferedTools(tools) if tools else _NO_TOOLS)
         found = whole_texts(own, role).read(text, offered)
         if found is not None:
-            spans, calls, results = tuple(found.spans), tuple(found.calls), tuple(found.results)
-            return Segmentation(text, own.name, spans, calls, results, (), ())
+            return Segmentation(text, own.name, tuple(found.spans), tuple(found.calls), tuple(found.results), (), ())
         tools = offered
     segmenter = Segmenter(own, prompt=prompt, tools=tools, role=role, turn=turn, part=part)
     segmenter.feed(text)

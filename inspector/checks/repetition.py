@@ -21,7 +21,6 @@ _TOKEN_RUN = re.compile(r"(<\|[^|<>\s]{1,60}\|>|<(?:pad|unk|bos|eos)>)(?:\s?\1){
 _SAME_PLACE = (STRAY_END_MARKER, SPECIAL_TOKEN_LEAK)
 _FEWEST_FAULTS = 3
 _LONGEST_GAP = 4  # characters of white space between two markers of a run
-_BETWEEN_TOKENS = ("><", "> <", ">\n<")
 _OTHERS = re.compile(r"user|human|system|developer|observation|ipython|tool\b", re.IGNORECASE)
 _BY_MODEL = (SpanKind.TEXT, SpanKind.REASONING, SpanKind.MARKUP)
 
@@ -65,9 +64,14 @@ def repeated_message(tool: str, count: int) -> str:
     return f"{tool} is called {count} times in this turn with the same arguments."
 
 
+def may_have_runs(text: str) -> bool:
+    """Whether `token_runs` may find anything: two markers are beside each other."""
+    return ("><" in text or "> <" in text or ">\n<" in text) and _TOKEN_RUN.search(text) is not None
+
+
 def token_runs(text: str, spans: Sequence[Span]) -> Iterator[Fault]:
     """One fault for each run of one special token in what the model wrote."""
-    if not any(gap in text for gap in _BETWEEN_TOKENS):
+    if not may_have_runs(text):
         return
     for run in _TOKEN_RUN.finditer(text):
         at = bisect_right(spans, run.start(), key=_start) - 1

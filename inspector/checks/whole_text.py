@@ -14,12 +14,14 @@ import msgspec
 
 from inspector.checks.arguments import check_arguments
 from inspector.checks.attempted.call_search import call_search
-from inspector.checks.repetition import repeated_calls, token_runs
+from inspector.checks.repetition import FEWEST_IN_TURN, may_have_runs, repeated_calls, token_runs
 from inspector.checks.tools import OfferedTools
 from inspector.checks.typed_arguments import typed_by
 from inspector.checks.wrappers import Wrappers
 from inspector.formats.api.parser import ApiOrText, may_be_api
 from inspector.formats.format import Format
+from inspector.formats.markers import wrappers_of
+from inspector.formats.registry import registered_formats
 from inspector.model import Role, Span, SpanKind, ToolCall, ToolResult
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.fast_lane import FastLane
@@ -37,9 +39,14 @@ class WholeText(msgspec.Struct):
     results: list[ToolResult] = msgspec.field(default_factory=list)
 
 
-@lru_cache(maxsize=512)
 def whole_texts(own: Format, role: Role) -> "WholeTexts":
     """The reader of whole texts of a format, in turns of a role; made once for each."""
+    return _whole_texts(own, role, registered_formats())
+
+
+@lru_cache(maxsize=512)
+def _whole_texts(own: Format, role: Role, registered: tuple[Format, ...]) -> "WholeTexts":
+    """See `whole_texts`; `registered` are the formats whose registration changes what is foreign."""
     return WholeTexts(own, role)
 
 
@@ -55,6 +62,8 @@ class WholeTexts:
         # A plug-in may derive from the machine, and then reads differently.
         self._lane = FastLane(machine) if type(machine) is Machine else None
         self._readers = dict(own.readers)
+        self._search = call_search(own)
+        self._has_wrappers = bool(wrappers_of(own))
 
     def read(self, text: str, offered: OfferedTools) -> WholeText | None:
         """What `text` holds, its calls checked against the tools `offered`; None where the machine has to read it."""
@@ -69,50 +78,56 @@ class WholeTexts:
             return None
         if offered and not self._checked(found, offered):
             return None
-        is_loop = self._is_model and any(True for _ in repeated_calls(text, found.spans, found.calls))
-        return None if is_loop else found
+        if self._is_model and len(found.calls) >= FEWEST_IN_TURN:
+            return None if list(repeated_calls(text, found.spans, found.calls)) else found
+        return found
 
     def _found(self, events: Sequence[SpanClosed]) -> WholeText | None:
-        """What the spans hold; None where a reader finds a fault, or text is where servers do not expect it."""
+        """What the spans hold; None where a reader finds a fault."""
         found = WholeText()
-        spans, calls, readers = found.spans, found.calls, self._readers
-        call_seen = words_seen = bare_seen = False
         for event in events:
             span, call = event.span, event.call
-            kind = span.kind
             if call is not None:
-                calls.append(msgspec.structs.replace(call, span=len(spans)) if spans else call)
-            elif (reader := readers.get(kind)) is not None:
+                index = len(found.spans)
+                found.calls.append(msgspec.structs.replace(call, span=index) if index else call)
+            elif (reader := self._readers.get(span.kind)) is not None:
                 reading = reader(event)
-                if reading.faults or reading.definitions or reading.decoded is not None:
+                if not _keep(reading, found):
                     return None
-                _keep(reading, found)
                 if reading.children:
                     span = msgspec.structs.replace(span, children=reading.children)
-            if kind is SpanKind.TOOL_CALL:
+            found.spans.append(span)
+        return found
+
+    def _has_misplaced_words(self, events: Sequence[SpanClosed]) -> bool:
+        """Whether words are behind a turn's last call, or beside calls that servers read only alone."""
+        call_seen = words_seen = bare_seen = False
+        for event in events:
+            span = event.span
+            if span.kind is SpanKind.TOOL_CALL:
                 call_seen = True
                 bare_seen = bare_seen or span.inner.start == span.range.start
-            elif kind is SpanKind.TEXT:
-                is_blank = not event.inner_text or event.inner_text.isspace()
-                if call_seen and not is_blank:
-                    return None
-                words_seen = words_seen or not is_blank
-            elif kind is not SpanKind.REASONING and span.label != SECTION:
+            elif span.kind is SpanKind.TEXT:
+                if event.inner_text and not event.inner_text.isspace():
+                    if call_seen:
+                        return True
+                    words_seen = True
+            elif span.kind is not SpanKind.REASONING and span.label != SECTION:
                 call_seen = False
-            spans.append(span)
-        is_around = self._own.calls_only and bare_seen and words_seen
-        return None if is_around or not all(call.valid for call in calls) else found
+        return words_seen and bare_seen and self._own.calls_only
 
     def _has_faults(self, text: str, events: Sequence[SpanClosed], found: WholeText, offered: OfferedTools) -> bool:
         """Whether a check of the words finds anything."""
-        if any(True for _ in token_runs(text, found.spans)):
+        if len(events) > 1 and self._has_misplaced_words(events):
+            return True
+        if may_have_runs(text) and list(token_runs(text, found.spans)):
             return True
         if not self._is_model:
             return False
-        return self._has_wrapper_faults(events, found) or self._has_attempts(events, found, offered)
+        return (self._has_wrappers and self._has_wrapper_faults(events)) or self._has_attempts(events, found, offered)
 
-    def _has_wrapper_faults(self, events: Sequence[SpanClosed], found: WholeText) -> bool:
-        if not any(span.label == SECTION for span in found.spans):
+    def _has_wrapper_faults(self, events: Sequence[SpanClosed]) -> bool:
+        if not any(event.span.label == SECTION for event in events):
             return False
         wrappers = Wrappers(self._own)
         return any(True for event in events if event.by_model for _ in wrappers.faults(event)) or any(
@@ -120,7 +135,7 @@ class WholeTexts:
         )
 
     def _has_attempts(self, events: Sequence[SpanClosed], found: WholeText, offered: OfferedTools) -> bool:
-        search = call_search(self._own)
+        search = self._search
         for index, event in enumerate(events):
             kind, text, start = event.span.kind, event.inner_text, event.span.inner.start
             if kind is SpanKind.TEXT and event.by_model and search.may_find(text, offered):
@@ -155,9 +170,15 @@ class WholeTexts:
         return call, not any(True for _ in check_arguments(call, offered, own_tools))
 
 
-def _keep(reading: ParseResult, found: WholeText) -> None:
+def _keep(reading: ParseResult, found: WholeText) -> bool:
+    """Keep what a span holds; False where the machine has to read it."""
+    if reading.faults or reading.definitions or reading.decoded is not None:
+        return False
     index = len(found.spans)
     for call in reading.calls:
+        if not call.valid:
+            return False
         found.calls.append(msgspec.structs.replace(call, span=index) if index else call)
     if reading.results:
         found.results += (replace(result, span=index) for result in reading.results)
+    return True

@@ -305,17 +305,24 @@ def _frames(name: str, arguments: str) -> tuple[re.Pattern[str], re.Pattern[str]
     )
 
 
+_USUAL_FRAMES = _frames("name", "arguments")
+
+
 def read_whole_call(text: str, start: int) -> ToolCall | None:
     """The one call of a payload that begins at `start`, or None where anything at all is unusual.
 
     It takes strict JSON objects that hold `name` and `arguments`, an object, in either order, and nothing else.
     """
-    return read_framed_call(text, start, "name", "arguments")
+    return _read_framed(text, start, _USUAL_FRAMES)
 
 
 def read_framed_call(text: str, start: int, name_key: str, arguments_key: str) -> ToolCall | None:
     """The same of objects that keep the tool's name and the arguments under these keys."""
-    name_first, name_last = _frames(name_key, arguments_key)
+    return _read_framed(text, start, _frames(name_key, arguments_key))
+
+
+def _read_framed(text: str, start: int, frames: tuple[re.Pattern[str], re.Pattern[str]]) -> ToolCall | None:
+    name_first, name_last = frames
     match, name_group, raw_group = name_first.fullmatch(text), 2, 3
     if match is None:
         match, name_group, raw_group = name_last.fullmatch(text), 3, 2
@@ -347,12 +354,11 @@ def strict_object(raw: str) -> dict[str, Json] | None:
     if "\\" in raw and "\\u0022" in raw:
         return None
     try:
-        written = raw.encode()
-        value = _decode(written)
+        value = _decode(raw)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return None
     encoded = _encode(value)
-    if type(value) is not dict or encoded.count(b'"') != written.count(b'"'):
+    if type(value) is not dict or encoded.count(b'"') != raw.count('"'):
         return None
     is_flat = len(raw) < 2 * (MAX_DEPTH - 1) or _NEARLY_TOO_DEEP not in _format(encoded, indent=1)
     return value if is_flat or _is_shallow(value) else None
