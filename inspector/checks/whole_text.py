@@ -5,7 +5,6 @@ machine instead, from the beginning, so that one place in the code decides what 
 are reported. Checks whose cheap test fails are not run.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -27,8 +26,6 @@ from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.fast_lane import FastLane
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import SECTION
-
-_SUSPECT = re.compile("[\x00\ud800-\udfff]")
 
 
 class WholeText(msgspec.Struct):
@@ -70,11 +67,13 @@ class WholeTexts:
         lane = self._lane
         if lane is None or (self._may_be_api and may_be_api(text)):
             return None
-        if "\x00" in text if text.isascii() else _SUSPECT.search(text) is not None:
+        if "\x00" in text:
             return None
         events = lane.read(text)
         found = self._found(events) if events is not None else None
         if events is None or found is None or self._has_faults(text, events, found, offered):
+            return None
+        if not (text.isascii() or all(map(_is_utf8, events))):
             return None
         if offered and not self._checked(found, offered):
             return None
@@ -101,20 +100,20 @@ class WholeTexts:
 
     def _has_misplaced_words(self, events: Sequence[SpanClosed]) -> bool:
         """Whether words are behind a turn's last call, or beside calls that servers read only alone."""
-        call_seen = words_seen = bare_seen = False
+        call_seen = is_behind = words_seen = bare_seen = False
         for event in events:
             span = event.span
             if span.kind is SpanKind.TOOL_CALL:
-                call_seen = True
+                call_seen, is_behind = True, False
                 bare_seen = bare_seen or span.inner.start == span.range.start
             elif span.kind is SpanKind.TEXT:
                 if event.inner_text and not event.inner_text.isspace():
-                    if call_seen:
-                        return True
-                    words_seen = True
+                    words_seen, is_behind = True, call_seen
             elif span.kind is not SpanKind.REASONING and span.label != SECTION:
+                if is_behind:
+                    return True
                 call_seen = False
-        return words_seen and bare_seen and self._own.calls_only
+        return is_behind or (words_seen and bare_seen and self._own.calls_only)
 
     def _has_faults(self, text: str, events: Sequence[SpanClosed], found: WholeText, offered: OfferedTools) -> bool:
         """Whether a check of the words finds anything."""
@@ -168,6 +167,17 @@ class WholeTexts:
                 return call, False
             call = typed.call
         return call, not any(True for _ in check_arguments(call, offered, own_tools))
+
+
+def _is_utf8(event: SpanClosed) -> bool:
+    """Whether a span holds no lone surrogate; a call that the lane read has none."""
+    if event.call is not None or event.inner_text.isascii():
+        return True
+    try:
+        event.inner_text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _keep(reading: ParseResult, found: WholeText) -> bool:

@@ -23,6 +23,9 @@ from inspector.segmenter.payload import Payload
 from inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, State, Table, Transition
 from inspector.text import Range
 
+_SAMPLE = 8_192
+_DENSE = 1_500
+
 
 class FastLane:
     """Reads whole texts that begin in the state that `machine`, which has read nothing yet, is in."""
@@ -66,6 +69,8 @@ class _EnclosedSpans:
     def read(self, text: str, at: int, events: list[SpanClosed]) -> int:
         """Add the spans from `at` on to `events`, as far as the text has such; where that ends, -1 to give up."""
         home, size = self._home, len(text)
+        if size - at > _SAMPLE and self._is_sparse(text[at : at + _SAMPLE]):
+            return at
         while at < size:
             match = self._match(text, at)
             assert match is not None
@@ -73,10 +78,10 @@ class _EnclosedSpans:
             if group is None or match.end() == end:
                 if end < size or home.closer or text.endswith(self._cut_openers):
                     return at
-                events.append(_closed(home, text, Range(at, size), Range(at, size), None))
+                events.append(_closed(home, text[at:], Range(at, size), Range(at, size), None))
                 return size
             if end > at:
-                events.append(_closed(home, text, Range(at, end), Range(at, end), None))
+                events.append(_closed(home, match[1], Range(at, end), Range(at, end), None))
             state, inner = self._states[group - 2], match[group]
             start, inner_end = match.span(group)
             call: ToolCall | None = None
@@ -86,8 +91,12 @@ class _EnclosedSpans:
                 if call is None and payload.ends_within(inner):
                     return -1
             at = match.end()
-            events.append(_closed(state, text, Range(end, at), Range(start, inner_end), call))
+            events.append(_closed(state, inner, Range(end, at), Range(start, inner_end), call))
         return at
+
+    def _is_sparse(self, sample: str) -> bool:
+        """Whether markers are so rare that it is faster to search for their first characters, as `_Steps` does."""
+        return sum(sample.count(state.closer) for state in self._states) * _DENSE < len(sample)
 
 
 def _closer(home: State, way: Transition, state: State) -> str | None:
@@ -208,7 +217,7 @@ class _Steps:
 
     def _close(self, at: int, marker: int) -> str:
         whole, inner = Range(self._open_at, at + marker), Range(self._inner_at, at)
-        closed = _closed(self._state, self._text, whole, inner, self._call)
+        closed = _closed(self._state, inner.of(self._text), whole, inner, self._call)
         self._events.append(closed)
         self._at = at + marker
         self._is_open, self._call = False, None
@@ -227,8 +236,8 @@ class _Steps:
 
 
 def _closed(state: State, text: str, whole: Range, inner: Range, call: ToolCall | None) -> SpanClosed:
-    span = Span(state.kind, whole, inner, label=state.label)
-    return SpanClosed(span, text[inner.start : inner.end], call=call, by_model=state.by_model)
+    """The event of a span whose inner text is `text`."""
+    return SpanClosed(Span(state.kind, whole, inner, label=state.label), text, call=call, by_model=state.by_model)
 
 
 def _next_transition(state: State, text: str, pos: int, places: dict[str, int]) -> tuple[int, Transition | None]:

@@ -98,11 +98,11 @@ class CallSearch:
         self._own = own
         self._foreign = ForeignCalls(own)
         self._near = NearMarkers(own)
-        self._sign = re.compile("|".join(sorted({*self._foreign.signs, *self._near.signs})))
+        self._signs = tuple(sorted({*self._foreign.signs, *self._near.signs}, key=len))
 
     def may_find(self, text: str, offered: OfferedTools) -> bool:
         """Whether `in_text` may find anything in `text`: a cheap test that most texts fail."""
-        if self._sign.search(text) is not None or self._near.may_find(text):
+        if any(map(text.__contains__, self._signs)) or self._near.may_find(text):
             return True
         return bool(offered) and AttemptedCalls(_tool_names(offered)).may_find(text)
 

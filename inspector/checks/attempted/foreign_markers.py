@@ -83,8 +83,8 @@ class ForeignCalls:
         self._own = own
         self._signs = _call_syntaxes(own, formats())
         self._whole_signs = _whole_text_syntaxes(own, formats())
-        self.signs = frozenset(re.escape(one.literal) for one in self._signs) | {r"\{", r"\["}
-        """Expressions of which one matches in every text in which `find` finds anything."""
+        self.signs = frozenset(one.literal for one in self._signs) | {"{", "["}
+        """A text that holds none of these holds no such call."""
 
     def find(self, text: str, offered: Callable[[str], bool] | None = None) -> list[ForeignCall]:
         """The calls in `text` in the syntax of another format, in order.
@@ -230,8 +230,8 @@ class NearMarkers:
         self._markers = markers_of(own)
         self._near_calls = own.near_calls
         beginnings = (*self._cuts, *(stem for stem, _ in self._stems))
-        self.signs = frozenset(re.escape(one[0]) for one in beginnings) | {r"\{", r"\["}
-        """Expressions: in a text without a match of one, `faults` finds only what `may_find` knows."""
+        self.signs = frozenset(one[0] for one in beginnings) | {"{", "["}
+        """In a text that holds none of these, `faults` finds at most what `may_find` says."""
 
     def may_find(self, text: str) -> bool:
         """Whether the format's own expressions for what is nearly a call match in `text`."""
