@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -12,12 +13,13 @@ from inspector.checks.repair_trials import TrialResult, with_tried_fixes
 from inspector.checks.repetition import repeated_calls, with_runs_once
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.checks.typed_arguments import typed_by
-from inspector.checks.whole_text import whole_texts
+from inspector.checks.whole_text import WholeText, whole_texts
 from inspector.checks.wrappers import Wrappers
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.formats.api.call_reading import raw_fault
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
+from inspector.formats.markers import wrappers_of
 from inspector.formats.registry import find_format
 from inspector.json_scanner import read_json
 from inspector.model import (
@@ -132,7 +134,8 @@ class Segmenter:
         if self._prompt and any(fault.call is not None for fault in faults):
             faults = [fault for fault in faults if not _is_quoted_from(self._prompt, fault, text)]
         has_calls = bool(assembler.calls)
-        tried = with_tried_fixes(text, faults, self._read_repaired, has_calls=has_calls)
+        read = partial(_read_repaired, own=self.format, prompt=self._prompt, role=self._role)
+        tried = with_tried_fixes(text, faults, read, has_calls=has_calls)
         if self._role is Role.ASSISTANT:
             tried += repeated_calls(text, assembler.spans, assembler.calls)
         return Segmentation(
@@ -146,12 +149,10 @@ class Segmenter:
             assembler.decoded,
         )
 
-    def _read_repaired(self, text: str) -> TrialResult:
-        """What a text holds that is read in the same way, whatever the tools: their faults are reported once."""
-        segmenter = Segmenter(self.format, prompt=self._prompt, role=self._role)
-        segmenter.feed(text)
-        segmenter.close()
-        return TrialResult(segmenter._assembler.faults, segmenter._assembler.calls)
+    @property
+    def result(self) -> TrialResult:
+        """The faults so far, whose fixes no trial has read, and the calls."""
+        return TrialResult(self._assembler.faults, self._assembler.calls)
 
 
 class _CheckedAssembler:
@@ -169,9 +170,9 @@ class _CheckedAssembler:
         self._search = call_search(speaks) if speaks is not None else None
         self._attempts: list[Fault] = []
         self._own_tools = speaks.own_tools if speaks is not None else frozenset()
-        self._wrappers = Wrappers(speaks) if speaks is not None else None
-        self._given = tools if isinstance(tools, OfferedTools) else OfferedTools(tools)
-        self._defined = OfferedTools()
+        self._wrappers = Wrappers(speaks) if speaks is not None and wrappers_of(speaks) else None
+        self._given = _offered(tools)
+        self._defined = _NO_TOOLS
         self._checked = (0, 0)
         self._cuts_from = 0
         self._literals: list[Literal] = []
@@ -342,15 +343,44 @@ def segment_whole(
 ) -> Segmentation:
     """What a Segmenter with these arguments finds in a whole text; most texts without faults cost far less."""
     if not prompt:
-        offered = tools if isinstance(tools, OfferedTools) else (OfferedTools(tools) if tools else _NO_TOOLS)
+        offered = _offered(tools)
         found = whole_texts(own, role).read(text, offered)
         if found is not None:
-            return Segmentation(text, own.name, tuple(found.spans), tuple(found.calls), tuple(found.results), (), ())
+            faults = _reported(text, found, own, role) if found.faults else ()
+            diagnostics = tuple([fault.at(turn, part) for fault in faults])
+            spans, calls, results = tuple(found.spans), tuple(found.calls), tuple(found.results)
+            return Segmentation(text, own.name, spans, calls, results, (), diagnostics)
         tools = offered
     segmenter = Segmenter(own, prompt=prompt, tools=tools, role=role, turn=turn, part=part)
     segmenter.feed(text)
     segmenter.close()
     return segmenter.segmentation(text)
+
+
+def _reported(text: str, found: WholeText, own: Format, role: Role) -> list[Fault]:
+    """The faults of a text that the fast lane read, as `Segmenter.segmentation` gives them."""
+    attempts = [fault for fault in found.faults if fault.call is not None]
+    faults = [fault for fault in found.faults if fault.call is None]
+    faults += _without_echoes(attempts, found.calls)
+    read = partial(_read_repaired, own=own, prompt="", role=role)
+    return with_runs_once(text, found.spans, with_tried_fixes(text, faults, read, has_calls=bool(found.calls)))
+
+
+def _read_repaired(text: str, own: Format, prompt: str, role: Role) -> TrialResult:
+    """What a text holds that is read in the same way, whatever the tools: their faults are reported once."""
+    found = whole_texts(own, role).read(text, _NO_TOOLS) if not prompt else None
+    if found is not None and not found.faults:
+        return TrialResult((), found.calls)
+    segmenter = Segmenter(own, prompt=prompt, role=role)
+    segmenter.feed(text)
+    segmenter.close()
+    return segmenter.result
+
+
+def _offered(tools: Iterable[ToolDefinition] | OfferedTools) -> OfferedTools:
+    if isinstance(tools, OfferedTools):
+        return tools
+    return OfferedTools(tools) if tools else _NO_TOOLS
 
 
 def _without_echoes(faults: Iterable[Fault], calls: Sequence[ToolCall]) -> Iterator[Fault]:

@@ -1,8 +1,8 @@
 """Reads whole texts without faults by the fast lane, through the same readers and checks as every other text.
 
-What is read here has no diagnostic at all. A text in which the lane, a reader or a check finds anything is read by the
-machine instead, from the beginning, so that one place in the code decides what a fault is and in which order faults
-are reported. Checks whose cheap test fails are not run.
+What is read here has no faults but attempted calls and near markers. A text in which the lane, a reader or another
+check finds anything is read by the machine instead, from the beginning, so that one place in the code decides what a
+fault is and in which order faults are reported. Checks whose cheap test fails are not run.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from inspector.checks.repetition import FEWEST_IN_TURN, may_have_runs, repeated_
 from inspector.checks.tools import OfferedTools
 from inspector.checks.typed_arguments import typed_by
 from inspector.checks.wrappers import Wrappers
+from inspector.diagnostics import Fault
 from inspector.formats.api.parser import ApiOrText, may_be_api
 from inspector.formats.format import Format
 from inspector.formats.markers import wrappers_of
@@ -29,11 +30,12 @@ from inspector.segmenter.table import SECTION
 
 
 class WholeText(msgspec.Struct):
-    """What a whole text without faults holds; see Segmentation."""
+    """What a whole text holds; see Segmentation. `faults` are what the search for attempted calls found, in order."""
 
     spans: list[Span] = msgspec.field(default_factory=list)
     calls: list[ToolCall] = msgspec.field(default_factory=list)
     results: list[ToolResult] = msgspec.field(default_factory=list)
+    faults: list[Fault] = msgspec.field(default_factory=list)
 
 
 def whole_texts(own: Format, role: Role) -> "WholeTexts":
@@ -71,14 +73,16 @@ class WholeTexts:
             return None
         events = lane.read(text)
         found = self._found(events) if events is not None else None
-        if events is None or found is None or self._has_faults(text, events, found, offered):
+        if events is None or found is None or self._has_faults(text, events, found):
             return None
         if not (text.isascii() or all(map(_is_utf8, events))):
             return None
         if offered and not self._checked(found, offered):
             return None
-        if self._is_model and len(found.calls) >= FEWEST_IN_TURN:
-            return None if list(repeated_calls(text, found.spans, found.calls)) else found
+        if self._is_model:
+            if len(found.calls) >= FEWEST_IN_TURN and list(repeated_calls(text, found.spans, found.calls)):
+                return None
+            self._search_attempts(events, found, offered)  # last: what it finds is no reason to read the text again
         return found
 
     def _found(self, events: Sequence[SpanClosed]) -> WholeText | None:
@@ -115,15 +119,13 @@ class WholeTexts:
                 call_seen = False
         return is_behind or (words_seen and bare_seen and self._own.calls_only)
 
-    def _has_faults(self, text: str, events: Sequence[SpanClosed], found: WholeText, offered: OfferedTools) -> bool:
-        """Whether a check of the words finds anything."""
+    def _has_faults(self, text: str, events: Sequence[SpanClosed], found: WholeText) -> bool:
+        """Whether a check of the spans finds anything."""
         if len(events) > 1 and self._has_misplaced_words(events):
             return True
         if may_have_runs(text) and list(token_runs(text, found.spans)):
             return True
-        if not self._is_model:
-            return False
-        return (self._has_wrappers and self._has_wrapper_faults(events)) or self._has_attempts(events, found, offered)
+        return self._is_model and self._has_wrappers and self._has_wrapper_faults(events)
 
     def _has_wrapper_faults(self, events: Sequence[SpanClosed]) -> bool:
         if not any(event.span.label == SECTION for event in events):
@@ -133,18 +135,15 @@ class WholeTexts:
             True for _ in wrappers.end()
         )
 
-    def _has_attempts(self, events: Sequence[SpanClosed], found: WholeText, offered: OfferedTools) -> bool:
+    def _search_attempts(self, events: Sequence[SpanClosed], found: WholeText, offered: OfferedTools) -> None:
         search = self._search
         for index, event in enumerate(events):
             kind, text, start = event.span.kind, event.inner_text, event.span.inner.start
             if kind is SpanKind.TEXT and event.by_model and search.may_find(text, offered):
-                if search.in_text(text, start, offered, at_end=index == len(events) - 1):
-                    return True
+                found.faults += search.in_text(text, start, offered, at_end=index == len(events) - 1)
             elif kind is SpanKind.REASONING and event.by_model and offered:
                 drafts = [one.range for one in found.spans[index].children if one.kind is SpanKind.TOOL_CALL]
-                if search.in_reasoning(text, start, offered, drafts):
-                    return True
-        return False
+                found.faults += search.in_reasoning(text, start, offered, drafts)
 
     def _checked(self, found: WholeText, offered: OfferedTools) -> bool:
         """Check the calls, and give them the types of their tools' schemas; False where there is anything to report."""

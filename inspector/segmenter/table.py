@@ -17,6 +17,7 @@ from inspector.segmenter.payload import Payload
 
 _WORD = re.compile(r"\s*([A-Za-z_]+)")
 _FEW = 3
+_LONGEST_ROLE, _MOST_ROLES = 40, 100
 _Match: TypeAlias = Callable[[str, int], re.Match[str] | None]
 _Search: TypeAlias = Callable[[str, int, int], re.Match[str] | None]
 HOME = "home"
@@ -322,6 +323,7 @@ class Table:
     tails: Mapping[str, str] = field(default_factory=dict)
     cut_openers: tuple[str, ...] = ()
     by_name: dict[str, State] = field(init=False, repr=False)
+    _home_of: dict[str, State] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         by_name = {state.name: state for state in self.states}
@@ -360,6 +362,14 @@ class Table:
 
     def home(self, role: str) -> State:
         """The state that a turn of this role starts in."""
+        found = self._home_of.get(role)
+        if found is None:
+            found = self._find_home(role)
+            if len(role) <= _LONGEST_ROLE and len(self._home_of) < _MOST_ROLES:
+                self._home_of[role] = found
+        return found
+
+    def _find_home(self, role: str) -> State:
         word = _WORD.match(role)
         if word is None:
             return self.by_name[self.headless or self.default_home]
