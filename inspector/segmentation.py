@@ -10,7 +10,7 @@ from inspector.checks.arguments import check_arguments, places_of_cuts, without_
 from inspector.checks.attempted.attempt import is_in_sentence
 from inspector.checks.attempted.call_search import CallSearch, call_search
 from inspector.checks.repair_trials import TrialResult, with_tried_fixes
-from inspector.checks.repetition import repeated_calls, with_runs_once
+from inspector.checks.repetition import FEWEST_IN_TURN, may_have_runs, repeated_calls, with_runs_once
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.checks.typed_arguments import typed_by
 from inspector.checks.whole_text import WholeText, whole_texts
@@ -35,7 +35,7 @@ from inspector.model import (
 )
 from inspector.rules.json_syntax import NOT_A_CALL
 from inspector.rules.rule import Severity
-from inspector.segmenter.assembler import Assembler
+from inspector.segmenter.assembler import Assembler, Readings
 from inspector.segmenter.events import ParseEvent, SpanClosed
 from inspector.segmenter.machine import feeder
 from inspector.text import Range
@@ -148,6 +148,10 @@ class Segmenter:
             tuple(fault.at(self._turn, self._part) for fault in with_runs_once(text, assembler.spans, tried)),
             assembler.decoded,
         )
+
+    def reuse(self, readings: Readings) -> None:
+        """Take what was made of spans of the same text before, instead of reading them again."""
+        self._assembler.readings = readings
 
     @property
     def result(self) -> TrialResult:
@@ -342,36 +346,42 @@ def segment_whole(
     part: str = "text",
 ) -> Segmentation:
     """What a Segmenter with these arguments finds in a whole text; most texts without faults cost far less."""
-    if not prompt:
-        offered = _offered(tools)
-        found = whole_texts(own, role).read(text, offered)
-        if found is not None:
-            faults = _reported(text, found, own, role) if found.faults else ()
-            diagnostics = tuple([fault.at(turn, part) for fault in faults])
-            spans, calls, results = tuple(found.spans), tuple(found.calls), tuple(found.results)
-            return Segmentation(text, own.name, spans, calls, results, (), diagnostics)
-        tools = offered
-    segmenter = Segmenter(own, prompt=prompt, tools=tools, role=role, turn=turn, part=part)
+    offered, readings = _offered(tools), Readings()
+    found = whole_texts(own, role).read(text, offered, readings) if not prompt else None
+    if found is not None:
+        diagnostics = tuple([fault.at(turn, part) for fault in _reported(text, found, own, role)])
+        spans, calls, results = tuple(found.spans), tuple(found.calls), tuple(found.results)
+        return Segmentation(text, own.name, spans, calls, results, (), diagnostics)
+    segmenter = Segmenter(own, prompt=prompt, tools=offered, role=role, turn=turn, part=part)
+    segmenter.reuse(readings)
     segmenter.feed(text)
     segmenter.close()
     return segmenter.segmentation(text)
 
 
-def _reported(text: str, found: WholeText, own: Format, role: Role) -> list[Fault]:
+def _reported(text: str, found: WholeText, own: Format, role: Role) -> Sequence[Fault]:
     """The faults of a text that the fast lane read, as `Segmenter.segmentation` gives them."""
+    is_loop = role is Role.ASSISTANT and len(found.calls) >= FEWEST_IN_TURN
+    if not (found.faults or is_loop or may_have_runs(text)):
+        return ()
     attempts = [fault for fault in found.faults if fault.call is not None]
     faults = [fault for fault in found.faults if fault.call is None]
     faults += _without_echoes(attempts, found.calls)
     read = partial(_read_repaired, own=own, prompt="", role=role)
-    return with_runs_once(text, found.spans, with_tried_fixes(text, faults, read, has_calls=bool(found.calls)))
+    tried = with_tried_fixes(text, faults, read, has_calls=bool(found.calls))
+    if is_loop:
+        tried += repeated_calls(text, found.spans, found.calls)
+    return with_runs_once(text, found.spans, tried)
 
 
 def _read_repaired(text: str, own: Format, prompt: str, role: Role) -> TrialResult:
     """What a text holds that is read in the same way, whatever the tools: their faults are reported once."""
-    found = whole_texts(own, role).read(text, _NO_TOOLS) if not prompt else None
+    readings = Readings()
+    found = whole_texts(own, role).read(text, _NO_TOOLS, readings) if not prompt else None
     if found is not None and not found.faults:
         return TrialResult((), found.calls)
     segmenter = Segmenter(own, prompt=prompt, role=role)
+    segmenter.reuse(readings)
     segmenter.feed(text)
     segmenter.close()
     return segmenter.result

@@ -98,9 +98,9 @@ def test_cases_and_damaged_texts_are_read_as_by_the_machine(dialect: Format) -> 
 def test_ordinary_answers_take_the_lane(dialect: Format) -> None:
     call = next(filter(dialect.expresses, (*EXAMPLES, make_call("get_weather", {"city": "Oslo"}, id="call_12345"))))
     reader = whole_texts(dialect, Role.ASSISTANT)
-    assert reader.read("It is cold in Tromsø: 5 °C, and it'll rain (a little).", OfferedTools()) is not None
+    assert reader.read("It is cold in Tromsø: 5 °C, and it'll rain (a little).", OfferedTools(), {}) is not None
     written = dialect.write_calls([call])
-    assert may_be_api(written) or reader.read(written, OfferedTools()) is not None
+    assert may_be_api(written) or reader.read(written, OfferedTools(), {}) is not None
 
 
 def test_what_is_reported_once_for_all_texts_is_reported_though_the_lane_found_it_first() -> None:

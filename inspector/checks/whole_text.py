@@ -1,8 +1,8 @@
 """Reads whole texts without faults by the fast lane, through the same readers and checks as every other text.
 
-What is read here has no faults but attempted calls and near markers. A text in which the lane, a reader or another
-check finds anything is read by the machine instead, from the beginning, so that one place in the code decides what a
-fault is and in which order faults are reported. Checks whose cheap test fails are not run.
+What is read here has no faults but attempted calls, near markers and loops. A text in which the lane, a reader or
+another check finds anything is read by the machine instead, from the beginning, so that one place in the code decides
+what a fault is and in which order faults are reported. Checks whose cheap test fails are not run.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,6 @@ import msgspec
 
 from inspector.checks.arguments import check_arguments
 from inspector.checks.attempted.call_search import call_search
-from inspector.checks.repetition import FEWEST_IN_TURN, may_have_runs, repeated_calls, token_runs
 from inspector.checks.tools import OfferedTools
 from inspector.checks.typed_arguments import typed_by
 from inspector.checks.wrappers import Wrappers
@@ -23,6 +22,7 @@ from inspector.formats.format import Format
 from inspector.formats.markers import wrappers_of
 from inspector.formats.registry import registered_formats
 from inspector.model import Role, Span, SpanKind, ToolCall, ToolResult
+from inspector.segmenter.assembler import Readings
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.fast_lane import FastLane
 from inspector.segmenter.machine import Machine
@@ -64,28 +64,29 @@ class WholeTexts:
         self._search = call_search(own)
         self._has_wrappers = bool(wrappers_of(own))
 
-    def read(self, text: str, offered: OfferedTools) -> WholeText | None:
-        """What `text` holds, its calls checked against the tools `offered`; None where the machine has to read it."""
+    def read(self, text: str, offered: OfferedTools, readings: Readings) -> WholeText | None:
+        """What `text` holds, its calls checked against the tools `offered`; None where the machine has to read it.
+
+        What a reader made of a span goes into `readings`, so that the machine need not read it again.
+        """
         lane = self._lane
         if lane is None or (self._may_be_api and may_be_api(text)):
             return None
         if "\x00" in text:
             return None
         events = lane.read(text)
-        found = self._found(events) if events is not None else None
-        if events is None or found is None or self._has_faults(text, events, found):
+        found = self._found(events, readings) if events is not None else None
+        if events is None or found is None or self._has_faults(events):
             return None
         if not (text.isascii() or all(map(_is_utf8, events))):
             return None
         if offered and not self._checked(found, offered):
             return None
         if self._is_model:
-            if len(found.calls) >= FEWEST_IN_TURN and list(repeated_calls(text, found.spans, found.calls)):
-                return None
             self._search_attempts(events, found, offered)  # last: what it finds is no reason to read the text again
         return found
 
-    def _found(self, events: Sequence[SpanClosed]) -> WholeText | None:
+    def _found(self, events: Sequence[SpanClosed], readings: Readings) -> WholeText | None:
         """What the spans hold; None where a reader finds a fault."""
         found = WholeText()
         for event in events:
@@ -95,6 +96,7 @@ class WholeTexts:
                 found.calls.append(msgspec.structs.replace(call, span=index) if index else call)
             elif (reader := self._readers.get(span.kind)) is not None:
                 reading = reader(event)
+                readings[span.range] = event, reading
                 if not _keep(reading, found):
                     return None
                 if reading.children:
@@ -119,11 +121,9 @@ class WholeTexts:
                 call_seen = False
         return is_behind or (words_seen and bare_seen and self._own.calls_only)
 
-    def _has_faults(self, text: str, events: Sequence[SpanClosed], found: WholeText) -> bool:
+    def _has_faults(self, events: Sequence[SpanClosed]) -> bool:
         """Whether a check of the spans finds anything."""
         if len(events) > 1 and self._has_misplaced_words(events):
-            return True
-        if may_have_runs(text) and list(token_runs(text, found.spans)):
             return True
         return self._is_model and self._has_wrappers and self._has_wrapper_faults(events)
 

@@ -23,6 +23,7 @@ from inspector.segmenter.payload import Payload
 from inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, State, Table, Transition
 from inspector.text import Range
 
+_HOPS = 32
 _SAMPLE = 8_192
 _DENSE = 1_500
 
@@ -278,7 +279,7 @@ def _is_other(state: State, text: str, at: int) -> bool:
 def _next_marker(state: State, text: str, at: int, places: dict[str, int]) -> tuple[int, Transition | None]:
     """The next marker of a state whose markers have few first characters; `places` keeps the next one of each."""
     size = len(text)
-    while True:
+    for _ in range(_HOPS):
         first, is_marker = size, None
         for character, match_at in state.families:
             place = places.get(character, -1)
@@ -293,6 +294,8 @@ def _next_marker(state: State, text: str, at: int, places: dict[str, int]) -> tu
         if match is not None:
             return first, state.by_marker[match[0]]
         at = first + 1
+    match = state.any_marker(text, at, size)
+    return (match.start(), state.by_marker[match[0]]) if match is not None else (size, None)
 
 
 def _value_end(state: State, payload: Payload, text: str, start: int) -> int:
