@@ -349,9 +349,11 @@ def segment_whole(
     offered, readings = _offered(tools), Readings()
     found = whole_texts(own, role).read(text, offered, readings) if not prompt else None
     if found is not None:
-        diagnostics = tuple([fault.at(turn, part) for fault in _reported(text, found, own, role)])
-        spans, calls, results = tuple(found.spans), tuple(found.calls), tuple(found.results)
-        return Segmentation(text, own.name, spans, calls, results, (), diagnostics)
+        faults = _reported(text, found, own, role)
+        diagnostics = tuple([fault.at(turn, part) for fault in faults]) if faults else ()
+        return Segmentation(
+            text, own.name, tuple(found.spans), tuple(found.calls), tuple(found.results), (), diagnostics
+        )
     segmenter = Segmenter(own, prompt=prompt, tools=offered, role=role, turn=turn, part=part)
     segmenter.reuse(readings)
     segmenter.feed(text)

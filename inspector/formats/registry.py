@@ -104,7 +104,7 @@ def formats() -> tuple[Format, ...]:
 
 def registered_formats() -> tuple[Format, ...]:
     """Those registered in this process: what was derived from `formats` holds until these change."""
-    return tuple(_registered.values())
+    return tuple(_registered.values()) if _registered else ()
 
 
 @lru_cache(maxsize=1)

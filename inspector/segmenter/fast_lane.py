@@ -82,13 +82,14 @@ class _EnclosedSpans:
                 events.append(_closed(home, text[at:], Range(at, size), Range(at, size), None))
                 return size
             if end > at:
-                events.append(_closed(home, match[1], Range(at, end), Range(at, end), None))
+                events.append(_closed(home, match[1], words := Range(at, end), words, None))
             state, inner = self._states[group - 2], match[group]
             start, inner_end = match.span(group)
             call: ToolCall | None = None
             payload = state.payload
             if payload is not None:
-                call = payload.read_whole(inner, start) if payload.read_whole is not None else None
+                read_whole = payload.read_whole
+                call = read_whole(inner, start) if read_whole is not None else None
                 if call is None and payload.ends_within(inner):
                     return -1
             at = match.end()
@@ -238,7 +239,9 @@ class _Steps:
 
 def _closed(state: State, text: str, whole: Range, inner: Range, call: ToolCall | None) -> SpanClosed:
     """The event of a span whose inner text is `text`."""
-    return SpanClosed(Span(state.kind, whole, inner, label=state.label), text, call=call, by_model=state.by_model)
+    return SpanClosed(
+        Span(state.kind, whole, inner, label=state.label), text, "", "", None, call, by_model=state.by_model
+    )
 
 
 def _next_transition(state: State, text: str, pos: int, places: dict[str, int]) -> tuple[int, Transition | None]:
