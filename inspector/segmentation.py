@@ -368,7 +368,8 @@ def _reported(text: str, found: WholeText, own: Format, role: Role) -> Sequence[
         return ()
     attempts = [fault for fault in found.faults if fault.call is not None]
     faults = [fault for fault in found.faults if fault.call is None]
-    faults += _without_echoes(attempts, found.calls)
+    if attempts:
+        faults += _without_echoes(attempts, found.calls)
     read = partial(_read_repaired, own=own, prompt="", role=role)
     tried = with_tried_fixes(text, faults, read, has_calls=bool(found.calls))
     if is_loop:

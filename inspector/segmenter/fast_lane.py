@@ -23,7 +23,7 @@ from inspector.segmenter.payload import Payload
 from inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, State, Table, Transition
 from inspector.text import Range
 
-_HOPS = 32
+_HOPS = 1_000
 _SAMPLE = 8_192
 _DENSE = 1_500
 
