@@ -64,6 +64,7 @@ def _redaction() -> None:
 
 
 CORE: dict[str, Callable[[], None]] = {
+    "short": segmenter.short_text,
     "whole": segmenter.whole_text,
     "stream": segmenter.token_by_token,
     "hostile": segmenter.hostile_text,

@@ -1,6 +1,7 @@
 """What the segmenter is measured on: made-up sessions of an agent, always the same."""
 
 import json
+import math
 import random
 
 SESSION_CHARACTERS = 570_000
@@ -10,6 +11,23 @@ _WORDS = [
     *("summary", "login", "request", "server", "yesterday", "because", "nothing", "further", "please", "check"),
     *("the", "a", "of", "in", "and", "to", "is", "not", "with", "but", "so", "then", "at", "from", "we", "it's"),
 ] * 5 + ["<b>bold</b>", "list[0]"]
+_TOOLS = ("get_stock_price", "find_trains", "create_invoice", "search_flights", "get_weather", "list_open_orders")
+_SENTENCES = (
+    "I'll look that up for you: one moment, please.",
+    "Let me check the current price (in US dollars).",
+    "To answer this, I need the list of open orders first.",
+)
+_ARGUMENTS: tuple[tuple[str, object], ...] = (
+    ("symbol", "TSLA"),
+    ("city", "Oslo, Norway"),
+    ("date", "2024-05-17"),
+    ("limit", 25),
+    ("include_closed", False),
+    ("origin", "Hamburg Hbf"),
+    ("tags", ["urgent", "paid"]),
+    ("max_price", 129.5),
+    ("customer", {"id": 4711, "vip": True}),
+)
 
 
 def prose(size: int, seed: int = 0) -> str:
@@ -50,6 +68,38 @@ def session(call_sizes: tuple[int, ...] = CALL_SIZES, size: int = SESSION_CHARAC
         length += len(piece)
         seed += 1
     return "".join(pieces), payloads
+
+
+def short_texts(count: int, seed: int = 0) -> list[tuple[str, list[str]]]:
+    """Texts with one or two short Hermes calls, each with its payloads.
+
+    The sizes are those of 7,311 real payloads: median 108 characters, 90 of 100 under 145, 99 of 100 under 307. Seven
+    texts in ten are a call alone; the others begin with a sentence, some with reasoning too.
+    """
+    rng = random.Random(seed)
+    return [_short_text(rng) for _ in range(count)]
+
+
+def _short_text(rng: random.Random) -> tuple[str, list[str]]:
+    payloads = [_short_payload(rng) for _ in range(2 if rng.random() < 0.1 else 1)]
+    calls = "\n".join(f"<tool_call>\n{payload}\n</tool_call>" for payload in payloads)
+    kind = rng.random()
+    thought = "<think>\nThe user wants this done: one call is enough.\n</think>\n" if kind < 0.1 else ""
+    words = rng.choice(_SENTENCES) + "\n" if kind < 0.3 else ""
+    return f"{thought}{words}{calls}", payloads
+
+
+def _short_payload(rng: random.Random) -> str:
+    """A payload of a size that real ones have; its arguments grow until it is reached."""
+    size = 108 * math.exp(rng.gauss(0, 0.22)) if rng.random() < 0.97 else rng.uniform(200, 400)
+    arguments: dict[str, object] = {}
+    name = rng.choice(_TOOLS)
+    while True:
+        payload = json.dumps({"name": name, "arguments": arguments})
+        if len(payload) >= size - 12:
+            return payload
+        key, value = rng.choice(_ARGUMENTS)
+        arguments[f"{key}_{len(arguments)}" if key in arguments else key] = value
 
 
 def deltas(text: str, size: int = 4) -> list[str]:

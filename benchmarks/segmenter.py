@@ -2,15 +2,17 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from typing import TypeVar
 
 from benchmarks import peers
-from benchmarks.corpus import CALL_SIZES, call_payload, deltas, prose, session
+from benchmarks.corpus import CALL_SIZES, call_payload, deltas, prose, session, short_texts
 from benchmarks.timing import best_of, goal, say
 from inspector.formats.dialects.hermes import HERMES
 from inspector.segmentation import Segmenter, segment
 
+_Given = TypeVar("_Given")
 _MARKERS = re.compile("<(?:think>|/think>|tool_call>|/tool_call>|tool_response>|/tool_response>)")
 
 
@@ -42,6 +44,48 @@ def _limit(text: str, payloads: list[str]) -> None:
         json.loads(payload)
     for _ in _MARKERS.finditer(text):
         pass
+
+
+def short_text() -> None:
+    """Short texts one at a time, as real calls are, and the same token by token; all that belongs to a text counts."""
+    made = short_texts(200)
+    sizes = sorted(len(payload) for _, payloads in made for payload in payloads)
+    say(f"short texts: {len(made)} of them, payloads of {sizes[len(sizes) // 2]} characters (median), one at a time")
+    texts = [text for text, _ in made]
+    pieces = [deltas(text) for text in texts]
+    best = best_of(
+        {
+            "limit": partial(_limits, made),
+            "weaklink": partial(_for_each, partial(segment, format="hermes"), texts),
+            **{peer.name: partial(_for_each, peer.whole, texts) for peer in peers.installed()},
+            "bare": partial(_feed_each, pieces, _nothing),
+            "stream": partial(_for_each, _read_deltas, pieces),
+        },
+        rounds=15,
+    )
+    microseconds = {name: took / len(texts) * 1e6 for name, took in best.items()}
+    bare, stream = microseconds.pop("bare"), microseconds.pop("stream")
+    say("  " + ", ".join(f"{name} {took:.1f} us a text" for name, took in microseconds.items()))
+    say(f"    of json.loads + one finditer: {goal(best['limit'] / best['weaklink'], 0.33, at_least=True)}")
+    for peer in peers.installed():
+        say(f"    of {peer.name}: {goal(best[peer.name] / best['weaklink'], 1.5, at_least=True)}")
+    say(f"  deltas of 4 characters, making and closing included: {stream:.1f} us a text")
+    say(f"    a delta, of a bare call: {goal(stream / bare, 20, at_least=False)}")
+
+
+def _limits(made: list[tuple[str, list[str]]]) -> None:
+    for text, payloads in made:
+        _limit(text, payloads)
+
+
+def _for_each(way: Callable[[_Given], object], given: Iterable[_Given]) -> None:
+    for one in given:
+        way(one)
+
+
+def _feed_each(texts: list[list[str]], feed: Callable[[str], object]) -> None:
+    for pieces in texts:
+        _feed_all(pieces, feed)
 
 
 def token_by_token() -> None:

@@ -24,7 +24,7 @@ from inspector.rules.catalogue import select_rules
 from inspector.rules.conversation import REPEATED_CALL
 from inspector.rules.markers import CALL_LEFT_IN_CONTENT
 from inspector.rules.rule import Severity
-from inspector.segmentation import AUTO, Segmenter
+from inspector.segmentation import AUTO, segment_whole
 from inspector.text import Range
 from inspector.version import __version__
 from inspector.wire.events import PROMPT_PART
@@ -207,10 +207,8 @@ def _read_part(
         inspected = PartInspection(number, part.name, chosen.name, reading.spans, reading.calls)
         return inspected, [fault.at(number, part.name) for fault in faults]
     prompt = turn.part(PROMPT_PART)
-    segmenter = Segmenter(chosen, prompt=prompt.text if prompt else "", tools=offered, role=turn.role, turn=number)
-    segmenter.feed(part.text)
-    segmenter.close()
-    found = segmenter.segmentation(part.text)
+    words = prompt.text if prompt else ""
+    found = segment_whole(part.text, chosen, prompt=words, tools=offered, role=turn.role, turn=number)
     results = tuple(_with_header(result, turn) for result in found.results or _silence(turn, part.text))
     return (
         PartInspection(number, part.name, chosen.name, found.spans, found.calls, results, found.definitions),

@@ -2,22 +2,24 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 
 from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
 from inspector.checks.attempted.attempt import is_in_sentence
-from inspector.checks.attempted.call_search import CallSearch
+from inspector.checks.attempted.call_search import CallSearch, call_search
 from inspector.checks.repair_trials import TrialResult, with_tried_fixes
-from inspector.checks.repetition import repeated_calls, with_runs_once
+from inspector.checks.repetition import FEWEST_IN_TURN, may_have_runs, repeated_calls, with_runs_once
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.checks.typed_arguments import typed_by
+from inspector.checks.whole_text import WholeText, whole_texts
 from inspector.checks.wrappers import Wrappers
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.formats.api.call_reading import raw_fault
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
+from inspector.formats.markers import wrappers_of
 from inspector.formats.registry import find_format
 from inspector.json_scanner import read_json
 from inspector.model import (
@@ -33,17 +35,17 @@ from inspector.model import (
 )
 from inspector.rules.json_syntax import NOT_A_CALL
 from inspector.rules.rule import Severity
-from inspector.segmenter.assembler import Assembler
+from inspector.segmenter.assembler import Assembler, Readings
 from inspector.segmenter.events import ParseEvent, SpanClosed
 from inspector.segmenter.machine import feeder
 from inspector.text import Range
 
+_NO_TOOLS = OfferedTools()
 AUTO = "auto"
 """The format name that stands for: find it out from the text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segmentation:
+class Segmentation(msgspec.Struct, frozen=True):
     """What one part's text holds. The spans tile the text; diagnostics come in the order of their places.
 
     `definitions` are the tools that the text itself defines, as a system prompt does. `decoded` has, by the index of a
@@ -57,7 +59,7 @@ class Segmentation:
     results: tuple[ToolResult, ...]
     definitions: tuple[ToolDefinition, ...]
     diagnostics: tuple[Diagnostic, ...]
-    decoded: Mapping[int, str] = field(default_factory=dict)
+    decoded: Mapping[int, str] = {}
 
     @property
     def content(self) -> str:
@@ -132,7 +134,8 @@ class Segmenter:
         if self._prompt and any(fault.call is not None for fault in faults):
             faults = [fault for fault in faults if not _is_quoted_from(self._prompt, fault, text)]
         has_calls = bool(assembler.calls)
-        tried = with_tried_fixes(text, faults, self._read_repaired, has_calls=has_calls)
+        read = partial(_read_repaired, own=self.format, prompt=self._prompt, role=self._role)
+        tried = with_tried_fixes(text, faults, read, has_calls=has_calls)
         if self._role is Role.ASSISTANT:
             tried += repeated_calls(text, assembler.spans, assembler.calls)
         return Segmentation(
@@ -146,12 +149,14 @@ class Segmenter:
             assembler.decoded,
         )
 
-    def _read_repaired(self, text: str) -> TrialResult:
-        """What a text holds that is read in the same way, whatever the tools: their faults are reported once."""
-        segmenter = Segmenter(self.format, prompt=self._prompt, role=self._role)
-        segmenter.feed(text)
-        segmenter.close()
-        return TrialResult(segmenter._assembler.faults, segmenter._assembler.calls)
+    def reuse(self, readings: Readings) -> None:
+        """Take what was made of spans of the same text before, instead of reading them again."""
+        self._assembler.readings = readings
+
+    @property
+    def result(self) -> TrialResult:
+        """The faults so far, whose fixes no trial has read, and the calls."""
+        return TrialResult(self._assembler.faults, self._assembler.calls)
 
 
 class _CheckedAssembler:
@@ -166,12 +171,12 @@ class _CheckedAssembler:
         self, assembler: Assembler, tools: Iterable[ToolDefinition] | OfferedTools, speaks: Format | None
     ) -> None:
         self._assembler = assembler
-        self._search = CallSearch(speaks) if speaks is not None else None
+        self._search = call_search(speaks) if speaks is not None else None
         self._attempts: list[Fault] = []
         self._own_tools = speaks.own_tools if speaks is not None else frozenset()
-        self._wrappers = Wrappers(speaks) if speaks is not None else None
-        self._given = tools if isinstance(tools, OfferedTools) else OfferedTools(tools)
-        self._defined = OfferedTools()
+        self._wrappers = Wrappers(speaks) if speaks is not None and wrappers_of(speaks) else None
+        self._given = _offered(tools)
+        self._defined = _NO_TOOLS
         self._checked = (0, 0)
         self._cuts_from = 0
         self._literals: list[Literal] = []
@@ -327,10 +332,68 @@ def segment(
     anything for the text itself, whatever it holds.
     """
     chosen = detect_format(text[:65_536], model).format if format == AUTO else find_format(format)
-    segmenter = Segmenter(chosen, prompt=prompt, tools=tools, role=role)
+    return segment_whole(text, chosen, prompt=prompt, tools=tools, role=role)
+
+
+def segment_whole(
+    text: str,
+    own: Format,
+    *,
+    prompt: str = "",
+    tools: Iterable[ToolDefinition] | OfferedTools = (),
+    role: Role = Role.ASSISTANT,
+    turn: int = 1,
+    part: str = "text",
+) -> Segmentation:
+    """What a Segmenter with these arguments finds in a whole text; most texts without faults cost far less."""
+    offered, readings = _offered(tools), Readings()
+    found = whole_texts(own, role).read(text, offered, readings) if not prompt else None
+    if found is not None:
+        faults = _reported(text, found, own, role)
+        diagnostics = tuple([fault.at(turn, part) for fault in faults]) if faults else ()
+        return Segmentation(
+            text, own.name, tuple(found.spans), tuple(found.calls), tuple(found.results), (), diagnostics
+        )
+    segmenter = Segmenter(own, prompt=prompt, tools=offered, role=role, turn=turn, part=part)
+    segmenter.reuse(readings)
     segmenter.feed(text)
     segmenter.close()
     return segmenter.segmentation(text)
+
+
+def _reported(text: str, found: WholeText, own: Format, role: Role) -> Sequence[Fault]:
+    """The faults of a text that the fast lane read, as `Segmenter.segmentation` gives them."""
+    is_loop = role is Role.ASSISTANT and len(found.calls) >= FEWEST_IN_TURN
+    if not (found.faults or is_loop or may_have_runs(text)):
+        return ()
+    attempts = [fault for fault in found.faults if fault.call is not None]
+    faults = [fault for fault in found.faults if fault.call is None]
+    if attempts:
+        faults += _without_echoes(attempts, found.calls)
+    read = partial(_read_repaired, own=own, prompt="", role=role)
+    tried = with_tried_fixes(text, faults, read, has_calls=bool(found.calls))
+    if is_loop:
+        tried += repeated_calls(text, found.spans, found.calls)
+    return with_runs_once(text, found.spans, tried)
+
+
+def _read_repaired(text: str, own: Format, prompt: str, role: Role) -> TrialResult:
+    """What a text holds that is read in the same way, whatever the tools: their faults are reported once."""
+    readings = Readings()
+    found = whole_texts(own, role).read(text, _NO_TOOLS, readings) if not prompt else None
+    if found is not None and not found.faults:
+        return TrialResult((), found.calls)
+    segmenter = Segmenter(own, prompt=prompt, role=role)
+    segmenter.reuse(readings)
+    segmenter.feed(text)
+    segmenter.close()
+    return segmenter.result
+
+
+def _offered(tools: Iterable[ToolDefinition] | OfferedTools) -> OfferedTools:
+    if isinstance(tools, OfferedTools):
+        return tools
+    return OfferedTools(tools) if tools else _NO_TOOLS
 
 
 def _without_echoes(faults: Iterable[Fault], calls: Sequence[ToolCall]) -> Iterator[Fault]:

@@ -17,11 +17,11 @@ from inspector.text import Range
 FEWEST_IN_TURN = 3
 """How many identical calls in one turn are a loop; two may well be meant."""
 
-_TOKEN_RUN = re.compile(r"(<\|[^|<>\s]{1,60}\|>|<(?:pad|unk|bos|eos)>)(?:\s?\1){2,}")
+_NAMED_TOKEN = re.compile("<(?:pad|unk|bos|eos)>")
+_TOKEN_RUN = re.compile(rf"(<\|[^|<>\s]{{1,60}}\|>|{_NAMED_TOKEN.pattern})(?:\s?\1){{2,}}")
 _SAME_PLACE = (STRAY_END_MARKER, SPECIAL_TOKEN_LEAK)
 _FEWEST_FAULTS = 3
 _LONGEST_GAP = 4  # characters of white space between two markers of a run
-_BETWEEN_TOKENS = ("><", "> <", ">\n<")
 _OTHERS = re.compile(r"user|human|system|developer|observation|ipython|tool\b", re.IGNORECASE)
 _BY_MODEL = (SpanKind.TEXT, SpanKind.REASONING, SpanKind.MARKUP)
 
@@ -65,9 +65,14 @@ def repeated_message(tool: str, count: int) -> str:
     return f"{tool} is called {count} times in this turn with the same arguments."
 
 
+def may_have_runs(text: str) -> bool:
+    """Whether `token_runs` may find anything: a cheap test that most texts fail."""
+    return ("|" in text or _NAMED_TOKEN.search(text) is not None) and _TOKEN_RUN.search(text) is not None
+
+
 def token_runs(text: str, spans: Sequence[Span]) -> Iterator[Fault]:
     """One fault for each run of one special token in what the model wrote."""
-    if not any(gap in text for gap in _BETWEEN_TOKENS):
+    if not may_have_runs(text):
         return
     for run in _TOKEN_RUN.finditer(text):
         at = bisect_right(spans, run.start(), key=_start) - 1

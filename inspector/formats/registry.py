@@ -1,7 +1,7 @@
 """The formats there are: written out as a tuple, and those that plug-ins bring through an entry point."""
 
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import entry_points
 
 from inspector.errors import UnknownFormatError
@@ -99,7 +99,23 @@ _registered: dict[str, Format] = {}
 
 def formats() -> tuple[Format, ...]:
     """Every format: the built-in ones, then plug-ins, then those registered in this process."""
-    return (*_BUILT_IN, *_plugged_in(), *_registered.values())
+    return _known(registered_formats())
+
+
+def registered_formats() -> tuple[Format, ...]:
+    """Those registered in this process: what was derived from `formats` holds until these change."""
+    return tuple(_registered.values()) if _registered else ()
+
+
+@lru_cache(maxsize=1)
+def _known(registered: tuple[Format, ...]) -> tuple[Format, ...]:
+    return (*_BUILT_IN, *_plugged_in(), *registered)
+
+
+@lru_cache(maxsize=1)
+def _by_name(registered: tuple[Format, ...]) -> dict[str, Format]:
+    """Each name and alias with its format; of two formats that share one the first counts."""
+    return {name: known for known in reversed(_known(registered)) for name in (known.name, *known.aliases)}
 
 
 def register_format(added: Format) -> None:
@@ -115,11 +131,10 @@ def register_format(added: Format) -> None:
 def find_format(name: str) -> Format:
     """The format of that name or alias, in any case. Raises UnknownFormatError, naming the nearest."""
     wanted = name.lower()
-    names: list[str] = []
-    for known in formats():
-        if wanted in (known.name, *known.aliases):
-            return known
-        names += (known.name, *known.aliases)
+    found = _by_name(registered_formats()).get(wanted)
+    if found is not None:
+        return found
+    names = [name for known in formats() for name in (known.name, *known.aliases)]
     nearest = get_close_matches(wanted, names, n=1)
     hint = f"; did you mean `{nearest[0]}`?" if nearest else "; `weaklink formats` lists them all"
     raise UnknownFormatError(f"no format is called `{name}`{hint}")

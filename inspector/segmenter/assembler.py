@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -23,6 +23,9 @@ from inspector.segmenter.messages import (
 from inspector.segmenter.table import SECTION
 from inspector.text import Range, lone_surrogates
 
+Readings: TypeAlias = dict[Range, tuple[SpanClosed, ParseResult]]
+"""By the ranges of spans: their events, and what readers made of them; a reader makes the same of the same event."""
+
 
 class _CallInReasoning(NamedTuple):
     """A call that stands whole in reasoning which never closed: its opening marker, and what it says."""
@@ -34,10 +37,12 @@ class _CallInReasoning(NamedTuple):
 class Assembler:
     """Takes events in order; its lists grow by what became known, and hold everything once the text has ended.
 
-    `calls_only` says that servers take a reply for calls only if it holds nothing else (F318).
+    `calls_only` says that servers take a reply for calls only if it holds nothing else (F318). What is in `readings`
+    was read before, and is not read again.
     """
 
     def __init__(self, readers: Mapping[SpanKind, SpanReader], *, calls_only: bool = False) -> None:
+        self.readings: Readings = {}
         self._calls_only = calls_only
         self._before_call: SpanClosed | None = None
         self._has_bare_call = False
@@ -148,7 +153,8 @@ class Assembler:
 
         The model meant such a call, and only forgot to close its reasoning: DESIGN.md, section 3, decides so.
         """
-        reading = reader(event)
+        known = self.readings.get(event.span.range)
+        reading = known[1] if known is not None and known[0] == event else reader(event)
         if event.span.kind is not SpanKind.REASONING or not event.wanted or not reading.children:
             return reading
         calls = self._calls_in(reading.children, event)

@@ -183,9 +183,19 @@ class Machine(PayloadReading):
         self._enter(self._state_behind(prompt, role) if prompt else self._home)
 
     @property
+    def table(self) -> Table:
+        """The table that the machine runs."""
+        return self._table
+
+    @property
     def state(self) -> State:
         """The state that the machine is in."""
         return self._state
+
+    @property
+    def home(self) -> State:
+        """The state that the current turn's role starts in."""
+        return self._home
 
     @property
     def certain_to(self) -> int:
@@ -241,7 +251,8 @@ class Machine(PayloadReading):
             self._pieces.append(text)
             if self._alarm not in text and self._other_alarm not in text:
                 return []
-            return take(self._look(text))
+            events = self._look(text)
+            return take(events) if events else []
 
         return feed
 
@@ -259,6 +270,8 @@ class Machine(PayloadReading):
     def _look(self, text: str) -> list[ParseEvent]:
         """Read the pieces, of which `text` is the last."""
         was_held = self._held
+        if not self._is_calm and self._doubt is None and self._holds_on():
+            return []
         if self._doubt is not None:
             self._go_on_in_doubt(self._doubt, text, final=False)
         elif self._is_calm and not self._state.hint.search(text):
@@ -270,6 +283,15 @@ class Machine(PayloadReading):
         if was_held and not self._events and self._held < was_held + len(text):
             return [SpanExtended(self._at)]
         return self._told()
+
+    def _holds_on(self) -> bool:
+        """Whether all that is not settled yet is the beginning of a marker, and nothing else can be known of it."""
+        held = self._pieces[0] if len(self._pieces) == 1 else "".join(self._pieces)
+        if held not in self._state.beginnings:
+            return False
+        self._pieces = [held]
+        self._held = len(held)
+        return True
 
     def _told(self) -> list[ParseEvent]:
         events, self._events = self._events, []
@@ -283,7 +305,8 @@ class Machine(PayloadReading):
 
     def _work(self, *, final: bool) -> None:
         """Go through the window as far as it is certain; the rest is held back."""
-        while self._step(final=final):
+        size = len(self._window.text)
+        while self._pos < size and self._step(final=final):
             pass
         if self.is_in_doubt:
             self._is_calm = False
@@ -321,8 +344,7 @@ class Machine(PayloadReading):
         if self._state.kind is not SpanKind.TEXT:
             return ""
         rest = self._window.text[self._pos :]
-        cuts = (one[:length] for one in self._table.cut_openers for length in range(len(one) - 1, 1, -1))
-        return next(filter(rest.endswith, cuts), "")
+        return next(filter(rest.endswith, self._table.cut_beginnings), "")
 
     def _take(self, transition: Transition, at: int) -> None:
         """Go through `transition`, whose marker stands at `at`."""

@@ -5,7 +5,7 @@ which state follows, and which rule that breaks, if any.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cached_property, partial
@@ -16,6 +16,10 @@ from inspector.rules.rule import Rule
 from inspector.segmenter.payload import Payload
 
 _WORD = re.compile(r"\s*([A-Za-z_]+)")
+_FEW = 3
+_LONGEST_ROLE, _MOST_ROLES = 40, 100
+_Match: TypeAlias = Callable[[str, int], re.Match[str] | None]
+_Search: TypeAlias = Callable[[str, int, int], re.Match[str] | None]
 HOME = "home"
 """As a target: the state that the current turn's role starts in."""
 
@@ -253,6 +257,24 @@ class State:
         return _patterns(self.markers)
 
     @cached_property
+    def families(self) -> tuple[tuple[str, _Match], ...]:
+        """For a state with few families of markers: the character that each begins with, and what matches it there."""
+        if self.other or not 0 < len(self.patterns) <= _FEW:
+            return ()
+        return tuple((first, pattern.match) for first, pattern in self.patterns.items())
+
+    @cached_property
+    def any_marker(self) -> _Search:
+        """Searches a text for a marker, whatever follows it."""
+        return re.compile("|".join(pattern.pattern for pattern in self.patterns.values()) or r"(?!)").search
+
+    @cached_property
+    def search(self) -> _Match:
+        """Searches a text for a marker, whatever follows it, or in group 1 for a character of `other`."""
+        ways = [pattern.pattern for pattern in self.patterns.values()] + [f"({self.other})"] * bool(self.other)
+        return re.compile("|".join(ways) or r"(?!)").search
+
+    @cached_property
     def first_characters(self) -> tuple[str, ...]:
         """What the markers begin with."""
         return tuple(sorted({marker[0] for marker in self.markers}))
@@ -301,6 +323,7 @@ class Table:
     tails: Mapping[str, str] = field(default_factory=dict)
     cut_openers: tuple[str, ...] = ()
     by_name: dict[str, State] = field(init=False, repr=False)
+    _home_of: dict[str, State] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         by_name = {state.name: state for state in self.states}
@@ -322,6 +345,11 @@ class Table:
         return _patterns(marker for marker in markers if marker[0] in usual)
 
     @cached_property
+    def cut_beginnings(self) -> tuple[str, ...]:
+        """Every beginning of one of the `cut_openers` that counts as such, the longest of each first."""
+        return tuple(one[:length] for one in self.cut_openers for length in range(len(one) - 1, 1, -1))
+
+    @cached_property
     def wrappers(self) -> dict[str, str]:
         """The markers that open a wrapper around calls, each with the closing marker that is most like it."""
         within = [state for state in self.states if state.kind is SpanKind.MARKUP and state.label == SECTION]
@@ -334,6 +362,14 @@ class Table:
 
     def home(self, role: str) -> State:
         """The state that a turn of this role starts in."""
+        found = self._home_of.get(role)
+        if found is None:
+            found = self._find_home(role)
+            if len(role) <= _LONGEST_ROLE and len(self._home_of) < _MOST_ROLES:
+                self._home_of[role] = found
+        return found
+
+    def _find_home(self, role: str) -> State:
         word = _WORD.match(role)
         if word is None:
             return self.by_name[self.headless or self.default_home]

@@ -7,6 +7,7 @@ from inspector.segmenter.events import ParseEvent, SpanClosed, SpanOpened
 from inspector.segmenter.table import State, Table, Transition
 from inspector.text import Range
 
+_SHORT = 512
 _LONG = 4_096
 _HOPS = 32
 
@@ -17,6 +18,7 @@ class SearchWindow:
     Each state keeps its next marker: a look ahead may have failed at many markers before it. What a pattern keeps holds
     only from where it was searched: states share patterns, and a marker that counts in one may not count in another.
 
+    A short window, as a stream makes for each possible marker, is searched anew each time: nothing is worth keeping.
     A long window is searched first for the markers of all states, by first character: where there are none, no state
     need look for its own.
     """
@@ -37,6 +39,9 @@ class SearchWindow:
 
         `final` says that no text follows, so that nothing at the end can be the beginning of a marker.
         """
+        if len(self.text) <= _SHORT:
+            at, transition = self._search_transition(state, start, final=final)
+            return at + (transition.lead if transition is not None else 0), transition
         searched, marker_at, at, transition = self._next.get((state.name, final), (0, -1, 0, None))
         if not searched <= start <= marker_at:
             marker_at, transition = self._search_transition(state, start, final=final)
@@ -62,10 +67,10 @@ class SearchWindow:
 
     def _next_marker(self, state: State, at: int, start: int, *, final: bool) -> tuple[int, Transition | None]:
         """The place of the next marker from `at` on, whatever follows it; `other` characters count from `start` on."""
-        active = self._active.get(state.name)
-        if active is None:
-            active = self._active[state.name] = self._patterns_of(state)
-        match = self._first_match(active, at)
+        if len(self.text) <= _SHORT:
+            match = state.any_marker(self.text, at, len(self.text))
+        else:
+            match = self._first_match(self._active_patterns(state), at)
         found = match.start() if match is not None else len(self.text)
         transition = state.by_marker[match[0]] if match is not None else None
         if state.other_pattern is not None:
@@ -78,9 +83,13 @@ class SearchWindow:
                 return cut, None
         return found, transition
 
-    def _patterns_of(self, state: State) -> list[tuple[str, re.Pattern[str]]]:
-        absent = self._absent if state.other_pattern is None else ()
-        return [(first, pattern) for first, pattern in state.patterns.items() if first not in absent]
+    def _active_patterns(self, state: State) -> list[tuple[str, re.Pattern[str]]]:
+        active = self._active.get(state.name)
+        if active is None:
+            absent = self._absent if state.other_pattern is None else ()
+            active = [(first, pattern) for first, pattern in state.patterns.items() if first not in absent]
+            self._active[state.name] = active
+        return active
 
     def _first_match(self, active: list[tuple[str, re.Pattern[str]]], start: int) -> re.Match[str] | None:
         """The leftmost match of several patterns; those that lose are kept for the next look."""

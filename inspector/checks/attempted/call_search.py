@@ -15,6 +15,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 
 from inspector.checks.attempted.attempt import Attempt, CallPosition, Evidence, Fence, Fences, ToolNames, position_of
@@ -24,6 +25,7 @@ from inspector.checks.tools import OfferedTools
 from inspector.checks.typed_arguments import typed_by
 from inspector.diagnostics import AttemptedCall, Edit, Fault, Fix
 from inspector.formats.format import Format
+from inspector.formats.registry import registered_formats
 from inspector.json_scanner.quoting import shown
 from inspector.model import ToolCall
 from inspector.rules.markers import ATTEMPTED_CALL, CALL_INSIDE_REASONING, FOREIGN_FORMAT, INVENTED_RESULT
@@ -69,15 +71,40 @@ class _ReportedCall:
     is_guess: bool
 
 
+def call_search(own: Format) -> "CallSearch":
+    """The search for calls that a format does not read; made once for each format."""
+    return _call_search(own, registered_formats())
+
+
+@lru_cache(maxsize=128)
+def _call_search(own: Format, registered: tuple[Format, ...]) -> "CallSearch":
+    """See `call_search`; `registered` are the formats whose registration changes what is foreign."""
+    return CallSearch(own)
+
+
+@lru_cache(maxsize=16)
+def _tool_names(offered: OfferedTools) -> ToolNames:
+    """The names of offered tools, to be looked up as models write them."""
+    return ToolNames(offered.definitions)
+
+
 class CallSearch:
-    """Looks through the words of a model, whose format is `own`, for calls that this format does not read."""
+    """Looks through the words of a model, whose format is `own`, for calls that this format does not read.
+
+    It keeps nothing of a text: one serves all texts of a format.
+    """
 
     def __init__(self, own: Format) -> None:
         self._own = own
         self._foreign = ForeignCalls(own)
         self._near = NearMarkers(own)
-        self._offered = OfferedTools()
-        self._names = ToolNames(())
+        self._signs = tuple(sorted({*self._foreign.signs, *self._near.signs}, key=len))
+
+    def may_find(self, text: str, offered: OfferedTools) -> bool:
+        """Whether `in_text` may find anything in `text`: a cheap test that most texts fail."""
+        if any(map(text.__contains__, self._signs)) or self._near.may_find(text):
+            return True
+        return bool(offered) and AttemptedCalls(_tool_names(offered)).may_find(text)
 
     def in_text(
         self, text: str, start: int, offered: OfferedTools, beside: Iterable[Fault] = (), *, at_end: bool
@@ -109,7 +136,7 @@ class CallSearch:
         place, code = call.arguments_range, call.arguments
         if place is None or not isinstance(code, str) or not offered:
             return [], []
-        found = [_shape(one) for one in AttemptedCalls(self._names_of(offered)).find(code)]
+        found = [_shape(one) for one in AttemptedCalls(_tool_names(offered)).find(code)]
         faults = [self._fault_in_code(fault, call).moved(place.start) for fault in self._faults(found, code, offered)]
         return [_call_in_code(one, call, place.start) for one in found], faults
 
@@ -132,7 +159,7 @@ class CallSearch:
         return self._faults(found, text, offered)
 
     def _foreign_in(self, text: str, offered: OfferedTools) -> list[_ReportedCall]:
-        find = self._names_of(offered).find
+        find = _tool_names(offered).find
         return [
             _foreign(one, "" if (named := find(one.call.name or "")) is None else named.name)
             for one in self._foreign.find(text, (lambda name: find(name) is not None) if offered else None)
@@ -141,13 +168,7 @@ class CallSearch:
     def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_ReportedCall]:
         if not offered:
             return []
-        return [_shape(one) for one in AttemptedCalls(self._names_of(offered)).find(text, known)]
-
-    def _names_of(self, offered: OfferedTools) -> ToolNames:
-        """The names of these tools; those of the last ones are kept, for nearly all texts have the same."""
-        if offered is not self._offered:
-            self._offered, self._names = offered, ToolNames(offered.definitions)
-        return self._names
+        return [_shape(one) for one in AttemptedCalls(_tool_names(offered)).find(text, known)]
 
     def _faults(self, found: Sequence[_ReportedCall], text: str, offered: OfferedTools) -> list[Fault]:
         faults: list[Fault] = []
@@ -304,11 +325,15 @@ class AttemptedCalls:
     def __init__(self, names: ToolNames) -> None:
         self._names = names
 
+    def may_find(self, text: str) -> bool:
+        """Whether `text` may hold any: it has a bracket or a closing tag, and a tool's name."""
+        if not self._names or ("(" not in text and "{" not in text and "[" not in text and "</" not in text):
+            return False
+        return self._names.occur_in(text)
+
     def find(self, text: str, taken: Sequence[Range] = ()) -> list[Attempt]:
         """The attempted calls in `text`, in order, none of them within `taken` (in order), which is known already."""
-        if not self._names or ("(" not in text and "{" not in text and "[" not in text and "</" not in text):
-            return []
-        if not self._names.occur_in(text):
+        if not self.may_find(text):
             return []
         brackets = Brackets(text)
         found = list(_outside(taken, tag_calls(text, self._names))) if "</" in text else []

@@ -83,6 +83,8 @@ class ForeignCalls:
         self._own = own
         self._signs = _call_syntaxes(own, formats())
         self._whole_signs = _whole_text_syntaxes(own, formats())
+        self.signs = frozenset(one.literal for one in self._signs) | {"{", "["}
+        """A text that holds none of these holds no such call."""
 
     def find(self, text: str, offered: Callable[[str], bool] | None = None) -> list[ForeignCall]:
         """The calls in `text` in the syntax of another format, in order.
@@ -227,6 +229,13 @@ class NearMarkers:
         self._stems = _stems(own)
         self._markers = markers_of(own)
         self._near_calls = own.near_calls
+        beginnings = (*self._cuts, *(stem for stem, _ in self._stems))
+        self.signs = frozenset(one[0] for one in beginnings) | {"{", "["}
+        """In a text that holds none of these, `faults` finds at most what `may_find` says."""
+
+    def may_find(self, text: str) -> bool:
+        """Whether the format's own expressions for what is nearly a call match in `text`."""
+        return any(sign.search(text) is not None for sign, _ in self._near_calls)
 
     def faults(self, text: str, start: int, *, at_end: bool) -> Iterator[Fault]:
         """The near markers in `text`, which begins at `start`; `at_end` says that the stream ends with it."""

@@ -73,6 +73,12 @@ def api_or_text(shapes: Callable[[], ApiShapeReader], text_side: NewParser) -> N
     return new_parser
 
 
+def may_be_api(text: str) -> bool:
+    """Whether a whole text begins like an API's JSON, or like the beginning of it."""
+    beginning = text.lstrip()[:_LONGEST_BEGINNING]
+    return _may_begin(beginning) or beginning.startswith(("{", "[", *_STREAM_BEGINNINGS))
+
+
 class ApiOrText:
     """A FormatParser: an API's JSON where the text is that, else whatever `text_side` makes of it."""
 

@@ -35,7 +35,7 @@ from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.text import Range
 
 _SPACE = " \t\n\r"
-_W = r"[ \t\n\r]*"
+_W = r"[ \t\n\r]*+"
 _PLAIN_STRING = r'"([^"\\\x00-\x1f\ud800-\udfff]*)"'
 _NEARLY_TOO_DEEP = b"\n" + b" " * (MAX_DEPTH - 2)
 
@@ -292,14 +292,20 @@ _format = msgspec.json.format
 
 
 @lru_cache(maxsize=32)
-def _frames(name: str, arguments: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Expressions for what stands before the arguments where the name is first, and where it is last; for the last."""
-    first, key = re.escape(name), rf'"{re.escape(arguments)}"{_W}:{_W}(?=\{{)'
+def _frames(name: str, arguments: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Expressions for a call whose name is first, and for one whose name is last.
+
+    The groups are the object; the name and the arguments, in their order.
+    """
+    named = rf'"{re.escape(name)}"{_W}:{_W}{_PLAIN_STRING}{_W}'
+    key = rf'"{re.escape(arguments)}"{_W}:{_W}'
     return (
-        re.compile(rf'{_W}\{{{_W}"{first}"{_W}:{_W}{_PLAIN_STRING}{_W},{_W}{key}'),
-        re.compile(rf"{_W}\{{{_W}{key}"),
-        re.compile(rf'"{first}"{_W}:{_W}{_PLAIN_STRING}{_W}\}}{_W}'),
+        re.compile(rf"{_W}(\{{{_W}{named},{_W}{key}(\{{.*\}}){_W}\}}){_W}", re.DOTALL),
+        re.compile(rf"{_W}(\{{{_W}{key}(\{{.*\}}){_W},{_W}{named}\}}){_W}", re.DOTALL),
     )
+
+
+_USUAL_FRAMES = _frames("name", "arguments")
 
 
 def read_whole_call(text: str, start: int) -> ToolCall | None:
@@ -307,36 +313,36 @@ def read_whole_call(text: str, start: int) -> ToolCall | None:
 
     It takes strict JSON objects that hold `name` and `arguments`, an object, in either order, and nothing else.
     """
-    return read_framed_call(text, start, "name", "arguments")
+    return _read_framed(text, start, _USUAL_FRAMES)
 
 
 def read_framed_call(text: str, start: int, name_key: str, arguments_key: str) -> ToolCall | None:
     """The same of objects that keep the tool's name and the arguments under these keys."""
-    name_first, arguments_first, name_at_end = _frames(name_key, arguments_key)
-    end = len(text.rstrip(_SPACE))
-    match = name_first.match(text)
-    if match is not None:
-        body_end, closer, name, name_at = end - 1, "}", match[1], match.span(1)
-    else:
-        match = arguments_first.match(text)
-        at = text.rfind(f'"{name_key}"')
-        name_last = name_at_end.fullmatch(text, at) if match is not None and at > 0 else None
-        if match is None or name_last is None:
+    return _read_framed(text, start, _frames(name_key, arguments_key))
+
+
+def _read_framed(text: str, start: int, frames: tuple[re.Pattern[str], re.Pattern[str]]) -> ToolCall | None:
+    name_first, name_last = frames
+    match, name_group, raw_group = name_first.fullmatch(text), 2, 3
+    if match is None:
+        match, name_group, raw_group = name_last.fullmatch(text), 3, 2
+        if match is None:
             return None
-        body_end, closer, name, name_at = len(text[:at].rstrip(_SPACE)) - 1, ",", name_last[1], name_last.span(1)
-    first = match.end()
-    raw = text[first:body_end].rstrip(_SPACE)
-    arguments = strict_object(raw) if name and text[body_end : body_end + 1] == closer else None
+    name, raw = match[name_group], match[raw_group]
+    arguments = strict_object(raw) if name else None
     if arguments is None:
         return None
+    first, last = match.span(1)
+    name_at, name_end = match.span(name_group)
+    raw_at, raw_end = match.span(raw_group)
     return ToolCall(
         name,
         arguments,
         raw,
         valid=True,
-        range=Range(start + text.index("{"), start + end),
-        name_range=Range(start + name_at[0] - 1, start + name_at[1] + 1),
-        arguments_range=Range(start + first, start + first + len(raw)),
+        range=Range(start + first, start + last),
+        name_range=Range(start + name_at - 1, start + name_end + 1),
+        arguments_range=Range(start + raw_at, start + raw_end),
     )
 
 
@@ -348,12 +354,11 @@ def strict_object(raw: str) -> dict[str, Json] | None:
     if "\\" in raw and "\\u0022" in raw:
         return None
     try:
-        written = raw.encode()
-        value = _decode(written)
+        value = _decode(raw)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return None
     encoded = _encode(value)
-    if type(value) is not dict or encoded.count(b'"') != written.count(b'"'):
+    if type(value) is not dict or encoded.count(b'"') != raw.count('"'):
         return None
     is_flat = len(raw) < 2 * (MAX_DEPTH - 1) or _NEARLY_TOO_DEEP not in _format(encoded, indent=1)
     return value if is_flat or _is_shallow(value) else None

@@ -1,0 +1,193 @@
+"""Reads whole texts without faults by the fast lane, through the same readers and checks as every other text.
+
+What is read here has no faults but attempted calls, near markers and loops. A text in which the lane, a reader or
+another check finds anything is read by the machine instead, from the beginning, so that one place in the code decides
+what a fault is and in which order faults are reported. Checks whose cheap test fails are not run.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import msgspec
+
+from inspector.checks.arguments import check_arguments
+from inspector.checks.attempted.call_search import call_search
+from inspector.checks.tools import OfferedTools
+from inspector.checks.typed_arguments import typed_by
+from inspector.checks.wrappers import Wrappers
+from inspector.diagnostics import Fault
+from inspector.formats.api.parser import ApiOrText, may_be_api
+from inspector.formats.format import Format
+from inspector.formats.markers import wrappers_of
+from inspector.formats.registry import registered_formats
+from inspector.model import Role, Span, SpanKind, ToolCall, ToolResult
+from inspector.segmenter.assembler import Readings
+from inspector.segmenter.events import ParseResult, SpanClosed
+from inspector.segmenter.fast_lane import FastLane
+from inspector.segmenter.machine import Machine
+from inspector.segmenter.table import SECTION
+
+
+class WholeText(msgspec.Struct):
+    """What a whole text holds; see Segmentation. `faults` are what the search for attempted calls found, in order."""
+
+    spans: list[Span] = msgspec.field(default_factory=list)
+    calls: list[ToolCall] = msgspec.field(default_factory=list)
+    results: list[ToolResult] = msgspec.field(default_factory=list)
+    faults: list[Fault] = msgspec.field(default_factory=list)
+
+
+def whole_texts(own: Format, role: Role) -> "WholeTexts":
+    """The reader of whole texts of a format, in turns of a role; made once for each."""
+    return _whole_texts(own, role, registered_formats())
+
+
+@lru_cache(maxsize=512)
+def _whole_texts(own: Format, role: Role, registered: tuple[Format, ...]) -> "WholeTexts":
+    """See `whole_texts`; `registered` are the formats whose registration changes what is foreign."""
+    return WholeTexts(own, role)
+
+
+class WholeTexts:
+    """Reads whole texts in which nothing is wrong; it keeps nothing of them."""
+
+    def __init__(self, own: Format, role: Role) -> None:
+        parser = own.new_parser("", role)
+        self._own = own
+        self._is_model = role is Role.ASSISTANT
+        self._may_be_api = isinstance(parser, ApiOrText)
+        machine = parser.text_side if isinstance(parser, ApiOrText) else parser
+        # A plug-in may derive from the machine, and then reads differently.
+        self._lane = FastLane(machine) if type(machine) is Machine else None
+        self._readers = dict(own.readers)
+        self._search = call_search(own)
+        self._has_wrappers = bool(wrappers_of(own))
+
+    def read(self, text: str, offered: OfferedTools, readings: Readings) -> WholeText | None:
+        """What `text` holds, its calls checked against the tools `offered`; None where the machine has to read it.
+
+        What a reader made of a span goes into `readings`, so that the machine need not read it again.
+        """
+        lane = self._lane
+        if lane is None or (self._may_be_api and may_be_api(text)):
+            return None
+        if "\x00" in text:
+            return None
+        events = lane.read(text)
+        found = self._found(events, readings) if events is not None else None
+        if events is None or found is None or self._has_faults(events):
+            return None
+        if not (text.isascii() or all(map(_is_utf8, events))):
+            return None
+        if offered and not self._checked(found, offered):
+            return None
+        if self._is_model:
+            self._search_attempts(events, found, offered)  # last: what it finds is no reason to read the text again
+        return found
+
+    def _found(self, events: Sequence[SpanClosed], readings: Readings) -> WholeText | None:
+        """What the spans hold; None where a reader finds a fault."""
+        found = WholeText()
+        for event in events:
+            span, call = event.span, event.call
+            if call is not None:
+                index = len(found.spans)
+                found.calls.append(msgspec.structs.replace(call, span=index) if index else call)
+            elif (reader := self._readers.get(span.kind)) is not None:
+                reading = reader(event)
+                readings[span.range] = event, reading
+                if not _keep(reading, found):
+                    return None
+                if reading.children:
+                    span = msgspec.structs.replace(span, children=reading.children)
+            found.spans.append(span)
+        return found
+
+    def _has_misplaced_words(self, events: Sequence[SpanClosed]) -> bool:
+        """Whether words are behind a turn's last call, or beside calls that servers read only alone."""
+        call_seen = is_behind = words_seen = bare_seen = False
+        for event in events:
+            span = event.span
+            if span.kind is SpanKind.TOOL_CALL:
+                call_seen, is_behind = True, False
+                bare_seen = bare_seen or span.inner.start == span.range.start
+            elif span.kind is SpanKind.TEXT:
+                if event.inner_text and not event.inner_text.isspace():
+                    words_seen, is_behind = True, call_seen
+            elif span.kind is not SpanKind.REASONING and span.label != SECTION:
+                if is_behind:
+                    return True
+                call_seen = False
+        return is_behind or (words_seen and bare_seen and self._own.calls_only)
+
+    def _has_faults(self, events: Sequence[SpanClosed]) -> bool:
+        """Whether a check of the spans finds anything."""
+        if len(events) > 1 and self._has_misplaced_words(events):
+            return True
+        return self._is_model and self._has_wrappers and self._has_wrapper_faults(events)
+
+    def _has_wrapper_faults(self, events: Sequence[SpanClosed]) -> bool:
+        if not any(event.span.label == SECTION for event in events):
+            return False
+        wrappers = Wrappers(self._own)
+        return any(True for event in events if event.by_model for _ in wrappers.faults(event)) or any(
+            True for _ in wrappers.end()
+        )
+
+    def _search_attempts(self, events: Sequence[SpanClosed], found: WholeText, offered: OfferedTools) -> None:
+        search = self._search
+        for index, event in enumerate(events):
+            kind, text, start = event.span.kind, event.inner_text, event.span.inner.start
+            if kind is SpanKind.TEXT and event.by_model and search.may_find(text, offered):
+                found.faults += search.in_text(text, start, offered, at_end=index == len(events) - 1)
+            elif kind is SpanKind.REASONING and event.by_model and offered:
+                drafts = [one.range for one in found.spans[index].children if one.kind is SpanKind.TOOL_CALL]
+                found.faults += search.in_reasoning(text, start, offered, drafts)
+
+    def _checked(self, found: WholeText, offered: OfferedTools) -> bool:
+        """Check the calls, and give them the types of their tools' schemas; False where there is anything to report."""
+        told = set(offered.told)
+        for index, call in enumerate(found.calls):
+            found.calls[index], is_sound = self._check_call(call, offered)
+            if not is_sound:
+                offered.told.clear()
+                offered.told.update(told)  # what is reported once for all texts was not reported yet
+                return False
+        return True
+
+    def _check_call(self, call: ToolCall, offered: OfferedTools) -> tuple[ToolCall, bool]:
+        own_tools = self._own.own_tools if self._is_model else frozenset()
+        if call.name is None or (call.name in own_tools and offered.find(call.name) is None):
+            return call, False
+        if call.parameters:
+            typed = typed_by(call, offered)
+            if typed.faults or not typed.call.valid:
+                return call, False
+            call = typed.call
+        return call, not any(True for _ in check_arguments(call, offered, own_tools))
+
+
+def _is_utf8(event: SpanClosed) -> bool:
+    """Whether a span holds no lone surrogate; a call that the lane read has none."""
+    if event.call is not None or event.inner_text.isascii():
+        return True
+    try:
+        event.inner_text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _keep(reading: ParseResult, found: WholeText) -> bool:
+    """Keep what a span holds; False where the machine has to read it."""
+    if reading.faults or reading.definitions or reading.decoded is not None:
+        return False
+    index = len(found.spans)
+    for call in reading.calls:
+        if not call.valid:
+            return False
+        found.calls.append(msgspec.structs.replace(call, span=index) if index else call)
+    if reading.results:
+        found.results += (replace(result, span=index) for result in reading.results)
+    return True

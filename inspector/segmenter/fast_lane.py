@@ -1,0 +1,313 @@
+"""Runs a format's table over a whole text in which nothing is unusual, at a fraction of the machine's cost.
+
+Theory of operation. A whole text needs none of what makes the machine slow on short texts: nothing is held back, no
+window is kept, and no event is made until a span closes. `_EnclosedSpans` reads most of it: one expression, made from
+the table, matches the words up to a marker and the whole span that this marker opens. Where that is not enough,
+`_Steps` takes one transition after the other, as `Machine` does, whose comments explain them.
+
+Both follow only what breaks no rule. At anything else the lane gives up: a transition with a rule, a span without the
+closing marker that it wants, a marker that may be in a string, a payload that does not complete. Then the machine reads
+the text again from its beginning, and it alone makes diagnostics. So the lane may refuse any text, but must never read
+one differently; tests/test_fast_lane.py compares both over every format.
+
+Each character is searched for markers at most twice, and read as a payload at most twice.
+"""
+
+import re
+
+from inspector.model import Span, SpanKind, ToolCall
+from inspector.scanning import MOST_ROUNDS
+from inspector.segmenter.events import SpanClosed
+from inspector.segmenter.machine import Machine
+from inspector.segmenter.payload import Payload
+from inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, State, Table, Transition
+from inspector.text import Range
+
+_HOPS = 1_000
+_SAMPLE = 8_192
+_DENSE = 1_500
+
+
+class FastLane:
+    """Reads whole texts that begin in the state that `machine`, which has read nothing yet, is in."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.table = machine.table
+        self.start, self.home = machine.state, machine.home
+        self._enclosed: dict[str, _EnclosedSpans] = {}
+
+    def read(self, text: str) -> list[SpanClosed] | None:
+        """The closed spans of `text`, in order, which tile it; None where the machine has to read it."""
+        events: list[SpanClosed] = []
+        at = self.enclosed_in(self.start).read(text, 0, events) if self.start is self.home else 0
+        if at == len(text):
+            return events
+        return _Steps(self, text, events, at).read() if at >= 0 else None
+
+    def enclosed_in(self, home: State) -> "_EnclosedSpans":
+        """The reader of the spans that begin and end in a state, which is the home of a turn."""
+        found = self._enclosed.get(home.name)
+        if found is None:
+            found = self._enclosed[home.name] = _EnclosedSpans(home, self.table)
+        return found
+
+
+class _EnclosedSpans:
+    """Reads the words of a home state and the spans from an opening to a closing marker between them."""
+
+    def __init__(self, home: State, table: Table) -> None:
+        self._home = home
+        self._cut_openers = table.cut_beginnings if home.kind is SpanKind.TEXT else ()
+        ways = [(way, table.by_name[way.target]) for way in home.transitions if way.target in table.by_name]
+        enclosed = [(way, state, closer) for way, state in ways if (closer := _closer(home, way, state)) is not None]
+        self._states = [state for _, state, _ in enclosed]
+        spans = (
+            f"{re.escape(way.marker)}({_without_markers(state)}){re.escape(closer)}" for way, state, closer in enclosed
+        )
+        together = "|".join(spans)
+        self._match = re.compile(f"({_without_markers(home)})(?:{together})?" if together else "()").match
+
+    def read(self, text: str, at: int, events: list[SpanClosed]) -> int:
+        """Add the spans from `at` on to `events`, as far as the text has such; where that ends, -1 to give up."""
+        home, size = self._home, len(text)
+        if size - at > _SAMPLE and self._is_sparse(text[at : at + _SAMPLE]):
+            return at
+        while at < size:
+            match = self._match(text, at)
+            assert match is not None
+            group, end = match.lastindex, match.end(1)
+            if group is None or match.end() == end:
+                if end < size or home.closer or text.endswith(self._cut_openers):
+                    return at
+                events.append(_closed(home, text[at:], Range(at, size), Range(at, size), None))
+                return size
+            if end > at:
+                events.append(_closed(home, match[1], words := Range(at, end), words, None))
+            state, inner = self._states[group - 2], match[group]
+            start, inner_end = match.span(group)
+            call: ToolCall | None = None
+            payload = state.payload
+            if payload is not None:
+                read_whole = payload.read_whole
+                call = read_whole(inner, start) if read_whole is not None else None
+                if call is None and payload.ends_within(inner):
+                    return -1
+            at = match.end()
+            events.append(_closed(state, inner, Range(end, at), Range(start, inner_end), call))
+        return at
+
+    def _is_sparse(self, sample: str) -> bool:
+        """Whether markers are so rare that it is faster to search for their first characters, as `_Steps` does."""
+        return sum(sample.count(state.closer) for state in self._states) * _DENSE < len(sample)
+
+
+def _closer(home: State, way: Transition, state: State) -> str | None:
+    """The marker that closes the span which a way out of a home state opens; None where more than that matters."""
+    is_plain = way.cut is MarkerSplit.BEFORE and way.taken == len(way.marker) and way.ahead is None and not way.closes
+    if not is_plain or way.rule is not None or home.other or home.closer or home.then or state.other or state.then:
+        return None
+    closes = state.by_marker.get(state.closer)
+    is_closed = closes is not None and closes.cut is MarkerSplit.AFTER and closes.target == HOME
+    if closes is None or not is_closed or closes.rule is not None or closes.ahead is not None or closes.lead:
+        return None
+    is_longest = not any(one != way.marker and one.startswith(way.marker) for one in home.markers)
+    return closes.marker if is_longest and closes.taken == len(closes.marker) else None
+
+
+def _without_markers(state: State) -> str:
+    """An expression for the text up to the state's next marker, whatever follows it."""
+    firsts = "".join(map(re.escape, state.patterns))
+    if not firsts:
+        return r"[\s\S]*+"
+    others = "|".join(rf"(?!{pattern.pattern}){re.escape(first)}" for first, pattern in state.patterns.items())
+    return rf"[^{firsts}]*+(?:(?:{others})[^{firsts}]*+){{0,{MOST_ROUNDS}}}"
+
+
+class _Steps:
+    """One text on its way through the states; `_at` is where the state is in the text, the rest as in `OpenSpan`."""
+
+    def __init__(self, lane: FastLane, text: str, events: list[SpanClosed], at: int) -> None:
+        self._lane = lane
+        self._text = text
+        self._events = events
+        self._state, self._home = lane.start, lane.home
+        self._at = self._payload_at = self._open_at = self._inner_at = at
+        self._is_open = False
+        self._call: ToolCall | None = None
+        self._places: dict[str, int] = {}
+
+    def read(self) -> list[SpanClosed] | None:
+        """All closed spans of the text, in order; None where the machine has to read it."""
+        while (found := self._next()) is not None:
+            at, way = found
+            if way is None:
+                return self._end()
+            if not self._take(way, at):
+                return None
+            if self._state is self._home and not self._is_open:
+                self._at = self._lane.enclosed_in(self._home).read(self._text, self._at, self._events)
+                if self._at < 0:
+                    return None
+        return None
+
+    def _next(self) -> tuple[int, Transition | None] | None:
+        """The next transition and its place; None to give up."""
+        state, text = self._state, self._text
+        payload = state.payload
+        if payload is not None and state.then is not None:
+            end = _value_end(state, payload, text, self._at)
+            if end < 0:
+                return None
+            self._settle(end)
+            return end, state.then
+        at, way = _next_transition(state, text, self._at, self._places)
+        if payload is not None and way is not None:
+            written = text[self._payload_at : at]
+            self._call = payload.read_whole(written, self._inner_at) if payload.read_whole is not None else None
+            if self._call is None and payload.ends_within(written):
+                return None
+        return at, way
+
+    def _take(self, way: Transition, at: int) -> bool:
+        """Go through a transition, whose marker is at `at`; False to give up."""
+        if way.rule is not None or way.closes or (way.target == HERE and way.cut is not MarkerSplit.NOWHERE):
+            return False
+        if at > self._at and not self._is_open:
+            self._open(self._at, 0)
+        if way.cut is MarkerSplit.NOWHERE:
+            return self._stay(way, at)
+        inner = ""
+        if way.cut is MarkerSplit.AFTER:
+            if not self._is_open:
+                self._open(self._at, 0)
+            inner = self._close(at, way.taken)
+        elif self._is_open:
+            if self._state.closer:
+                return False
+            inner = self._close(at, 0)
+        self._enter(way, inner)
+        if way.cut is MarkerSplit.BEFORE and (way.taken or self._state.kind is not SpanKind.TEXT):
+            self._open(at, way.taken)
+        self._payload_at = self._at
+        return True
+
+    def _stay(self, way: Transition, at: int) -> bool:
+        """Go through a transition whose marker remains inside the span."""
+        if self._call is not None or (way.target == HERE and self._state.payload is not None):
+            return False
+        self._settle(at + way.taken)
+        if way.target != HERE:
+            self._enter(way, "")
+            self._payload_at = self._at
+        return True
+
+    def _enter(self, way: Transition, inner: str) -> None:
+        if way.target == ROLE:
+            self._home = self._lane.table.home(inner)
+        self._state = self._home if way.target in (HOME, ROLE) else self._lane.table.by_name[way.target]
+
+    def _open(self, at: int, marker: int) -> None:
+        self._is_open = True
+        self._open_at = at
+        self._at = self._inner_at = at + marker
+
+    def _settle(self, to: int) -> None:
+        if to > self._at:
+            if not self._is_open:
+                self._open(self._at, 0)
+            self._at = to
+
+    def _close(self, at: int, marker: int) -> str:
+        whole, inner = Range(self._open_at, at + marker), Range(self._inner_at, at)
+        closed = _closed(self._state, inner.of(self._text), whole, inner, self._call)
+        self._events.append(closed)
+        self._at = at + marker
+        self._is_open, self._call = False, None
+        return closed.inner_text
+
+    def _end(self) -> list[SpanClosed] | None:
+        """The text has ended."""
+        state, text = self._state, self._text
+        if not self._is_open and self._at == len(text):
+            return self._events
+        if state.closer or (state.kind is SpanKind.TEXT and text.endswith(self._lane.table.cut_beginnings)):
+            return None
+        self._settle(len(text))
+        self._close(len(text), 0)
+        return self._events
+
+
+def _closed(state: State, text: str, whole: Range, inner: Range, call: ToolCall | None) -> SpanClosed:
+    """The event of a span whose inner text is `text`."""
+    return SpanClosed(
+        Span(state.kind, whole, inner, label=state.label), text, "", "", None, call, by_model=state.by_model
+    )
+
+
+def _next_transition(state: State, text: str, pos: int, places: dict[str, int]) -> tuple[int, Transition | None]:
+    """As `SearchWindow.next_transition`, where `text` is all there is."""
+    at, size = pos, len(text)
+    while True:
+        way: Transition | None
+        if state.families:
+            at, way = _next_marker(state, text, at, places)
+        else:
+            match = state.search(text, at)
+            if match is None:
+                return size, None
+            at, way = match.start(), state.by_marker.get(match[0]) if match.lastindex is None else state.other_goes
+        if way is None:
+            return at, None
+        found = way if way.ahead is None else _that_counts(state, way, text, at)
+        if found is None and way is not state.other_goes and _is_other(state, text, at):
+            found = _that_counts(state, state.other_goes, text, at)
+        if found is not None:
+            return at + found.lead, found
+        at += 1
+
+
+def _that_counts(state: State, way: Transition | None, text: str, at: int) -> Transition | None:
+    """The transition that what follows the marker at `at` allows: `way`, or one that takes its place."""
+    for one in (way, *state.shorter.get(way.marker, ())) if way is not None else ():
+        behind = at if one is state.other_goes else at + len(one.marker)
+        if one.ahead is None or one.ahead.whole.match(text, behind) is not None:
+            return one
+    return None
+
+
+def _is_other(state: State, text: str, at: int) -> bool:
+    return state.other_pattern is not None and state.other_pattern.match(text, at) is not None
+
+
+def _next_marker(state: State, text: str, at: int, places: dict[str, int]) -> tuple[int, Transition | None]:
+    """The next marker of a state whose markers have few first characters; `places` keeps the next one of each."""
+    size = len(text)
+    for _ in range(_HOPS):
+        first, is_marker = size, None
+        for character, match_at in state.families:
+            place = places.get(character, -1)
+            if place < at:
+                place = text.find(character, at)
+                places[character] = place = size if place < 0 else place
+            if place < first:
+                first, is_marker = place, match_at
+        if is_marker is None:
+            return size, None
+        match = is_marker(text, first)
+        if match is not None:
+            return first, state.by_marker[match[0]]
+        at = first + 1
+    match = state.any_marker(text, at, size)
+    return (match.start(), state.by_marker[match[0]]) if match is not None else (size, None)
+
+
+def _value_end(state: State, payload: Payload, text: str, start: int) -> int:
+    """Where the payload's value that begins at `start` is complete; -1 where it is not, or may hold a marker."""
+    end = payload.whole_end(text, start) if payload.whole_end is not None else -1
+    if end < 0:
+        follower = payload.follower()
+        end = follower.feed(text, start)
+        if not follower.completed:
+            return -1
+    match = state.any_marker(text, start, min(len(text), end + state.longest))
+    return -1 if match is not None and match.start() < end else end
