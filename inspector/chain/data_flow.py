@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
 from itertools import islice, takewhile
 
 from inspector.chain.provenance_terms import ProvenanceTerm, Spellings, folded_words, provenance_terms, word_spans
@@ -95,10 +94,12 @@ class OriginIndex:
         """How far the source stands behind others, its number, the first word there, and how many words."""
         if not words:
             return None
-        rarest = min(words, key=lambda word: len(self._holders.get(word, ())))
+        rarest = self._rarest(words)
+        if rarest is None:
+            return None
         best: tuple[int, int, int, int] | None = None
         tried = 0
-        for number in self._holders.get(rarest, ()):
+        for number in self._holders[rarest]:
             source = self._sources[number]
             if source.turn >= before_turn or tried >= _MOST_TRIED:
                 break
@@ -119,6 +120,17 @@ class OriginIndex:
                 break
         return best
 
+    def _rarest(self, words: Sequence[str]) -> str | None:
+        """The word that the fewest sources hold, the first of several; None where no source holds one of them."""
+        rarest, fewest = None, _MOST_SOURCES + 1
+        for word in words:
+            holders = self._holders.get(word)
+            if holders is None:
+                return None
+            if len(holders) < fewest:
+                rarest, fewest = word, len(holders)
+        return rarest
+
     def _reading(self, number: int) -> "_WordIndex":
         if number not in self._readings:
             self._readings[number] = _WordIndex(self._sources[number].text, self._held[number])
@@ -129,7 +141,8 @@ class _WordIndex:
     """One text word by word. A short one is searched as it is, in a long one the places of words are filed at once."""
 
     def __init__(self, text: str, held: frozenset[str]) -> None:
-        self._text = text
+        self._further_spans = word_spans(text)
+        self._spans: list[tuple[int, int]] = []  # of the first words, as far as somebody asked for their places
         words = folded_words(text)
         self._is_short = len(words) <= _SHORT
         self._words = [] if self._is_short else words
@@ -147,15 +160,9 @@ class _WordIndex:
 
     def range_of(self, first: int, length: int) -> Range:
         """Where so many words stand, from this one on."""
-        if self._is_short:
-            spans = list(islice(word_spans(self._text), first, first + length))
-        else:
-            spans = self._spans[first : first + length]
-        return Range(spans[0][0], spans[-1][1])
-
-    @cached_property
-    def _spans(self) -> list[tuple[int, int]]:
-        return list(word_spans(self._text))
+        last = first + length - 1
+        self._spans += islice(self._further_spans, max(last + 1 - len(self._spans), 0))
+        return Range(self._spans[first][0], self._spans[last][1])
 
 
 def _filed(words: Sequence[str], held: frozenset[str]) -> dict[str, list[int]]:
