@@ -4,9 +4,11 @@ One statement for each table and batch. All rows that are summed are written her
 are dropped with the first change.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple
 
 import sqlalchemy as sa
@@ -189,12 +191,10 @@ def insert_derived(connection: sa.Connection, found: Sequence[tuple[int, float, 
     insert_rows(connection, tables.diagnostic, [(id_, one.diagnostics) for id_, _, one in found])
     insert_rows(connection, tables.figures, [(id_, [one.figures]) for id_, _, one in found])
     insert_rows(connection, tables.violation, [(id_, one.violations) for id_, _, one in found])
-    for table, rows in (
-        (tables.trace_tool, [(id_, at_s, one.tools) for id_, at_s, one in found]),
-        (tables.trace_code, [(id_, at_s, one.codes) for id_, at_s, one in found]),
-        (tables.argument, [(id_, at_s, one.arguments) for id_, at_s, one in found]),
-    ):
-        insert_rows(connection, table, [(id_, [row | {"sort_at_s": at_s} for row in some]) for id_, at_s, some in rows])
+    times = {id_: at_s for id_, at_s, _ in found}
+    insert_rows(connection, tables.trace_tool, [(id_, one.tools) for id_, _, one in found], times)
+    insert_rows(connection, tables.trace_code, [(id_, one.codes) for id_, _, one in found], times)
+    insert_rows(connection, tables.argument, [(id_, one.arguments) for id_, _, one in found], times)
 
 
 def rewrite_derived(connection: sa.Connection, found: Iterable[tuple[int, float, DerivedRows]]) -> None:
@@ -231,10 +231,31 @@ def delete_rows(connection: sa.Connection, some: Iterable[sa.Table], ids: Sequen
             connection.execute(sa.delete(table).where(table.c.trace_id.in_(group)))
 
 
-def insert_rows(connection: sa.Connection, table: sa.Table, rows: Iterable[tuple[int, Sequence[Row]]]) -> None:
-    """Rows of traces, each with the trace's id, into one table."""
-    whole = [row | {"trace_id": id_} for id_, some in rows for row in some]
-    if whole and table in SUMMED:
-        drop_rollups(connection, (row["trace_id"] for row in whole))
-    if whole:
-        connection.execute(sa.insert(table), whole)
+def insert_rows(
+    connection: sa.Connection,
+    table: sa.Table,
+    rows: Iterable[tuple[int, Sequence[Row]]],
+    times_s: Mapping[int, float] | None = None,
+) -> None:
+    """Rows of traces with the trace's id, and with its time in lists where `times_s` has it, into one table."""
+    found = [(id_, some) for id_, some in rows if some]
+    if not found:
+        return
+    if table in SUMMED:
+        drop_rollups(connection, (id_ for id_, _ in found))
+    own = list(found[0][1][0])
+    names = ["trace_id", *(() if times_s is None else ("sort_at_s",)), *own]
+    values_of = itemgetter(*own) if len(own) > 1 else lambda row: tuple(row[name] for name in own)
+    values = [
+        (id_, *(() if times_s is None else (times_s[id_],)), *values_of(row)) for id_, some in found for row in some
+    ]
+    if connection.dialect.name == "sqlite":  # SQLAlchemy takes longer to prepare the values than SQLite to insert them
+        connection.exec_driver_sql(_insert_statement(table.name, tuple(names)), values)
+    else:
+        connection.execute(sa.insert(table), [dict(zip(names, row, strict=True)) for row in values])
+
+
+@lru_cache
+def _insert_statement(table: str, names: tuple[str, ...]) -> str:
+    columns = ", ".join(f'"{name}"' for name in names)
+    return f'INSERT INTO "{table}" ({columns}) VALUES ({", ".join("?" * len(names))})'

@@ -92,8 +92,6 @@ class OriginIndex:
 
     def _first(self, words: Sequence[str], before_turn: int, echoed: set[int]) -> tuple[int, int, int, int] | None:
         """How far the source stands behind others, its number, the first word there, and how many words."""
-        if not words:
-            return None
         rarest = self._rarest(words)
         if rarest is None:
             return None
@@ -121,7 +119,7 @@ class OriginIndex:
         return best
 
     def _rarest(self, words: Sequence[str]) -> str | None:
-        """The word that the fewest sources hold, the first of several; None where no source holds one of them."""
+        """The word that the fewest sources hold; None where there is no word, or one that no source holds."""
         rarest, fewest = None, _MOST_SOURCES + 1
         for word in words:
             holders = self._holders.get(word)
