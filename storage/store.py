@@ -279,7 +279,7 @@ def _batches(drafts: Iterable[TraceRows]) -> Iterator[list[TraceRows]]:
     size = 0
     for one in drafts:
         batch.append(one)
-        size += sum(len(part["text"]) for part in one.record.parts)
+        size += one.size
         if len(batch) == _GROUP or size > _GROUP_BYTES:
             yield batch
             batch, size = [], 0

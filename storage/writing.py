@@ -38,6 +38,11 @@ class TraceRows:
         started: float | None = self.record.trace["started_at_s"]
         return UNKNOWN_TIME_S if started is None else started
 
+    @property
+    def size(self) -> int:
+        """About how many bytes the rows take."""
+        return sum(len(part["text"]) for part in self.record.parts)
+
 
 def trace_rows(trace: Trace, inspection: Inspection) -> TraceRows:
     """A trace and its inspection as rows."""
@@ -172,16 +177,20 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now
 
 
 def insert_records(connection: sa.Connection, records: Sequence[tuple[int, RecordRows]]) -> None:
-    """What came in, of traces whose rows stand already. The same rows can be inserted once."""
+    """What came in, of traces whose rows stand already."""
     toolset_ids = intern_toolsets(connection, {h: t for _, record in records for h, t in record.toolsets.items()})
-    turns = [(id_, record.turns) for id_, record in records]
-    for _, rows in turns:
-        for row in rows:
-            row["toolset_id"] = toolset_ids.get(row.pop("toolset"))
+    turns = [(id_, [_turn_row(row, toolset_ids) for row in record.turns]) for id_, record in records]
     insert_rows(connection, tables.external_id, [(id_, record.external_ids) for id_, record in records])
     insert_rows(connection, tables.turn, turns)
     insert_rows(connection, tables.part, [(id_, record.parts) for id_, record in records])
     insert_rows(connection, tables.search_pending, [(id_, [{}]) for id_, _ in records])
+
+
+def _turn_row(row: Row, toolset_ids: Mapping[bytes, int]) -> Row:
+    """The row of a turn with the number of its tools in the place of their hash."""
+    columns = {"toolset_id": toolset_ids.get(row["toolset"]), **row}
+    del columns["toolset"]
+    return columns
 
 
 def insert_derived(connection: sa.Connection, found: Sequence[tuple[int, float, DerivedRows]]) -> None:

@@ -10,7 +10,7 @@ from inspector.json_text import write_json
 from storage import open_store
 from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
 from ui.cli.files import STDIN
-from ui.cli.import_jobs import ImportOptions
+from ui.cli.import_jobs import ImportOptions, collect_rarely
 from ui.cli.import_round import import_round, watch_paths
 from ui.cli.paths import placed_files
 from ui.cli.redaction_options import redaction_options, redactor_of
@@ -65,6 +65,7 @@ def import_paths(
     if watch and (dry_run or STDIN in paths):
         raise click.UsageError("--watch imports what is written into files; neither --dry-run nor `-` goes with it.")
     redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # says at once what is wrong with a pattern
+    collect_rarely()
     wanted = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content)
     if watch:
         with open_store(where, busy_timeout_s=LOCK_TIMEOUT_S) as store:
