@@ -220,15 +220,18 @@ class DataFlow:
         return tuple(flow for flow in self.flows if flow.step == step)
 
 
-def trace_values(trace: Trace, steps: Sequence[Step], definitions: Iterable[Location] = ()) -> DataFlow:
+def trace_values(
+    trace: Trace, steps: Sequence[Step], definitions: Iterable[Location] = (), *, has_pointers: bool = True
+) -> DataFlow:
     """Where the values of every step came from, in time linear in the trace's text. Never raises.
 
     `definitions` are the places in its texts that define tools, in order: an example there was not given to the agent.
-    `inspector.inspection.data_flow_of` knows them all.
+    `inspector.inspection.data_flow_of` knows them all. Without `has_pointers` no origin has one, and no source is read
+    as JSON.
     """
     if not steps:
         return DataFlow()
-    origins = _Origins(trace, steps, definitions, steps)
+    origins = _Origins(trace, steps, definitions, steps, has_pointers=has_pointers)
     flows = tuple(flow for step in steps for flow in origins.of(step))
     return DataFlow(flows, _critical_path(steps, flows))
 
@@ -291,7 +294,10 @@ class _Origins:
         definitions: Iterable[Location],
         some: Sequence[Step],
         is_left: Callable[[], bool] = bool,
+        *,
+        has_pointers: bool = True,
     ) -> None:
+        self._has_pointers = has_pointers
         self._wanted = {step.number: tuple(provenance_terms(step.call)) for step in some}
         words = frozenset(word for values in self._wanted.values() for value in values for word in value.words())
         last = max(step.location.turn for step in some)
@@ -325,8 +331,8 @@ class _Origins:
         return Origin(source.kind, text, place, source.step, self._pointer(source, found.range.start))
 
     def _pointer(self, source: Source, at: int) -> str | None:
-        """Where in a JSON text a character stands; None in other texts."""
-        if source.text.lstrip()[:1] not in ("{", "["):
+        """Where in a JSON text a character stands; None in other texts, and where pointers are not wanted."""
+        if not self._has_pointers or source.text.lstrip()[:1] not in ("{", "["):
             return None
         if source not in self._roots:
             reading = read_json(source.text)

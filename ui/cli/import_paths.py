@@ -58,9 +58,9 @@ def import_paths(
     Each PATH is a file, a folder, which is walked, a pattern like `logs/**/*.jsonl`, or `-` for standard input; gzip
     and zstd are unpacked. The source of a file is recognised by its content, and the report says why. Importing a file
     again changes nothing, a longer version of a session replaces the shorter. Keys, tokens and passwords are replaced
-    before anything is written. Each file is saved whole or not at all: Ctrl-C keeps those that are finished. With --watch a
-    file is imported again whenever it has grown, as far as its lines are whole; a report follows each time. Exits with
-    2 when nothing could be read.
+    before anything is written. Each file is saved whole or not at all: Ctrl-C keeps those that are finished. With
+    --watch a file is imported again whenever it has grown, as far as its lines are whole; a report follows each time.
+    Exits with 2 when nothing could be read.
     """
     if watch and (dry_run or STDIN in paths):
         raise click.UsageError("--watch imports what is written into files; neither --dry-run nor `-` goes with it.")
