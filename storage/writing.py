@@ -9,20 +9,24 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
-from inspector.inspection import Inspection
+from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
+from inspector.version import __version__
 from storage import tables
 from storage.derived_rows import DerivedRows, derived_rows
+from storage.packing.blobs import escaped, unescaped
 from storage.record_rows import RecordRows, TraceExtent, record_rows
 from storage.rollups import SUMMED, drop_rollups
 from storage.rows import Row, in_groups
 from storage.search import remove_from_index
 from storage.tables import UNKNOWN_TIME_S
 from storage.toolsets import intern_toolsets
+
+_PLAIN_NAME = 300  # code points
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,41 @@ class TraceRows:
 def trace_rows(trace: Trace, inspection: Inspection) -> TraceRows:
     """A trace and its inspection as rows."""
     return TraceRows(record_rows(trace), derived_rows(inspection, trace))
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRows:
+    """A trace that the database held just as it is, with its inspection, when it was read: it was not inspected again.
+
+    `trace` is there for the case that the database is another by the time it is written.
+    """
+
+    record: RecordRows
+    trace: Trace
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the rows take."""
+        return sum(len(part["text"]) for part in self.record.parts)
+
+    def inspected(self) -> TraceRows:
+        """The same with an inspection."""
+        return TraceRows(self.record, derived_rows(inspect_trace(self.trace), self.trace))
+
+
+TraceDraft: TypeAlias = TraceRows | KeptRows
+"""A trace on its way into the database."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptInspection:
+    """What the database holds of a trace's inspection: each call's turn and name, and how often each rule was broken.
+
+    A name is `""` where it is unreadable.
+    """
+
+    calls: tuple[tuple[int, str], ...]
+    codes: Mapping[str, int]
 
 
 class Verdict(StrEnum):
@@ -74,7 +113,21 @@ class _Known(NamedTuple):
     digest: bytes | None
 
 
-def write(connection: sa.Connection, drafts: Sequence[TraceRows], now_s: float) -> list[Saved]:
+def kept_inspection(connection: sa.Connection, record: RecordRows) -> KeptInspection | None:
+    """What is known of the inspection of this very record; None where it is not there, or has to be inspected again."""
+    trace, call, code = tables.trace.c, tables.call.c, tables.trace_code.c
+    same = (trace.identity == record.identity) & (trace.fingerprint == record.fingerprint)
+    id_ = connection.scalar(sa.select(trace.id).where(same, trace.inspector_version == escaped(__version__)))
+    if id_ is None:
+        return None
+    calls = connection.execute(sa.select(call.turn, call.name).where(call.trace_id == id_).order_by(call.number)).all()
+    if any(len(name or "") > _PLAIN_NAME for _, name in calls):  # a long one is kept cut
+        return None
+    codes = connection.execute(sa.select(code.code, code.diagnostics).where(code.trace_id == id_).order_by(code.code))
+    return KeptInspection(tuple((turn, unescaped(name or "")) for turn, name in calls), dict(codes.all()))
+
+
+def write(connection: sa.Connection, drafts: Sequence[TraceDraft], now_s: float) -> list[Saved]:
     """Write the drafts; what became of each, in order. `now_s` is the time of import."""
     known = _known(connection, [one.record.identity for one in drafts])
     last: dict[bytes, TraceRows] = {}  # a trace may come twice in one batch: only its longest version is written
@@ -83,6 +136,11 @@ def write(connection: sa.Connection, drafts: Sequence[TraceRows], now_s: float) 
         identity = one.record.identity
         before = last.get(identity)
         verdict = _verdict(one, known.get(identity), before)
+        if isinstance(one, KeptRows):
+            if verdict is Verdict.UNCHANGED:
+                verdicts.append(verdict)
+                continue
+            one = one.inspected()  # noqa: PLW2901  # another process has changed the database since it was read
         if verdict is not Verdict.UNCHANGED or (before is None and _found_anew(one, known[identity])):
             last[identity] = one
         elif before is not None and before.record.fingerprint == one.record.fingerprint:
@@ -114,7 +172,7 @@ def _known(connection: sa.Connection, identities: Sequence[bytes]) -> dict[bytes
     return found
 
 
-def _verdict(one: TraceRows, known: _Known | None, before: TraceRows | None) -> Verdict:
+def _verdict(one: TraceDraft, known: _Known | None, before: TraceRows | None) -> Verdict:
     held = before.record if before is not None else known
     if held is None:
         return Verdict.ADDED

@@ -12,7 +12,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import cycle
 from multiprocessing import get_context
@@ -22,9 +22,10 @@ from queue import Queue
 from threading import Thread
 from typing import TypeAlias
 
+from storage import open_store
 from ui.cli.redaction_options import redactor_of
 from ui.importing.file_places import PlacedFile
-from ui.importing.files import FileRecord, ReadEnd, ReadItem, Share, read_records, with_reports
+from ui.importing.files import FileRecord, ReadEnd, ReadItem, Share, nothing_kept, read_records, with_reports
 
 _MAX_READ_AHEAD = 64
 _LARGE_BYTES = 1 << 20
@@ -48,11 +49,15 @@ class ImportOptions:
     patterns: tuple[str, ...] = ()
     no_redact: bool = False
     no_content: bool = False
+    database: str | None = None
 
     def read(self, tasks: Iterable[ReadTask]) -> Iterator[Iterator[FileRecord]]:
-        """What each task gives, in this process."""
+        """What each task gives, in this process. What the `database` keeps already is not inspected again."""
         redacts = redactor_of(self.patterns, no_redact=self.no_redact, no_content=self.no_content)
-        return (read_records(file, self.source, redacts, share) for file, share in tasks)
+        with nullcontext() if self.database is None else open_store(self.database, read_only=True) as store:
+            kept = nothing_kept if store is None or not store.traces(limit=1) else store.kept_inspection
+            for file, share in tasks:
+                yield read_records(file, self.source, redacts, kept, share)
 
 
 def collect_rarely() -> None:

@@ -143,6 +143,7 @@ def import_round(
 
     Without `jobs` as many processes read as are worth it. StoreError where the store refuses.
     """
+    wanted = replace(wanted, database=None if store is None else store.place.address)
     with read_in_order(files, wanted, jobs or job_count(files)) as read, import_progress(len(files)) as progress:
         if store is None:
             for file, items in zip(files, read, strict=True):

@@ -14,9 +14,11 @@ from inspector.importers.source import Skipped
 from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from storage import Store, Verdict
-from storage.writing import Saved, TraceRows, trace_rows
+from storage.derived_rows import derived_rows
+from storage.record_rows import RecordRows, record_rows
+from storage.writing import KeptInspection, KeptRows, Saved, TraceDraft, TraceRows
 from ui.importing.file_places import PlacedFile, read_placed
-from ui.reports.import_report import Counts, FileReport, counts_of
+from ui.reports.import_report import Counts, FileReport, counts_from, counts_of
 
 _MOST_TOGETHER, _LARGEST_TOGETHER = 200, 16 << 20  # traces of small files in one transaction, and bytes of their texts
 _NOTHING = Counts()
@@ -31,7 +33,7 @@ class ReadTrace:
     """A trace as rows; `number` says which of the files that are read as one log it counts at, from 0."""
 
     number: int
-    draft: TraceRows
+    draft: TraceDraft
 
 
 ReadItem: TypeAlias = ReadTrace | FileReports
@@ -54,7 +56,7 @@ class ReadRecord:
     """
 
     number: int
-    draft: TraceRows | None = None
+    draft: TraceDraft | None = None
     counts: Counts = _NOTHING
     warnings: tuple[str, ...] = ()
     redacted: int = 0
@@ -70,6 +72,16 @@ class ReadEnd:
     refused: str | None = None
 
 
+Kept: TypeAlias = Callable[[RecordRows], KeptInspection | None]
+"""What is known already of the inspection of a record: `storage.Store.kept_inspection`."""
+
+
+def nothing_kept(_: RecordRows) -> None:
+    """That every record is to be inspected."""
+
+
+_ALL_RECORDS = Share()
+
 FileRecord: TypeAlias = ReadRecord | ReadEnd
 """What one process reads of a file: records, and at the end, once, its end."""
 
@@ -79,16 +91,16 @@ def import_file(store: Store, path: str, source: str | None, redacts: Redacts) -
     return save_file(store, read_file(PlacedFile(path), source, redacts))[0]
 
 
-def read_file(file: PlacedFile, source: str | None, redacts: Redacts) -> Iterator[ReadItem]:
+def read_file(file: PlacedFile, source: str | None, redacts: Redacts, kept: Kept = nothing_kept) -> Iterator[ReadItem]:
     """Every trace of a file, redacted and inspected, then its reports, which say why where the file is refused.
 
-    A file may fail when some of its traces are given already: they do not count then.
+    A file may fail when some of its traces are given already: they do not count then. What is `kept` is not inspected.
     """
-    return with_reports(file, read_records(file, source, redacts))
+    return with_reports(file, read_records(file, source, redacts, kept))
 
 
 def read_records(
-    file: PlacedFile, source: str | None, redacts: Redacts, share: Share = Share()
+    file: PlacedFile, source: str | None, redacts: Redacts, kept: Kept = nothing_kept, share: Share = _ALL_RECORDS
 ) -> Iterator[FileRecord]:
     """The records of a file that belong to a share, redacted and inspected, in their order, then the file's end."""
     numbers = {name: number for number, name in reversed(list(enumerate((file.name, *file.with_it))))}
@@ -97,7 +109,7 @@ def read_records(
         records = read_group((file.path, *file.with_it), reading.source) if file.with_it else reading.records
         for record in islice(records, share.index, None, share.of):
             name = record.file if isinstance(record, Skipped) else record.provenance.file
-            yield _read_record(record, numbers.get(name, 0), redacts)
+            yield _read_record(record, numbers.get(name, 0), redacts, kept)
     except UnreadableFileError as error:
         yield ReadEnd(refused=redacts.text(str(error)))
         return
@@ -116,17 +128,23 @@ def with_reports(file: PlacedFile, records: Iterable[FileRecord]) -> Iterator[Re
             yield ReadTrace(record.number, record.draft)
 
 
-def _read_record(record: Trace | Skipped, number: int, redacts: Redacts) -> ReadRecord:
+def _read_record(record: Trace | Skipped, number: int, redacts: Redacts, kept: Kept) -> ReadRecord:
     if isinstance(record, Skipped):
         return ReadRecord(number, skipped=replace(record, reason=redacts.text(record.reason)))
     before = redacts.count
     trace = redacts.trace(record)
     redacted = redacts.count - before
+    rows, warnings = record_rows(trace), trace.provenance.warnings
+    known = kept(rows)
+    if known is not None:
+        return ReadRecord(
+            number, KeptRows(rows, trace), counts_from(trace, known.calls, known.codes), warnings, redacted
+        )
     try:
         inspection = inspect_trace(trace)
     except UnknownFormatError as error:
         return ReadRecord(number, redacted=redacted, skipped=Skipped(record.provenance.record, str(error)))
-    draft, warnings = trace_rows(trace, inspection), trace.provenance.warnings
+    draft = TraceRows(rows, derived_rows(inspection, trace))
     return ReadRecord(number, draft, counts_of(trace, inspection), warnings, redacted)
 
 
@@ -192,7 +210,7 @@ class FileSaver:
         """Save what `read_file` gives of a file, at once or with the next ones. StoreError where the store refuses."""
         reading = _FileRows(items, on_trace)
         drafts = reading.drafts()
-        held: list[TraceRows] = []
+        held: list[TraceDraft] = []
         size = 0
         try:
             for draft in drafts:
@@ -268,7 +286,7 @@ class _FileRows:
         self.reports: FileReports = ()
         self.numbers: list[int] = []
 
-    def drafts(self) -> Iterator[TraceRows]:
+    def drafts(self) -> Iterator[TraceDraft]:
         """The traces. Raises _RefusedError where the reports say `refused`."""
         for item in self._items:
             if isinstance(item, ReadTrace):
@@ -296,7 +314,7 @@ class _WaitingFile:
 
     file: PlacedFile
     reading: _FileRows
-    drafts: list[TraceRows]
+    drafts: list[TraceDraft]
 
 
 @dataclass(slots=True)

@@ -3,21 +3,25 @@
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from inspector.errors import StoreError
+from inspector.importers import read_source
+from inspector.model import Trace
 from inspector.redaction.redactor import Redactor
 from storage import Saved, Store, open_store
-from storage.writing import TraceRows
+from storage.record_rows import record_rows
+from storage.writing import KeptRows, TraceDraft
 from ui.cli import import_jobs
 from ui.cli.import_jobs import ImportOptions
 from ui.cli.import_round import import_round
 from ui.importing import files as importing
 from ui.importing.file_places import PlacedFile, files_below
-from ui.importing.files import FileSaver, import_file, read_file
+from ui.importing.files import FileSaver, ReadTrace, import_file, read_file, save_file
 from ui.reports.import_report import FileReport
 
 _TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "required": ["at"]}}}
@@ -129,7 +133,7 @@ def test_where_the_store_refuses_a_file_those_before_it_are_kept(
         save = store.save_drafts
 
         def refusing(items: Any) -> list[Saved]:
-            drafts: list[TraceRows] = list(items)
+            drafts: list[TraceDraft] = list(items)
             if any("d-1" in draft.record.trace["file"] for draft in drafts):
                 raise StoreError("one value is larger than the database can hold")
             return save(drafts)
@@ -146,3 +150,49 @@ def test_where_the_store_refuses_a_file_those_before_it_are_kept(
 
 def trace_files(store: Store) -> set[str]:
     return {Path(summary.file).name for summary in store.traces()}
+
+
+def test_what_the_database_keeps_already_is_not_inspected_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    paths = written(logs)
+    database = tmp_path / "t.db"
+    first = by_round(paths, database, 1)
+    before = tables(database)
+    monkeypatch.setattr(import_jobs, "_SHARED_BYTES", 2_000)
+    again = by_round(paths, database, 2)
+    monkeypatch.setattr(importing, "inspect_trace", None)
+    assert by_round(paths, database, 1) == again
+    assert tables(database) == before
+    assert [replace(report, unchanged=0) for report in again] == [replace(report, unchanged=0) for report in first]
+    assert [report.unchanged for report in again] == [report.counts.traces for report in first]
+
+
+def test_an_inspection_by_another_version_is_made_again(tmp_path: Path) -> None:
+    paths = written(tmp_path)[:1]
+    database = tmp_path / "t.db"
+    by_round(paths, database, 1)
+    (record,) = (record_rows(trace) for trace in read_source(paths[0]).records if isinstance(trace, Trace))
+    with open_store(database) as store:
+        assert store.kept_inspection(record) is not None
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("update trace set inspector_version = '0.0.1'")
+    with open_store(database) as store:
+        assert store.kept_inspection(record) is None
+
+
+def test_what_was_kept_and_is_gone_by_the_time_it_is_written_is_inspected_then(tmp_path: Path) -> None:
+    paths = written(tmp_path)
+    with open_store(tmp_path / "kept.db") as kept, open_store(tmp_path / "new.db") as new:
+        for path in paths:
+            import_file(kept, path, None, Redactor())
+        kept.catch_up()
+        items = [list(read_file(PlacedFile(path), None, Redactor(), kept.kept_inspection)) for path in paths]
+        drafts = [item.draft for some in items for item in some if isinstance(item, ReadTrace)]
+        assert {type(draft) for draft in drafts} == {KeptRows}
+        for some in items:
+            save_file(new, some)
+        new.catch_up()
+    assert tables(tmp_path / "new.db") == tables(tmp_path / "kept.db")
