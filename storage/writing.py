@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
@@ -225,11 +225,13 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now
     ]
     if not rows:
         return {}
-    trace = tables.trace
-    inserted = connection.execute(
-        sa.insert(trace).returning(trace.c.identity, trace.c.id, sort_by_parameter_order=True), rows
-    )
-    ids = {bytes(identity): id_ for identity, id_ in inserted}
+    _insert(connection, tables.trace, list(rows[0]), [tuple(row.values()) for row in rows])
+    trace = tables.trace.c
+    ids = {
+        bytes(identity): id_
+        for group in in_groups(drafts)
+        for identity, id_ in connection.execute(sa.select(trace.identity, trace.id).where(trace.identity.in_(group)))
+    }
     drop_rollups(connection, ids.values())
     return ids
 
@@ -316,10 +318,14 @@ def insert_rows(
     values = [
         (id_, *(() if times_s is None else (times_s[id_],)), *values_of(row)) for id_, some in found for row in some
     ]
+    _insert(connection, table, names, values)
+
+
+def _insert(connection: sa.Connection, table: sa.Table, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
     if connection.dialect.name == "sqlite":  # SQLAlchemy takes longer to prepare the values than SQLite to insert them
-        connection.exec_driver_sql(_insert_statement(table.name, tuple(names)), values)
+        connection.exec_driver_sql(_insert_statement(table.name, tuple(names)), list(rows))
     else:
-        connection.execute(sa.insert(table), [dict(zip(names, row, strict=True)) for row in values])
+        connection.execute(sa.insert(table), [dict(zip(names, row, strict=True)) for row in rows])
 
 
 @lru_cache
