@@ -25,7 +25,7 @@ from typing import TypeAlias
 from storage import open_store
 from ui.cli.redaction_options import redactor_of
 from ui.importing.file_places import PlacedFile
-from ui.importing.files import FileRecord, ReadEnd, ReadItem, Share, nothing_kept, read_records, with_reports
+from ui.importing.files import FileRecord, ReadEnd, ReadItem, RecordShare, nothing_kept, read_records, with_reports
 
 _MAX_READ_AHEAD = 64
 _LARGE_BYTES = 1 << 20
@@ -37,7 +37,7 @@ _ALLOCATIONS = 50_000
 _CONTEXT = get_context("spawn")  # a forked process would share the progress bar's threads and the database
 
 
-ReadTask: TypeAlias = tuple[PlacedFile, Share]
+ReadTask: TypeAlias = tuple[PlacedFile, RecordShare]
 """A file, and which of its records are to be inspected."""
 
 
@@ -82,7 +82,7 @@ def read_in_order(
     read with it. A worker that dies costs its file, not the rest.
     """
     if jobs == 1 or any(file.content is not None for file in files):
-        yield map(with_reports, files, wanted.read((file, Share()) for file in files))
+        yield map(with_reports, files, wanted.read((file, RecordShare()) for file in files))
         return
     readers = _readers(files, jobs)
     count = max((number + 1 for some in readers for number in some), default=0)
@@ -115,7 +115,7 @@ def _tasks(files: Sequence[PlacedFile], readers: Sequence[range], number: int) -
     """What one worker reads."""
     for file, some in zip(files, readers, strict=True):
         if number in some:
-            yield file, Share(some.index(number), len(some))
+            yield file, RecordShare(some.index(number), len(some))
 
 
 def _in_turn(workers: Sequence["_Worker"]) -> Iterator[FileRecord]:

@@ -41,7 +41,7 @@ ReadItem: TypeAlias = ReadTrace | FileReports
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class RecordShare:
     """Which records of a file one of several processes inspects: every `of`-th one, counted from `index`."""
 
     index: int = 0
@@ -80,7 +80,7 @@ def nothing_kept(_: RecordRows) -> None:
     """That every record is to be inspected."""
 
 
-_ALL_RECORDS = Share()
+_ALL_RECORDS = RecordShare()
 
 FileRecord: TypeAlias = ReadRecord | ReadEnd
 """What one process reads of a file: records, and at the end, once, its end."""
@@ -100,7 +100,7 @@ def read_file(file: PlacedFile, source: str | None, redacts: Redacts, kept: Kept
 
 
 def read_records(
-    file: PlacedFile, source: str | None, redacts: Redacts, kept: Kept = nothing_kept, share: Share = _ALL_RECORDS
+    file: PlacedFile, source: str | None, redacts: Redacts, kept: Kept = nothing_kept, share: RecordShare = _ALL_RECORDS
 ) -> Iterator[FileRecord]:
     """The records of a file that belong to a share, redacted and inspected, in their order, then the file's end."""
     numbers = {name: number for number, name in reversed(list(enumerate((file.name, *file.with_it))))}
