@@ -101,8 +101,8 @@ bench-tui: dev ## Measure the terminal debugger over long streams, wide traces, 
 bench-web: dev system-packages ## Measure the dashboard over WEAKLINK_BENCH_TRACES traces (a million, as above) and over 1,000
 	$(BIN)/python -m benchmarks web
 
-bench-import: dev ## Measure every importer over WEAKLINK_BENCH_MB (2) million bytes of its source, and its memory
-	$(BIN)/python -m benchmarks imports
+bench-import: dev ## Measure each stage of an import, --jobs 2 and check beside it, then every importer over WEAKLINK_BENCH_MB (2) MB
+	$(BIN)/python -m benchmarks import-stages imports
 
 bench-proxy: dev build/mitmproxy/installed ## Measure the recording proxy beside mitmdump, installed only for that, and count what it recorded
 	$(BIN)/python -m benchmarks proxy recorded

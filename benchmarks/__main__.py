@@ -1,8 +1,8 @@
 """Runs the benchmarks: `python -m benchmarks [NAME ...]`; prints ratios, and judges nothing.
 
-Without names it runs all but `imports`, `store`, `tui` and `web`, which make a database of a million traces, `proxy`,
-which wants mitmproxy beside it, `redaction`, which it measures too, and `recorded`, which takes minutes; these run when
-they are named.
+Without names it runs all but `imports`, `import-stages`, `store`, `tui` and `web`, which make a database of a million
+traces, `proxy`, which wants mitmproxy beside it, `redaction`, which it measures too, and `recorded`, which takes
+minutes; these run when they are named.
 """
 
 import sys
@@ -30,6 +30,12 @@ def _imports() -> None:
     from benchmarks.imports import imports  # noqa: PLC0415  # the core is measured without loading every importer
 
     imports()
+
+
+def _import_stages() -> None:
+    from benchmarks.importing import import_stages  # noqa: PLC0415  # the core is measured without loading SQLAlchemy
+
+    import_stages()
 
 
 def _proxy() -> None:
@@ -78,6 +84,7 @@ CORE: dict[str, Callable[[], None]] = {
 BENCHMARKS = {
     **CORE,
     "imports": _imports,
+    "import-stages": _import_stages,
     "store": _store,
     "tui": _tui,
     "web": _web,

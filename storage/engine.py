@@ -66,6 +66,11 @@ class DatabaseLocation:
     url: sa.URL
     path: Path | None = None
 
+    @property
+    def address(self) -> str:
+        """What `place_of` makes the same place of: the path, or the URL with its password."""
+        return str(self.path) if self.path is not None else self.url.render_as_string(hide_password=False)
+
     def __str__(self) -> str:
         """The path, or the URL without its password."""
         if self.path is not None:

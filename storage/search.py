@@ -43,6 +43,7 @@ _CLOSE = 100  # see `holding_among`
 _SAMPLE, _COMMON_IN_SAMPLE = 500, 25  # one trace in twenty
 _PIECE = 100_000  # characters; PostgreSQL bounds a tsvector to 1 MB
 _TOGETHER = 4_000_000  # characters that are indexed by one statement
+_MOST_TOGETHER = 500  # traces, for a statement takes no more parameters
 _BETWEEN_PARTS = "\n\ue000\n"  # a word of its own, so that no phrase reaches over two parts
 
 
@@ -335,26 +336,30 @@ def _documents(connection: sa.Connection, ids: Sequence[int]) -> Iterator[list[t
     The texts come in lists of at least one and little more than `_TOGETHER` characters: all at once would take memory
     without a bound.
     """
-    documents: list[tuple[int, str]] = []
-    size = 0
-    for id_ in ids:
-        documents.append((id_, _document(connection, id_)))
-        size += len(documents[-1][1])
-        if size > _TOGETHER:
-            yield documents
-            documents, size = [], 0
-    if documents:
-        yield documents
+    for group in _groups_by_size(connection, ids):
+        part = tables.part.c
+        wanted = sa.select(part.trace_id, part.text).where(part.trace_id.in_(group))
+        texts: dict[int, list[str]] = {id_: [] for id_ in group}
+        for id_, blob in connection.execute(wanted.order_by(part.trace_id, part.turn, part.number)):
+            with suppress(*DAMAGE_ERRORS):  # what is damaged cannot be found, and the rest of its trace can
+                texts[id_].append(NOT_INDEXED.sub(" ", text_from_bytes(from_blob(blob))))
+        yield [(id_, _BETWEEN_PARTS.join(some)) for id_, some in texts.items()]
 
 
-def _document(connection: sa.Connection, trace_id: int) -> str:
-    part = tables.part.c
-    wanted = sa.select(part.text).where(part.trace_id == trace_id).order_by(part.turn, part.number)
-    texts: list[str] = []
-    for blob in connection.scalars(wanted):
-        with suppress(*DAMAGE_ERRORS):  # what is damaged cannot be found, and the rest of its trace can
-            texts.append(NOT_INDEXED.sub(" ", text_from_bytes(from_blob(blob))))
-    return _BETWEEN_PARTS.join(texts)
+def _groups_by_size(connection: sa.Connection, ids: Sequence[int]) -> Iterator[list[int]]:
+    """The ids in lists of traces that hold at least one and little more than `_TOGETHER` characters."""
+    group: list[int] = []
+    room = _TOGETHER
+    for some in in_groups(ids):
+        sizes = dict(connection.execute(sa.select(_trace.id, _trace.characters).where(_trace.id.in_(some))).all())
+        for id_ in some:
+            group.append(id_)
+            room -= sizes.get(id_, 0)
+            if room < 0 or len(group) == _MOST_TOGETHER:
+                yield group
+                group, room = [], _TOGETHER
+    if group:
+        yield group
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -29,6 +29,7 @@ from storage.liveness import IDLE_AFTER_S
 from storage.maintenance import Maintenance
 from storage.marks import Bookmarks
 from storage.reading import find_id, read_inspection, read_trace, read_turns
+from storage.record_rows import RecordRows
 from storage.running.following import Following
 from storage.running.rows import end_orphaned_trace, orphaned_traces, read_open_turns, write_steps
 from storage.running.steps import SessionWrite
@@ -36,7 +37,7 @@ from storage.schema import check_file, ensure_current, upgrade
 from storage.search_queries import SearchQueries
 from storage.statistics_queries import StatisticsQueries
 from storage.summaries import ListCursor, TraceSummary, summaries
-from storage.writing import Saved, TraceRows, trace_rows, write
+from storage.writing import KeptInspection, Saved, TraceDraft, kept_inspection, trace_rows, write
 
 _GROUP, _GROUP_BYTES = 200, 32 << 20  # traces whose rows are in memory at a time, and about how much their texts take
 _RECOVERED = 5  # the same, where their rows are written one by one
@@ -117,7 +118,15 @@ class Store(StatisticsQueries, Bookmarks, SearchQueries, Maintenance):
         """
         return self.save_drafts(trace_rows(trace, inspection) for trace, inspection in items)
 
-    def save_drafts(self, items: Iterable[TraceRows]) -> list[Saved]:
+    def kept_inspection(self, record: RecordRows) -> KeptInspection | None:
+        """What is known of the inspection of this very record, None where it is yet to be inspected by this weaklink.
+
+        `record` is made by `storage.record_rows.record_rows`. A trace that is kept so is saved as `KeptRows`.
+        """
+        with self._reads() as connection:
+            return kept_inspection(connection, record)
+
+    def save_drafts(self, items: Iterable[TraceDraft]) -> list[Saved]:
         """Keep traces that are rows already, made by `storage.writing.trace_rows` in any process; as `save` does."""
         drafts = _batches(items)
         first = next(drafts, [])
@@ -273,13 +282,13 @@ class Store(StatisticsQueries, Bookmarks, SearchQueries, Maintenance):
             yield connection
 
 
-def _batches(drafts: Iterable[TraceRows]) -> Iterator[list[TraceRows]]:
+def _batches(drafts: Iterable[TraceDraft]) -> Iterator[list[TraceDraft]]:
     """The drafts in lists that take bounded memory, none of them empty."""
-    batch: list[TraceRows] = []
+    batch: list[TraceDraft] = []
     size = 0
     for one in drafts:
         batch.append(one)
-        size += sum(len(part["text"]) for part in one.record.parts)
+        size += one.size
         if len(batch) == _GROUP or size > _GROUP_BYTES:
             yield batch
             batch, size = [], 0

@@ -4,23 +4,29 @@ One statement for each table and batch. All rows that are summed are written her
 are dropped with the first change.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import NamedTuple
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
-from inspector.inspection import Inspection
+from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
+from inspector.version import __version__
 from storage import tables
 from storage.derived_rows import DerivedRows, derived_rows
+from storage.packing.blobs import escaped, unescaped
 from storage.record_rows import RecordRows, TraceExtent, record_rows
 from storage.rollups import SUMMED, drop_rollups
 from storage.rows import Row, in_groups
 from storage.search import remove_from_index
 from storage.tables import UNKNOWN_TIME_S
 from storage.toolsets import intern_toolsets
+
+_PLAIN_NAME = 300  # code points
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +42,50 @@ class TraceRows:
         started: float | None = self.record.trace["started_at_s"]
         return UNKNOWN_TIME_S if started is None else started
 
+    @property
+    def size(self) -> int:
+        """About how many bytes the rows take."""
+        return sum(len(part["text"]) for part in self.record.parts)
+
 
 def trace_rows(trace: Trace, inspection: Inspection) -> TraceRows:
     """A trace and its inspection as rows."""
     return TraceRows(record_rows(trace), derived_rows(inspection, trace))
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRows:
+    """A trace that the database held just as it is, with its inspection, when it was read: it was not inspected again.
+
+    `trace` is there for the case that the database is another by the time it is written.
+    """
+
+    record: RecordRows
+    trace: Trace
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the rows take."""
+        return sum(len(part["text"]) for part in self.record.parts)
+
+    def inspected(self) -> TraceRows:
+        """The same with an inspection."""
+        return TraceRows(self.record, derived_rows(inspect_trace(self.trace), self.trace))
+
+
+TraceDraft: TypeAlias = TraceRows | KeptRows
+"""A trace on its way into the database."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptInspection:
+    """What the database holds of a trace's inspection: each call's turn and name, and how often each rule was broken.
+
+    A name is `""` where it is unreadable.
+    """
+
+    calls: tuple[tuple[int, str], ...]
+    codes: Mapping[str, int]
 
 
 class Verdict(StrEnum):
@@ -67,7 +113,21 @@ class _Known(NamedTuple):
     digest: bytes | None
 
 
-def write(connection: sa.Connection, drafts: Sequence[TraceRows], now_s: float) -> list[Saved]:
+def kept_inspection(connection: sa.Connection, record: RecordRows) -> KeptInspection | None:
+    """What is known of the inspection of this very record; None where it is not there, or has to be inspected again."""
+    trace, call, code = tables.trace.c, tables.call.c, tables.trace_code.c
+    same = (trace.identity == record.identity) & (trace.fingerprint == record.fingerprint)
+    id_ = connection.scalar(sa.select(trace.id).where(same, trace.inspector_version == escaped(__version__)))
+    if id_ is None:
+        return None
+    calls = connection.execute(sa.select(call.turn, call.name).where(call.trace_id == id_).order_by(call.number)).all()
+    if any(len(name or "") > _PLAIN_NAME for _, name in calls):  # a long one is kept cut
+        return None
+    codes = connection.execute(sa.select(code.code, code.diagnostics).where(code.trace_id == id_).order_by(code.code))
+    return KeptInspection(tuple((turn, unescaped(name or "")) for turn, name in calls), dict(codes.all()))
+
+
+def write(connection: sa.Connection, drafts: Sequence[TraceDraft], now_s: float) -> list[Saved]:
     """Write the drafts; what became of each, in order. `now_s` is the time of import."""
     known = _known(connection, [one.record.identity for one in drafts])
     last: dict[bytes, TraceRows] = {}  # a trace may come twice in one batch: only its longest version is written
@@ -76,6 +136,11 @@ def write(connection: sa.Connection, drafts: Sequence[TraceRows], now_s: float) 
         identity = one.record.identity
         before = last.get(identity)
         verdict = _verdict(one, known.get(identity), before)
+        if isinstance(one, KeptRows):
+            if verdict is Verdict.UNCHANGED:
+                verdicts.append(verdict)
+                continue
+            one = one.inspected()  # noqa: PLW2901  # another process has changed the database since it was read
         if verdict is not Verdict.UNCHANGED or (before is None and _found_anew(one, known[identity])):
             last[identity] = one
         elif before is not None and before.record.fingerprint == one.record.fingerprint:
@@ -107,7 +172,7 @@ def _known(connection: sa.Connection, identities: Sequence[bytes]) -> dict[bytes
     return found
 
 
-def _verdict(one: TraceRows, known: _Known | None, before: TraceRows | None) -> Verdict:
+def _verdict(one: TraceDraft, known: _Known | None, before: TraceRows | None) -> Verdict:
     held = before.record if before is not None else known
     if held is None:
         return Verdict.ADDED
@@ -160,26 +225,32 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now
     ]
     if not rows:
         return {}
-    trace = tables.trace
-    inserted = connection.execute(
-        sa.insert(trace).returning(trace.c.identity, trace.c.id, sort_by_parameter_order=True), rows
-    )
-    ids = {bytes(identity): id_ for identity, id_ in inserted}
+    _insert(connection, tables.trace, list(rows[0]), [tuple(row.values()) for row in rows])
+    trace = tables.trace.c
+    ids = {
+        bytes(identity): id_
+        for group in in_groups(drafts)
+        for identity, id_ in connection.execute(sa.select(trace.identity, trace.id).where(trace.identity.in_(group)))
+    }
     drop_rollups(connection, ids.values())
     return ids
 
 
 def insert_records(connection: sa.Connection, records: Sequence[tuple[int, RecordRows]]) -> None:
-    """What came in, of traces whose rows stand already. The same rows can be inserted once."""
+    """What came in, of traces whose rows stand already."""
     toolset_ids = intern_toolsets(connection, {h: t for _, record in records for h, t in record.toolsets.items()})
-    turns = [(id_, record.turns) for id_, record in records]
-    for _, rows in turns:
-        for row in rows:
-            row["toolset_id"] = toolset_ids.get(row.pop("toolset"))
+    turns = [(id_, [_turn_row(row, toolset_ids) for row in record.turns]) for id_, record in records]
     insert_rows(connection, tables.external_id, [(id_, record.external_ids) for id_, record in records])
     insert_rows(connection, tables.turn, turns)
     insert_rows(connection, tables.part, [(id_, record.parts) for id_, record in records])
     insert_rows(connection, tables.search_pending, [(id_, [{}]) for id_, _ in records])
+
+
+def _turn_row(row: Row, toolset_ids: Mapping[bytes, int]) -> Row:
+    """The row of a turn with the number of its tools in the place of their hash."""
+    columns = {"toolset_id": toolset_ids.get(row["toolset"]), **row}
+    del columns["toolset"]
+    return columns
 
 
 def insert_derived(connection: sa.Connection, found: Sequence[tuple[int, float, DerivedRows]]) -> None:
@@ -189,12 +260,10 @@ def insert_derived(connection: sa.Connection, found: Sequence[tuple[int, float, 
     insert_rows(connection, tables.diagnostic, [(id_, one.diagnostics) for id_, _, one in found])
     insert_rows(connection, tables.figures, [(id_, [one.figures]) for id_, _, one in found])
     insert_rows(connection, tables.violation, [(id_, one.violations) for id_, _, one in found])
-    for table, rows in (
-        (tables.trace_tool, [(id_, at_s, one.tools) for id_, at_s, one in found]),
-        (tables.trace_code, [(id_, at_s, one.codes) for id_, at_s, one in found]),
-        (tables.argument, [(id_, at_s, one.arguments) for id_, at_s, one in found]),
-    ):
-        insert_rows(connection, table, [(id_, [row | {"sort_at_s": at_s} for row in some]) for id_, at_s, some in rows])
+    times = {id_: at_s for id_, at_s, _ in found}
+    insert_rows(connection, tables.trace_tool, [(id_, one.tools) for id_, _, one in found], times)
+    insert_rows(connection, tables.trace_code, [(id_, one.codes) for id_, _, one in found], times)
+    insert_rows(connection, tables.argument, [(id_, one.arguments) for id_, _, one in found], times)
 
 
 def rewrite_derived(connection: sa.Connection, found: Iterable[tuple[int, float, DerivedRows]]) -> None:
@@ -231,10 +300,35 @@ def delete_rows(connection: sa.Connection, some: Iterable[sa.Table], ids: Sequen
             connection.execute(sa.delete(table).where(table.c.trace_id.in_(group)))
 
 
-def insert_rows(connection: sa.Connection, table: sa.Table, rows: Iterable[tuple[int, Sequence[Row]]]) -> None:
-    """Rows of traces, each with the trace's id, into one table."""
-    whole = [row | {"trace_id": id_} for id_, some in rows for row in some]
-    if whole and table in SUMMED:
-        drop_rollups(connection, (row["trace_id"] for row in whole))
-    if whole:
-        connection.execute(sa.insert(table), whole)
+def insert_rows(
+    connection: sa.Connection,
+    table: sa.Table,
+    rows: Iterable[tuple[int, Sequence[Row]]],
+    times_s: Mapping[int, float] | None = None,
+) -> None:
+    """Rows of traces with the trace's id, and with its time in lists where `times_s` has it, into one table."""
+    found = [(id_, some) for id_, some in rows if some]
+    if not found:
+        return
+    if table in SUMMED:
+        drop_rollups(connection, (id_ for id_, _ in found))
+    own = list(found[0][1][0])
+    names = ["trace_id", *(() if times_s is None else ("sort_at_s",)), *own]
+    values_of = itemgetter(*own) if len(own) > 1 else lambda row: tuple(row[name] for name in own)
+    values = [
+        (id_, *(() if times_s is None else (times_s[id_],)), *values_of(row)) for id_, some in found for row in some
+    ]
+    _insert(connection, table, names, values)
+
+
+def _insert(connection: sa.Connection, table: sa.Table, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    if connection.dialect.name == "sqlite":  # SQLAlchemy takes longer to prepare the values than SQLite to insert them
+        connection.exec_driver_sql(_insert_statement(table.name, tuple(names)), list(rows))
+    else:
+        connection.execute(sa.insert(table), [dict(zip(names, row, strict=True)) for row in rows])
+
+
+@lru_cache
+def _insert_statement(table: str, names: tuple[str, ...]) -> str:
+    columns = ", ".join(f'"{name}"' for name in names)
+    return f'INSERT INTO "{table}" ({columns}) VALUES ({", ".join("?" * len(names))})'

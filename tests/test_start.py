@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from inspector.version import __version__
+from storage import open_store
 
 HEAVY = {
     *("aiohttp", "alembic", "httpx", "jsonschema", "jsonschema_rs", "lark", "psycopg", "pygments", "ray", "sqlalchemy"),
@@ -36,6 +38,50 @@ def test_a_check_of_files_loads_no_database_and_no_screen(tmp_path: Path) -> Non
     loaded = set(_run("check", "--fail-on", "never", str(file)).stderr.rpartition("loaded:")[2].split())
     assert "inspector.inspection" in loaded
     assert loaded & {"sqlalchemy", "storage", "streamlit", "textual", "aiohttp"} == set()
+
+
+def _list(folder: Path) -> list[str]:
+    database = str(folder / "t.db")
+    with open_store(database):
+        pass
+    return ["list", "--db", database]
+
+
+def _segment(folder: Path) -> list[str]:
+    return ["segment", _answer(folder)]
+
+
+def _check(folder: Path) -> list[str]:
+    return ["check", "--fail-on", "never", _answer(folder)]
+
+
+def _answer(folder: Path) -> str:
+    file = folder / "answer.txt"
+    file.write_text("<tool_call>\n{}\n</tool_call>", encoding="utf-8")
+    return str(file)
+
+
+# What each command loads of weaklink itself; a number goes up only with what that command truly needs.
+@pytest.mark.parametrize(
+    ("words", "most"),
+    [
+        (lambda _: ["--version"], 5),
+        (lambda _: ["--help"], 12),
+        (lambda _: ["rule", "J104"], 195),
+        (_segment, 180),
+        (_check, 320),
+        (_list, 250),
+    ],
+)
+def test_a_command_loads_few_of_the_modules(words: Callable[[Path], list[str]], most: int, tmp_path: Path) -> None:
+    loaded = _run(*words(tmp_path)).stderr.rpartition("loaded:")[2].split()
+    own = [name for name in loaded if name.partition(".")[0] in ("inspector", "storage", "ui", "weaklink")]
+    assert len(own) <= most, own
+
+
+def test_what_reads_no_file_loads_no_importer(tmp_path: Path) -> None:
+    for words in (["rule", "J104"], _segment(tmp_path)):
+        assert "inspector.importers.registry" not in _run(*words).stderr.split()
 
 
 def test_version_is_the_one_in_the_source() -> None:

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
 from itertools import islice, takewhile
 
 from inspector.chain.provenance_terms import ProvenanceTerm, Spellings, folded_words, provenance_terms, word_spans
@@ -93,12 +92,12 @@ class OriginIndex:
 
     def _first(self, words: Sequence[str], before_turn: int, echoed: set[int]) -> tuple[int, int, int, int] | None:
         """How far the source stands behind others, its number, the first word there, and how many words."""
-        if not words:
+        rarest = self._rarest(words)
+        if rarest is None:
             return None
-        rarest = min(words, key=lambda word: len(self._holders.get(word, ())))
         best: tuple[int, int, int, int] | None = None
         tried = 0
-        for number in self._holders.get(rarest, ()):
+        for number in self._holders[rarest]:
             source = self._sources[number]
             if source.turn >= before_turn or tried >= _MOST_TRIED:
                 break
@@ -119,6 +118,17 @@ class OriginIndex:
                 break
         return best
 
+    def _rarest(self, words: Sequence[str]) -> str | None:
+        """The word that the fewest sources hold; None where there is no word, or one that no source holds."""
+        rarest, fewest = None, _MOST_SOURCES + 1
+        for word in words:
+            holders = self._holders.get(word)
+            if holders is None:
+                return None
+            if len(holders) < fewest:
+                rarest, fewest = word, len(holders)
+        return rarest
+
     def _reading(self, number: int) -> "_WordIndex":
         if number not in self._readings:
             self._readings[number] = _WordIndex(self._sources[number].text, self._held[number])
@@ -129,7 +139,8 @@ class _WordIndex:
     """One text word by word. A short one is searched as it is, in a long one the places of words are filed at once."""
 
     def __init__(self, text: str, held: frozenset[str]) -> None:
-        self._text = text
+        self._further_spans = word_spans(text)
+        self._spans: list[tuple[int, int]] = []  # of the first words, as far as somebody asked for their places
         words = folded_words(text)
         self._is_short = len(words) <= _SHORT
         self._words = [] if self._is_short else words
@@ -147,15 +158,9 @@ class _WordIndex:
 
     def range_of(self, first: int, length: int) -> Range:
         """Where so many words stand, from this one on."""
-        if self._is_short:
-            spans = list(islice(word_spans(self._text), first, first + length))
-        else:
-            spans = self._spans[first : first + length]
-        return Range(spans[0][0], spans[-1][1])
-
-    @cached_property
-    def _spans(self) -> list[tuple[int, int]]:
-        return list(word_spans(self._text))
+        last = first + length - 1
+        self._spans += islice(self._further_spans, max(last + 1 - len(self._spans), 0))
+        return Range(self._spans[first][0], self._spans[last][1])
 
 
 def _filed(words: Sequence[str], held: frozenset[str]) -> dict[str, list[int]]:
@@ -215,15 +220,18 @@ class DataFlow:
         return tuple(flow for flow in self.flows if flow.step == step)
 
 
-def trace_values(trace: Trace, steps: Sequence[Step], definitions: Iterable[Location] = ()) -> DataFlow:
+def trace_values(
+    trace: Trace, steps: Sequence[Step], definitions: Iterable[Location] = (), *, has_pointers: bool = True
+) -> DataFlow:
     """Where the values of every step came from, in time linear in the trace's text. Never raises.
 
     `definitions` are the places in its texts that define tools, in order: an example there was not given to the agent.
-    `inspector.inspection.data_flow_of` knows them all.
+    `inspector.inspection.data_flow_of` knows them all. Without `has_pointers` no origin has one, and no source is read
+    as JSON.
     """
     if not steps:
         return DataFlow()
-    origins = _Origins(trace, steps, definitions, steps)
+    origins = _Origins(trace, steps, definitions, steps, has_pointers=has_pointers)
     flows = tuple(flow for step in steps for flow in origins.of(step))
     return DataFlow(flows, _critical_path(steps, flows))
 
@@ -286,7 +294,10 @@ class _Origins:
         definitions: Iterable[Location],
         some: Sequence[Step],
         is_left: Callable[[], bool] = bool,
+        *,
+        has_pointers: bool = True,
     ) -> None:
+        self._has_pointers = has_pointers
         self._wanted = {step.number: tuple(provenance_terms(step.call)) for step in some}
         words = frozenset(word for values in self._wanted.values() for value in values for word in value.words())
         last = max(step.location.turn for step in some)
@@ -320,8 +331,8 @@ class _Origins:
         return Origin(source.kind, text, place, source.step, self._pointer(source, found.range.start))
 
     def _pointer(self, source: Source, at: int) -> str | None:
-        """Where in a JSON text a character stands; None in other texts."""
-        if source.text.lstrip()[:1] not in ("{", "["):
+        """Where in a JSON text a character stands; None in other texts, and where pointers are not wanted."""
+        if not self._has_pointers or source.text.lstrip()[:1] not in ("{", "["):
             return None
         if source not in self._roots:
             reading = read_json(source.text)

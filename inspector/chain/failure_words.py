@@ -84,6 +84,8 @@ HEAD = 2_000
 """How much of a result's beginning is judged, in code points; as much of its end is looked at for an exception."""
 
 _SHORT = 400
+_USUAL_LINE = 200  # code points
+_LINE_END = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 # What follows a heading of errors, unless it counts none: `Errors: 0`, `errors: none`, `Errors: []`.
 _NOT_NONE = r"(?!\s*(?:0\b(?!\.)|none\b|nil\b|null\b|no\b|\[\s*\]|\{\s*\}|-\s*$|n/a\b))"
@@ -252,17 +254,22 @@ def error_line(text: str) -> str | None:
 
 def first_line(text: str) -> str:
     """The first line that is not blank, as far as it lies in the part that is judged."""
-    return next(_lines(text[:HEAD]), "")
+    head = text[:HEAD].lstrip()
+    end = _LINE_END.search(head)
+    return (head if end is None else head[: end.start()]).rstrip()
 
 
 def last_line(text: str) -> str:
     """The last line that is not blank, likewise."""
-    return next(_lines(text[-HEAD:], backwards=True), "")
+    tail = text[-HEAD:].rstrip()
+    lines = tail[-_USUAL_LINE:].splitlines()
+    if len(lines) < 2 and len(tail) > _USUAL_LINE:
+        lines = tail.splitlines()
+    return lines[-1].lstrip() if lines else ""
 
 
-def _lines(text: str, *, backwards: bool = False) -> Iterator[str]:
-    lines = text.splitlines()
-    return (line.strip() for line in (reversed(lines) if backwards else lines) if line.strip())
+def _lines(text: str) -> Iterator[str]:
+    return (line.strip() for line in text.splitlines() if line.strip())
 
 
 def _without_tags(line: str) -> str:

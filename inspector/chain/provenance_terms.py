@@ -10,7 +10,8 @@ from typing import TypeAlias
 from inspector.model import Json, ToolCall
 
 # Looked for within a longer text: ids, paths, addresses and numbers; the words between them are the agent's own.
-_ATOM = re.compile(r"[^\s\"'`<>()\[\]{},;|&=]*[\d/@][^\s\"'`<>()\[\]{},;|&=]*")
+_RUN = re.compile(r"[^\s\"'`<>()\[\]{},;|&=]+")
+_ATOM_SIGN = re.compile(r"[\d/@]")
 _MOST_ATOMS = 50
 
 # `Tokyo, Japan` where the user said Tokyo: the names between commas, each looked for by itself.
@@ -90,9 +91,13 @@ def _names(value: str) -> Iterator[str]:
 
 
 def _atoms(value: str) -> Iterator[str]:
-    for match in islice(_ATOM.finditer(value[:_READ]), _MOST_ATOMS):
-        if len(match[0]) >= _LEAST and match[0] != value:
-            yield match[0].strip(".:!?-")
+    text = value[:_READ]
+    if not _ATOM_SIGN.search(text):
+        return
+    runs = (run for run in _RUN.findall(text) if _ATOM_SIGN.search(run))
+    for run in islice(runs, _MOST_ATOMS):
+        if len(run) >= _LEAST and run != value:
+            yield run.strip(".:!?-")
 
 
 _APART = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)) + bytes(128)
@@ -156,6 +161,8 @@ def _leaves(value: Json, pointer: str, depth: int) -> Iterator[tuple[str, Json]]
 
 
 def _words(text: str) -> tuple[str, ...]:
+    if text.isascii():
+        return tuple(_split(text, _APART)[:_LONGEST])
     return tuple(match[0].casefold() for match in islice(_WORD.finditer(text), _LONGEST))
 
 

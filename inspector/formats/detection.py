@@ -40,7 +40,7 @@ def detect_format(text: str = "", model: str = "") -> Detection:
     name chooses among the formats that share a syntax. With nothing to go by the answer is `hermes`, confidence 0.
     """
     by_text, shown = _by_text(text)
-    by_model = named_by(model, formats())
+    by_model = _named_by_model(model, tuple(formats()))
     if by_model is None:
         return _without_name(by_text, shown, model)
     named, pattern = by_model.format, by_model.pattern
@@ -91,6 +91,12 @@ def named_by(model: str, known: Iterable[Format]) -> NamedBy | None:
         if (place := _place(pattern.lower(), name)) is not None
     ]
     return min(found, key=lambda one: one[:3])[3] if found else None
+
+
+@lru_cache(maxsize=64)
+def _named_by_model(model: str, known: tuple[Format, ...]) -> NamedBy | None:
+    """What `named_by` says: the traces of one log are of few models."""
+    return named_by(model, known)
 
 
 def bare_name(model: str) -> str:

@@ -16,7 +16,6 @@ from inspector.diagnostics import Fault
 from inspector.errors import UnreadableFileError
 from inspector.importers.held_content import HeldContent
 from inspector.importers.records import SAMPLE_RECORD_BYTES, first_rows, parse_json_bytes, read_rows, too_long
-from inspector.importers.registry import importers, source_names
 from inspector.importers.source import HEAD_BYTES, FileSample, Importer, Skipped, SourceFile
 from inspector.memory import RECORD_MEMORY, too_much
 from inspector.model import Role, Trace, Turn
@@ -98,6 +97,12 @@ def read_group(paths: Sequence[str], source: str) -> Iterator[Trace | Skipped]:
         raise UnreadableFileError(f"{paths[0]} and those read with it: {error.strerror or error}") from error
 
 
+def _importers() -> tuple[Importer, ...]:
+    from inspector.importers.registry import importers  # noqa: PLC0415  # loads every importer: heavy
+
+    return importers()
+
+
 def _size(path: str) -> int:
     try:
         return Path(path).stat().st_size
@@ -111,11 +116,11 @@ def _source_of(path: str, source: str | None) -> str:
         name = read_source(path, source).source
     except UnreadableFileError:
         return ""
-    return name if any(one.name == name and hasattr(one, "read_together") for one in importers()) else ""
+    return name if any(one.name == name and hasattr(one, "read_together") for one in _importers()) else ""
 
 
 def _by_name(source: str) -> ReadsSeveralFiles:
-    found = next(one for one in importers() if one.name == source and hasattr(one, "read_together"))
+    found = next(one for one in _importers() if one.name == source and hasattr(one, "read_together"))
     return cast("ReadsSeveralFiles", found)
 
 
@@ -264,17 +269,18 @@ def _no_plain_file(path: Path) -> str:
 
 
 def _importer_named(file: SourceFile, source: str) -> Importer:
-    for importer in importers():
+    for importer in _importers():
         if importer.name == source:
             return importer
-    nearest = get_close_matches(source, source_names(), n=1)
-    hint = f"; did you mean `{nearest[0]}`?" if nearest else f"; there are {', '.join(source_names())}"
+    names = [importer.name for importer in _importers()]
+    nearest = get_close_matches(source, names, n=1)
+    hint = f"; did you mean `{nearest[0]}`?" if nearest else f"; there are {', '.join(names)}"
     raise _unreadable(file, f"no source is called `{source}`{hint}")
 
 
 def _recognised(file: SourceFile) -> RecognisedSource:
     sample = FileSample(file, first_rows(file))
-    found = most_confident([(_confidence(importer, sample, file), importer) for importer in importers()])
+    found = most_confident([(_confidence(importer, sample, file), importer) for importer in _importers()])
     if found is None:
         raise _unreadable(file, _why_unknown(sample))
     return found

@@ -30,7 +30,7 @@ from inspector.redaction.masking import KeptWords, kept_words, mask_content
 from inspector.redaction.streams import ContentStream, SecretStream, TextStream
 
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
-_SHORT, _MOST_CLEAN = 128, 4_096
+_LONGEST_CLEAN, _MOST_CLEAN = 16_384, 2_000_000  # code points: of one text, and of all that are remembered
 _SIGN = re.compile(r"\S")
 _Value = TypeVar("_Value")
 
@@ -50,6 +50,7 @@ class Redactor:
         self._patterns = tuple(map(_compiled, patterns))
         self._keep_content = keep_content
         self._clean: set[str] = set()
+        self._clean_size = 0
         self.count = 0
         """Secrets replaced so far."""
 
@@ -131,10 +132,12 @@ class Redactor:
         return clean
 
     def _remember(self, text: str) -> None:
-        """Names, roles and settings come again and again."""
-        if len(text) <= _SHORT:
-            if len(self._clean) >= _MOST_CLEAN:
+        """Names, settings, system prompts and tools come again and again."""
+        if len(text) <= _LONGEST_CLEAN:
+            self._clean_size += len(text) + 1
+            if self._clean_size > _MOST_CLEAN:
                 self._clean.clear()
+                self._clean_size = len(text) + 1
             self._clean.add(text)
 
     def _turn(self, turn: Turn, kept: KeptWords | None) -> Turn:

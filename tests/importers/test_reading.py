@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from inspector.errors import UnreadableFileError
-from inspector.importers import FileSample, Skipped, SourceFile, read_source, reading, source_names
+from inspector.importers import FileSample, Skipped, SourceFile, read_source, registry, source_names
 from inspector.model import Part, Role, Trace, Turn
 
 if sys.version_info >= (3, 14):
@@ -158,7 +158,7 @@ class PlugIn:
 
 
 def test_a_plug_in_needs_no_change_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "importers", lambda: (PlugIn(),))
+    monkeypatch.setattr(registry, "importers", lambda: (PlugIn(),))
     read = read_source(file(tmp_path, b"Dear diary,\n"))
     assert read.source == "diary"
     assert "its importer finds in the first rows what it looks for (sureness 1 of 1)" in read.why

@@ -1,32 +1,44 @@
 """Files read by several processes at once, and handed over in their order, as one process would.
 
-Each worker reads every N-th file and sends the traces as rows, so that the process that writes has little to do with
-them. It takes the files in order: what a worker has ready early waits, at most `_AHEAD` traces of it.
+Each worker reads some of the small files, and of a large file every N-th trace: it reads all of the file, which costs
+little, and inspects its own share. It sends the traces as rows, so that the process that writes has little to do with
+them. That takes files and traces in their order: what a worker has ready early waits, at most `_MAX_READ_AHEAD` traces.
 """
 
+import gc
 import os
 import pickle
 import signal
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import cycle
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Queue
 from threading import Thread
+from typing import TypeAlias
 
+from storage import open_store
 from ui.cli.redaction_options import redactor_of
 from ui.importing.file_places import PlacedFile
-from ui.importing.files import ReadItem, read_file, refused_reports
+from ui.importing.files import FileRecord, ReadEnd, ReadItem, RecordShare, nothing_kept, read_records, with_reports
 
 _MAX_READ_AHEAD = 64
 _LARGE_BYTES = 1 << 20
 _POLL_S = 0.01
 _MIN_BYTES_PER_PROCESS = 4 << 20
+_SHARED_BYTES = 1 << 20  # of a file that is worth several processes
+_FILE_BYTES = 4_096  # what opening and recognising a file costs, in bytes to read
+_ALLOCATIONS = 50_000
 _CONTEXT = get_context("spawn")  # a forked process would share the progress bar's threads and the database
+
+
+ReadTask: TypeAlias = tuple[PlacedFile, RecordShare]
+"""A file, and which of its records are to be inspected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +49,21 @@ class ImportOptions:
     patterns: tuple[str, ...] = ()
     no_redact: bool = False
     no_content: bool = False
+    database: str | None = None
 
-    def read(self, files: Sequence[PlacedFile]) -> Iterator[Iterator[ReadItem]]:
-        """What each file gives, in this process."""
+    def read(self, tasks: Iterable[ReadTask]) -> Iterator[Iterator[FileRecord]]:
+        """What each task gives, in this process. What the `database` keeps already is not inspected again."""
         redacts = redactor_of(self.patterns, no_redact=self.no_redact, no_content=self.no_content)
-        return (read_file(file, self.source, redacts) for file in files)
+        with nullcontext() if self.database is None else open_store(self.database, read_only=True) as store:
+            kept = nothing_kept if store is None or not store.traces(limit=1) else store.kept_inspection
+            for file, share in tasks:
+                yield read_records(file, self.source, redacts, kept, share)
+
+
+def collect_rarely() -> None:
+    """Let the garbage collector look for cycles rarely: traces have none, and looking takes a twelfth of the time."""
+    gc.freeze()
+    gc.set_threshold(_ALLOCATIONS)
 
 
 def job_count(files: Sequence[PlacedFile]) -> int:
@@ -60,12 +82,53 @@ def read_in_order(
     read with it. A worker that dies costs its file, not the rest.
     """
     if jobs == 1 or any(file.content is not None for file in files):
-        yield wanted.read(files)
+        yield map(with_reports, files, wanted.read((file, RecordShare()) for file in files))
         return
-    count = min(jobs, len(files))
+    readers = _readers(files, jobs)
+    count = max((number + 1 for some in readers for number in some), default=0)
     with ExitStack() as running:
-        workers = [running.enter_context(_worker(files[number::count], wanted)) for number in range(count)]
-        yield (workers[number % count].next_file() for number in range(len(files)))
+        workers = [
+            running.enter_context(_worker(list(_tasks(files, readers, number)), wanted)) for number in range(count)
+        ]
+        yield (
+            with_reports(file, _in_turn([workers[number] for number in some]))
+            for file, some in zip(files, readers, strict=True)
+        )
+
+
+def _readers(files: Sequence[PlacedFile], jobs: int) -> list[range]:
+    """The workers that read each file: all of them a large one, a small one that which has the least to read so far."""
+    found: list[range] = []
+    loads = [0] * jobs
+    for file in files:
+        size = _size(file)
+        if size >= _SHARED_BYTES:
+            found.append(range(jobs))
+        else:
+            least = loads.index(min(loads))
+            loads[least] += size + _FILE_BYTES
+            found.append(range(least, least + 1))
+    return found
+
+
+def _tasks(files: Sequence[PlacedFile], readers: Sequence[range], number: int) -> Iterator[ReadTask]:
+    """What one worker reads."""
+    for file, some in zip(files, readers, strict=True):
+        if number in some:
+            yield file, RecordShare(some.index(number), len(some))
+
+
+def _in_turn(workers: Sequence["_Worker"]) -> Iterator[FileRecord]:
+    """The records of a file, of which each worker reads every so many, in their order, and the file's end."""
+    reading = [worker.next_task() for worker in workers]
+    for records in cycle(reading):
+        record = next(records)
+        if isinstance(record, ReadEnd):
+            for rest in reading:  # nothing, unless one of the processes died
+                deque(rest, maxlen=0)
+            yield record
+            return
+        yield record
 
 
 def _size(file: PlacedFile) -> int:
@@ -76,8 +139,8 @@ def _size(file: PlacedFile) -> int:
 
 
 @contextmanager
-def _worker(files: Sequence[PlacedFile], wanted: ImportOptions) -> Iterator["_Worker"]:
-    worker = _Worker(files, wanted)
+def _worker(tasks: Sequence[ReadTask], wanted: ImportOptions) -> Iterator["_Worker"]:
+    worker = _Worker(tasks, wanted)
     try:
         yield worker
     finally:
@@ -85,25 +148,25 @@ def _worker(files: Sequence[PlacedFile], wanted: ImportOptions) -> Iterator["_Wo
 
 
 class _Worker:
-    """Another process, and the files that it still has to hand over."""
+    """Another process, and the tasks that it still has to do."""
 
-    def __init__(self, files: Sequence[PlacedFile], wanted: ImportOptions) -> None:
-        self._left = deque(files)
+    def __init__(self, tasks: Sequence[ReadTask], wanted: ImportOptions) -> None:
+        self._left = deque(tasks)
         self._wanted = wanted
         self._start()
 
-    def next_file(self) -> Iterator[ReadItem]:
-        """What the next file gives; only its reports, with a refusal, where the process dies on it."""
-        file = self._left.popleft()
-        item: ReadItem | None = None
-        while not isinstance(item, tuple):
+    def next_task(self) -> Iterator[FileRecord]:
+        """What the next task gives; an end that refuses its file where the process dies on it."""
+        file, _ = self._left.popleft()
+        record: FileRecord | None = None
+        while not isinstance(record, ReadEnd):
             try:
-                item = pickle.loads(self._inbox.recv_bytes())
+                record = pickle.loads(self._inbox.recv_bytes())
             except (EOFError, OSError):
-                item = refused_reports(file, f"{file.name}: {self._ended()}")
+                record = ReadEnd(refused=f"{file.name}: {self._ended()}")
                 self._start()
-            assert item is not None
-            yield item
+            assert record is not None
+            yield record
 
     def stop(self) -> None:
         """End the process, whatever it is at."""
@@ -130,14 +193,15 @@ class _Worker:
         return f"the process that read it ended before its time ({how}); `--jobs 1` reads it in the one that reports"
 
 
-def _work(files: Sequence[PlacedFile], wanted: ImportOptions, outbox: Connection) -> None:
+def _work(tasks: Sequence[ReadTask], wanted: ImportOptions, outbox: Connection) -> None:
     """The life of a worker."""
     ready: Queue[bytes | None] = Queue(_MAX_READ_AHEAD)
     sender = Thread(target=_send, args=(ready, outbox), daemon=True)
     sender.start()
-    for items in wanted.read(files):
-        for item in items:
-            written = pickle.dumps(item, pickle.HIGHEST_PROTOCOL)
+    collect_rarely()
+    for records in wanted.read(tasks):
+        for record in records:
+            written = pickle.dumps(record, pickle.HIGHEST_PROTOCOL)
             while len(written) > _LARGE_BYTES and ready.qsize():
                 time.sleep(_POLL_S)  # of large ones only one waits
             ready.put(written)

@@ -10,7 +10,7 @@ from inspector.json_text import write_json
 from storage import open_store
 from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
 from ui.cli.files import STDIN
-from ui.cli.import_jobs import ImportOptions
+from ui.cli.import_jobs import ImportOptions, collect_rarely
 from ui.cli.import_round import import_round, watch_paths
 from ui.cli.paths import placed_files
 from ui.cli.redaction_options import redaction_options, redactor_of
@@ -58,13 +58,14 @@ def import_paths(
     Each PATH is a file, a folder, which is walked, a pattern like `logs/**/*.jsonl`, or `-` for standard input; gzip
     and zstd are unpacked. The source of a file is recognised by its content, and the report says why. Importing a file
     again changes nothing, a longer version of a session replaces the shorter. Keys, tokens and passwords are replaced
-    before anything is written. Each file is one transaction: Ctrl-C keeps the files that are finished. With --watch a
-    file is imported again whenever it has grown, as far as its lines are whole; a report follows each time. Exits with
-    2 when nothing could be read.
+    before anything is written. Each file is saved whole or not at all: Ctrl-C keeps those that are finished. With
+    --watch a file is imported again whenever it has grown, as far as its lines are whole; a report follows each time.
+    Exits with 2 when nothing could be read.
     """
     if watch and (dry_run or STDIN in paths):
         raise click.UsageError("--watch imports what is written into files; neither --dry-run nor `-` goes with it.")
     redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # says at once what is wrong with a pattern
+    collect_rarely()
     wanted = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content)
     if watch:
         with open_store(where, busy_timeout_s=LOCK_TIMEOUT_S) as store:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -16,7 +17,7 @@ from storage import Store
 from ui.cli.import_jobs import ImportOptions, job_count, read_in_order
 from ui.cli.store_options import print_notice
 from ui.importing.file_places import PlacedFile, files_below
-from ui.importing.files import report_only, save_file
+from ui.importing.files import FileReports, FileSaver, report_only
 from ui.reports.import_report import FileReport
 from ui.views.styled_text import visible_line
 
@@ -142,18 +143,27 @@ def import_round(
 
     Without `jobs` as many processes read as are worth it. StoreError where the store refuses.
     """
+    wanted = replace(wanted, database=None if store is None else store.place.address)
     with read_in_order(files, wanted, jobs or job_count(files)) as read, import_progress(len(files)) as progress:
-        for file, items in zip(files, read, strict=True):
-            progress.begin(file.name)
-            if store is None:
-                reports = report_only(items, on_trace=progress.advance)
-            else:
-                reports = save_file(store, items, on_trace=progress.advance)
-            for one, report in zip((file, *map(PlacedFile, file.with_it)), reports, strict=True):
-                done(one, report)
-        if store is not None:
-            progress.begin("text index")
-            store.catch_up()
+        if store is None:
+            for file, items in zip(files, read, strict=True):
+                progress.begin(file.name)
+                _report(done, file, report_only(items, on_trace=progress.advance))
+            return
+        saver = FileSaver(store, partial(_report, done))
+        try:
+            for file, items in zip(files, read, strict=True):
+                progress.begin(file.name)
+                saver.save(file, items, on_trace=progress.advance)
+        finally:  # Ctrl-C keeps what is finished
+            saver.flush()
+        progress.begin("text index")
+        store.catch_up()
+
+
+def _report(done: FileCallback, file: PlacedFile, reports: FileReports) -> None:
+    for one, report in zip((file, *map(PlacedFile, file.with_it)), reports, strict=True):
+        done(one, report)
 
 
 def watch_paths(

@@ -1,10 +1,15 @@
-"""The entry point of the command `weaklink`: checks that its packages are its own, then runs the command group."""
+"""The entry point of the command `weaklink`: runs the command group with the arguments of this process."""
 
 import sys
 
-from ui.cli.group import run
+from inspector.version import __version__
 
 
 def main() -> None:
     """Run the command with the arguments of this process, and exit with its code."""
+    if sys.argv[1:] == ["--version"]:
+        sys.stdout.write(f"weaklink {__version__}\n")
+        sys.exit(0)
+    from ui.cli.group import run  # noqa: PLC0415  # Click takes longer to load than Python to start
+
     sys.exit(run())

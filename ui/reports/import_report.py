@@ -62,15 +62,21 @@ class FileReport:
 
 def counts_of(trace: Trace, inspection: Inspection) -> Counts:
     """What one trace holds. A retry counts as a request; history that a request only repeats does not."""
+    calls = ((part.turn, call.name or "") for part in inspection.parts for call in part.calls)
+    return counts_from(trace, calls, Counter(diagnostic.rule.code for diagnostic in inspection.diagnostics))
+
+
+def counts_from(trace: Trace, calls: Iterable[tuple[int, str]], codes: Mapping[str, int]) -> Counts:
+    """The same of a trace whose inspection is known by the turn and name of each call, and the number of each code."""
     own = {number for number, turn in enumerate(trace.turns, 1) if _is_the_models(turn)}
-    names = [call.name or "" for part in inspection.parts if part.turn in own for call in part.calls]
+    names = [name for turn, name in calls if turn in own]
     return Counts(
         traces=1,
         requests=sum(turn.generation is not None for turn in trace.turns if _is_the_models(turn)),
         turns=len(trace.turns),
         tool_calls=len(names),
         tools=Counter(names),
-        diagnostics=Counter(diagnostic.rule.code for diagnostic in inspection.diagnostics),
+        diagnostics=codes,
     )
 
 

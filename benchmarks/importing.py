@@ -1,0 +1,126 @@
+"""`weaklink import` as a whole: each stage's share, several processes against one, and `check` of the same files."""
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter, process_time
+
+from benchmarks.conversations import Shape, conversation
+from benchmarks.timing import goal, say
+from inspector.importers import read_source
+from inspector.inspection import inspect_trace
+from inspector.model import Trace
+from inspector.redaction.redactor import Redactor
+from storage import open_store
+from storage.derived_rows import derived_rows
+from storage.record_rows import record_rows
+from storage.writing import TraceRows
+
+_SHAPE = Shape(steps=3, tools=3, parameters=3, result_size=300, toolsets=3)
+_STAGED, _ROUNDS = 400, 3
+_RUNS = 2
+_TRACES = int(os.environ.get("WEAKLINK_BENCH_IMPORT_TRACES", "2000"))
+_FILES = 500
+_MOST_OF_LOADS, _MOST_OF_ONE, _CHECK_AT_LEAST = 60.0, 0.6, 1.5
+_COMMAND = (sys.executable, "-m", "weaklink")
+
+
+def import_stages() -> None:
+    """Where the time of an import goes, and what other ways of running it take."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _stages(folder)
+        one, many = folder / "one", folder / "many"
+        _write(one / "log.jsonl", range(_TRACES))
+        for number in range(_FILES):
+            _write(many / f"{number}.jsonl", range(number * _TRACES // _FILES, (number + 1) * _TRACES // _FILES))
+        for files, path in (("one file", one), (f"{_FILES} files", many)):
+            _ways(files, path, folder)
+
+
+def _stages(folder: Path) -> None:
+    path = folder / "staged.jsonl"
+    _write(path, range(_STAGED))
+    lines = path.read_text(encoding="utf-8").splitlines()
+    best: dict[str, float] = {}
+    for number in range(_ROUNDS):
+        for stage, took in _once(path, folder / f"{number}.db", lines).items():
+            best[stage] = min(best.get(stage, took), took)
+    loads = best.pop("json.loads")
+    whole = sum(best.values())
+    say(f"import of {_STAGED} traces, {sum(map(len, lines)) / 1e6:.1f} MB, in one process; CPU time, stage by stage")
+    for stage, took in best.items():
+        each = took / _STAGED * 1e6
+        say(f"  {stage:12} {took / whole:5.0%}, {each:6.0f} us a trace, {took / loads:6.1f} of json.loads")
+    say(f"  all of it, of json.loads: {goal(whole / loads, _MOST_OF_LOADS, at_least=False)}")
+
+
+def _once(path: Path, database: Path, lines: Sequence[str]) -> dict[str, float]:
+    """CPU seconds of each stage over all traces."""
+    took: dict[str, float] = {}
+
+    def timed(stage: str, work: Callable[[], list[object]] | Callable[[], object]) -> None:
+        gc.collect()
+        gc.disable()
+        try:
+            start = process_time()
+            work()
+            took[stage] = process_time() - start
+        finally:
+            gc.enable()
+
+    redactor = Redactor()
+    traces: list[Trace] = []
+    clean: list[Trace] = []
+    drafts: list[TraceRows] = []
+    timed("json.loads", lambda: deque(map(json.loads, lines), maxlen=0))
+    timed("reading", lambda: traces.extend(one for one in read_source(path).records if isinstance(one, Trace)))
+    timed("redaction", lambda: clean.extend(map(redactor.trace, traces)))
+    inspected: list[object] = []
+    timed("inspection", lambda: inspected.extend(map(inspect_trace, clean)))
+    pairs = [(trace, inspect_trace(trace)) for trace in clean]
+    timed(
+        "packing", lambda: drafts.extend(TraceRows(record_rows(one), derived_rows(found, one)) for one, found in pairs)
+    )
+    with open_store(database) as store:
+        timed("writing", lambda: store.save_drafts(drafts))
+        timed("text index", store.index_pending)
+        timed("sums", store.sum_pending)
+    return took
+
+
+def _ways(files: str, path: Path, folder: Path) -> None:
+    """Real time of the command with one and two processes, and its CPU time beside that of `check`."""
+    best = dict.fromkeys(("1", "2", "check", "cpu"), float("inf"))
+    for number in range(_RUNS):
+        for jobs in ("1", "2"):
+            database = str(folder / f"{path.name}-{jobs}-{number}.db")
+            real, cpu = _run("import", "--json", "--jobs", jobs, "--db", database, str(path))
+            best[jobs] = min(best[jobs], real)
+            if jobs == "1":
+                best["cpu"] = min(best["cpu"], cpu)
+        best["check"] = min(best["check"], _run("check", "--fail-on", "never", "--output", "json", str(path))[1])
+    say(f"{_TRACES} traces in {files}: {best['1']:.1f} s with one process")
+    say(f"  --jobs 2, of the time of --jobs 1: {goal(best['2'] / best['1'], _MOST_OF_ONE, at_least=False)}")
+    say(f"  check, times as fast as import: {goal(best['cpu'] / best['check'], _CHECK_AT_LEAST, at_least=True)}")
+
+
+def _run(*words: str) -> tuple[float, float]:
+    """Real and CPU seconds of a command."""
+    start, before = perf_counter(), os.times()
+    subprocess.run([*_COMMAND, *words], check=True, stdout=subprocess.DEVNULL)
+    after = os.times()
+    cpu = after.children_user - before.children_user + after.children_system - before.children_system
+    return perf_counter() - start, cpu
+
+
+def _write(path: Path, numbers: range) -> None:
+    path.parent.mkdir(exist_ok=True)
+    lines = (json.dumps(conversation(_SHAPE, number), ensure_ascii=False) + "\n" for number in numbers)
+    path.write_text("".join(lines), encoding="utf-8")
