@@ -11,6 +11,9 @@ from inspector.version import __version__
 if TYPE_CHECKING:
     from inspector.capture.client_recording import record, recorded, unrecord
     from inspector.capture.logger import TraceLogger
+    from inspector.dataset.candidates import Candidate, CandidateReading
+    from inspector.dataset.reward import reward, verify
+    from inspector.dataset.verifiers import UnknownVerifierError, Verdict, Verifier
     from inspector.diagnostics import Diagnostic, Fault, Fix, Location, apply_fixes
     from inspector.errors import (
         InvalidPatternError,
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BaseParser",
+    "Candidate",
+    "CandidateReading",
     "Chunk",
     "Detection",
     "Diagnostic",
@@ -69,7 +74,10 @@ __all__ = [
     "Turn",
     "UnknownFormatError",
     "UnknownRuleError",
+    "UnknownVerifierError",
     "UnreadableFileError",
+    "Verdict",
+    "Verifier",
     "WeaklinkError",
     "__version__",
     "apply_fixes",
@@ -82,8 +90,10 @@ __all__ = [
     "recorded",
     "register_format",
     "render_prompt",
+    "reward",
     "segment",
     "unrecord",
+    "verify",
     "write_calls",
     "write_trace_file",
 ]
@@ -91,6 +101,9 @@ __all__ = [
 _HOMES = {
     "inspector.capture.client_recording": ("record", "recorded", "unrecord"),
     "inspector.capture.logger": ("TraceLogger",),
+    "inspector.dataset.candidates": ("Candidate", "CandidateReading"),
+    "inspector.dataset.reward": ("reward", "verify"),
+    "inspector.dataset.verifiers": ("UnknownVerifierError", "Verdict", "Verifier"),
     "inspector.diagnostics": ("Diagnostic", "Fault", "Fix", "Location", "apply_fixes"),
     "inspector.errors": (
         "InvalidPatternError",

@@ -8,6 +8,8 @@ _CODE = re.compile(r"[A-Z]\d{3}")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 FILE_FORMAT = "file"
 """The `format` of a rule whose examples are whole files."""
+ROW_FORMAT = "row"
+"""The `format` of a rule whose examples are rows of `weaklink data verify`."""
 
 
 class Severity(StrEnum):
@@ -26,7 +28,8 @@ class Rule:
     `bad` breaks the rule, `good` is the same as it should be, both in `format`: each a piece of stream, or where it
     begins with `@` the sketch of a small trace. A sketch's lines `@user`, `@assistant`, `@tool` and `@system` begin a
     turn, any other (`@call:0`, `@wire:unread`) a further part of it; facts follow as `key=value`. In the format
-    `FILE_FORMAT` both are the content of a file that `weaklink check` is given.
+    `FILE_FORMAT` both are the content of a file that `weaklink check` is given; in `ROW_FORMAT` a row as JSON, whose
+    member `verifier` names the verifier.
     """
 
     code: str

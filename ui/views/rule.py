@@ -1,5 +1,6 @@
 """A rule explained: what it says, why it matters, how to fix it, and an example that breaks it, marked."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,9 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from inspector.rules.rule import FILE_FORMAT, Rule
+from inspector.dataset.candidates import row_candidate
+from inspector.dataset.verifiers import find_verifier, run_verifier
+from inspector.rules.rule import FILE_FORMAT, ROW_FORMAT, Rule
 from ui.views.marked_text import marked_lines
 from ui.views.places import StepPlaces
 from ui.views.styled_text import Line, Run, Style, style_of
@@ -62,10 +65,21 @@ def read_example(text: str, format: str) -> Example:
         trace = Trace((Turn(Role.USER, (Part("text", text),)),))
         faults = tuple(fault.at(1, "text") for fault in unread_in(text))
         return Example(trace, replace(inspect_trace(trace, select=("C5",)), diagnostics=faults), is_sketch=False)
+    if format == ROW_FORMAT:
+        return _verified_row(text)
     is_sketch = text.startswith("@")
     turns = tuple(_turns(text)) if is_sketch else (Turn(Role.ASSISTANT, (Part("text", text),)),)
     trace = Trace(turns, format=format)
     return Example(trace, inspect_trace(trace), is_sketch)
+
+
+def _verified_row(text: str) -> Example:
+    """A row with the diagnostics of the verifier that it names."""
+    row = json.loads(text)
+    candidate = row_candidate(row)
+    verdict = run_verifier(find_verifier(row["verifier"]), candidate)
+    inspection = replace(inspect_trace(candidate.trace), diagnostics=verdict.diagnostics)
+    return Example(candidate.trace, inspection, is_sketch=True)
 
 
 def _turns(sketch: str) -> Iterator[Turn]:
