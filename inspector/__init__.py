@@ -11,9 +11,9 @@ from inspector.version import __version__
 if TYPE_CHECKING:
     from inspector.capture.client_recording import record, recorded, unrecord
     from inspector.capture.logger import TraceLogger
-    from inspector.dataset.candidates import Candidate, CandidateReading
+    from inspector.dataset.candidates import CandidateReading, VerifierInput
     from inspector.dataset.reward import reward, verify
-    from inspector.dataset.verifiers import UnknownVerifierError, Verdict, Verifier
+    from inspector.dataset.verifiers import UnknownVerifierError, Verifier, VerifierVerdict
     from inspector.diagnostics import Diagnostic, Fault, Fix, Location, apply_fixes
     from inspector.errors import (
         InvalidPatternError,
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BaseParser",
-    "Candidate",
     "CandidateReading",
     "Chunk",
     "Detection",
@@ -76,8 +75,9 @@ __all__ = [
     "UnknownRuleError",
     "UnknownVerifierError",
     "UnreadableFileError",
-    "Verdict",
     "Verifier",
+    "VerifierInput",
+    "VerifierVerdict",
     "WeaklinkError",
     "__version__",
     "apply_fixes",
@@ -101,9 +101,9 @@ __all__ = [
 _HOMES = {
     "inspector.capture.client_recording": ("record", "recorded", "unrecord"),
     "inspector.capture.logger": ("TraceLogger",),
-    "inspector.dataset.candidates": ("Candidate", "CandidateReading"),
+    "inspector.dataset.candidates": ("VerifierInput", "CandidateReading"),
     "inspector.dataset.reward": ("reward", "verify"),
-    "inspector.dataset.verifiers": ("UnknownVerifierError", "Verdict", "Verifier"),
+    "inspector.dataset.verifiers": ("UnknownVerifierError", "VerifierVerdict", "Verifier"),
     "inspector.diagnostics": ("Diagnostic", "Fault", "Fix", "Location", "apply_fixes"),
     "inspector.errors": (
         "InvalidPatternError",

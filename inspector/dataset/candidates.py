@@ -24,7 +24,7 @@ _DEEPEST = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class VerifierInput:
     """An answer to verify: the whole conversation with it, and what the row says about it.
 
     `own_from` is the turn, from 1, where the candidate's own turns begin: what `expected` is compared with. `schema` is
@@ -56,7 +56,7 @@ class CandidateReading:
     read, and the rest of the conversation only as the context of values. That is what most rewards are computed for.
     """
 
-    def __init__(self, candidate: Candidate) -> None:
+    def __init__(self, candidate: VerifierInput) -> None:
         self.candidate = candidate
         self.trace = candidate.trace
 
@@ -241,7 +241,7 @@ def candidate_of(
     tools: Json = None,
     format: str = "",
     facts: Mapping[str, Json] | None = None,
-) -> Candidate:
+) -> VerifierInput:
     """The candidate of OpenAI-shaped messages: `completion` (a text, a message, a list of them), or the last answer.
 
     `messages` may be a text, the user's words. `facts` are the row's members that say what was asked for (see
@@ -263,7 +263,7 @@ def _as_messages(value: Json, role: str) -> Json:
     return [{"role": role, "content": value}] if isinstance(value, str) else value
 
 
-def with_row_facts(trace: Trace, row: Mapping[str, Json], *, own_from: int | None = None) -> Candidate:
+def with_row_facts(trace: Trace, row: Mapping[str, Json], *, own_from: int | None = None) -> VerifierInput:
     """The candidate of a row whose conversation is `trace`.
 
     The schema is `schema`, else `response_format`, else `<schema>` in the system prompt. The reference is `expected`,
@@ -276,7 +276,7 @@ def with_row_facts(trace: Trace, row: Mapping[str, Json], *, own_from: int | Non
     answer_format = row.get("answer_format")
     if answer_format is not None and not isinstance(answer_format, str):
         raise ValueError("`answer_format` must be a regular expression as text")
-    return Candidate(
+    return VerifierInput(
         trace,
         own_from=last_words + 1 if own_from is None else own_from,
         schema=_schema(trace, row),
@@ -327,7 +327,7 @@ def _decoded(value: Json, name: str) -> Json:
         raise ValueError(f"`{name}` is a text that is not JSON: {error}") from error
 
 
-def row_candidate(row: Mapping[str, Json]) -> Candidate:
+def row_candidate(row: Mapping[str, Json]) -> VerifierInput:
     """The candidate of a row with OpenAI-shaped `messages` or a `prompt`, and a completion of its own where it has one.
 
     Raises ValueError for a row that holds neither, or facts that cannot be read.

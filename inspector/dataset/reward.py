@@ -5,7 +5,7 @@ from itertools import repeat
 from typing import Protocol, cast
 
 from inspector.dataset.candidates import candidate_of
-from inspector.dataset.verifiers import Verdict, Verifier, find_verifier, run_verifier
+from inspector.dataset.verifiers import Verifier, VerifierVerdict, find_verifier, run_verifier
 from inspector.model import Json
 
 _FACTS = ("schema", "response_format", "expected", "answer_format", "type", "annotation")
@@ -38,7 +38,7 @@ def verify(
     format: str = "",
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
-) -> Verdict:
+) -> VerifierVerdict:
     """The verdict of a verifier (`schema-adherence`, `tool-use`, ...) on one answer.
 
     `messages` are the conversation as OpenAI's messages, or the user's words as a text; `completion` is the answer, a

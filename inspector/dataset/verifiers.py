@@ -23,7 +23,7 @@ from inspector.checks.prepared_schema import UncheckedValue, prepared_schema
 from inspector.checks.turn_places import at_end
 from inspector.checks.violations import listed_names, violation_faults
 from inspector.checks.wording import pointer, shown
-from inspector.dataset.candidates import Candidate, CandidateCall, CandidateReading
+from inspector.dataset.candidates import CandidateCall, CandidateReading, VerifierInput
 from inspector.dataset.claims import unsupported_claim
 from inspector.dataset.corrections import correction_of
 from inspector.dataset.invented_keys import invented_keys
@@ -59,7 +59,7 @@ class Verifier:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class VerifierVerdict:
     """Whether a candidate passed a verifier, and the diagnostics that made it fail; none where it passed."""
 
     verifier: str
@@ -72,8 +72,8 @@ class UnknownVerifierError(WeaklinkError):
 
 
 def run_verifier(
-    verifier: Verifier, candidate: Candidate, *, select: Sequence[str] = (), ignore: Sequence[str] = ()
-) -> Verdict:
+    verifier: Verifier, candidate: VerifierInput, *, select: Sequence[str] = (), ignore: Sequence[str] = ()
+) -> VerifierVerdict:
     """The verdict of one verifier. `select` are rule codes, names or prefixes instead of the verifier's own.
 
     Raises UnknownRuleError; never anything for the candidate, whatever it holds.
@@ -81,7 +81,7 @@ def run_verifier(
     chosen = _chosen(tuple(select) or verifier.rules, tuple(ignore))
     found = dict.fromkeys(one for one in verifier.check(CandidateReading(candidate)) if one.rule in chosen)
     ordered = sorted(found, key=lambda one: (one.location.turn, one.location.part, one.range, one.rule.code))
-    return Verdict(verifier.name, not ordered, tuple(ordered))
+    return VerifierVerdict(verifier.name, not ordered, tuple(ordered))
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from inspector.dataset.candidates import row_candidate
+from inspector.dataset.verifiers import find_verifier, run_verifier
 from inspector.diagnostics import Diagnostic
 from inspector.importers.reading import unread_in
 from inspector.inspection import Inspection, PartInspection, inspect_trace
@@ -25,8 +27,6 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from inspector.dataset.candidates import row_candidate
-from inspector.dataset.verifiers import find_verifier, run_verifier
 from inspector.rules.rule import FILE_FORMAT, ROW_FORMAT, Rule
 from ui.views.marked_text import marked_lines
 from ui.views.places import StepPlaces
