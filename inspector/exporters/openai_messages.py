@@ -1,8 +1,8 @@
 """A trace as a row of OpenAI messages, so that the importer `openai-messages` reads the same turns and calls again.
 
 A row is `{"messages": [...], "tools": [...], "model": ...}`, the shape of OpenAI's fine-tuning guide, with
-`reasoning_content` as DeepSeek's, vLLM's and SGLang's servers name it. Every text stands as it was recorded: calls that
-the model wrote into its text stay there, malformed ones as they are (`weaklink convert` makes structured ones of them).
+`reasoning_content` as DeepSeek's, vLLM's and SGLang's servers name it. Every text is as it was recorded: calls that
+the model wrote into its text stay there, malformed ones as they are (`weaklink data convert` makes structured ones).
 """
 
 import re

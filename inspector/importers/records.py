@@ -368,3 +368,27 @@ def _holds_several(line: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return text[end:].lstrip().startswith("{")
+
+
+class PositionCounter:
+    """Counts lines and columns while it reads a stream up to some byte."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._offset = 0
+        self.line, self.column = 1, 1
+
+    def at(self, offset: int) -> tuple[int, int]:
+        """The line and column of a byte, which lies not before the last one."""
+        while self._offset < offset and (block := self._stream.read(min(_BLOCK, offset - self._offset))):
+            self.take(block)
+        return self.line, self.column
+
+    def take(self, block: bytes) -> None:
+        """Go on behind these bytes."""
+        self._offset += len(block)
+        _, feed, tail = block.rpartition(b"\n")
+        if feed:
+            self.line += block.count(b"\n")
+            self.column = 1
+        self.column += sum(byte & 0xC0 != 0x80 for byte in tail)  # bytes that begin a character of UTF-8

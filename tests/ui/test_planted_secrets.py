@@ -277,7 +277,11 @@ def _import_and_check(tmp_path: Path, weaklink: Run, seed: int, *, most: int, na
     weaklink("check", *known, "--write-baseline", str(tmp_path / "baseline.json"))
     assert (tmp_path / "baseline.json").exists()
     piped = (given / "formats" / "calls.jsonl").read_bytes()
-    reports += [weaklink("stats", *folders), weaklink("annotate", *folders), weaklink("import", "-", stdin=piped)]
+    reports += [
+        weaklink("stats", *folders),
+        weaklink("data", "annotate", *folders),
+        weaklink("import", "-", stdin=piped),
+    ]
     _assert_clean(weaklink, tmp_path, *(one.stdout + one.stderr for one in (said, *reports)), most=most)
 
 

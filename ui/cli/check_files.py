@@ -12,7 +12,7 @@ from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.proxies.har import open_har
 from inspector.importers.reading import UNREAD_RULES, unread_file, unread_record
-from inspector.importers.records import Element, Line, layout_of, read_elements, read_lines
+from inspector.importers.records import Element, Line, PositionCounter, layout_of, read_elements, read_lines
 from inspector.importers.source import Skipped, SourceFile
 from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET, inspect_trace
 from inspector.memory import RECORD_BYTES
@@ -303,7 +303,7 @@ class RecordTexts:
         self._unit = ""
         self._number = 0
         self._opened = ExitStack()
-        self._document: tuple[_Window, _PositionCounter] | None = None
+        self._document: tuple[_Window, PositionCounter] | None = None
 
     def close(self) -> None:
         """Nothing is looked for any more."""
@@ -330,7 +330,7 @@ class RecordTexts:
         """The text from a byte of a HAR document on, which is not before the one that was asked for last."""
         if self._document is None:
             stream, again = (self._opened.enter_context(open_har(self._file)).stream for _ in range(2))
-            self._document = _Window(stream), _PositionCounter(again)
+            self._document = _Window(stream), PositionCounter(again)
         window, place = self._document
         line, column = place.at(start)
         return RecordText(line, column, decode(window.at(start, length * 4)))
@@ -351,7 +351,7 @@ class RecordTexts:
 def _numbered(file: SourceFile, unit: str) -> Iterator[tuple[int, _RecordStart]]:
     """The records with their numbers; of one beyond the bound of records only the place."""
     with file.open() as stream, file.open() as again:
-        place = _PositionCounter(again)
+        place = PositionCounter(again)
         for record in read_lines(stream) if unit == "line" else read_elements(stream):
             match record:
                 case Line(number, raw):
@@ -381,35 +381,11 @@ class _Window:
         return self._held[:length]
 
 
-class _PositionCounter:
-    """Counts lines and columns while it reads a stream up to some byte."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._offset = 0
-        self.line, self.column = 1, 1
-
-    def at(self, offset: int) -> tuple[int, int]:
-        """The line and column of a byte, which lies not before the last one."""
-        while self._offset < offset and (block := self._stream.read(min(_BLOCK, offset - self._offset))):
-            self.take(block)
-        return self.line, self.column
-
-    def take(self, block: bytes) -> None:
-        """Go on behind these bytes."""
-        self._offset += len(block)
-        _, feed, tail = block.rpartition(b"\n")
-        if feed:
-            self.line += block.count(b"\n")
-            self.column = 1
-        self.column += sum(byte & 0xC0 != 0x80 for byte in tail)  # bytes that begin a character of UTF-8
-
-
 def _end_of(file: SourceFile) -> RecordText | None:
     """The end of what can be read: its line and column, and the last piece of that line."""
     tail = b""
     with file.open() as stream:
-        place = _PositionCounter(stream)
+        place = PositionCounter(stream)
         try:
             while block := stream.read(_BLOCK):
                 place.take(block)

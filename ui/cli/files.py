@@ -13,12 +13,12 @@ from threading import Thread
 from typing import BinaryIO, TextIO
 
 from inspector.apis.openai.messages import read_tools
+from inspector.atomic_write import whole_file
 from inspector.errors import UnreadableFileError
 from inspector.importers.records import too_long
 from inspector.memory import RECORD_BYTES
 from inspector.model import Json, ToolDefinition
 from inspector.text import decode
-from ui.reports.atomic_write import whole_file
 
 STDIN = "-"
 WRITER_TIMEOUT_S = 5.0

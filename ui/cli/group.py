@@ -3,10 +3,11 @@
 import os
 import re
 import sys
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from io import TextIOWrapper
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
@@ -82,19 +83,17 @@ COMMANDS = MappingProxyType(
         "report": CommandEntry(
             "ui.cli.report:report", "Write what breaks and the worst chains as HTML pages for others."
         ),
-        "fix": CommandEntry("ui.cli.fix:fix", "Repair training data where a repair is safe, as a copy, with a diff."),
+        "data": CommandEntry(
+            "ui.cli.data.group:data", "Work on training data: lint, score, report, fix, convert, annotate."
+        ),
         "export": CommandEntry(
             "ui.cli.export:export", "Write traces as a trace file, JSON, Markdown or one HTML page."
-        ),
-        "annotate": CommandEntry(
-            "ui.cli.annotate:annotate", "Write data flow and decision points, a JSON object a trace."
         ),
         "diff": CommandEntry("ui.cli.diff:diff", "Show where runs of one task part, and what differs there."),
         "reinspect": CommandEntry("ui.cli.database:reinspect", "Inspect the traces in the database again."),
         "db": CommandEntry(
             "ui.cli.database:database", "Look after the database: upgrade, check, backup, stats, prune."
         ),
-        "convert": CommandEntry("ui.cli.convert:convert", "Rewrite raw outputs and conversations into another format."),
         "rule": CommandEntry("ui.cli.rules:rule", "Explain one rule."),
         "rules": CommandEntry("ui.cli.rules:rules", "List every rule."),
         "formats": CommandEntry(
@@ -111,15 +110,19 @@ add_completion_class(WholeWords)
 
 
 class LazyGroup(click.Group):
-    """A group whose subcommands stand in a table and are imported one at a time."""
+    """A group whose subcommands are in a table, `COMMANDS` or another, and are imported one at a time."""
+
+    def __init__(self, *args: Any, table: Mapping[str, CommandEntry] = COMMANDS, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.table = table
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order of the table."""
-        return list(COMMANDS)
+        return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The subcommand of that name, imported now."""
-        entry = COMMANDS.get(cmd_name)
+        entry = self.table.get(cmd_name)
         if entry is None:
             return None
         module, _, attribute = entry.place.partition(":")
@@ -131,19 +134,21 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Click's, but a mistyped name is compared with the table."""
-        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(_unknown_command(args[0]), ctx)
+        if args[0] not in self.table and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(_unknown_command(args[0], self.table, ctx.command_path), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of subcommands in `--help`, from the table."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+            formatter.write_dl([(name, entry.summary) for name, entry in self.table.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """What a shell offers while a subcommand is being typed, from the table."""
         found = [
-            CompletionItem(name, help=entry.summary) for name, entry in COMMANDS.items() if name.startswith(incomplete)
+            CompletionItem(name, help=entry.summary)
+            for name, entry in self.table.items()
+            if name.startswith(incomplete)
         ]
         return found + (click.Command.shell_complete(self, ctx, incomplete) if incomplete.startswith("-") else [])
 
@@ -202,9 +207,9 @@ def _fail(sentence: str) -> int:
     return _COULD_NOT_RUN
 
 
-def _unknown_command(name: str) -> str:
+def _unknown_command(name: str, table: Iterable[str], group: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415  # 2 ms that only a mistyped name needs
 
-    nearest = get_close_matches(name.lower(), COMMANDS, n=1)
-    hint = f"; did you mean `{nearest[0]}`?" if nearest else "; `weaklink --help` lists them all."
+    nearest = get_close_matches(name.lower(), table, n=1)
+    hint = f"; did you mean `{nearest[0]}`?" if nearest else f"; `{group} --help` lists them all."
     return f"there is no command `{visible_line(name)}`{hint}"

@@ -1,4 +1,4 @@
-"""The report of `weaklink fix`: what was repaired and what was left, as lines with a diff and as JSON."""
+"""The report of `weaklink data fix`: what was repaired and what was left, as lines with a diff and as JSON."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

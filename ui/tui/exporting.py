@@ -5,12 +5,12 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import TextIO
 
+from inspector.atomic_write import whole_file
 from inspector.inspection import Inspection
 from inspector.json_text import write_json
 from inspector.model import Trace
 from inspector.trace_file import write_trace_file
 from storage import Store, TraceSummary
-from ui.reports.atomic_write import whole_file
 from ui.reports.html_page import html_page
 from ui.reports.markdown_trace import trace_markdown
 from ui.views.trace_json import trace_object

@@ -12,12 +12,12 @@ from typing import ClassVar, TypeVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from inspector.atomic_write import whole_file
 from inspector.diagnostics import Location
 from inspector.errors import WeaklinkError
 from inspector.formats.format import Format
 from inspector.json_text import write_json
 from inspector.segmentation import Segmentation
-from ui.reports.atomic_write import whole_file
 from ui.tui.commands import Command, bindings
 from ui.tui.dialogs import LineDialog
 from ui.tui.footer import KeyFooter

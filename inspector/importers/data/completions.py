@@ -40,7 +40,7 @@ class CompletionsImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The completion of each row; a row without one is skipped."""
         for row in read_rows(file):
-            yield row if isinstance(row, Skipped) else _trace(row)
+            yield row if isinstance(row, Skipped) else completion_trace(row)
 
 
 def _completion(value: JsonObject) -> tuple[str, ...] | None:
@@ -51,7 +51,8 @@ def _completion(value: JsonObject) -> tuple[str, ...] | None:
     return next(((found,) for key in _COMPLETIONS if isinstance(found := value.get(key), str)), None)
 
 
-def _trace(row: Row) -> Trace | Skipped:
+def completion_trace(row: Row) -> Trace | Skipped:
+    """The completion of a row with its prompt."""
     value = row.value
     pieces = _completion(value)
     if pieces is None:

@@ -51,7 +51,7 @@ class OpenAiMessagesImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The conversation of each row; a row without one is skipped."""
         for row in read_conversations(file, _is_message, _is_answer):
-            yield row if isinstance(row, Skipped) else _trace(row)
+            yield row if isinstance(row, Skipped) else messages_trace(row)
 
 
 def _is_message(value: JsonObject) -> bool:
@@ -76,7 +76,8 @@ def _messages(value: JsonObject) -> list[Json]:
     return []
 
 
-def _trace(row: Row) -> Trace | Skipped:
+def messages_trace(row: Row) -> Trace | Skipped:
+    """The conversation of a row with a list `messages` or `conversations`, OpenAI's or Anthropic's."""
     value = row.value
     messages = _messages(value)
     if not messages:

@@ -77,7 +77,7 @@ class ShareGptImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The conversation of each row; a row without one is skipped."""
         for row in read_conversations(file, _is_message, _is_answer):
-            yield row if isinstance(row, Skipped) else _trace(row)
+            yield row if isinstance(row, Skipped) else sharegpt_trace(row)
 
 
 def _is_conversation(value: JsonObject) -> bool:
@@ -98,7 +98,8 @@ def _messages(value: JsonObject) -> Json:
     return next((value[key] for key in _LISTS if key in value), None)
 
 
-def _trace(row: Row) -> Trace | Skipped:
+def sharegpt_trace(row: Row) -> Trace | Skipped:
+    """The conversation of a row with a list `conversations` of `from` and `value`."""
     value = row.value
     messages = _messages(value)
     if not isinstance(messages, list):

@@ -44,7 +44,7 @@ def objects(out: bytes) -> list[dict[str, Any]]:
 
 
 def test_a_trace_of_the_database_is_one_line(weaklink: Run, database: Path) -> None:
-    done = weaklink("annotate", "1", "--db", "t.db")
+    done = weaklink("data", "annotate", "1", "--db", "t.db")
     assert (done.returncode, done.stderr) == (0, b"")
     (found,) = objects(done.stdout)
     assert (found["id"], found["critical_path"]) == (1, [1, 2])
@@ -52,16 +52,18 @@ def test_a_trace_of_the_database_is_one_line(weaklink: Run, database: Path) -> N
 
 
 def test_without_ids_all_traces_are_written_or_those_that_match(weaklink: Run, database: Path) -> None:
-    everything = objects(weaklink("annotate", "--db", "t.db").stdout)
+    everything = objects(weaklink("data", "annotate", "--db", "t.db").stdout)
     assert sorted(one["id"] for one in everything) == [1, 2]
-    assert [one["id"] for one in objects(weaklink("annotate", "-f", "status:broken", "--db", "t.db").stdout)] == [1]
-    both = weaklink("annotate", "1", "-f", "status:broken", "--db", "t.db")
+    assert [
+        one["id"] for one in objects(weaklink("data", "annotate", "-f", "status:broken", "--db", "t.db").stdout)
+    ] == [1]
+    both = weaklink("data", "annotate", "1", "-f", "status:broken", "--db", "t.db")
     assert (both.returncode, both.stdout) == (2, b"")
 
 
 def test_files_need_no_database(weaklink: Run, tmp_path: Path) -> None:
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(ROW) + "\n" for _ in range(3)))
-    done = weaklink("annotate", "train.jsonl")
+    done = weaklink("data", "annotate", "train.jsonl")
     assert (done.returncode, done.stderr) == (0, b"")
     found = objects(done.stdout)
     assert [(one["id"], one["record"]) for one in found] == [(None, "line 1"), (None, "line 2"), (None, "line 3")]
@@ -69,14 +71,14 @@ def test_files_need_no_database(weaklink: Run, tmp_path: Path) -> None:
 
 
 def test_standard_input_is_a_file_too(weaklink: Run) -> None:
-    (found,) = objects(weaklink("annotate", "-", stdin=json.dumps(ROW).encode()).stdout)
+    (found,) = objects(weaklink("data", "annotate", "-", stdin=json.dumps(ROW).encode()).stdout)
     assert found["steps"][0]["output_var"] == "$get_weather_1"
 
 
 def test_a_bad_record_is_said_with_its_place_and_the_rest_goes_on(weaklink: Run, tmp_path: Path) -> None:
     good = json.dumps(ROW)
     (tmp_path / "train.jsonl").write_text(f"{good}\n{{bad\n{good}\n")
-    done = weaklink("annotate", "train.jsonl")
+    done = weaklink("data", "annotate", "train.jsonl")
     assert done.returncode == 0
     assert [one["record"] for one in objects(done.stdout)] == ["line 1", "line 3"]
     said = done.stderr.decode().splitlines()
@@ -86,20 +88,23 @@ def test_a_bad_record_is_said_with_its_place_and_the_rest_goes_on(weaklink: Run,
 
 def test_ids_and_files_may_stand_beside_each_other(weaklink: Run, database: Path, tmp_path: Path) -> None:
     (tmp_path / "train.jsonl").write_text(json.dumps(ROW) + "\n")
-    assert [one["id"] for one in objects(weaklink("annotate", "2", "train.jsonl", "--db", "t.db").stdout)] == [2, None]
+    assert [one["id"] for one in objects(weaklink("data", "annotate", "2", "train.jsonl", "--db", "t.db").stdout)] == [
+        2,
+        None,
+    ]
 
 
 def test_json_is_one_array(weaklink: Run, database: Path, tmp_path: Path) -> None:
-    done = weaklink("annotate", "--json", "--db", "t.db", "-o", "out.json")
+    done = weaklink("data", "annotate", "--json", "--db", "t.db", "-o", "out.json")
     assert (done.returncode, done.stdout) == (0, b"")
     assert len(json.loads((tmp_path / "out.json").read_bytes())) == 2
-    assert json.loads(weaklink("annotate", "--json", "-f", "status:aborted", "--db", "t.db").stdout) == []
+    assert json.loads(weaklink("data", "annotate", "--json", "-f", "status:aborted", "--db", "t.db").stdout) == []
 
 
 def test_the_output_is_ascii(weaklink: Run, tmp_path: Path) -> None:
     row = json.dumps(ROW).replace("Oslo", "Tromsø\\ud83d")
     (tmp_path / "train.jsonl").write_text(row + "\n")
-    done = weaklink("annotate", "train.jsonl")
+    done = weaklink("data", "annotate", "train.jsonl")
     assert done.stdout.isascii()
     assert objects(done.stdout)[0]["steps"][0]["arguments"] == {"city": "Tromsø\ud83d"}
 
@@ -107,7 +112,7 @@ def test_the_output_is_ascii(weaklink: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", [["gone.jsonl"], ["9"], ["train.jsonl"]])
 def test_what_cannot_be_read_ends_with_two(weaklink: Run, tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "train.jsonl").write_text("not a log at all\n")
-    done = weaklink("annotate", *words, "--db", "t.db")
+    done = weaklink("data", "annotate", *words, "--db", "t.db")
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"weaklink: ")
     assert done.stderr.count(b"\n") == 1

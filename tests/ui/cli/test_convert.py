@@ -1,4 +1,4 @@
-"""`weaklink convert`: JSON lines in, JSON lines out, whatever a line holds."""
+"""`weaklink data convert`: JSON lines in, JSON lines out, whatever a line holds."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from inspector.formats.registry import find_format
 from tests.ui.conftest import Run
-from ui.cli.convert import answer
+from ui.cli.data.convert import answer
 
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
 
@@ -18,7 +18,7 @@ def lines(*rows: object) -> bytes:
 
 def test_each_line_is_answered_by_one_line_in_order(weaklink: Run) -> None:
     given = lines({"id": 1, "text": CALL, "label": "x"}, "", {"id": 2, "text": "Hi."})
-    done = weaklink("convert", "--from", "hermes", "--to", "phi4", stdin=given)
+    done = weaklink("data", "convert", "--from", "hermes", "--to", "phi4", stdin=given)
     assert done.returncode == 0
     assert [json.loads(line) for line in done.stdout.splitlines()] == [
         {"id": 1, "text": 'functools[{"name": "f", "arguments": {"a": 1}}]', "label": "x", "dropped": []},
@@ -29,7 +29,7 @@ def test_each_line_is_answered_by_one_line_in_order(weaklink: Run) -> None:
 
 def test_a_bad_line_is_answered_by_its_error_and_the_rest_goes_on(weaklink: Run) -> None:
     given = lines("{nope", {"id": 7, "text": 5}, "[]", {"id": 8, "text": CALL})
-    done = weaklink("convert", "--to", "hermes", stdin=given)
+    done = weaklink("data", "convert", "--to", "hermes", stdin=given)
     assert done.returncode == 0
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert [list(one) for one in told] == [["id", "error"], ["id", "error"], ["id", "error"], ["id", "text", "dropped"]]
@@ -40,7 +40,7 @@ def test_a_bad_line_is_answered_by_its_error_and_the_rest_goes_on(weaklink: Run)
 def test_a_file_and_the_tools_for_lines_that_name_none(weaklink: Run, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_bytes(lines({"messages": [{"role": "user", "content": "Go."}]}))
     (tmp_path / "tools.json").write_text(json.dumps([{"name": "f", "parameters": {}}]))
-    done = weaklink("convert", "--to", "hermes", "--tools", "tools.json", "rows.jsonl")
+    done = weaklink("data", "convert", "--to", "hermes", "--tools", "tools.json", "rows.jsonl")
     assert done.returncode == 0
     assert '"name":"f"' in json.loads(done.stdout)["messages"][0]["content"]
 
@@ -55,14 +55,14 @@ def test_a_file_and_the_tools_for_lines_that_name_none(weaklink: Run, tmp_path: 
     ],
 )
 def test_what_cannot_run_ends_with_2(weaklink: Run, words: tuple[str, ...], said: bytes) -> None:
-    done = weaklink("convert", *words)
+    done = weaklink("data", "convert", *words)
     assert (done.returncode, done.stdout) == (2, b"")
     assert said in done.stderr
 
 
 def test_the_help_shows_an_example(weaklink: Run) -> None:
-    done = weaklink("convert", "--help")
-    assert b"weaklink convert --from hermes --to mistral" in done.stdout
+    done = weaklink("data", "convert", "--help")
+    assert b"weaklink data convert --from hermes --to mistral" in done.stdout
 
 
 def test_long_integers_and_lone_surrogates_come_through() -> None:

@@ -1,4 +1,4 @@
-"""`weaklink fix`: a copy of training data that differs only where something was repaired, and says where."""
+"""`weaklink data fix`: a copy of training data that differs only where something was repaired, and says where."""
 
 import json
 import os
@@ -23,7 +23,7 @@ OFFERED = [{"type": "function", "function": {"name": "f", "parameters": {"type":
 
 def fixed(run: Run, tmp_path: Path, raw: bytes, *options: str, name: str = "rows.jsonl") -> bytes:
     (tmp_path / name).write_bytes(raw)
-    done = run("fix", name, "--output", "fixed", *options)
+    done = run("data", "fix", name, "--output", "fixed", *options)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / name).read_bytes() == raw
     return (tmp_path / "fixed").read_bytes()
@@ -31,7 +31,7 @@ def fixed(run: Run, tmp_path: Path, raw: bytes, *options: str, name: str = "rows
 
 def changes(run: Run, tmp_path: Path, raw: bytes, *options: str) -> dict[str, Any]:
     (tmp_path / "rows.jsonl").write_bytes(raw)
-    done = run("fix", "rows.jsonl", "--json", *options)
+    done = run("data", "fix", "rows.jsonl", "--json", *options)
     assert done.returncode == 0, done.stderr
     value: dict[str, Any] = json.loads(done.stdout)
     return value
@@ -143,7 +143,7 @@ def test_only_the_rules_that_are_asked_for_are_repaired(weaklink: Run, tmp_path:
 
 def test_the_diff_shows_the_rule_and_both_lines(weaklink: Run, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(json.dumps({"id": "first", "text": COMMA}) + "\n")
-    done = weaklink("fix", "rows.jsonl")
+    done = weaklink("data", "fix", "rows.jsonl")
     assert done.stdout.decode().splitlines() == [
         "rows.jsonl:1 first",
         "J104 trailing-comma, turn 1 text 2:43",
@@ -158,7 +158,7 @@ def test_the_diff_shows_the_rule_and_both_lines(weaklink: Run, tmp_path: Path) -
 def test_a_hostile_text_is_made_visible_in_the_diff(weaklink: Run, tmp_path: Path) -> None:
     payload = call('{"name": "f", "arguments": {"a": "\x1b[31m\u202e\ud800",}}')
     (tmp_path / "rows.jsonl").write_text(json.dumps({"id": "\x1b[2J", "text": payload}))
-    done = weaklink("fix", "rows.jsonl")
+    done = weaklink("data", "fix", "rows.jsonl")
     assert "␛[2J" in done.stdout.decode()
     assert "\\u202e\\ud800" in done.stdout.decode()
     assert b"\x1b" not in done.stdout + done.stderr
@@ -179,7 +179,7 @@ def test_an_original_is_never_written_over_by_whatever_name(weaklink: Run, tmp_p
         ("--out-dir", "."),
         ("--out-dir", "folder"),
     ):
-        done = weaklink("fix", "rows.jsonl", *target)
+        done = weaklink("data", "fix", "rows.jsonl", *target)
         assert done.returncode == 2
         assert b"never writes over an original" in done.stderr
         assert rows.read_bytes() == before
@@ -189,12 +189,12 @@ def test_a_file_that_fails_on_the_way_leaves_no_copy(weaklink: Run, tmp_path: Pa
     log = {"type": "session_meta", "payload": {"id": "a"}, "timestamp": "2026-01-01T00:00:00Z"}
     (tmp_path / "log.jsonl").write_text(json.dumps(log) + "\n")
     (tmp_path / "fixed").write_text("What was there.")
-    done = weaklink("fix", "log.jsonl", "gone.jsonl", "--out-dir", "copies")
+    done = weaklink("data", "fix", "log.jsonl", "gone.jsonl", "--out-dir", "copies")
     assert done.returncode == 2
     assert b"evidence" in done.stderr
     assert b"gone.jsonl" in done.stderr
     assert not [path for path in (tmp_path / "copies").rglob("*") if path.is_file()]
-    assert weaklink("fix", "log.jsonl", "--output", "fixed").returncode == 2
+    assert weaklink("data", "fix", "log.jsonl", "--output", "fixed").returncode == 2
     assert (tmp_path / "fixed").read_text() == "What was there."
 
 
@@ -202,11 +202,11 @@ def test_a_folder_is_copied_under_its_names(weaklink: Run, tmp_path: Path) -> No
     for name in ("a/x.jsonl", "a/b/x.jsonl"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(json.dumps({"text": COMMA}))
-    done = weaklink("fix", "a", "--out-dir", "copies", "--json")
+    done = weaklink("data", "fix", "a", "--out-dir", "copies", "--json")
     assert done.returncode == 0
     assert [file["output"] for file in json.loads(done.stdout)["files"]] == ["copies/x.jsonl", "copies/b/x.jsonl"]
     assert json.loads((tmp_path / "copies/b/x.jsonl").read_text()) == {"text": SOUND}
-    clash = weaklink("fix", "a/x.jsonl", "a/b/x.jsonl", "--out-dir", "copies")
+    clash = weaklink("data", "fix", "a/x.jsonl", "a/b/x.jsonl", "--out-dir", "copies")
     assert (clash.returncode, b"several of the files" in clash.stderr) == (2, True)
 
 
@@ -221,10 +221,10 @@ def test_damaged_data_ends_without_anything_to_repair(weaklink: Run, tmp_path: P
     rows = [json.dumps({"id": at, "text": _damaged(SOUND, rng)}) for at in range(200)]
     (tmp_path / "rows.jsonl").write_text("\n".join(rows))
     for options in ((), ("--unsafe",)):
-        assert weaklink("fix", "rows.jsonl", "--output", "fixed", *options).returncode == 0
+        assert weaklink("data", "fix", "rows.jsonl", "--output", "fixed", *options).returncode == 0
         lines = (tmp_path / "fixed").read_text().split("\n")
         assert [json.loads(line)["id"] for line in lines] == list(range(200))
-        done = weaklink("fix", "fixed", "--json", *options)
+        done = weaklink("data", "fix", "fixed", "--json", *options)
         assert json.loads(done.stdout)["changes"] == []
 
 

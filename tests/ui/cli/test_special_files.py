@@ -18,16 +18,16 @@ COMMANDS = {
     "dry-run": ("import", "--dry-run"),
     "check": ("check",),
     "stats": ("stats",),
-    "annotate": ("annotate",),
+    "annotate": ("data", "annotate"),
     "diff": ("diff", "log.jsonl"),
 }
 STREAMS = {
-    "convert": ("convert", "--to", "mistral"),
+    "convert": ("data", "convert", "--to", "mistral"),
     "segment": ("segment",),
     "segment-lines": ("segment", "--jsonl"),
     "detect": ("formats", "--detect"),
 }
-ALL = {**COMMANDS, **STREAMS, "fix": ("fix",)}
+ALL = {**COMMANDS, **STREAMS, "fix": ("data", "fix")}
 
 
 @pytest.fixture

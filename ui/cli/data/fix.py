@@ -1,4 +1,4 @@
-"""`weaklink fix`: training data with its faults repaired, as a copy, each repair listed."""
+"""`weaklink data fix`: training data with its faults repaired, as a copy, each repair listed."""
 
 import os
 import sys
@@ -17,8 +17,8 @@ from inspector.rules.catalogue import RULES, select_rules
 from inspector.rules.rule import Rule
 from inspector.segmentation import AUTO
 from ui.cli.console import color_option, json_option, print_lines, screen_width
+from ui.cli.data.fix_files import FixOptions, fix_file
 from ui.cli.files import open_output
-from ui.cli.fix_files import FixOptions, fix_file
 from ui.importing.file_places import files_below
 from ui.reports.fix_report import FixedFile, FixJson, FixLines, FixQuietly, FixReport, sum_words
 from ui.views.styled_text import visible_line
@@ -62,9 +62,9 @@ def fix(
 
     \b
     Examples:
-      weaklink fix train.jsonl
-      weaklink fix train.jsonl --output train.fixed.jsonl
-      weaklink fix data/ --out-dir fixed/ --unsafe --diff
+      weaklink data fix train.jsonl
+      weaklink data fix train.jsonl --output train.fixed.jsonl
+      weaklink data fix data/ --out-dir fixed/ --unsafe --diff
     """  # noqa: D301  # Click wants the backspace itself
     if output is not None and out_dir is not None:
         raise click.UsageError("`--output` and `--out-dir` exclude each other.")

@@ -1,4 +1,4 @@
-"""`weaklink convert`: raw outputs and conversations rewritten for a model of another format, a JSON line each."""
+"""`weaklink data convert`: raw outputs and conversations rewritten for a model of another format, a JSON line each."""
 
 import sys
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def convert(file: str, source: str, target: str, tool_file: str | None) -> None:
 
     \b
     Example:
-      weaklink convert --from hermes --to mistral train.jsonl > train.mistral.jsonl
+      weaklink data convert --from hermes --to mistral train.jsonl > train.mistral.jsonl
     """  # noqa: D301  # Click wants the backspace itself
     reads = None if source == AUTO else find_format(source)
     writes = find_format(target)

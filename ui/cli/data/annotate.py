@@ -1,4 +1,4 @@
-"""`weaklink annotate`: step-level data flow and decision points of traces, a JSON object each."""
+"""`weaklink data annotate`: step-level data flow and decision points of traces, a JSON object each."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -57,9 +57,9 @@ def annotate(
     bears its place in the trace. A record that cannot be read is reported on stderr, and the rest goes on.
 
     \b
-    weaklink annotate 12
-    weaklink annotate train.jsonl > train.annotated.jsonl
-    weaklink annotate --filter status:recovered
+    weaklink data annotate 12
+    weaklink data annotate train.jsonl > train.annotated.jsonl
+    weaklink data annotate --filter status:recovered
     """  # noqa: D301  # Click wants the backspace itself
     paths = [word for word in words if is_path(word)]
     ids = [word for word in words if not is_path(word)]

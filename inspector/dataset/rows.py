@@ -1,0 +1,492 @@
+"""Rows of training data: JSON lines, JSON arrays, Parquet, and folders of Hugging Face `datasets`, read and written.
+
+Reading takes one row at a time (Parquet and Arrow: one small batch), so memory does not grow with the file. A row that
+cannot be read is a `RejectedRow` with its place and the reason; the rest of the file is read on.
+
+Writing goes to a temporary file that takes its place when everything is written. Parquet needs one type a column, so
+rows wait in a temporary file until the types are known. A column whose values have no common type, or objects with
+different keys (Arrow would fill them up with nulls), is written as JSON text; the file's metadata lists these columns
+under `weaklink.json_columns`, and reading decodes them again. Messages may have different keys; a call's arguments
+in them become JSON text, as OpenAI has them. An absent member and null are the same in Parquet: null members of
+objects are left out when they are read.
+"""
+
+import base64
+import glob
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, TextIO
+
+from inspector.atomic_write import whole_file
+from inspector.errors import UnreadableFileError, WeaklinkError
+from inspector.importers.compression import DamagedDataError
+from inspector.importers.records import (
+    Element,
+    Line,
+    NotJsonError,
+    PositionCounter,
+    layout_of,
+    parse_json_bytes,
+    read_elements,
+    read_lines,
+)
+from inspector.importers.source import JsonObject, Skipped, SourceFile
+from inspector.json_text import write_json
+from inspector.model import Json
+from inspector.text import decode
+
+_JSON_SUFFIXES = (".jsonl", ".json", ".ndjson")
+_PACKED = (".gz", ".zst")
+_TABLE_SUFFIXES = (".parquet", ".arrow")
+_NO_DATA = frozenset({"dataset_info.json", "dataset_infos.json", "state.json", "dataset_dict.json"})
+_JSON_COLUMNS = b"weaklink.json_columns"
+_BATCH_ROWS = 64
+_WRITTEN_ROWS = 1_000
+_MESSAGE_COLUMNS = frozenset({"messages", "conversations", "prompt", "completion", "chosen", "rejected"})
+_ARGUMENT_KEYS = frozenset({"arguments", "input"})
+_KINDS = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+
+
+class MissingLibraryError(WeaklinkError):
+    """A library of the extra `data` is not installed; the text names it and the command that installs it."""
+
+
+class OutputIsInputError(WeaklinkError):
+    """The output would replace a file that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataRow:
+    """One row as it was read.
+
+    `record` is its place in the file: `line 12`, `entry 3`, `document 2`, or `row 7` in Parquet and Arrow, each counted
+    from 1. `raw` are its exact bytes, empty in Parquet and Arrow.
+    """
+
+    file: str
+    record: str
+    number: int
+    value: JsonObject
+    raw: bytes = b""
+
+    @property
+    def reference(self) -> str:
+        """`FILE:RECORD`, such as `train.jsonl:line 12`."""
+        return f"{self.file}:{self.record}"
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRow:
+    """A row that could not be read: its place and the reason, one sentence without a period.
+
+    `line` and `column` count from 1; None where the file has none, as Parquet. `record` is `file` or `end of file`
+    where what could not be read is no single row. `text` is the row's text, "" where there is none.
+    """
+
+    file: str
+    record: str
+    reason: str
+    line: int | None = None
+    column: int | None = None
+    text: str = ""
+
+    @property
+    def value(self) -> JsonObject:
+        """The line for it in a file of rejected rows."""
+        return {
+            "file": self.file,
+            "record": self.record,
+            "line": self.line,
+            "column": self.column,
+            "error": self.reason,
+            "text": self.text,
+        }
+
+
+class RowWriter(Protocol):
+    """Takes rows one by one."""
+
+    def write(self, row: JsonObject) -> None:
+        """Add a row."""
+        ...
+
+
+# ---------------------------------------------------------------- which files
+
+
+def find_data_files(paths: Iterable[str]) -> list[str]:
+    """The files that paths stand for, in order, each once.
+
+    A path is a file, a pattern as `data_files` takes it (`data/train-*.parquet`, `**/*.jsonl`), or a folder: a data set
+    or a `DatasetDict` that Hugging Face's `save_to_disk` wrote, or any folder, which is searched for JSON, Parquet and
+    Arrow files. Raises UnreadableFileError where there is no such file, or a folder or pattern gives none.
+    """
+    found: dict[str, None] = {}
+    for path in paths:
+        files = list(_files_of(path))
+        if not files:
+            raise UnreadableFileError(f"{path}: no JSON lines, JSON, Parquet or Arrow file found")
+        found.update(dict.fromkeys(files))
+    return list(found)
+
+
+def _files_of(path: str) -> Iterator[str]:
+    place = Path(path)
+    if place.is_dir():
+        yield from _files_in(place)
+    elif place.exists():
+        yield path
+    elif glob.has_magic(path):
+        for match in sorted(glob.glob(path, recursive=True)):  # noqa: PTH207  # patterns are `glob`'s, also absolute
+            if Path(match).is_file() and _is_data(Path(match)):
+                yield match
+    else:
+        raise UnreadableFileError(f"cannot read {path}: there is no such file")
+
+
+def _files_in(folder: Path) -> Iterator[str]:
+    splits = _member(folder / "dataset_dict.json", "splits")
+    if isinstance(splits, list):
+        for split in splits:
+            if isinstance(split, str) and (folder / split).is_dir():
+                yield from _files_in(folder / split)
+        return
+    listed = _member(folder / "state.json", "_data_files")
+    if isinstance(listed, list):
+        for one in listed:
+            name = one.get("filename") if isinstance(one, dict) else None
+            if isinstance(name, str) and (folder / name).is_file():
+                yield str(folder / name)
+        return
+    for path in sorted(folder.rglob("*")):
+        is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file() and not is_hidden and _is_data(path):
+            yield str(path)
+
+
+def _member(path: Path, key: str) -> Json:
+    """A member of the object in a JSON file; None where there is none."""
+    try:
+        value: Json = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _is_data(path: Path) -> bool:
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in _PACKED]
+    return path.name not in _NO_DATA and bool(suffixes) and suffixes[-1] in (*_JSON_SUFFIXES, *_TABLE_SUFFIXES)
+
+
+# ---------------------------------------------------------------- reading
+
+
+def read_data(paths: Iterable[str]) -> Iterator[DataRow | RejectedRow]:
+    """The rows of files, folders and patterns in order; see `find_data_files`. One row or small batch is in memory.
+
+    Raises UnreadableFileError for a path that gives no file, and MissingLibraryError.
+    """
+    for file in find_data_files(paths):
+        yield from read_file(file)
+
+
+def read_file(path: str) -> Iterator[DataRow | RejectedRow]:
+    """The rows of one file. A file that cannot be opened, or not read to its end, gives a RejectedRow."""
+    try:
+        with Path(path).open("rb") as stream:
+            magic = stream.read(6)
+    except OSError as error:
+        yield RejectedRow(path, "file", f"cannot read the file: {error.strerror or error}")
+        return
+    if magic[:4] == b"PAR1":
+        yield from _table_rows(path, _parquet_batches)
+    elif magic == b"ARROW1" or path.endswith(".arrow"):
+        yield from _table_rows(path, _arrow_batches)
+    else:
+        yield from _json_rows(path)
+
+
+def _json_rows(path: str) -> Iterator[DataRow | RejectedRow]:
+    file = SourceFile(path)
+    try:
+        unit = layout_of(file.head)
+        with file.open() as stream, file.open() as again:
+            places = PositionCounter(again)
+            for record in read_lines(stream) if unit == "line" else read_elements(stream):
+                yield _json_row(path, unit, record, places)
+    except (DamagedDataError, OSError) as error:
+        yield RejectedRow(path, "end of file", str(error))
+
+
+def _json_row(path: str, unit: str, record: Line | Element | Skipped, places: PositionCounter) -> DataRow | RejectedRow:
+    if isinstance(record, Skipped):
+        number = record.record.rpartition(" ")[2]
+        line = int(number) if record.record.startswith("line ") and number.isdecimal() else None
+        return RejectedRow(path, record.record, record.reason, line, 1 if line else None)
+    name = f"{unit} {record.number}"
+    try:
+        value = parse_json_bytes(record.raw)
+    except NotJsonError as error:
+        return _rejected(path, name, error, record, places)
+    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        return DataRow(path, name, record.number, {"messages": value}, record.raw)
+    if not isinstance(value, dict):
+        what = _KINDS.get(type(value), "a number")
+        return _rejected(path, name, NotJsonError(f"the row is {what}, not an object"), record, places)
+    return DataRow(path, name, record.number, value, record.raw)
+
+
+def _rejected(
+    path: str, name: str, error: NotJsonError, record: Line | Element, places: PositionCounter
+) -> RejectedRow:
+    text = decode(record.raw)
+    before = text[: error.offset]
+    line, column = places.at(record.offset) if isinstance(record, Element) else (record.number, 1)
+    first, feed, rest = before.rpartition("\n")
+    line += first.count("\n") + len(feed)
+    return RejectedRow(path, name, str(error), line, len(rest) + (1 if feed else column), text)
+
+
+def _table_rows(path: str, batches: Callable[[str], Iterator[Any]]) -> Iterator[DataRow | RejectedRow]:
+    number = 0
+    arrow = _arrow()
+    try:
+        for batch in batches(path):
+            decoded = _json_columns(batch.schema.metadata)
+            for value in batch.to_pylist(maps_as_pydicts="lossy"):
+                number += 1
+                yield _table_row(path, number, value, decoded)
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        said = " ".join(str(error).split())
+        yield RejectedRow(path, f"row {number + 1}" if number else "file", f"the table cannot be read: {said}")
+
+
+def _table_row(path: str, number: int, value: dict[str, Any], decoded: Sequence[str]) -> DataRow | RejectedRow:
+    row: JsonObject = {key: _plain(one) for key, one in value.items() if one is not None}
+    for key in decoded:
+        text = row.get(key)
+        if isinstance(text, str):
+            try:
+                row[key] = parse_json_bytes(text.encode("utf-8", "surrogatepass"))
+            except NotJsonError as error:
+                reason = f"the column `{key}` holds no JSON: {error}"
+                return RejectedRow(path, f"row {number}", reason, text=text)
+    return DataRow(path, f"row {number}", number, row)
+
+
+def _json_columns(metadata: dict[bytes, bytes] | None) -> tuple[str, ...]:
+    raw = (metadata or {}).get(_JSON_COLUMNS)
+    try:
+        listed: Json = json.loads(raw) if raw else []
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(name for name in listed if isinstance(name, str)) if isinstance(listed, list) else ()
+
+
+def _plain(value: Any) -> Json:
+    """A value of a table as JSON; members of objects that are null are left out."""
+    match value:
+        case dict():
+            return {str(key): _plain(one) for key, one in value.items() if one is not None}
+        case list() | tuple():
+            return [_plain(one) for one in value]
+        case bytes():
+            return base64.b64encode(value).decode()
+        case datetime() | date() | time():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case None | bool() | int() | float() | str() | Decimal():
+            return value
+    return str(value)
+
+
+def _parquet_batches(path: str) -> Iterator[Any]:
+    _arrow()
+    from pyarrow import parquet  # noqa: PLC0415  # 60 ms, and optional
+
+    with parquet.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
+        yield from file.iter_batches(batch_size=_BATCH_ROWS)
+
+
+def _arrow_batches(path: str) -> Iterator[Any]:
+    """The batches of an Arrow file, as `datasets` writes it: a stream, or the file format."""
+    arrow = _arrow()
+    with arrow.memory_map(path) as mapped:
+        is_file = mapped.read(6) == b"ARROW1"
+        mapped.seek(0)
+        if is_file:
+            file = arrow.ipc.open_file(mapped)
+            batches = (file.get_batch(at) for at in range(file.num_record_batches))
+        else:
+            batches = iter(arrow.ipc.open_stream(mapped))
+        for batch in batches:
+            for start in range(0, batch.num_rows, _BATCH_ROWS):
+                yield batch.slice(start, _BATCH_ROWS)
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow  # noqa: PLC0415  # 50 ms, and optional
+        import pyarrow.ipc  # noqa: PLC0415  # the same
+    except ImportError as error:
+        raise missing_library("pyarrow", "Parquet and Arrow files are read and written") from error
+    return pyarrow
+
+
+def missing_library(name: str, use: str) -> MissingLibraryError:
+    """The error for a library of the extra `data` that is not there; `use` says what it does: "rows are compared"."""
+    return MissingLibraryError(f"`{name}` is not installed, with which {use}: pip install 'weaklink[data]'")
+
+
+# ---------------------------------------------------------------- writing
+
+
+@contextmanager
+def open_row_file(path: str, inputs: Iterable[str] = ()) -> Iterator[RowWriter]:
+    """A writer to a new file: Parquet where its name ends in `.parquet`, else JSON lines.
+
+    The file takes its place when the block ends without an error. Raises OutputIsInputError where `path` is one of the
+    `inputs`, whatever it is called there, UnwritableFileError and MissingLibraryError.
+    """
+    refuse_inputs(path, inputs)
+    if path.lower().endswith(".parquet"):
+        _arrow()
+        with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as spool:
+            yield JsonLinesWriter(spool)
+            with whole_file(path) as stream:
+                _write_parquet(spool, stream.buffer)
+    else:
+        with whole_file(path) as stream:
+            yield JsonLinesWriter(stream)
+
+
+def refuse_inputs(path: str, inputs: Iterable[str]) -> None:
+    """OutputIsInputError where `path` is one of the files that are read, or leads to one."""
+    target = _identity(path)
+    if target is not None and any(_identity(one) == target for one in inputs):
+        raise OutputIsInputError(f"{path} is one of the files that are read; name another output")
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+class JsonLinesWriter:
+    """Writes each row as one line of ASCII JSON."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, row: JsonObject) -> None:
+        """Add a line."""
+        self._stream.write(write_json(row) + "\n")
+
+
+def _write_parquet(spool: TextIO, target: BinaryIO) -> None:
+    arrow = _arrow()
+    from pyarrow import parquet  # noqa: PLC0415  # 60 ms, and optional
+
+    schema = _common_schema(arrow, spool)
+    with parquet.ParquetWriter(target, schema) as writer:
+        as_json = frozenset(_json_columns(schema.metadata))
+        for rows in _spooled(spool):
+            columns = [
+                arrow.array([_cell(row.get(name), name, as_json) for row in rows], schema.field(name).type)
+                for name in schema.names
+            ]
+            writer.write_batch(arrow.record_batch(columns, schema=schema))
+
+
+def _common_schema(arrow: Any, spool: TextIO) -> Any:
+    """A type for every column that holds all of its values; JSON text where there is none."""
+    types: dict[str, Any] = {}
+    as_json: set[str] = set()
+    keys: dict[tuple[str, ...], frozenset[str]] = {}
+    for rows in _spooled(spool):
+        for name in dict.fromkeys(key for row in rows for key in row):
+            if name in as_json:
+                continue
+            cells = [_cell(row.get(name), name, as_json) for row in rows]
+            found = _type_of(arrow, cells) if all(_same_keys(cell, (name,), keys) for cell in cells) else None
+            joined = _joined(arrow, types.get(name), found)
+            if joined is None:
+                as_json.add(name)
+            types[name] = joined or arrow.string()
+    fields = [(name, arrow.string() if arrow.types.is_null(kind) else kind) for name, kind in types.items()]
+    return arrow.schema(fields, metadata={_JSON_COLUMNS: json.dumps(sorted(as_json)).encode()})
+
+
+def _type_of(arrow: Any, cells: list[Json]) -> Any:
+    try:
+        return arrow.array(cells).type
+    except (arrow.ArrowException, OverflowError, UnicodeError, TypeError):
+        return None
+
+
+def _joined(arrow: Any, known: Any, found: Any) -> Any:
+    if known is None or found is None:
+        return found
+    try:
+        schemas = [arrow.schema([("column", kind)]) for kind in (known, found)]
+        return arrow.unify_schemas(schemas, promote_options="permissive").field("column").type
+    except arrow.ArrowException:
+        return None
+
+
+def _same_keys(value: Json, path: tuple[str, ...], keys: dict[tuple[str, ...], frozenset[str]]) -> bool:
+    """Whether all objects in one place of a column have the same keys; messages need not."""
+    if isinstance(value, list):
+        return all(_same_keys(one, (*path, "[]"), keys) for one in value)
+    if not isinstance(value, dict):
+        return True
+    is_message = len(path) == 2 and path[0] in _MESSAGE_COLUMNS
+    own = frozenset(value)
+    if not is_message and (not own or keys.setdefault(path, own) != own):
+        return False
+    return all(_same_keys(one, (*path, key), keys) for key, one in value.items())
+
+
+def _cell(value: Json, name: str, as_json: Iterable[str]) -> Any:
+    """A value as it goes into a column."""
+    if value is None:
+        return None
+    if name in as_json:
+        return write_json(value)
+    return _with_text_arguments(value) if name in _MESSAGE_COLUMNS else value
+
+
+def _with_text_arguments(value: Json) -> Json:
+    if isinstance(value, list):
+        return [_with_text_arguments(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: write_json(one) if key in _ARGUMENT_KEYS and isinstance(one, dict) else _with_text_arguments(one)
+        for key, one in value.items()
+        if one is not None
+    }
+
+
+def _spooled(spool: TextIO) -> Iterator[list[JsonObject]]:
+    spool.seek(0)
+    lines = iter(spool)
+    while rows := [_object(line) for line in islice(lines, _WRITTEN_ROWS)]:
+        yield rows
+
+
+def _object(line: str) -> JsonObject:
+    value = parse_json_bytes(line.encode())
+    assert isinstance(value, dict)  # the spool holds what JsonLinesWriter wrote
+    return value

@@ -1,0 +1,360 @@
+"""Samples of training data: one row as a conversation with its calls, results, offered tools and annotations.
+
+Shapes that are read: the four sample types with `type` and `messages`, ShareGPT and Hermes function-calling sets
+(`conversations`), OpenAI messages with `tools` or `functions`, Anthropic messages, TRL (`messages`, `prompt` and
+`completion`, `prompt` with `chosen` and `rejected`), Axolotl (`conversations`, `messages`, `segments`, instruction
+rows), LLaMA-Factory (ShareGPT with `tools` and `system`, instruction rows with `history`), and raw completions. Lists
+of messages and tools may also be JSON texts, as Parquet files often hold them. Every format that weaklink reads may
+be used for calls inside the texts.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from itertools import islice
+
+from inspector.apis.openai.messages import read_tools
+from inspector.dataset.rows import DataRow
+from inspector.importers.data.completions import completion_trace
+from inspector.importers.data.openai_messages import messages_trace
+from inspector.importers.data.sharegpt import sharegpt_trace
+from inspector.importers.records import NotJsonError, Row, parse_json_bytes
+from inspector.importers.source import JsonObject, Skipped
+from inspector.inspection import Inspection, inspect_trace
+from inspector.json_text import write_json
+from inspector.model import Json, Part, Provenance, Role, SpanKind, ToolDefinition, Trace, Turn
+from inspector.rules.rule import Severity
+from inspector.segmentation import AUTO
+from inspector.text import decode
+
+ROW_PART = "row"
+"""The part of a reported trace's first turn that holds the row's own JSON text; see `Sample.reported_trace`."""
+
+SAMPLE_TYPES = (
+    "single_tool_call",
+    "multi_step_tool_call",
+    "parallel_tool_calls",
+    "parallel_tool_call",
+    "no_tool_call",
+    "error_recovery",
+)
+"""The types that a sample may name."""
+
+_LISTS = ("messages", "conversations", "conversation", "items")
+_COMPLETIONS = ("completion", "deltas", "text", "output", "response", "generated_text")
+_TOOL_LISTS = ("tools", "functions")
+_ARRAY = re.compile(r"\[\s*\{")
+_MOST_ARRAYS = 8
+_DECODER = json.JSONDecoder()
+_ID_KEYS = ("id", "task_id", "sample_id", "uid", "prompt_id")
+
+
+class Shape(StrEnum):
+    """How a row holds its conversation."""
+
+    MESSAGES = "messages"  # `role` and `content`, OpenAI's or Anthropic's
+    SHAREGPT = "sharegpt"  # `from` and `value`
+    PROMPT_COMPLETION = "prompt-completion"  # TRL: two lists of messages
+    PREFERENCE = "preference"  # TRL: `chosen` is the conversation, `rejected` is not read
+    INSTRUCTION = "instruction"  # `instruction`, `input`, `output`, `history`
+    SEGMENTS = "segments"  # Axolotl: pieces of one text, with labels
+    COMPLETION = "completion"  # a model's raw output, with or without its prompt
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedList:
+    """The tools that a sample offers.
+
+    `place` is `tools`, `functions` or `system` (the text of a turn), None where the sample has no list. `error` says in
+    words why the list, or a part of it, cannot be read; None where it can.
+    """
+
+    tools: tuple[ToolDefinition, ...] = ()
+    place: str | None = None
+    error: str | None = None
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether there is a list and all of it was read; an empty list is one."""
+        return self.place is not None and self.error is None
+
+    def find(self, name: str | None) -> ToolDefinition | None:
+        """The tool of that name; None where it is not offered."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+
+@dataclass(frozen=True)  # no slots: what is expensive is computed when first asked for
+class Sample:
+    """One row as a sample. `shape` is None where the row holds no conversation; `trace` has no turns then.
+
+    `messages` are the row's messages as they are there, in order; the first of them is the trace's turn
+    `first_turn`, where a message is a turn (Anthropic's may be several). `format` is the name of the wire format to
+    read texts in, or `auto`.
+    """
+
+    row: DataRow
+    shape: Shape | None
+    trace: Trace
+    messages: tuple[Json, ...] = ()
+    first_turn: int = 1
+    format: str = AUTO
+
+    @property
+    def file(self) -> str:
+        """The file that the row was read from."""
+        return self.row.file
+
+    @property
+    def record(self) -> str:
+        """The row's place in its file: `line 12`."""
+        return self.row.record
+
+    @property
+    def reference(self) -> str:
+        """`FILE:RECORD`, such as `train.jsonl:line 12`."""
+        return self.row.reference
+
+    @cached_property
+    def id(self) -> str | None:
+        """The row's own id, None where it has none."""
+        for key in _ID_KEYS:
+            value = self.row.value.get(key)
+            if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
+                return str(value)
+        return None
+
+    @property
+    def type(self) -> str | None:
+        """What the row says in `type`, whether it is a known type or not; None where that is no text."""
+        value = self.row.value.get("type")
+        return value if isinstance(value, str) else None
+
+    @property
+    def annotation(self) -> JsonObject:
+        """The object `annotation`, else `annotations`; empty where there is none."""
+        for key in ("annotation", "annotations"):
+            value = self.row.value.get(key)
+            if isinstance(value, dict):
+                return value
+        return {}
+
+    @property
+    def should_call(self) -> bool | None:
+        """What `annotation.should_call_tool` says; None where it says nothing."""
+        value = self.annotation.get("should_call_tool", self.row.value.get("should_call_tool"))
+        return value if isinstance(value, bool) else None
+
+    @cached_property
+    def raw_text(self) -> str:
+        """The row's JSON text: the exact characters of a JSON file, else as weaklink writes it."""
+        return decode(self.row.raw) if self.row.raw else write_json(self.row.value, ascii_only=False)
+
+    @cached_property
+    def inspection(self) -> Inspection:
+        """What the engine finds in the conversation. Raises UnknownFormatError for a format that does not exist."""
+        return inspect_trace(self.trace, format=self.format)
+
+    @property
+    def wire_format(self) -> str:
+        """The name of the format that the calls in texts are read in."""
+        return self.inspection.format
+
+    @cached_property
+    def offered(self) -> OfferedList:
+        """The tools that the row offers, in a field of its own, else in the text of a system or user turn."""
+        for key in _TOOL_LISTS:
+            if self.row.value.get(key) is not None:
+                return _offered_in_field(self.row.value[key], key)
+        return _offered_in_text(self)
+
+    @cached_property
+    def reported_trace(self) -> Trace:
+        """The trace with the row's JSON text as part `row` of its first turn, where faults of the row itself are."""
+        part = Part(ROW_PART, self.raw_text)
+        first, *rest = self.trace.turns or (Turn(Role.USER, ()),)
+        return replace(self.trace, turns=(replace(first, parts=(*first.parts, part)), *rest))
+
+    def texts(self, role: Role) -> Iterator[str]:
+        """What the turns of a role say in words, one text a turn: no calls, reasoning or markup."""
+        for part in self.inspection.parts:
+            turn = self.trace.turns[part.turn - 1]
+            if turn.role is role and part.part == "text":
+                text = turn.part("text")
+                kinds = (SpanKind.TEXT, SpanKind.TOOL_RESULT) if role is Role.TOOL else (SpanKind.TEXT,)
+                if text is not None:
+                    yield "".join(span.inner.of(text.text) for span in part.spans if span.kind in kinds)
+
+
+def read_sample(row: DataRow, *, format: str = AUTO) -> Sample:
+    """The sample of a row; never raises, whatever the row holds."""
+    shape, value, messages = _conversation(row.value)
+    if shape is None:
+        return Sample(row, None, _no_trace(row), format=format)
+    read = {Shape.SHAREGPT: sharegpt_trace, Shape.COMPLETION: completion_trace, Shape.SEGMENTS: completion_trace}
+    unit, _, number = row.record.partition(" ")
+    raw = row.raw or write_json(row.value).encode()
+    trace = read.get(shape, messages_trace)(Row(unit, int(number) if number.isdecimal() else row.number, value, raw))
+    if isinstance(trace, Skipped):
+        return Sample(row, None, _no_trace(row), format=format)
+    before = len(trace.turns) - len(messages) if messages else 0
+    first = 2 if before == 1 and isinstance(value.get("system"), str) else 1
+    return Sample(row, shape, _placed(trace, row), tuple(messages), first, format)
+
+
+def _no_trace(row: DataRow) -> Trace:
+    return _placed(Trace(()), row)
+
+
+def _placed(trace: Trace, row: DataRow) -> Trace:
+    kept = replace(trace.provenance, source="training-data", file=row.file, record=row.record)
+    return replace(trace, provenance=kept if trace.provenance != Provenance() else replace(kept, warnings=()))
+
+
+def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]]:
+    """The shape of a row, the row as its importer takes it, and its messages."""
+    for key in _LISTS:
+        listed = _decoded(row.get(key))
+        if isinstance(listed, list) and any(isinstance(one, dict) for one in listed):
+            return _listed(row, key, listed)
+    chosen = _messages(row.get("chosen"))
+    if chosen is not None:
+        begun = _messages(row.get("prompt")) or []
+        messages = chosen if chosen[: len(begun)] == begun else [*begun, *chosen]
+        return Shape.PREFERENCE, {**row, "messages": messages}, messages
+    completion, prompt = _messages(row.get("completion")), _messages(row.get("prompt"))
+    if completion is not None and prompt is not None:
+        messages = [*prompt, *completion]
+        return Shape.PROMPT_COMPLETION, {**row, "messages": messages}, messages
+    if isinstance(row.get("instruction"), str) and isinstance(row.get("output"), str):
+        messages = list(_instruction(row))
+        kept = {key: one for key, one in row.items() if key not in ("input", "output", "system")}
+        return Shape.INSTRUCTION, {**kept, "messages": messages}, messages
+    segments = row.get("segments")
+    if isinstance(segments, list) and any(isinstance(one, dict) and "text" in one for one in segments):
+        return Shape.SEGMENTS, {**row, **_segments(segments)}, []
+    if any(isinstance(row.get(key), str | list) for key in _COMPLETIONS):
+        texts: JsonObject = {key: one for key in ("completion", "chosen") if isinstance(one := row.get(key), str)}
+        return Shape.COMPLETION, {**row, **texts}, []
+    return None, row, []
+
+
+def _listed(row: JsonObject, key: str, listed: list[Json]) -> tuple[Shape, JsonObject, list[Json]]:
+    is_sharegpt = any(isinstance(one, dict) and {"from", "value"} <= one.keys() for one in listed)
+    if is_sharegpt:
+        kept = {name: one for name, one in row.items() if name not in _LISTS}
+        return Shape.SHAREGPT, {**kept, "conversations": listed}, listed
+    system = row.get("system")
+    has_system = any(isinstance(one, dict) and one.get("role") == "system" for one in listed)
+    kept = {name: one for name, one in row.items() if name not in _LISTS}
+    if isinstance(system, str) and system and not has_system and not _is_anthropic(row, listed):
+        said: JsonObject = {"role": "system", "content": system}
+        return Shape.MESSAGES, {**kept, "messages": [said, *listed]}, listed
+    return Shape.MESSAGES, {**kept, "messages": listed}, listed
+
+
+def _is_anthropic(row: JsonObject, listed: list[Json]) -> bool:
+    """Whether a row's own `system` is read with its messages."""
+    tools = row.get("tools")
+    if isinstance(tools, list) and any(isinstance(tool, dict) and "input_schema" in tool for tool in tools):
+        return True
+    contents = (one.get("content") for one in listed if isinstance(one, dict))
+    blocks = (block for content in contents if isinstance(content, list) for block in content)
+    return any(isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result") for block in blocks)
+
+
+def _decoded(value: Json) -> Json:
+    """A value, or what its JSON text says: Parquet files often hold lists of messages as texts."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
+        except NotJsonError:
+            return value
+    return value
+
+
+def _messages(value: Json) -> list[Json] | None:
+    """A list of messages; None for anything else."""
+    listed = _decoded(value)
+    is_list = isinstance(listed, list) and bool(listed) and all(isinstance(one, dict) for one in listed)
+    return listed if is_list and isinstance(listed, list) else None
+
+
+def _instruction(row: JsonObject) -> Iterator[Json]:
+    system, beside, history = row.get("system"), row.get("input"), row.get("history")
+    if isinstance(system, str) and system:
+        yield {"role": "system", "content": system}
+    for pair in history if isinstance(history, list) else ():
+        if isinstance(pair, list) and len(pair) == 2:
+            yield {"role": "user", "content": pair[0]}
+            yield {"role": "assistant", "content": pair[1]}
+    said = f"{row['instruction']}\n{beside}" if isinstance(beside, str) and beside else row["instruction"]
+    yield {"role": "user", "content": said}
+    yield {"role": "assistant", "content": row["output"]}
+
+
+def _segments(segments: list[Json]) -> JsonObject:
+    """The prompt and the completion: the first piece with a label begins the completion."""
+    pieces = [(one.get("label") is True, str(one.get("text") or "")) for one in segments if isinstance(one, dict)]
+    first = next((at for at, (is_trained, _) in enumerate(pieces) if is_trained), len(pieces))
+    texts = [text for _, text in pieces]
+    return {"prompt": "".join(texts[:first]), "completion": "".join(texts[first:])}
+
+
+def _offered_in_field(value: Json, key: str) -> OfferedList:
+    listed = value
+    if isinstance(value, str):
+        try:
+            listed = parse_json_bytes(value.encode("utf-8", "surrogatepass")) if value.strip() else []
+        except NotJsonError as error:
+            return OfferedList((), key, f"`{key}` is not JSON: {error}")
+    if not isinstance(listed, list):
+        return OfferedList((), key, f"`{key}` is no list of tool definitions")
+    listed = [_decoded(one) for one in listed]
+    tools = read_tools(listed)
+    for at, tool in enumerate(tools, 1):
+        if not tool.name or not isinstance(listed[at - 1], dict):
+            return OfferedList(tuple(one for one in tools if one.name), key, f"tool {at} in `{key}` has no name")
+    return OfferedList(tools, key)
+
+
+def _offered_in_text(sample: Sample) -> OfferedList:
+    tools: list[ToolDefinition] = []
+    error: str | None = None
+    is_there = False
+    for part in sample.inspection.parts:
+        if sample.trace.turns[part.turn - 1].role not in (Role.SYSTEM, Role.USER):
+            continue
+        tools += part.definitions
+        spans = [span.range for span in part.spans if span.kind is SpanKind.TOOL_DEFINITIONS]
+        is_there = is_there or bool(spans) or bool(part.definitions)
+        for found in sample.inspection.diagnostics:
+            is_here = (found.location.turn, found.location.part) == (part.turn, part.part)
+            if is_here and found.rule.severity is Severity.ERROR and any(span.covers(found.range) for span in spans):
+                error = error or found.fault.message
+    if is_there:
+        return OfferedList(tuple(tools), "system", error)
+    return _listed_in_words(sample.trace)
+
+
+def _listed_in_words(trace: Trace) -> OfferedList:
+    """A JSON array of definitions anywhere in a system turn, whatever words introduce it."""
+    for turn in trace.turns:
+        part = turn.part("text") if turn.role is Role.SYSTEM else None
+        for found in islice(_ARRAY.finditer(part.text), _MOST_ARRAYS) if part is not None else ():
+            try:
+                value, _ = _DECODER.raw_decode(found.string, found.start())
+            except (ValueError, RecursionError):
+                continue
+            if all(map(_is_definition, value)):
+                return OfferedList(read_tools(value), "system")
+    return OfferedList()
+
+
+def _is_definition(value: Json) -> bool:
+    inner = value.get("function", value) if isinstance(value, dict) else None
+    if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
+        return False
+    return any(key in inner for key in ("description", "parameters", "input_schema"))

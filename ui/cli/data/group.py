@@ -1,0 +1,29 @@
+"""The command group `weaklink data`: each command is one module of this package and one entry of the table."""
+
+from types import MappingProxyType
+
+import click
+
+from ui.cli.group import CommandEntry, LazyGroup
+
+DATA_COMMANDS = MappingProxyType(
+    {
+        "convert": CommandEntry(
+            "ui.cli.data.convert:convert", "Rewrite raw outputs and conversations into another format."
+        ),
+        "fix": CommandEntry("ui.cli.data.fix:fix", "Repair samples where a repair is safe, as a copy, with a diff."),
+        "annotate": CommandEntry(
+            "ui.cli.data.annotate:annotate", "Write data flow and decision points, a JSON object a trace."
+        ),
+    }
+)
+
+
+@click.group(
+    cls=LazyGroup, table=DATA_COMMANDS, epilog="`weaklink data COMMAND --help` says more. See docs/training-data.md."
+)
+def data() -> None:
+    """Work on training data: JSON lines, Parquet, and folders of Hugging Face `datasets`.
+
+    No command changes the files that it reads.
+    """
