@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from inspector.capture.client_recording import record, recorded, unrecord
     from inspector.capture.logger import TraceLogger
     from inspector.dataset.candidates import CandidateReading, VerifierInput
-    from inspector.dataset.reward import reward, verify
+    from inspector.dataset.reward import RewardFunction, reward, verify
     from inspector.dataset.verifiers import UnknownVerifierError, Verifier, VerifierVerdict
     from inspector.diagnostics import Diagnostic, Fault, Fix, Location, apply_fixes
     from inspector.errors import (
@@ -58,6 +58,7 @@ __all__ = [
     "InvalidPatternError",
     "Location",
     "Part",
+    "RewardFunction",
     "Role",
     "Segmentation",
     "Segmenter",
@@ -102,7 +103,7 @@ _HOMES = {
     "inspector.capture.client_recording": ("record", "recorded", "unrecord"),
     "inspector.capture.logger": ("TraceLogger",),
     "inspector.dataset.candidates": ("VerifierInput", "CandidateReading"),
-    "inspector.dataset.reward": ("reward", "verify"),
+    "inspector.dataset.reward": ("RewardFunction", "reward", "verify"),
     "inspector.dataset.verifiers": ("UnknownVerifierError", "VerifierVerdict", "Verifier"),
     "inspector.diagnostics": ("Diagnostic", "Fault", "Fix", "Location", "apply_fixes"),
     "inspector.errors": (

@@ -10,9 +10,13 @@ from inspector.chain.metrics_expected import ExpectedCall, expected_of
 from inspector.chain.steps import Step
 from inspector.checks.tools import OfferedTools
 from inspector.dataset.context_values import ContextValues, FoldedText, allowed_key, fold_text, is_latin
+from inspector.dataset.rows import DataRow
+from inspector.dataset.samples import Shape, read_sample
 from inspector.diagnostics import Diagnostic, Location
 from inspector.formats.format import Format
+from inspector.formats.transcript import read_transcript
 from inspector.importers.records import parse_json_bytes
+from inspector.importers.source import JsonObject
 from inspector.inspection import Inspection, PartInspection, format_of, inspect_trace, read_part
 from inspector.model import Generation, Json, Part, Role, SpanKind, ToolCall, ToolDefinition, Trace, Turn
 from inspector.segmentation import segment
@@ -20,6 +24,7 @@ from inspector.segmentation import segment
 _SCHEMA_TAG = re.compile(r"<schema>\s*(.*?)\s*</?schema>", re.DOTALL)
 _OFFERS = ("enum", "const", "default", "example", "examples")
 _COMPLETIONS = ("completion", "answer", "response")
+_TEMPLATE = re.compile(r"<\|(?:im_start|start_header_id|start)\|>|<start_of_turn>|<｜(?:User|Assistant)｜>")
 _DEEPEST = 32
 
 
@@ -327,20 +332,46 @@ def _decoded(value: Json, name: str) -> Json:
         raise ValueError(f"`{name}` is a text that is not JSON: {error}") from error
 
 
-def row_candidate(row: Mapping[str, Json]) -> VerifierInput:
-    """The candidate of a row with OpenAI-shaped `messages` or a `prompt`, and a completion of its own where it has one.
+def row_candidate(row: JsonObject, *, format: str = "") -> VerifierInput:
+    """The candidate of a row of any shape that samples are read in.
 
-    Raises ValueError for a row that holds neither, or facts that cannot be read.
+    The answer is `completion`, `answer` or `response` after the row's conversation or prompt, else the conversation's
+    last assistant message. A prompt that is a rendered chat template is cut into its turns. Raises ValueError for a row
+    without a conversation, or with facts that cannot be read.
     """
-    messages = row.get("messages", row.get("prompt"))
+    named = row.get("format")
+    format = format or (named if isinstance(named, str) else "")
     key = next((name for name in _COMPLETIONS if isinstance(row.get(name), str | list | dict)), None)
-    if messages is None and key is None:
-        raise ValueError("the row has no `messages`, `prompt` or `completion`")
-    format = row.get("format")
-    return candidate_of(
-        messages,
-        row[key] if key is not None else None,
-        tools=row.get("tools"),
-        format=format if isinstance(format, str) else "",
-        facts=row,
+    prompt = row.get("prompt")
+    if isinstance(prompt, str) and _TEMPLATE.search(prompt):
+        trace = read_transcript(prompt + (str(row[key]) if key is not None else ""))
+        return with_row_facts(_with_tools(trace, row.get("tools"), format), row)
+    if isinstance(prompt, str | list) and key is not None:
+        return candidate_of(prompt, row[key], tools=row.get("tools"), format=format, facts=row)
+    kept = {name: value for name, value in row.items() if name not in _COMPLETIONS}
+    sample = read_sample(DataRow("", "line 1", 1, kept), format=format or "auto")
+    if sample.shape is None and key is None:
+        raise ValueError("the row has no conversation and no completion")
+    if key is None or sample.shape is Shape.COMPLETION:
+        sample = sample if key is None else read_sample(DataRow("", "line 1", 1, row), format=format or "auto")
+        trace = _with_format(sample.trace, format)
+        return with_row_facts(trace, row)
+    own = read_messages(_as_messages(row[key], "assistant"))
+    turns = (*sample.trace.turns, *own)
+    trace = _with_tools(replace(sample.trace, turns=turns), row.get("tools"), format)
+    return with_row_facts(trace, row, own_from=len(sample.trace.turns) + 1)
+
+
+def _with_format(trace: Trace, format: str) -> Trace:
+    return replace(trace, format=format) if format not in ("", "auto") else trace
+
+
+def _with_tools(trace: Trace, tools: Json, format: str) -> Trace:
+    """The trace in this format, its answers with the tools that were offered to them."""
+    offered = read_tools(tools)
+    generation = Generation(tools=offered)
+    turns = tuple(
+        replace(turn, generation=generation) if turn.role is Role.ASSISTANT and offered else turn
+        for turn in trace.turns
     )
+    return _with_format(replace(trace, turns=turns), format)

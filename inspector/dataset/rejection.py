@@ -122,8 +122,8 @@ def _interval(values: Sequence[float], value: float) -> Interval | None:
     count = len(values)
     if count < _FEWEST:
         return None
-    spread = sqrt(sum((one - value) ** 2 for one in values) / (count - 1) / count)
-    if not spread:  # all alike: the interval of a share still says how few they are
+    if len(set(values)) == 1 or set(values) <= {0.0, 1.0}:  # all alike, or each a share of one
         return wilson(Share(value * count, count))
+    spread = sqrt(sum((one - value) ** 2 for one in values) / (count - 1) / count)
     bounds = around(Mean(value, spread, count - 1))
     return Interval(max(bounds.low, 0.0), min(bounds.high, 1.0))

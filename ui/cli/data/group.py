@@ -11,6 +11,9 @@ DATA_COMMANDS = MappingProxyType(
         "convert": CommandEntry(
             "ui.cli.data.convert:convert", "Rewrite raw outputs and conversations into another format."
         ),
+        "verify": CommandEntry(
+            "ui.cli.data.verify:verify", "Judge candidates by binary verifiers, and keep those that pass."
+        ),
         "fix": CommandEntry("ui.cli.data.fix:fix", "Repair samples where a repair is safe, as a copy, with a diff."),
         "annotate": CommandEntry(
             "ui.cli.data.annotate:annotate", "Write data flow and decision points, a JSON object a trace."
