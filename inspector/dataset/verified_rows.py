@@ -10,6 +10,7 @@ from inspector.dataset.rows import DataRow, RejectedRow
 from inspector.dataset.verifiers import find_verifier, run_verifier
 from inspector.diagnostics import Diagnostic
 from inspector.errors import UnknownFormatError
+from inspector.importers.source import JsonObject
 from inspector.model import Trace
 
 _SCORES = ("score", "reward", "quality_score")

@@ -14,6 +14,9 @@ DATA_COMMANDS = MappingProxyType(
         "verify": CommandEntry(
             "ui.cli.data.verify:verify", "Judge candidates by binary verifiers, and keep those that pass."
         ),
+        "inject": CommandEntry(
+            "ui.cli.data.inject:inject", "Make error-recovery samples: a fault, its refusal, and the corrected call."
+        ),
         "fix": CommandEntry("ui.cli.data.fix:fix", "Repair samples where a repair is safe, as a copy, with a diff."),
         "annotate": CommandEntry(
             "ui.cli.data.annotate:annotate", "Write data flow and decision points, a JSON object a trace."
