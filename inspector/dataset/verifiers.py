@@ -6,7 +6,8 @@ is a pure function of a candidate. It looks for the faults of certain rules; `se
 """
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import entry_points
@@ -224,13 +225,14 @@ def check_tool_use(reading: CandidateReading) -> Iterator[Diagnostic]:
     one. Without a reference, an answer that states a number or an action found in no result lacks a call. The faults
     of a failed call that a later turn corrects after its error are no faults of the conversation.
     """
+    calls_in = Counter(step.location.turn for step in reading.steps)
     excused = [step for step in reading.steps if correction_of(step, reading.steps) is not None]
     for diagnostic in reading.diagnostics:
         if diagnostic.rule in _STRICTER_BELOW and not reading.is_single:
             continue
-        if not any(_belongs_to(diagnostic, step) for step in excused):
+        if not any(_belongs_to(diagnostic, step, calls_in) for step in excused):
             yield diagnostic
-    yield from _repeated(reading.steps)
+    yield from _repeated(reading.steps, _unreadable_turns(reading))
     numbers = {step.number for step in excused}
     calls = [one for one in reading.calls if one.step is None or one.step.number not in numbers]
     yield from _unsourced(reading, calls)
@@ -244,12 +246,20 @@ def check_tool_use(reading: CandidateReading) -> Iterator[Diagnostic]:
 _STRICTER_BELOW = (conversation.REPEATED_CALL, conversation.UNRECOVERED_ERROR)
 
 
-def _belongs_to(diagnostic: Diagnostic, step: Step) -> bool:
+def _belongs_to(diagnostic: Diagnostic, step: Step, calls_in: Mapping[int, int]) -> bool:
+    """Whether a diagnostic is of this call: at its characters, or anywhere in its turn where it is the only call."""
     where, call = diagnostic.location, step.location
-    return (where.turn, where.part) == (call.turn, call.part) and call.range.covers(diagnostic.range)
+    if where.turn != call.turn:
+        return False
+    return calls_in[call.turn] == 1 or (where.part == call.part and call.range.covers(diagnostic.range))
 
 
-def _repeated(steps: Sequence[Step]) -> Iterator[Diagnostic]:
+def _unreadable_turns(reading: CandidateReading) -> frozenset[int]:
+    """The turns with faults of syntax or markers: the same call in good order is no retry of what is there."""
+    return frozenset(one.location.turn for one in reading.diagnostics if one.rule.code[0] in "JF")
+
+
+def _repeated(steps: Sequence[Step], unreadable: Container[int]) -> Iterator[Diagnostic]:
     """Identical calls made again after they failed or gave the same; one is allowed after a transient error."""
     by_number = {step.number: step for step in steps}
     again: dict[int, list[Step]] = {}
@@ -257,6 +267,8 @@ def _repeated(steps: Sequence[Step]) -> Iterator[Diagnostic]:
         if step.retry_of is not None:
             again.setdefault(step.retry_of, []).append(step)
     for first, retries in again.items():
+        if by_number[first].location.turn in unreadable:
+            continue
         result = by_number[first].result
         is_transient = result is not None and _TRANSIENT.search(result.content[:2_000]) is not None
         for step in retries[1:] if is_transient else retries:

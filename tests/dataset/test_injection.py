@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from inspector.chain.steps import Status
 from inspector.dataset import faults_to_inject
+from inspector.dataset.candidates import row_candidate
 from inspector.dataset.faults_to_inject import JSON_KINDS, KINDS
 from inspector.dataset.injection import InjectedRow, NotInjected, inject_faults
 from inspector.dataset.rows import DataRow
 from inspector.dataset.samples import read_sample
+from inspector.dataset.verifiers import TOOL_USE, run_verifier
 from inspector.formats.registry import find_format
 from inspector.model import Json, ToolCall
 from inspector.text import Range
@@ -90,6 +92,8 @@ def assert_found_again(injected: InjectedRow, before: DataRow) -> str:
     told = injected.value["injected"]
     assert isinstance(told, dict)
     sample = read_sample(DataRow("b.jsonl", "line 1", 1, injected.value))
+    if injected.kind != "empty-result":
+        assert run_verifier(TOOL_USE, row_candidate(injected.value), ignore=["V9"]).diagnostics == ()
     found = [one for one in sample.inspection.diagnostics if one.rule.name == told["rule"]]
     places = [(one.location.turn, one.location.part, one.range.start, one.range.end) for one in found]
     assert (told["turn"], told["part"], told["start"], told["end"]) in places

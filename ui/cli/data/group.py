@@ -17,6 +17,9 @@ DATA_COMMANDS = MappingProxyType(
         "inject": CommandEntry(
             "ui.cli.data.inject:inject", "Make error-recovery samples: a fault, its refusal, and the corrected call."
         ),
+        "render": CommandEntry(
+            "ui.cli.data.render:render", "Write each scenario in all formats, or as trainers take it."
+        ),
         "fix": CommandEntry("ui.cli.data.fix:fix", "Repair samples where a repair is safe, as a copy, with a diff."),
         "annotate": CommandEntry(
             "ui.cli.data.annotate:annotate", "Write data flow and decision points, a JSON object a trace."
