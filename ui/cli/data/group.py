@@ -17,6 +17,9 @@ DATA_COMMANDS = MappingProxyType(
         "inject": CommandEntry(
             "ui.cli.data.inject:inject", "Make error-recovery samples: a fault, its refusal, and the corrected call."
         ),
+        "negatives": CommandEntry(
+            "ui.cli.data.negatives:negatives", "Make samples without a call, to a share of the set."
+        ),
         "render": CommandEntry(
             "ui.cli.data.render:render", "Write each scenario in all formats, or as trainers take it."
         ),
