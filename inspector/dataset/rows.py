@@ -98,6 +98,11 @@ class RejectedRow:
     text: str = ""
 
     @property
+    def reference(self) -> str:
+        """`FILE:RECORD`, such as `train.jsonl:line 12`."""
+        return f"{self.file}:{self.record}"
+
+    @property
     def value(self) -> JsonObject:
         """The line for it in a file of rejected rows."""
         return {

@@ -24,11 +24,12 @@ from inspector.importers.data.sharegpt import sharegpt_trace
 from inspector.importers.records import NotJsonError, Row, parse_json_bytes
 from inspector.importers.source import JsonObject, Skipped
 from inspector.inspection import Inspection, inspect_trace
+from inspector.json_scanner import JsonNode, read_json
 from inspector.json_text import write_json
-from inspector.model import Json, Part, Provenance, Role, SpanKind, ToolDefinition, Trace, Turn
+from inspector.model import Json, Part, Provenance, RecognisedBy, Role, SpanKind, ToolDefinition, Trace, Turn
 from inspector.rules.rule import Severity
 from inspector.segmentation import AUTO
-from inspector.text import decode
+from inspector.text import Range, decode
 
 ROW_PART = "row"
 """The part of a reported trace's first turn that holds the row's own JSON text; see `Sample.reported_trace`."""
@@ -44,12 +45,15 @@ SAMPLE_TYPES = (
 """The types that a sample may name."""
 
 _LISTS = ("messages", "conversations", "conversation", "items")
-_COMPLETIONS = ("completion", "deltas", "text", "output", "response", "generated_text")
+_COMPLETIONS = ("completion", "deltas", "text", "output", "response", "generated_text", "answer", "result")
 _TOOL_LISTS = ("tools", "functions")
 _ARRAY = re.compile(r"\[\s*\{")
 _MOST_ARRAYS = 8
 _DECODER = json.JSONDecoder()
 _ID_KEYS = ("id", "task_id", "sample_id", "uid", "prompt_id")
+
+
+_TRAINING_SOURCES = frozenset({"openai-messages", "sharegpt", "completions"})
 
 
 class Shape(StrEnum):
@@ -153,6 +157,28 @@ class Sample:
         return decode(self.row.raw) if self.row.raw else write_json(self.row.value, ascii_only=False)
 
     @cached_property
+    def row_node(self) -> JsonNode | None:
+        """The row's JSON with the places of its members in `raw_text`; None where that is not strict JSON."""
+        reading = read_json(self.raw_text)
+        return reading.nodes[0] if reading.strict and reading.nodes else None
+
+    def place_in_row(self, *path: str | int) -> Range:
+        """Where a member of the row is in `raw_text`: of its value, or of the nearest one around it that is there."""
+        node = self.row_node
+        place = node.range if node is not None else Range(0, len(self.raw_text))
+        for step in path:
+            inner: JsonNode | None = None
+            if node is not None and isinstance(step, int):
+                inner = node.items[step] if step < len(node.items) else None
+            elif node is not None:
+                member = node.member(str(step))
+                inner = member.value if member is not None else None
+            if inner is None:
+                return place
+            node, place = inner, inner.range
+        return place
+
+    @cached_property
     def inspection(self) -> Inspection:
         """What the engine finds in the conversation. Raises UnknownFormatError for a format that does not exist."""
         return inspect_trace(self.trace, format=self.format)
@@ -204,6 +230,33 @@ def read_sample(row: DataRow, *, format: str = AUTO) -> Sample:
     return Sample(row, shape, _placed(trace, row), tuple(messages), first, format)
 
 
+def is_training_record(trace: Trace, source: str) -> bool:
+    """Whether a trace is a row of a training set: of a source whose rows are, without a session's id or a time."""
+    return source in _TRAINING_SOURCES and trace.recognised_by is RecognisedBy.RECORD and trace.started is None
+
+
+def sample_of_trace(file: str, trace: Trace, inspection: Inspection, line: str) -> Sample | None:
+    """The sample of a row that an importer has read as `trace`; None where the line is no training row of one record.
+
+    `inspection` must have been made with every rule, since faults are chosen after they got their codes.
+    """
+    try:
+        value = parse_json_bytes(line.encode("utf-8", "surrogatepass"))
+    except NotJsonError:
+        return None
+    unit, _, number = trace.provenance.record.partition(" ")
+    if not isinstance(value, dict) or unit != "line" or not number.isdecimal():
+        return None
+    row = DataRow(file, trace.provenance.record, int(number), value, line.encode("utf-8", "surrogatepass"))
+    shape, _, messages = _conversation(value)
+    if shape is None:
+        return None
+    has_system = isinstance(value.get("system"), str) and len(trace.turns) == len(messages) + 1
+    sample = Sample(row, shape, trace, tuple(messages), 2 if has_system else 1)
+    sample.__dict__["inspection"] = inspection  # the cache of the property: nothing is inspected twice
+    return sample
+
+
 def _no_trace(row: DataRow) -> Trace:
     return _placed(Trace(()), row)
 
@@ -236,8 +289,8 @@ def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]
     if isinstance(segments, list) and any(isinstance(one, dict) and "text" in one for one in segments):
         return Shape.SEGMENTS, {**row, **_segments(segments)}, []
     if any(isinstance(row.get(key), str | list) for key in _COMPLETIONS):
-        texts: JsonObject = {key: one for key in ("completion", "chosen") if isinstance(one := row.get(key), str)}
-        return Shape.COMPLETION, {**row, **texts}, []
+        said = next((one for key in _COMPLETIONS if isinstance(one := row.get(key), str)), None)
+        return Shape.COMPLETION, row if said is None or "deltas" in row else {**row, "completion": said}, []
     return None, row, []
 
 

@@ -10,6 +10,8 @@ FILE_FORMAT = "file"
 """The `format` of a rule whose examples are whole files."""
 ROW_FORMAT = "row"
 """The `format` of a rule whose examples are rows of `weaklink data verify`."""
+DATA_FORMAT = "data"
+"""The `format` of a rule whose examples are training data, JSON lines."""
 
 
 class Severity(StrEnum):
@@ -28,8 +30,9 @@ class Rule:
     `bad` breaks the rule, `good` is the same as it should be, both in `format`: each a piece of stream, or where it
     begins with `@` the sketch of a small trace. A sketch's lines `@user`, `@assistant`, `@tool` and `@system` begin a
     turn, any other (`@call:0`, `@wire:unread`) a further part of it; facts follow as `key=value`. In the format
-    `FILE_FORMAT` both are the content of a file that `weaklink check` is given; in `ROW_FORMAT` a row as JSON, whose
-    member `verifier` names the verifier.
+    `FILE_FORMAT` both are the content of a file that `weaklink check` is given; in `DATA_FORMAT` of one that `weaklink
+    data lint` is given, where a line `@eval` begins the rows of the evaluation set, and a line `@context N` gives the
+    context in words; in `ROW_FORMAT` a row as JSON, whose member `verifier` names the verifier.
     """
 
     code: str

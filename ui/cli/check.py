@@ -21,12 +21,12 @@ from ui.reports.sarif import CheckSarif
 from ui.views.styled_text import visible_line
 
 _FOUND, _COULD_NOT_RUN = 1, 2
-_OUTPUTS = ("text", "json", "sarif", "junit", "github")
+OUTPUTS = ("text", "json", "sarif", "junit", "github")
 
 
 @click.command("check")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option("--output", type=click.Choice(_OUTPUTS), default="text", show_default=True, help="How to report.")
+@click.option("--output", type=click.Choice(OUTPUTS), default="text", show_default=True, help="How to report.")
 @click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names or prefixes, J1,F301.")
 @click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules.")
 @click.option(
@@ -88,7 +88,7 @@ def check(
         source, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped, strict=strict
     )
     chosen = check_settings(given, config_file, no_config=no_config)
-    report = _report(output, chosen, color)
+    report = check_report(output, chosen, color)
     totals, is_whole = _checked(paths, chosen, report)
     report.close(totals)
     if not totals.traces:
@@ -100,10 +100,16 @@ def check(
     if new_baseline is not None:
         write_baseline(new_baseline, chosen.baseline.met())
         ctx.exit(0)
-    ctx.exit(_FOUND if any(chosen.fails(severity) and totals.of(severity) for severity in Severity) else 0)
+    ctx.exit(exit_code(chosen, totals))
 
 
-def _report(output: str, chosen: CheckSettings, color: str) -> CheckReporter:
+def exit_code(chosen: CheckSettings, totals: CheckTotals) -> int:
+    """1 where a new fault is as bad as `--fail-on`, else 0."""
+    return _FOUND if any(chosen.fails(severity) and totals.of(severity) for severity in Severity) else 0
+
+
+def check_report(output: str, chosen: CheckSettings, color: str) -> CheckReporter:
+    """The reporter for a kind of output, to stdout; notes go to stderr."""
     reports: dict[str, Callable[[], CheckReporter]] = {
         "text": lambda: CheckLines(partial(print_lines, color=color), _report_error, screen_width()),
         "json": lambda: CheckJson(sys.stdout),

@@ -8,20 +8,22 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
+from inspector.dataset.lint.linting import LintOptions, chosen, linted
+from inspector.dataset.samples import is_training_record, sample_of_trace
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.proxies.har import open_har
 from inspector.importers.reading import UNREAD_RULES, unread_file, unread_record
 from inspector.importers.records import Element, Line, PositionCounter, layout_of, read_elements, read_lines
 from inspector.importers.source import Skipped, SourceFile
-from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET, inspect_trace
+from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET, Inspection, inspect_trace
 from inspector.memory import RECORD_BYTES
 from inspector.model import Trace
 from inspector.redaction.finding import Finder
 from inspector.redaction.redactor import Redactor
 from inspector.rules.catalogue import select_rules
 from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
-from inspector.rules.rule import Rule
+from inspector.rules.rule import Rule, Severity
 from inspector.segmentation import AUTO
 from inspector.text import LineIndex, Range, decode
 from ui.cli.check_baseline import Baseline
@@ -100,6 +102,7 @@ def check_file(file: PlacedFile, wanted: CheckOptions, baseline: Baseline, repor
         tally.skipped,
         tuple(tally.first_skipped),
         tally.diagnostics,
+        tally.severities,
         tally.known,
         is_failure=is_failure,
     )
@@ -119,18 +122,20 @@ class _FileTally:
         self.first_skipped: list[Skipped] = []
         self.noted: list[Skipped] = []
         self.diagnostics: Counter[str] = Counter()
+        self.severities: Counter[Severity] = Counter()
 
     def count(self, record: Trace | Skipped, source: str) -> None:
         if isinstance(record, Skipped):
             self._skip(record)
             return
         wanted, trace = self._wanted, self._redactor.trace(record)
+        is_sample = is_training_record(record, source)
         try:
             found = inspect_trace(
                 trace,
                 format=wanted.format,
-                select=wanted.select,
-                ignore=wanted.ignore,
+                select=() if is_sample else wanted.select,
+                ignore=() if is_sample else wanted.ignore,
                 error_patterns=wanted.error_patterns,
                 reasoning_budget=wanted.reasoning_budget,
                 context_window=wanted.context_window,
@@ -139,14 +144,26 @@ class _FileTally:
             self._skip(Skipped(record.provenance.record, str(error)))
             return
         self.traces += 1
-        line = self._lines.of(record) if found.diagnostics else None
+        line = self._lines.of(record) if found.diagnostics or is_sample else None
+        if is_sample:
+            trace, found = self._linted(trace, found, line)
         findings = list(findings_of(self._file.name, source, trace, found, line, written=record))
         new = tuple(finding for finding in findings if not self._baseline.knows(finding))
         self.known += len(findings) - len(new)
         self.diagnostics.update(finding.diagnostic.rule.code for finding in new)
+        self.severities.update(finding.diagnostic.rule.severity for finding in new)
         place, title = record.provenance.record, title_of(trace)
         by_cause = grouped_findings(new, found.chain)
         self._report.trace(CheckedTrace(self._file.name, place, title, by_cause, found.chain.broken))
+
+    def _linted(self, trace: Trace, found: Inspection, line: str | None) -> tuple[Trace, Inspection]:
+        """The same with the faults of a sample of training data, on lines of JSON."""
+        select, ignore = self._wanted.select, self._wanted.ignore
+        sample = sample_of_trace(self._file.name, trace, found, self._redactor.text(line)) if line is not None else None
+        if sample is None:
+            return trace, replace(found, diagnostics=tuple(chosen(found.diagnostics, select, ignore)))
+        options = LintOptions(select=select, ignore=ignore, needs_tools=False)
+        return sample.reported_trace, linted(sample, options)
 
     def refuse(self, why: str, *, is_failure: bool) -> bool:
         """Report a file that was refused, where that is a finding or known to the baseline; whether it is."""
@@ -185,6 +202,7 @@ class _FileTally:
             self.known += 1
             return
         self.diagnostics[unread.fault.rule.code] += 1
+        self.severities[unread.fault.rule.severity] += 1
         self._report.unread(unread)
 
 

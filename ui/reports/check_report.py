@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
@@ -13,12 +13,12 @@ from typing import Protocol
 from inspector.chain.grouping import by_cause, with_count
 from inspector.chain.steps import Break, Chain, Status
 from inspector.dataset.record_rewrite import RecordPart, find_slots
+from inspector.dataset.samples import ROW_PART
 from inspector.diagnostics import Diagnostic, Edit, Fault
 from inspector.importers.source import Skipped
 from inspector.inspection import Inspection
 from inspector.json_scanner import read_json
 from inspector.model import RecognisedBy, Role, Trace
-from inspector.rules.catalogue import RULES
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex, Range
 from ui.views.trace import title_of
@@ -106,6 +106,9 @@ class _LineRecord:
 
     def place(self, diagnostic: Diagnostic) -> FilePlace | None:
         at = diagnostic.location.turn, diagnostic.location.part
+        if at[1] == ROW_PART:
+            row_fix = diagnostic.fault.fix
+            return self._placed(diagnostic.range, row_fix.edits if row_fix is not None and row_fix.safe else ())
         if at not in self._parts and at in self._slots:
             self._parts[at] = RecordPart(self._text, self._slots[at])
         part = self._parts.get(at)
@@ -113,14 +116,11 @@ class _LineRecord:
         if part is None or place is None:
             return None
         fix = diagnostic.fault.fix
-        edits = part.edits(fix.edits) if fix is not None and fix.safe else ()
-        return FilePlace(
-            self._number,
-            place.start + 1,
-            self._number,
-            place.end + 1,
-            tuple(self._edit(edit) for edit in edits),
-        )
+        return self._placed(place, part.edits(fix.edits) if fix is not None and fix.safe else ())
+
+    def _placed(self, place: Range, edits: Iterable[Edit]) -> FilePlace:
+        moved = tuple(self._edit(edit) for edit in edits)
+        return FilePlace(self._number, place.start + 1, self._number, place.end + 1, moved)
 
     def _edit(self, edit: Edit) -> tuple[int, int, int, int, str]:
         return self._number, edit.range.start + 1, self._number, edit.range.end + 1, edit.text
@@ -132,9 +132,6 @@ def _edit(lines: LineIndex, edit: Edit) -> tuple[int, int, int, int, str]:
 
 def _corners(lines: LineIndex, place: Range) -> tuple[int, int, int, int]:
     return (*lines.position(place.start), *lines.position(place.end))
-
-
-_SEVERITIES = {rule.code: rule.severity for rule in RULES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +211,8 @@ class CheckedFile:
     `refused` is a sentence where it is not for us, or failed on the way: then the rest counts what came before, and
     `is_failure` tells the second.
     `skipped` counts the records that gave no trace, and `first_skipped` are the first of them; `notes` are sentences on
-    those that are no finding. `diagnostics` says how often each code was found, `known` how many findings more a
-    baseline knows.
+    those that are no finding. `diagnostics` says how often each code was found, `severities` how often each severity: a
+    fault may have another than its rule. `known` is how many findings more a baseline knows.
     """
 
     path: str
@@ -225,6 +222,7 @@ class CheckedFile:
     skipped: int = 0
     first_skipped: tuple[Skipped, ...] = ()
     diagnostics: Mapping[str, int] = field(default_factory=dict)
+    severities: Mapping[Severity, int] = field(default_factory=dict)
     known: int = 0
     is_failure: bool = False
     notes: tuple[str, ...] = ()
@@ -239,6 +237,7 @@ class CheckTotals:
     traces: int = 0
     skipped: int = 0
     diagnostics: Counter[str] = field(default_factory=Counter)
+    severities: Counter[Severity] = field(default_factory=Counter)
     known: int = 0
     gone: int = 0
 
@@ -250,10 +249,11 @@ class CheckTotals:
         self.skipped += file.skipped
         self.known += file.known
         self.diagnostics.update(file.diagnostics)
+        self.severities.update(file.severities)
 
     def of(self, severity: Severity) -> int:
         """How many diagnostics of this severity there are."""
-        return sum(number for code, number in self.diagnostics.items() if _SEVERITIES[code] is severity)
+        return self.severities[severity]
 
 
 class CheckReporter(Protocol):

@@ -63,6 +63,7 @@ class CheckJunit:
         head = f'<testsuites name="weaklink" tests={_number(self._all_tests)} failures={_number(self._all_failures)}'
         self._out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{head} errors={_number(0)}>\n')
         _copy(self._suites, self._out)
+        self._cases.close()
         self._out.write("</testsuites>\n")
 
 

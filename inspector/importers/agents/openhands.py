@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from inspector.apis.openai.messages import read_message, read_tools
 from inspector.importers.identity import instant, place_of, row_ids, text_of
 from inspector.importers.records import Row, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import (
     ExternalId,
@@ -65,7 +65,7 @@ class OpenHandsImporter:
     name = "openhands"
     signs = "events with a `source` and an `action` or an `observation`"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By events with their source and an action or an observation."""
         if any(map(_is_event, sample.rows)):
             return 0.9

@@ -22,7 +22,7 @@ from inspector.importers.gateways.logged_requests import (
     sample_rows,
 )
 from inspector.importers.identity import instant, text_of
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.model import Json, Trace
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
 
@@ -47,7 +47,7 @@ class HeliconeImporter:
     name = "helicone"
     signs = "rows of Helicone's requests: `request_id`, `request_created_at` and bodies"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By the keys that only a row of Helicone's requests has."""
         return 0.95 if any(_is_ours(one) for row in sample_rows(sample) for _, one in entries_of(row)) else 0.0
 

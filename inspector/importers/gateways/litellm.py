@@ -24,7 +24,7 @@ from inspector.importers.gateways.logged_requests import (
     sample_rows,
 )
 from inspector.importers.identity import instant, text_of
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.model import Json, Trace
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
 from inspector.wire.provider_json import compact_json
@@ -66,7 +66,7 @@ class LiteLlmImporter:
     name = "litellm"
     signs = "LiteLLM's logging payloads, or rows of its SpendLogs"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By the keys that only a payload has beside its messages, or those of SpendLogs."""
         rows = (one for row in sample_rows(sample) for _, one in entries_of(_unwrapped(row)))
         return 0.95 if any(map(_is_ours, rows)) else 0.0

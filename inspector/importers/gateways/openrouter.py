@@ -18,7 +18,7 @@ from inspector.importers.gateways.logged_requests import (
 )
 from inspector.importers.identity import instant, text_of
 from inspector.importers.records import read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.model import (
     BodyState,
     ErrorPhase,
@@ -52,7 +52,7 @@ class OpenRouterImporter:
     name = "openrouter"
     signs = "OpenRouter's facts of a generation (`native_tokens_prompt`, ...), or its input and completion"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By the members of a generation's facts, or of its content."""
         rows = [one for row in sample.rows for _, one in entries_of(row)]
         if any(map(_has_facts, rows)):

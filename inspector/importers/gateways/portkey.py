@@ -21,7 +21,7 @@ from inspector.importers.gateways.logged_requests import (
     sample_rows,
 )
 from inspector.importers.identity import instant, text_of
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.model import Json, Trace
 from inspector.sessions.exchange import Exchange, Headers, RequestHead
 
@@ -42,7 +42,7 @@ class PortkeyImporter:
     name = "portkey"
     signs = "a request and its response beside the columns of Portkey's export, or with metadata"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By a request and a response beside an export's columns, or as HTTP messages with metadata."""
         return 0.95 if any(_is_ours(one) for row in sample_rows(sample) for _, one in entries_of(row)) else 0.0
 

@@ -26,7 +26,7 @@ from inspector.importers.servers.api_capture_decoder import (
     api_decoder,
     head_of,
 )
-from inspector.importers.source import Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, Skipped, SourceFile
 from inspector.model import Generation, Instant, Json, Provenance, RecognisedBy, Trace
 from inspector.wire.decoder import Framing, new_decoder
 
@@ -58,7 +58,7 @@ class ApiCapturesImporter:
     name = "api-captures"
     signs = "the events or the body of an answer of another API, with no request beside them"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By an object of one of the APIs but chat completions, in an event stream, an HTTP response or a row."""
         if _FRAME.match(sample.text.lstrip("\ufeff \t\r\n")):
             return 0.95 if _ANSWER.search(sample.text) else 0.0

@@ -13,7 +13,7 @@ from inspector.apis.openai.chat_captures import MAX_ANSWER_BYTES, CapturedAnswer
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import answer_ids
 from inspector.importers.records import read_lines, read_rows, too_long
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.model import Generation, Instant, Provenance, RecognisedBy, Trace
 
 _BLOCK = 1 << 16
@@ -34,7 +34,7 @@ class ChatCompletionsImporter:
     name = "chat-completions"
     signs = "the `choices` of chat completions, or the error of a server, with no request beside them"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By the `choices` of a chat completion in an event stream, an HTTP response or a row; faintly by an error."""
         text = sample.text.lstrip("\ufeff \t\r\n")
         if _FRAME.match(text):

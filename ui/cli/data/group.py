@@ -8,6 +8,9 @@ from ui.cli.group import CommandEntry, LazyGroup
 
 DATA_COMMANDS = MappingProxyType(
     {
+        "lint": CommandEntry("ui.cli.data.lint:lint", "Find faults in training data; for CI."),
+        "score": CommandEntry("ui.cli.data.score:score", "Score each call of a set in four dimensions."),
+        "report": CommandEntry("ui.cli.data.report:report", "Show how diverse a set is, and what it lacks."),
         "convert": CommandEntry(
             "ui.cli.data.convert:convert", "Rewrite raw outputs and conversations into another format."
         ),

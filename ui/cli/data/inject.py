@@ -11,7 +11,7 @@ import click
 
 from inspector.dataset.faults_to_inject import KINDS
 from inspector.dataset.injection import DEFAULT_RATES, InjectedRow, NotInjected, inject_faults, known_kinds
-from inspector.dataset.rows import DataRow, RowWriter
+from inspector.dataset.rows import DataRow, RejectedRow, RowWriter
 from inspector.importers.source import JsonObject
 from ui.cli.data.options import (
     jobs_option,
@@ -83,8 +83,9 @@ def inject(
     mix = _Mix(needed, copies=not only_injected)
     with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
         work = partial(_variants, seed=seed, rates=weights, needed=needed)
-        for row, found in map_rows(paths, work, unread, jobs=jobs, label="Injecting"):
-            mix.add(row, found, writer)
+        for answer in map_rows(paths, work, unread, jobs=jobs, label="Injecting"):
+            if not isinstance(answer, RejectedRow):
+                mix.add(*answer, writer)
     for line in mix.summary():
         report_error(line)
     if not mix.rows:

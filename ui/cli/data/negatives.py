@@ -17,7 +17,7 @@ from inspector.dataset.negatives import (
     make_negative,
     tool_pool,
 )
-from inspector.dataset.rows import DataRow, RowWriter, read_data
+from inspector.dataset.rows import DataRow, RejectedRow, RowWriter, read_data
 from inspector.dataset.samples import read_sample
 from inspector.importers.source import JsonObject
 from ui.cli.data.options import (
@@ -87,8 +87,10 @@ def negatives(
     options = NegativeOptions(seed, kinds or KINDS, leave_open, pool)
     mix = _Balance(share, copies=not only_negatives)
     with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
-        for row, calls, found in map_rows(paths, partial(_made, options=options), unread, jobs=jobs, label="Negatives"):
-            mix.add(row, found, writer, calls=calls)
+        for answer in map_rows(paths, partial(_made, options=options), unread, jobs=jobs, label="Negatives"):
+            if not isinstance(answer, RejectedRow):
+                row, calls, found = answer
+                mix.add(row, found, writer, calls=calls)
     for line in mix.summary():
         report_error(line)
     if not mix.rows:

@@ -73,17 +73,18 @@ def row_output(path: str | None, inputs: Iterable[str]) -> Iterator[RowWriter]:
 class RejectedRows:
     """Counts rows that could not be read, reports the first of them on stderr, writes all to a file if one is given.
 
-    What is no row of its own (a file that cannot be opened) counts too.
+    What is no row of its own (a file that cannot be opened) counts too. `is_silent` leaves out what goes to stderr.
     """
 
     def __init__(self, writer: RowWriter | None) -> None:
         self._writer = writer
         self.count = 0
+        self.is_silent = False
 
     def add(self, row: RejectedRow) -> None:
         """Take one more."""
         self.count += 1
-        if self.count <= _REPORTED:
+        if self.count <= _REPORTED and not self.is_silent:
             place = f"{row.file}:{row.line}:{row.column}" if row.line is not None else row.file
             report_error(f"{place}: {row.record}: {row.reason}")
         if self._writer is not None:
@@ -98,7 +99,7 @@ def rejected_rows(path: str | None, inputs: Iterable[str] = ()) -> Iterator[Reje
     with whole_file(path) if path is not None else nullcontext() as stream:
         rejected = RejectedRows(JsonLinesWriter(stream) if stream is not None else None)
         yield rejected
-    if rejected.count > _REPORTED:
+    if rejected.count > _REPORTED and not rejected.is_silent:
         report_error(f"{rejected.count} rows could not be read; the first {_REPORTED} are listed")
 
 
@@ -109,17 +110,21 @@ def map_rows(
     *,
     jobs: int = 1,
     label: str = "Reading rows",
-) -> Iterator[_Answer]:
+    keep_rejected: bool = False,
+) -> Iterator[_Answer | RejectedRow]:
     """What `work` returns for each row of the paths, in their order; with `jobs` other than 1 in as many processes.
 
     `work` must be a function of a module, or a `functools.partial` of one, and must not depend on rows before. Its
-    answers cross from process to process, so they must pickle. Rows that cannot be read go to `rejected`.
+    answers cross from process to process, so they must pickle. Rows that cannot be read go to `rejected`, and with
+    `keep_rejected` into what this gives too.
     """
     with progress_bar(label) as advance:
         for answer in _answers(paths, work, jobs or cores()):
             advance(1)
             if isinstance(answer, RejectedRow):
                 rejected.add(answer)
+                if keep_rejected:
+                    yield answer
             else:
                 yield answer
 

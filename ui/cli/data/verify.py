@@ -158,7 +158,7 @@ def verify(
 
 
 def _take(
-    answers: Iterable[Sequence[VerifiedCandidate | RejectedRow]],
+    answers: Iterable[Sequence[VerifiedCandidate | RejectedRow] | RejectedRow],
     sampling: "_Sampling",
     output: "_Outputs",
     unread: RejectedRows,
@@ -166,7 +166,7 @@ def _take(
     as_json: bool,
 ) -> None:
     """Print and count each candidate, and write it where its verdict alone decides."""
-    for one in chain.from_iterable(answers):
+    for one in chain.from_iterable(answer for answer in answers if not isinstance(answer, RejectedRow)):
         if isinstance(one, RejectedRow):
             unread.add(one)
             continue

@@ -1,0 +1,315 @@
+"""How diverse a set is: its shares beside the recommended distribution, and what else it consists of.
+
+`SampleFacts` is what one sample adds; it is small and can cross from process to process. `SetReport` sums facts up; it
+keeps two numbers a sample (lengths), a digest (duplicates) and counters.
+
+Shares are fractions of 1. `tools` (distinct tools) and `steps` (calls; parallel and failed ones count singly) are over
+samples with a call, the others over all samples, `parameter_types` over the top-level values of all arguments.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from inspector.chain.steps import Step, StepOutcome
+from inspector.dataset.lint.budget import TokenCounter, token_count
+from inspector.dataset.lint.duplicates import sample_keys
+from inspector.dataset.lint.languages import language_of
+from inspector.dataset.lint.linting import LintOptions, lint_sample
+from inspector.dataset.lint.templates import format_of
+from inspector.dataset.samples import Sample
+from inspector.dataset.scoring import score_sample
+from inspector.importers.records import parse_json_bytes
+from inspector.json_text import write_json
+from inspector.model import Json, Role, ToolDefinition
+
+Shares: TypeAlias = "dict[str, dict[str, float] | float]"
+
+PARAMETER_TYPES = ("string", "number", "boolean", "array", "object", "null")
+RECOMMENDED: Mapping[str, Mapping[str, float] | float] = MappingProxyType(
+    {
+        "tools": {"1": 0.5, "2": 0.3, "3+": 0.2},
+        "steps": {"1": 0.4, "2": 0.35, "3+": 0.25},
+        "should_call": {"yes": 0.7, "no": 0.3},
+        "parameter_types": {"string": 0.25, "number": 0.25, "array": 0.25, "object": 0.25},
+        "error_recovery": 0.15,
+        "languages": {},
+    }
+)
+"""The recommended distribution; `error_recovery` is a minimum, and languages are as needed."""
+
+TOLERANCE = 0.05
+"""The deviation from which a share is marked."""
+
+_DEEPEST = 24
+_MOST_VISITED = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class SampleFacts:
+    """What one sample adds to a report.
+
+    `features` are the words by which a sample is listed: `steps=2`, `tools=1`, `should_call=no`, `error_recovery=yes`,
+    `languages=en`, `parameter_types=array`, `formats=hermes`, `tool=NAME`, `errors=KIND`, `recoveries=KIND`,
+    `faults=D709`. `parameter_types` counts argument values by type.
+    """
+
+    reference: str
+    tools: tuple[str, ...]
+    steps: int
+    features: frozenset[str]
+    parameter_types: Mapping[str, int]
+    characters: int
+    tokens: int | None
+    schema_depth: int
+    reference_chain: int
+    argument_depth: int
+    score: float
+    digest: bytes
+
+
+def facts_of(sample: Sample, counter: TokenCounter | None = None, options: LintOptions | None = None) -> SampleFacts:
+    """The facts of a sample; `counter` counts its tokens where it is given."""
+    steps = tuple(sample.inspection.chain.steps)
+    values = [
+        value for step in steps if isinstance(step.call.arguments, dict) for value in step.call.arguments.values()
+    ]
+    tools = tuple(dict.fromkeys(step.call.name or "" for step in steps))
+    types = Counter(map(type_name, values))
+    depths = [schema_depth(tool) for tool in sample.offered.tools]
+    return SampleFacts(
+        sample.reference,
+        tools,
+        len(steps),
+        frozenset(_features(sample, steps, tools, types, options)),
+        types,
+        sum(len(part.text) for turn in sample.trace.turns for part in turn.parts),
+        token_count(sample, counter) if counter is not None else None,
+        max((depth for depth, _ in depths), default=0),
+        max((chain for _, chain in depths), default=0),
+        max(map(_depth, values), default=0),
+        score_sample(sample).overall,
+        sample_keys(sample, with_shingles=False).conversation,
+    )
+
+
+def _features(
+    sample: Sample, steps: Sequence[Step], tools: Sequence[str], types: Mapping[str, int], options: LintOptions | None
+) -> Iterable[str]:
+    if steps:
+        yield f"tools={_bucket(len(tools))}"
+        yield f"steps={_bucket(len(steps))}"
+    should = sample.should_call if sample.should_call is not None else bool(steps)
+    yield f"should_call={'yes' if should else 'no'}"
+    yield f"error_recovery={'yes' if has_recovery(steps) else 'no'}"
+    said = language_of("\n".join(sample.texts(Role.USER)), fewest_letters=12, certain=0.5)
+    yield f"languages={said or 'unknown'}"
+    yield from (f"parameter_types={one}" for one in types)
+    yield from (f"tool={one}" for one in tools)
+    yield f"formats={format_of(sample) or ('structured' if steps else 'no calls')}"
+    yield f"shapes={sample.shape.value if sample.shape is not None else 'none'}"
+    yield f"types={sample.type or 'none'}"
+    for step in steps:
+        if step.outcome.failed:
+            yield f"errors={step.outcome.value}"
+        if step.recovery is not None:
+            yield f"recoveries={step.recovery.value}"
+        elif is_corrected(step, steps):
+            yield "recoveries=corrected-call"
+    yield from (f"faults={one.rule.code}" for one in lint_sample(sample, options or LintOptions()))
+
+
+def _bucket(number: int) -> str:
+    return "3+" if number >= 3 else str(number)
+
+
+def has_recovery(steps: Sequence[Step]) -> bool:
+    """Whether a call has an error as its result, and a later call of the same intent does its work."""
+    return any(
+        is_corrected(step, steps) or (_has_error(step) and step.recovery is not None and step.recovery.is_sure)
+        for step in steps
+    )
+
+
+def is_corrected(step: Step, steps: Sequence[Step]) -> bool:
+    """Whether a call has an error as its result, and a later call of the same tool has not failed."""
+    later = (one for one in steps if one.number > step.number and not one.outcome.failed)
+    return _has_error(step) and any(one.call.name == step.call.name for one in later)
+
+
+def _has_error(step: Step) -> bool:
+    return step.error is not None or step.outcome is StepOutcome.ERROR_RESULT
+
+
+def type_name(value: Json) -> str:
+    """The JSON type of a value; integers are numbers."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, list):
+        return "array"
+    return "object" if isinstance(value, dict) else "number"
+
+
+def _depth(value: Json) -> int:
+    """How deep arrays and objects are nested in a value."""
+    if not isinstance(value, list | dict):
+        return 0
+    inner = value.values() if isinstance(value, dict) else value
+    return 1 + max(map(_depth, inner), default=0) if value else 1
+
+
+@lru_cache(maxsize=4_096)
+def _measured(parameters: str) -> tuple[int, int]:
+    return _schema(parse_json_bytes(parameters.encode("utf-8", "surrogatepass")))
+
+
+def schema_depth(tool: ToolDefinition) -> tuple[int, int]:
+    """How deep the properties of a tool's schema are nested, and the longest chain of `$ref`; each 24 at most."""
+    return _measured(write_json(tool.parameters))
+
+
+def _schema(root: Json) -> tuple[int, int]:
+    deepest = longest = visited = 0
+    waiting: list[tuple[Json, int, int]] = [(root, 0, 0)]
+    while waiting and visited < _MOST_VISITED:
+        visited += 1
+        node, depth, chain = waiting.pop()
+        if not isinstance(node, dict) or depth > _DEEPEST or chain > _DEEPEST:
+            continue
+        deepest, longest = max(deepest, depth), max(longest, chain)
+        target = node.get("$ref")
+        if isinstance(target, str) and target.startswith("#"):
+            waiting.append((_resolved(root, target), depth, chain + 1))
+        properties = node.get("properties")
+        if isinstance(properties, dict):
+            waiting += ((one, depth + 1, chain) for one in properties.values())
+        for key in ("items", "additionalProperties", "if", "then", "else", "not"):
+            waiting.append((node.get(key), depth, chain))
+        for key in ("anyOf", "oneOf", "allOf"):
+            listed = node.get(key)
+            waiting += ((one, depth, chain) for one in (listed if isinstance(listed, list) else ()))
+    return deepest, longest
+
+
+def _resolved(root: Json, target: str) -> Json:
+    node = root
+    for name in target.removeprefix("#").strip("/").split("/") if len(target) > 1 else ():
+        node = node.get(name.replace("~1", "/").replace("~0", "~")) if isinstance(node, dict) else None
+    return node
+
+
+@dataclass(slots=True)
+class SetReport:
+    """The sum of the facts of a set."""
+
+    samples: int = 0
+    with_calls: int = 0
+    duplicates: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    parameter_types: Counter[str] = field(default_factory=Counter)
+    schema_depths: Counter[int] = field(default_factory=Counter)
+    reference_chains: Counter[int] = field(default_factory=Counter)
+    argument_depths: Counter[int] = field(default_factory=Counter)
+    score_sum: float = 0.0
+    low_scores: int = 0
+    characters: "array[int]" = field(default_factory=lambda: array("q"))
+    tokens: "array[int]" = field(default_factory=lambda: array("q"))
+    _seen: set[bytes] = field(default_factory=set)
+
+    def add(self, facts: SampleFacts) -> None:
+        """Take one more sample."""
+        self.samples += 1
+        self.with_calls += bool(facts.steps)
+        self.counts.update(facts.features)
+        self.parameter_types.update(facts.parameter_types)
+        self.schema_depths[facts.schema_depth] += 1
+        self.reference_chains[facts.reference_chain] += 1
+        self.argument_depths[facts.argument_depth] += 1
+        self.score_sum += facts.score
+        self.low_scores += facts.score < 0.9
+        self.characters.append(facts.characters)
+        if facts.tokens is not None:
+            self.tokens.append(facts.tokens)
+        if facts.digest:
+            self.duplicates += facts.digest in self._seen
+            self._seen.add(facts.digest)
+
+    def of(self, key: str) -> dict[str, int]:
+        """How many samples have each value of a feature, the most frequent first."""
+        found = {name.partition("=")[2]: number for name, number in self.counts.items() if name.startswith(f"{key}=")}
+        return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
+
+    def shares(self) -> Shares:
+        """The shares that are compared with the recommended ones."""
+        types = sum(self.parameter_types.values())
+        return {
+            "tools": self._fractions("tools", ("1", "2", "3+"), self.with_calls),
+            "steps": self._fractions("steps", ("1", "2", "3+"), self.with_calls),
+            "should_call": self._fractions("should_call", ("yes", "no"), self.samples),
+            "parameter_types": {one: _share(self.parameter_types[one], types) for one in PARAMETER_TYPES},
+            "error_recovery": _share(self.counts["error_recovery=yes"], self.samples),
+            "languages": {one: _share(number, self.samples) for one, number in self.of("languages").items()},
+        }
+
+    def _fractions(self, key: str, values: Sequence[str], whole: int) -> dict[str, float]:
+        return {value: _share(self.counts[f"{key}={value}"], whole) for value in values}
+
+    def value(self) -> dict[str, Json]:
+        """The report as JSON."""
+        shares: Any = self.shares()
+        recommended: Any = {key: dict(one) if isinstance(one, Mapping) else one for key, one in RECOMMENDED.items()}
+        return {
+            "samples": self.samples,
+            "shares": shares,
+            "recommended": recommended,
+            "deviations": dict[str, Json](deviations(shares)),
+            "samples_with_calls": self.with_calls,
+            "duplicates": self.duplicates,
+            **{key: dict[str, Json](self.of(key)) for key in ("types", "shapes", "formats", "errors", "recoveries")},
+            "faults": dict[str, Json](self.of("faults")),
+            "tools_by_frequency": dict[str, Json](self.of("tool")),
+            "lengths": {"characters": _quantiles(self.characters), "tokens": _quantiles(self.tokens)},
+            "schema_depth": _counted(self.schema_depths),
+            "ref_chain": _counted(self.reference_chains),
+            "argument_depth": _counted(self.argument_depths),
+            "quality": {
+                "mean": self.score_sum / self.samples if self.samples else None,
+                "below_0.9": self.low_scores,
+            },
+        }
+
+
+def deviations(shares: Shares) -> dict[str, Any]:
+    """Each share minus the recommended one; that of `error_recovery` is 0 where the minimum is reached."""
+    found: dict[str, Any] = {}
+    for key, wanted in RECOMMENDED.items():
+        share = shares[key]
+        if isinstance(wanted, Mapping) and isinstance(share, dict):
+            found[key] = {name: round(share.get(name, 0.0) - one, 6) for name, one in wanted.items()}
+        elif isinstance(share, float) and isinstance(wanted, float):
+            found[key] = round(min(share - wanted, 0.0), 6)
+    return found
+
+
+def _share(number: int, whole: int) -> float:
+    return number / whole if whole else 0.0
+
+
+def _quantiles(values: "array[int]") -> Json:
+    if not values:
+        return None
+    ordered = sorted(values)
+    last = len(ordered) - 1
+    return {"median": ordered[last // 2], "p95": ordered[last * 95 // 100], "max": ordered[last]}
+
+
+def _counted(counts: Mapping[int, int]) -> dict[str, Json]:
+    return {str(depth): number for depth, number in sorted(counts.items())}

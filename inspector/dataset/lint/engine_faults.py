@@ -1,0 +1,115 @@
+"""What the engine finds, as faults of training data: D rules for their twins, and deliberate faults as infos.
+
+A fault has one code: where a D rule says the same of a sample as a T, J or F rule of a trace, the D rule replaces it at
+the same place, with the same fix.
+
+Deliberate faults belong to the sample: in one of type `error_recovery`, or with `injected`, a failed call that a later
+call corrects; in any other, a failed call with an error result that a later call of the same intent corrects. These
+faults and their error results are infos.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inspector.chain.steps import Step, StepOutcome
+from inspector.dataset.samples import Sample
+from inspector.diagnostics import Diagnostic, Fault
+from inspector.model import Role, SpanKind
+from inspector.rules.conversation import (
+    ERROR_RESULT,
+    NO_FINAL_ANSWER,
+    PLACEHOLDER_ARGUMENT,
+    RESULT_OUT_OF_ORDER,
+    RESULT_WITHOUT_CALL,
+    UNKNOWN_TOOL,
+    UNRECOVERED_ERROR,
+)
+from inspector.rules.markers import FOREIGN_FORMAT
+from inspector.rules.rule import Rule, Severity
+from inspector.rules.training import (
+    PLACEHOLDER_LEFT,
+    ROLE_ORDER,
+    TEMPLATE_MISMATCH,
+    TOOLS_NOT_DECLARED,
+    TOOLS_UNREADABLE,
+)
+from inspector.text import Range
+
+TWINS: dict[Rule, Rule] = {
+    UNKNOWN_TOOL: TOOLS_NOT_DECLARED,
+    RESULT_WITHOUT_CALL: ROLE_ORDER,
+    RESULT_OUT_OF_ORDER: ROLE_ORDER,
+    PLACEHOLDER_ARGUMENT: PLACEHOLDER_LEFT,
+    FOREIGN_FORMAT: TEMPLATE_MISMATCH,
+}
+"""Which D rule replaces which rule of the engine in a training set."""
+
+
+def with_severity(found: Diagnostic, severity: Severity) -> Diagnostic:
+    """The same fault of another severity than its rule has."""
+    rule = replace(found.rule, severity=severity)
+    return Diagnostic(found.location, replace(found.fault, rule=rule))
+
+
+def engine_faults(sample: Sample) -> Iterator[Diagnostic]:
+    """The faults of the sample's inspection, under the rules for training data."""
+    deliberate = deliberate_steps(sample)
+    definitions = _definitions(sample)
+    for found in sample.inspection.diagnostics:
+        if found.rule is NO_FINAL_ANSWER:
+            continue  # a sample may end with the call that is to be learnt
+        if found.rule is UNRECOVERED_ERROR and deliberate:
+            continue
+        if found.rule is UNKNOWN_TOOL and sample.offered.error is not None:
+            continue  # the tool may be in the part of the list that cannot be read
+        renamed = _as(found, _rule_for(found, definitions))
+        yield with_severity(renamed, Severity.INFO) if any(_belongs(found, step) for step in deliberate) else renamed
+
+
+def _rule_for(found: Diagnostic, definitions: list[tuple[int, str, Range]]) -> Rule:
+    """The rule that says the same of a sample; a fault inside the list of tools makes that unreadable."""
+    place = found.location
+    for turn, part, within in definitions:
+        if (turn, part) == (place.turn, place.part) and within.covers(place.range) and found.rule.code[0] in "JF":
+            return TOOLS_UNREADABLE
+    return TWINS.get(found.rule, found.rule)
+
+
+def _as(found: Diagnostic, rule: Rule) -> Diagnostic:
+    fault: Fault = replace(found.fault, rule=rule)
+    return Diagnostic(found.location, fault)
+
+
+def _definitions(sample: Sample) -> list[tuple[int, str, Range]]:
+    return [
+        (part.turn, part.part, span.range)
+        for part in sample.inspection.parts
+        for span in part.spans
+        if span.kind is SpanKind.TOOL_DEFINITIONS and sample.trace.turns[part.turn - 1].role is not Role.ASSISTANT
+    ]
+
+
+def deliberate_steps(sample: Sample) -> tuple[Step, ...]:
+    """The failed calls that the sample shows on purpose, with their corrections behind them."""
+    steps = tuple(sample.inspection.chain.steps)
+    is_marked = sample.type == "error_recovery" or bool(sample.row.value.get("injected"))
+    return tuple(step for step in steps if _is_deliberate(step, steps, is_marked=is_marked))
+
+
+def _is_deliberate(step: Step, steps: tuple[Step, ...], *, is_marked: bool) -> bool:
+    if not step.outcome.failed:
+        return False
+    later = [one for one in steps if one.number > step.number and not one.outcome.failed]
+    if is_marked:
+        return bool(later)
+    has_refusal = step.error is not None or step.outcome is StepOutcome.ERROR_RESULT
+    same_tool = any(one.call.name == step.call.name for one in later)
+    return has_refusal and (same_tool or (step.recovery is not None and step.recovery.is_sure))
+
+
+def _belongs(found: Diagnostic, step: Step) -> bool:
+    """Whether a fault is one of a step's call, or of its result."""
+    place, call, result = found.location, step.location, step.result_location
+    if (place.turn, place.part) == (call.turn, call.part):
+        return place.range.start < call.range.end and call.range.start <= max(place.range.end, place.range.start + 1)
+    return result is not None and found.rule is ERROR_RESULT and place.turn == result.turn

@@ -1,0 +1,264 @@
+"""D710: numbers and names in the final answer that nothing before it contains.
+
+Evidence is what results, user, system and arguments say. A number counts as supported when a number of the evidence
+equals it after rounding, as percent, in another common unit, or as the sum, difference, product, mean or share of such
+numbers, or when it counts elements of a list. Dates and times are split into their numbers. A name is a run of two or
+more capitalised words within a sentence, an address, or an identifier with digits; it is supported when one of its
+words is in the evidence. Only answers after a result that is no error are looked at, since any other answer may use
+what the model knows.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from inspector.dataset.samples import Sample
+from inspector.diagnostics import Diagnostic, Fault
+from inspector.model import Role, Span, SpanKind
+from inspector.rules.training import ANSWER_WITHOUT_EVIDENCE
+from inspector.text import Range
+
+_NUMBER = re.compile(r"(?<![\w.,/#-])[-+−]?\d+(?:[.,  '’]\d{3})*(?:[.,]\d+)?(?![\w])|(?<![\w.])\d+(?:[.,]\d+)*")
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_LIST_MARK = re.compile(r"^[ \t>*-]*(?:\*\*)?(?:step |#+ *)?\d+[.):]", re.IGNORECASE | re.MULTILINE)
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})(?::\d{2})?\b")
+_NAME = re.compile(
+    r"(?<![.!?:] )(?<![\n*#\"“(_\w-])\b([A-Z][a-zà-ž]+(?: (?:of |de |van |von )?[A-Z][a-zà-ž]+)+)\b(?![:*\w])"
+)
+_IDENTIFIER = re.compile(r"\b(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z][A-Z0-9]*[-_][A-Z0-9_-]*\d[A-Z0-9_-]*\b")
+_ADDRESS = re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.-]*\w|https?://[^\s<>()\[\]\"'`]+")
+_CLAIMS = (
+    (_ADDRESS, "address"),
+    (_IDENTIFIER, "identifier"),
+    (_CLOCK, "time"),
+    (_NUMBER, "number"),
+    (_NAME, "name"),
+)
+_WORDS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+)
+
+_TENS = {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+_NUMBER_WORDS = {**{word: at for at, word in enumerate(_WORDS)}, **_TENS, "hundred": 100, "dozen": 12}
+_WORD = re.compile(r"[^\W\d_]+")
+_SCALES = (1.0, 100.0, 1e3, 1e6, 1e9, 1e12, 60.0, 3600.0, 24.0, 86400.0, 7.0, 12.0, 1024.0, 1048576.0, 1073741824.0)
+_LENGTHS = (1.609344, 3.6, 2.236936, 2.54, 0.3048, 0.453592, 3.28084, 2.20462, 1.94384)
+_MOST_NUMBERS = 60
+_HALF_DAY = 720
+_MOST_COUNT = 3
+_MOST_FINDINGS = 5
+
+
+def unsupported_answers(sample: Sample) -> Iterator[Diagnostic]:
+    """D710 for each number and name of the final answer, at most five."""
+    answer = _final_answer(sample)
+    if answer is None or not _has_result(sample):
+        return
+    turn, text, spans = answer
+    evidence: _Evidence | None = None
+    reported = 0
+    for place, kind in _claims(text, spans):
+        evidence = evidence or _Evidence(tuple(_evidence_texts(sample, turn)))
+        said = place.of(text)
+        if evidence.supports(said, kind):
+            continue
+        message = f"The {kind} `{said}` of the answer is in no result and in no earlier message."
+        yield Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
+        reported += 1
+        if reported == _MOST_FINDINGS:
+            return
+
+
+def _final_answer(sample: Sample) -> tuple[int, str, Sequence[Span]] | None:
+    turns = sample.trace.turns
+    if not turns or turns[-1].role is not Role.ASSISTANT:
+        return None
+    number = len(turns)
+    part = turns[-1].part("text")
+    inspected = next((one for one in sample.inspection.parts if (one.turn, one.part) == (number, "text")), None)
+    if part is None or inspected is None or inspected.calls:
+        return None
+    return number, part.text, [span for span in inspected.spans if span.kind is SpanKind.TEXT]
+
+
+def _has_result(sample: Sample) -> bool:
+    return any(
+        step.result is not None and step.result.content.strip() and step.error is None
+        for step in sample.inspection.chain.steps
+    )
+
+
+def _claims(text: str, spans: Iterable[Span]) -> Iterator[tuple[Range, str]]:
+    """Numbers and names in the words of an answer, without code and the numbers of lists."""
+    for span in spans:
+        hidden = [found.span() for pattern in (_CODE, _LIST_MARK) for found in pattern.finditer(text, span.inner.start)]
+        taken: list[tuple[int, int]] = []
+        for pattern, kind in _CLAIMS:
+            for found in pattern.finditer(text, span.inner.start, span.inner.end):
+                place = found.span()
+                if not any(start < place[1] and place[0] < end for start, end in (*hidden, *taken)):
+                    taken.append(place)
+                    yield Range(*place), kind
+
+
+def _evidence_texts(sample: Sample, until: int) -> Iterator[str]:
+    """Everything before the answer but what the model said in words."""
+    yield from (result.content for part in sample.inspection.parts if part.turn < until for result in part.results)
+    for number, turn in enumerate(sample.trace.turns[: until - 1], 1):
+        for part in turn.parts:
+            if turn.role is not Role.ASSISTANT or part.name.startswith("call:"):
+                yield part.text
+            elif part.name == "text":
+                inspected = (one for one in sample.inspection.parts if (one.turn, one.part) == (number, "text"))
+                for one in inspected:
+                    yield from (call.raw_arguments for call in one.calls)
+    yield from (tool.raw for tool in sample.offered.tools)
+
+
+class _Evidence:
+    """The words and numbers of some texts."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._folded = "\n".join(texts).casefold()
+        self._numbers: set[float] = set()
+        self._times: set[int] = set()
+        for text in texts:
+            self._add(text)
+        self._few = sorted(self._numbers, key=lambda one: (len(repr(one)), one))[:_MOST_NUMBERS]
+        self._sums = {round(total, 6) for total in _totals(texts)}
+
+    def _add(self, text: str) -> None:
+        for found in _DIGITS.finditer(text):
+            self._numbers.update(_values(found[0]))
+            self._numbers.update(float(piece) for piece in re.split("[.,]", found[0]) if len(piece) <= 15)
+        self._numbers.update(number for word in _WORD.findall(text.casefold()) if (number := _NUMBER_WORDS.get(word)))
+        self._numbers.update(_lengths(text))
+        for hours, minutes in _CLOCK.findall(text):
+            self._times.add((int(hours) * 60 + int(minutes)) % _HALF_DAY)
+            self._numbers.update({int(hours) % 12 or 12.0, float(int(hours) * 60 + int(minutes))})
+
+    def supports(self, said: str, kind: str) -> bool:
+        """Whether a number, time, name, address or identifier is in the evidence, or follows from it."""
+        if kind == "time":
+            return self.has_time(said)
+        return self.has_number(said) if kind == "number" else self.has_name(said)
+
+    def has_time(self, said: str) -> bool:
+        """Whether a time of day is in the evidence, in 12 or 24 hours, or is one of its times and a duration later."""
+        hours, minutes = (int(piece) for piece in said.split(":")[:2])
+        value = (hours * 60 + minutes) % _HALF_DAY
+        if said in self._folded or value in self._times:
+            return True
+        if minutes == 0 and float(hours) in self._numbers:
+            return True
+        gaps = {(value - one) % _HALF_DAY for one in self._times} | {(one - value) % _HALF_DAY for one in self._times}
+        return any(gap in self._numbers or gap / 60 in self._numbers for gap in gaps)
+
+    def has_number(self, said: str) -> bool:
+        """Whether one reading of a number is supported."""
+        bare = said.strip("+-−")
+        if bare in self._folded:
+            return True
+        return any(self._supports(abs(value), _tolerance(bare)) for value in _values(bare))
+
+    def _supports(self, value: float, tolerance: float) -> bool:
+        if value <= _MOST_COUNT and value == int(value):
+            return True
+        near = tolerance + 1e-9 * abs(value)
+        if any(_is_near(value, one, near) for one in self._numbers | self._sums):
+            return True
+        few = self._few
+        return any(_is_combined(value, one, other, near) for one in few for other in few)
+
+    def has_name(self, said: str) -> bool:
+        """Whether the name, or a word of it that says something, is in the evidence."""
+        folded = said.casefold()
+        if folded in self._folded or folded.rstrip("/.") in self._folded:
+            return True
+        return any(len(word) > 3 and word in self._folded for word in _WORD.findall(folded)) and " " in said
+
+
+def _is_near(value: float, one: float, near: float) -> bool:
+    one = abs(one)
+    if abs(value - one) <= near:
+        return True
+    for scale in (*_SCALES, *_LENGTHS):
+        if abs(value - one * scale) <= near or abs(value - one / scale) <= near:
+            return True
+    return abs(value - abs(one * 9 / 5 + 32)) <= near or abs(value - abs((one - 32) * 5 / 9)) <= near
+
+
+def _is_combined(value: float, one: float, other: float, near: float) -> bool:
+    results = [one + other, abs(one - other), one * other, (one + other) / 2, one * other / 100]
+    if other:
+        results += [one / other, 100 * one / other, 100 * abs(one - other) / abs(other)]
+        results += [one * (1 + other / 100), one * (1 - other / 100)]
+    return any(abs(value - abs(result)) <= near for result in results)
+
+
+def _values(text: str) -> Iterator[float]:
+    """The values that a number may have: comma and point are decimal marks or separators."""
+    bare = re.sub(r"[\s'’]", "", text.strip("+-−"))
+    for candidate in dict.fromkeys(
+        (bare.replace(",", ""), bare.replace(".", "").replace(",", "."), bare.replace(",", ".").replace(".", "", 0))
+    ):
+        try:
+            value = float(candidate)
+        except ValueError:
+            continue
+        if math.isfinite(value):
+            yield value
+
+
+def _tolerance(text: str) -> float:
+    """Half a unit of the last digit."""
+    _, point, decimals = text.replace(",", ".").rpartition(".")
+    if point and len(decimals) != 3:
+        return 0.5 * float(10 ** -min(len(decimals), 12))
+    zeros = len(text) - len(text.rstrip("0"))
+    return 0.5 * float(10 ** min(zeros, 6)) if zeros >= 2 else 0.5
+
+
+def _lengths(text: str) -> Iterator[float]:
+    """How many elements the lists and objects of a JSON text have; how many lines any other has."""
+    try:
+        value: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        yield float(text.count("\n") + 1)
+        return
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, list | dict):
+            yield float(len(one))
+            waiting += one.values() if isinstance(one, dict) else one
+
+
+def _totals(texts: Sequence[str]) -> Iterator[float]:
+    """Sum and mean of the numbers under one key of a list of objects, and of lists of numbers."""
+    for text in texts:
+        try:
+            waiting: list[Any] = [json.loads(text)]
+        except (ValueError, RecursionError):
+            continue
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, list):
+                yield from _totals_of(one)
+            if isinstance(one, list | dict):
+                waiting += one.values() if isinstance(one, dict) else one
+
+
+def _totals_of(values: list[Any]) -> Iterator[float]:
+    columns: dict[str, list[float]] = {}
+    for value in values:
+        for key, one in value.items() if isinstance(value, dict) else [("", value)]:
+            if isinstance(one, int | float) and not isinstance(one, bool) and abs(one) < 1e15:
+                columns.setdefault(key, []).append(float(one))
+    for numbers in columns.values():
+        yield sum(numbers)
+        yield sum(numbers) / len(numbers)

@@ -1,0 +1,107 @@
+"""D718, and the languages of texts: ISO 639-1 codes, by script where that decides, else by py3langid.
+
+py3langid (a model of character sequences for 97 languages, 4 MB, offline and without chance) is used because lingua's
+models take 100 MB and langdetect gives another answer each time unless it is seeded. It is loaded with the first text
+that needs it; without it only scripts are told apart.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from inspector.dataset.rows import missing_library
+from inspector.dataset.samples import Sample
+from inspector.diagnostics import Diagnostic, Fault
+from inspector.model import Role
+from inspector.rules.training import LANGUAGE_MISMATCH
+from inspector.text import Range
+
+MIXED = "mixed"
+_MARKUP = re.compile(
+    r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|\S+@\S+|<[^<>\n]{1,200}>|\{[^{}]*\}|[\[\]{}|*#_]", re.DOTALL
+)
+_LETTERS = re.compile(r"[^\W\d_]")
+_SCRIPTS = (
+    ("ja", re.compile(r"[\u3040-\u30ff]")),
+    ("ko", re.compile(r"[\u1100-\u11ff\uac00-\ud7af]")),
+    ("zh", re.compile(r"[\u4e00-\u9fff\u3400-\u4dbf]")),
+    ("th", re.compile(r"[\u0e00-\u0e7f]")),
+    ("el", re.compile(r"[\u0370-\u03ff]")),
+    ("he", re.compile(r"[\u0590-\u05ff]")),
+)
+_LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
+_SENTENCE = re.compile(r"[.!?。！？\n]+")
+_FEWEST_LETTERS = 60
+_FEWEST_IDEOGRAMS = 8
+_CERTAIN = 0.98
+_NAMES = re.compile(
+    r"\b(?:english|french|german|spanish|italian|portuguese|chinese|mandarin|cantonese|japanese|korean|russian|arabic|"
+    r"hindi|dutch|polish|turkish|vietnamese|thai|swedish|norwegian|danish|finnish|greek|hebrew|ukrainian|czech|latin|"
+    r"indonesian|malay|bengali|persian|urdu|tamil|hungarian|romanian|translat\w*|language|tradu\w+|anglais|français|"
+    r"deutsch|englisch\w*|französisch\w*|übersetz\w*|inglés|español|inglese|italiano|por favor en)\b"
+    r"|翻译|翻譯|英文|英语|中文|日文|日语|法语|德语|用.{1,3}语|英語|日本語|訳|영어|번역|한국어|перев\w+|английск\w+|русск\w+",
+    re.IGNORECASE,
+)
+
+
+def language_mismatch(sample: Sample) -> Iterator[Diagnostic]:
+    """D718 for the final answer."""
+    turns = sample.trace.turns
+    if not turns or turns[-1].role is not Role.ASSISTANT:
+        return
+    part = turns[-1].part("text")
+    user = "\n".join(sample.texts(Role.USER))
+    if part is None or not user or _NAMES.search(user) or any(map(_NAMES.search, sample.texts(Role.SYSTEM))):
+        return
+    answer = list(sample.texts(Role.ASSISTANT))[-1:]
+    asked, said = language_of(user), language_of("".join(answer))
+    if asked is not None and said is not None and MIXED not in (asked, said) and asked != said:
+        message = f"The user writes in `{asked}`, the answer is in `{said}`."
+        yield Fault(LANGUAGE_MISMATCH, Range(0, len(part.text)), message).at(len(turns), part.name)
+
+
+def language_of(text: str, *, fewest_letters: int = _FEWEST_LETTERS, certain: float = _CERTAIN) -> str | None:
+    """The ISO 639-1 code of a text's language, `mixed` for several scripts, None where it is too short to say.
+
+    Code, addresses and markup do not count. A language that the script alone does not decide needs `fewest_letters`
+    and a probability of `certain`.
+    """
+    plain = _MARKUP.sub(" ", text)
+    letters = len(_LETTERS.findall(plain))
+    for code, pattern in _SCRIPTS:
+        found = len(pattern.findall(plain))
+        if found >= _FEWEST_IDEOGRAMS and found >= 0.1 * letters:
+            return MIXED if _is_mixed(plain, letters) else code
+    return _classified(plain, certain) if letters >= fewest_letters else None
+
+
+def _is_mixed(plain: str, letters: int) -> bool:
+    """Whether whole sentences are in Latin letters, and not only names within sentences of another script."""
+    sentences = [one for one in _SENTENCE.split(plain) if len(_LETTERS.findall(one)) >= 20]
+    latin = [one for one in sentences if len(_LATIN.findall(one)) > 0.9 * len(_LETTERS.findall(one))]
+    return bool(latin) and len(latin) < len(sentences) and sum(map(len, latin)) > 0.2 * letters
+
+
+def _classified(text: str, certain: float) -> str | None:
+    identifier = _identifier()
+    if identifier is None:
+        return None
+    code, probability = identifier.classify(text[:2_000])
+    return str(code) if probability >= certain else None
+
+
+@cache
+def _identifier() -> Any:
+    """The model, None where the library is not there."""
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier  # noqa: PLC0415  # 300 ms, and optional
+    except ImportError:
+        return None
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def require_detector() -> None:
+    """MissingLibraryError where languages of one script cannot be told apart."""
+    if _identifier() is None:
+        raise missing_library("py3langid", "languages are told apart")

@@ -1,0 +1,207 @@
+"""D701 to D706: members, labels, counts, scores and the order of messages.
+
+A fault of the row itself is in the part `row` of turn 1, one of a message in that message's turn.
+"""
+
+import math
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from inspector.dataset.samples import ROW_PART, SAMPLE_TYPES, Sample, Shape
+from inspector.diagnostics import Diagnostic, Edit, Fault, Fix
+from inspector.json_text import write_json
+from inspector.model import Json, Role
+from inspector.rules.rule import Rule
+from inspector.rules.training import (
+    CALL_COUNT_MISMATCH,
+    LABEL_MISMATCH,
+    MISSING_FIELD,
+    ROLE_ORDER,
+    SCORE_OUT_OF_RANGE,
+    UNKNOWN_TYPE,
+)
+from inspector.text import Range
+
+_OWN_KEYS = ("tool_call_count", "quality_score", "verified", "annotation")
+_SCORES = ("completeness", "accuracy", "type_precision", "no_hallucination", "overall")
+_SCORE_OBJECTS = ("score", "scores", "quality", "quality_scores")
+_LISTS = ("messages", "conversations", "conversation", "items")
+_SAID = ("content", "value", "tool_calls", "function_call", "reasoning_content", "reasoning", "thinking", "parts")
+_ALTERNATING = frozenset({"mistral", "mistral_args", "gemma", "gemma3", "llama2"})
+_LLAMA_FACTORY_ROLES = frozenset({"function_call", "observation"})
+_CALL_ROLES = frozenset({"function_call", "tool_call"})
+_SHAPES_OF_MESSAGES = frozenset({Shape.MESSAGES, Shape.SHAREGPT})
+
+
+def row_fault(
+    sample: Sample, rule: Rule, message: str, *path: str | int, hint: str | None = None, fix: Fix | None = None
+) -> Diagnostic:
+    """A fault of the row itself, at the member that `path` leads to."""
+    return Fault(rule, sample.place_in_row(*path), message, hint, fix).at(1, ROW_PART)
+
+
+def missing_fields(sample: Sample) -> Iterator[Diagnostic]:
+    """D701: the conversation, roles, contents, names of tools, and what the row's own shape needs."""
+    row = sample.row.value
+    if sample.shape is None:
+        yield row_fault(
+            sample, MISSING_FIELD, "The row has no conversation: no messages, prompt and completion, or text."
+        )
+        return
+    if any(key in row for key in _OWN_KEYS) and "messages" in row and "type" not in row:
+        known = next(key for key in _OWN_KEYS if key in row)
+        yield row_fault(sample, MISSING_FIELD, f"The row has `{known}` and no `type`.", hint=f"Add one of {_types()}.")
+    if sample.type == "no_tool_call" and sample.should_call is None:
+        message = "A sample of type `no_tool_call` needs `annotation.should_call_tool`."
+        yield row_fault(sample, MISSING_FIELD, message, "annotation", hint="Add `should_call_tool: false`.")
+    if sample.shape in _SHAPES_OF_MESSAGES:
+        key = next((key for key in _LISTS if key in row), "messages")
+        for at, message_ in enumerate(sample.messages):
+            for what in _missing_in(message_):
+                yield row_fault(sample, MISSING_FIELD, f"Message {at + 1} {what}.", key, at)
+
+
+def _missing_in(message: Json) -> Iterator[str]:
+    if not isinstance(message, dict):
+        yield "is no object"
+        return
+    role = message.get("role", message.get("from"))
+    if not isinstance(role, str) or not role:
+        yield "has no role"
+    if all(message.get(key) is None or message.get(key) == [] for key in _SAID):
+        yield "has neither content nor calls"
+    yield from _unnamed_calls(message, role)
+
+
+def _unnamed_calls(message: dict[str, Json], role: Json) -> Iterator[str]:
+    listed = message.get("tool_calls")
+    calls = [*listed] if isinstance(listed, list) else []
+    if isinstance(message.get("function_call"), dict):
+        calls.append({"function": message["function_call"]})
+    for number, call in enumerate(calls, 1):
+        function = call.get("function", call.get("custom", call)) if isinstance(call, dict) else None
+        name = function.get("name") if isinstance(function, dict) else function
+        if not isinstance(name, str) or not name:
+            yield f"has a call without a name (call {number})"
+
+
+def types_and_labels(sample: Sample) -> Iterator[Diagnostic]:
+    """D702 and D703: the type, and whether it and `should_call_tool` fit the calls."""
+    given = sample.row.value.get("type")
+    if given is not None and given not in SAMPLE_TYPES:
+        yield _unknown_type(sample, given)
+    if sample.shape is None:
+        return
+    if message := _label_mismatch(sample):
+        yield row_fault(sample, LABEL_MISMATCH, message, "type")
+    should, calls = sample.should_call, len(sample.inspection.chain.steps)
+    if should is not None and should != bool(calls) and not (sample.type == "no_tool_call" and not should):
+        said = "true" if should else "false"
+        found = "there is none" if not calls else f"there {'is' if calls == 1 else 'are'} {calls}"
+        message = f"`should_call_tool` is {said}; of calls {found}."
+        path = ("annotation",) if "annotation" in sample.row.value else ("annotations",)
+        yield row_fault(sample, LABEL_MISMATCH, message, *path, "should_call_tool")
+
+
+def _unknown_type(sample: Sample, given: Json) -> Diagnostic:
+    shown = write_json(given)[:60].replace("`", "'")
+    words = given.strip().lower().replace("-", "_").replace(" ", "_") if isinstance(given, str) else ""
+    nearest = (
+        words if words in SAMPLE_TYPES else next(iter(get_close_matches(words, SAMPLE_TYPES, n=1, cutoff=0.8)), "")
+    )
+    hint = f"Write `{nearest}`." if nearest else f"Known are {_types()}."
+    place = sample.place_in_row("type")
+    fix = Fix((Edit(place, f'"{nearest}"'),), safe=words in SAMPLE_TYPES) if nearest else None
+    return Fault(UNKNOWN_TYPE, place, f"`type` is `{shown}`, which is no known type.", hint, fix).at(1, ROW_PART)
+
+
+def _types() -> str:
+    return ", ".join(f"`{one}`" for one in SAMPLE_TYPES if one != "parallel_tool_call")
+
+
+def _label_mismatch(sample: Sample) -> str | None:
+    steps = sample.inspection.chain.steps
+    turns = [step.location.turn for step in steps]
+    different, most = len(set(turns)), max(map(turns.count, turns), default=0)
+    match sample.type:
+        case "no_tool_call" if turns:
+            return f"The type says `no_tool_call`, and turn {turns[0]} has a call."
+        case "no_tool_call" if sample.should_call:
+            return "The type says `no_tool_call`, and `should_call_tool` is true."
+        case "single_tool_call" if different != 1:
+            return f"The type says `single_tool_call`, and {_counted(different)}."
+        case "multi_step_tool_call" if different < 2:
+            return f"The type says `multi_step_tool_call`, and {_counted(different)}."
+        case "parallel_tool_calls" | "parallel_tool_call" if most < 2:
+            return f"The type says `{sample.type}`, and no turn has two calls."
+        case "error_recovery" if not any(step.outcome.failed or step.recovery is not None for step in steps):
+            return "The type says `error_recovery`, and no call fails."
+    return None
+
+
+def _counted(turns: int) -> str:
+    return "no turn has a call" if not turns else "one turn has calls" if turns == 1 else f"{turns} turns have calls"
+
+
+def call_counts(sample: Sample) -> Iterator[Diagnostic]:
+    """D704."""
+    given = sample.row.value.get("tool_call_count")
+    calls = len(sample.inspection.chain.steps)
+    if given is None or sample.shape is None or (given == calls and not isinstance(given, bool)):
+        return
+    place = sample.place_in_row("tool_call_count")
+    message = f"`tool_call_count` is {write_json(given)[:40]}, and the conversation has {calls}."
+    fix = Fix((Edit(place, str(calls)),), safe=True)
+    yield Fault(CALL_COUNT_MISMATCH, place, message, f"Write {calls}.", fix).at(1, ROW_PART)
+
+
+def scores(sample: Sample) -> Iterator[Diagnostic]:
+    """D705."""
+    row = sample.row.value
+    found: list[tuple[tuple[str, ...], Json]] = [
+        ((key,), row[key]) for key in ("quality_score", *_SCORES) if row.get(key) is not None
+    ]
+    for name in _SCORE_OBJECTS:
+        inner = row.get(name)
+        if isinstance(inner, dict):
+            found += [((name, key), inner[key]) for key in _SCORES if inner.get(key) is not None]
+    for path, value in found:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            yield _wrong_score(sample, path, value)
+
+
+def _wrong_score(sample: Sample, path: tuple[str, ...], value: Json) -> Diagnostic:
+    shown = write_json(value)[:40].replace("`", "'")
+    hint, fix = "Write a number from 0 to 1.", None
+    if isinstance(value, str) and (number := _number(value)) is not None and 0 <= number <= 1:
+        hint = f"Write {number} without quotes."
+        fix = Fix((Edit(sample.place_in_row(*path), str(number)),), safe=True)
+    message = f"`{'.'.join(path)}` is {shown}: no number from 0 to 1."
+    return row_fault(sample, SCORE_OUT_OF_RANGE, message, *path, hint=hint, fix=fix)
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def role_order(sample: Sample) -> Iterator[Diagnostic]:
+    """D706: messages of one role in a row, where the template needs them in turn.
+
+    Results without a call are found by the engine; see `inspector.dataset.lint.engine_faults`.
+    """
+    turns = sample.trace.turns
+    is_llama_factory = any(turn.source_role in _LLAMA_FACTORY_ROLES for turn in turns)
+    if not is_llama_factory and sample.wire_format not in _ALTERNATING:
+        return
+    needs = "LLaMA-Factory needs" if is_llama_factory else f"the template of `{sample.wire_format}` needs"
+    before: Role | None = None
+    for number, turn in enumerate(turns, 1):
+        if turn.role in (Role.USER, Role.ASSISTANT) and turn.role is before and turn.parts:
+            part = turn.parts[0]
+            message = f"Two turns of the role `{turn.role}` follow each other; {needs} user and assistant in turn."
+            yield Fault(ROLE_ORDER, Range(0, len(part.text)), message, "Join the two.").at(number, part.name)
+        before = turn.role

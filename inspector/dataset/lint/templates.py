@@ -1,0 +1,131 @@
+"""D709, D712 and D713: placeholders, another set's format, and control tokens in the texts of messages."""
+
+import re
+from collections.abc import Iterator
+
+from inspector.dataset.samples import Sample, Shape
+from inspector.diagnostics import Diagnostic, Fault
+from inspector.formats.registry import find_format, formats
+from inspector.model import Role, SpanKind
+from inspector.rules.conversation import PLACEHOLDER_ARGUMENT
+from inspector.rules.training import PLACEHOLDER_LEFT, TEMPLATE_MISMATCH, TEMPLATE_UNSAFE
+from inspector.text import Range
+
+# The control tokens of the templates whose formats are read (each model's tokenizer_config.json).
+_CONTROL = re.compile(
+    r"<\|(?:im_start|im_end|im_sep|endoftext|eot_id|eom_id|begin_of_text|end_of_text|start_header_id|end_header_id|"
+    r"python_tag|start|end|message|channel|call|return|constrain|system|user|assistant|observation|end_of_turn|"
+    r"START_OF_TURN_TOKEN|END_OF_TURN_TOKEN)\|>"
+    r"|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>|<｜[^｜<>\n]{1,40}｜>|\[TOOL_CALLS\]|\[/?AVAILABLE_TOOLS\]"
+    r"|\[/?TOOL_RESULTS\]"
+)
+_PLACEHOLDER = re.compile(
+    r"<(?:previous|prior|last)[_ ](?:result|output|response|step)s?>"
+    r"|\{\{\s*[A-Za-z_][\w. ]{0,60}\}\}"
+    r"|\[(?:insert|your|placeholder)\b[^\]\n]{0,60}\](?!\()"
+    r"|<(?:insert|your|placeholder)[_ ][^<>\n]{0,60}>"
+    r"|\blorem ipsum\b",
+    re.IGNORECASE,
+)
+_RAW = frozenset({Shape.COMPLETION, Shape.SEGMENTS})
+
+
+def placeholders(sample: Sample) -> Iterator[Diagnostic]:
+    """D709 in the words of answers, and those in arguments that the engine does not find.
+
+    Code and requests for a template (`{{name}}` that the user wrote too) are left alone.
+    """
+    asked = "\n".join(sample.texts(Role.USER)).lower()
+    yield from _in_arguments(sample, asked)
+    for part in sample.inspection.parts:
+        turn = sample.trace.turns[part.turn - 1]
+        text = turn.part("text")
+        if part.part != "text" or text is None or turn.role is not Role.ASSISTANT or "template" in asked:
+            continue
+        for span in part.spans:
+            for found in _PLACEHOLDER.finditer(text.text, span.inner.start, span.inner.end):
+                if (
+                    span.kind is SpanKind.TEXT
+                    and found[0].lower() not in asked
+                    and not _is_code(text.text, found.start())
+                ):
+                    message = f"`{found[0]}` is a placeholder that nothing filled in."
+                    yield Fault(PLACEHOLDER_LEFT, Range(*found.span()), message).at(part.turn, part.part)
+
+
+def _in_arguments(sample: Sample, asked: str) -> Iterator[Diagnostic]:
+    known = [one.location for one in sample.inspection.diagnostics if one.rule is PLACEHOLDER_ARGUMENT]
+    for step in sample.inspection.chain.steps:
+        turn, part = step.location.turn, step.location.part
+        for found in _PLACEHOLDER.finditer(step.call.raw_arguments):
+            place = step.call.place(Range(*found.span()))
+            is_known = any((one.turn, one.part) == (turn, part) and one.range.covers(place) for one in known)
+            if not is_known and found[0].lower() not in asked:
+                yield Fault(PLACEHOLDER_LEFT, place, f"`{found[0]}` is a placeholder that nothing filled in.").at(
+                    turn, part
+                )
+
+
+def _is_code(text: str, at: int) -> bool:
+    """Whether a place is inside a fenced block, or between backticks on its line."""
+    line = text.rfind("\n", 0, at) + 1
+    return text.count("```", 0, at) % 2 == 1 or text.count("`", line, at) % 2 == 1
+
+
+def unsafe_texts(sample: Sample) -> Iterator[Diagnostic]:
+    """D713: control tokens in the texts of messages, but for the answers, whose leaks the engine finds (F310).
+
+    A raw completion holds its template, so it is not looked at.
+    """
+    if sample.shape in _RAW:
+        return
+    for number, turn in enumerate(sample.trace.turns, 1):
+        part = turn.part("text")
+        if part is None or turn.role is Role.ASSISTANT or _has_template(part.text):
+            continue
+        found = _CONTROL.search(part.text)
+        if found is not None:
+            message = f"`{found[0]}` is a control token of chat templates, in the words of the role `{turn.role}`."
+            hint = f"Write it as `{found[0][:2]} {found[0][2:]}`, or leave the sample out."
+            yield Fault(TEMPLATE_UNSAFE, Range(*found.span()), message, hint).at(number, part.name)
+
+
+def _has_template(text: str) -> bool:
+    """Whether a text is a prompt in its template, header and all."""
+    return text.lstrip().startswith(("<|im_start|>", "<|begin_of_text|>", "<|start_header_id|>", "<s>", "<bos>"))
+
+
+def format_of(sample: Sample) -> str | None:
+    """The format that the sample's calls in texts are written in; None where no text has a call."""
+    for part in sample.inspection.parts:
+        if part.part == "text" and part.calls and sample.trace.turns[part.turn - 1].role is Role.ASSISTANT:
+            return sample.wire_format
+    return None
+
+
+def declared_format(sample: Sample) -> str | None:
+    """The format that the row's own member `format` names; None where it names none."""
+    named = sample.row.value.get("format")
+    known = {name for one in formats() for name in (one.name, *one.aliases)}
+    return find_format(named).name if isinstance(named, str) and named in known else None
+
+
+def template_mismatch(sample: Sample, of_set: str | None) -> Iterator[Diagnostic]:
+    """D712: calls in another format than the row names, or than the set `of_set` uses, at the first such call."""
+    wanted, found = declared_format(sample) or of_set, format_of(sample)
+    if wanted is None or found is None or found == wanted or _are_alike(sample, wanted):
+        return
+    for part in sample.inspection.parts:
+        if part.part == "text" and part.calls:
+            whose = "the row's `format` is" if declared_format(sample) else "the set uses"
+            message = f"This call is written in the format `{found}`; {whose} `{wanted}`."
+            hint = f"Rewrite it: weaklink data convert --to {wanted}."
+            yield Fault(TEMPLATE_MISMATCH, part.calls[0].range, message, hint).at(part.turn, part.part)
+            return
+
+
+def _are_alike(sample: Sample, wanted: str) -> bool:
+    """Whether the texts hold the same calls when they are read in the other format, as in formats of one family."""
+    again = Sample(sample.row, sample.shape, sample.trace, sample.messages, sample.first_turn, wanted)
+    own, other = ([(step.call.name, step.call.valid) for step in one.inspection.chain.steps] for one in (sample, again))
+    return own == other

@@ -1,0 +1,229 @@
+"""Scores of calls against a reference: completeness, accuracy, type precision, no hallucination, and their mean.
+
+For one call with its reference:
+
+* completeness: the share of the schema's required arguments that are given;
+* accuracy: the share of the reference's arguments that are given with an equal value (5 equals 5.0; true is not 1; a
+  null may be missing);
+* type_precision: the share of given arguments whose value is an instance of the type of the reference's value, as
+  Python's `isinstance` says (5 is no float); an argument that the reference has not has a wrong type;
+* no_hallucination: 1, or 0.5 where an argument is given that the schema has no property for;
+* overall: the mean of those that were measured.
+
+A dimension with nothing to measure is 1. Without a reference accuracy and type precision are not measured. Arguments
+that cannot be read score 0. The Berkeley leaderboard's references allow several values for an argument, and some to be
+missing, and match calls in any order; any other reference is matched in order.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inspector.chain.metrics_expected import CALLS, ExpectedCall, expected_of
+from inspector.chain.steps import Step
+from inspector.dataset.lint.engine_faults import deliberate_steps
+from inspector.dataset.samples import Sample
+from inspector.model import Json, ToolDefinition
+
+DIMENSIONS = ("completeness", "accuracy", "type_precision", "no_hallucination")
+
+
+@dataclass(frozen=True, slots=True)
+class CallScore:
+    """The score of one call, each from 0 to 1; None where it was not measured.
+
+    `is_missing` says that the reference has this call and the sample has not, `is_extra` the opposite.
+    """
+
+    tool: str
+    completeness: float = 0.0
+    accuracy: float | None = 0.0
+    type_precision: float | None = 0.0
+    no_hallucination: float = 0.0
+    is_missing: bool = False
+    is_extra: bool = False
+
+    @property
+    def overall(self) -> float:
+        """The mean of the measured dimensions."""
+        values = (self.completeness, self.accuracy, self.type_precision, self.no_hallucination)
+        measured = [value for value in values if value is not None]
+        return sum(measured) / len(measured)
+
+    @property
+    def value(self) -> dict[str, Json]:
+        """The score as JSON; `missing` and `extra` only where they are true."""
+        scores: dict[str, Json] = {name: getattr(self, name) for name in DIMENSIONS}
+        flags: dict[str, Json] = {"missing": True} if self.is_missing else {"extra": True} if self.is_extra else {}
+        return {"tool": self.tool, **scores, "overall": self.overall, **flags}
+
+
+@dataclass(frozen=True, slots=True)
+class SampleScore:
+    """The scores of a sample's calls, in order; missing ones last."""
+
+    calls: tuple[CallScore, ...]
+
+    @property
+    def overall(self) -> float:
+        """The mean over the calls; 1 where there is none."""
+        return sum(call.overall for call in self.calls) / len(self.calls) if self.calls else 1.0
+
+    def mean(self, dimension: str) -> float | None:
+        """The mean of one dimension over the calls that have it; None where none has."""
+        measured = [value for call in self.calls if (value := getattr(call, dimension)) is not None]
+        return sum(measured) / len(measured) if measured else None
+
+
+def score_arguments(
+    arguments: Mapping[str, Json],
+    reference: Mapping[str, Sequence[Json]] | None = None,
+    *,
+    tool: str = "",
+    optional: frozenset[str] = frozenset(),
+    required: Sequence[str] = (),
+    properties: Sequence[str] | None = None,
+) -> CallScore:
+    """The score of one call's arguments. `reference` has the values that would do for each argument, None without one.
+
+    `optional` arguments of the reference may be left out. `properties` are those of the schema, None where there is no
+    schema.
+    """
+    extra = set(arguments) - set(properties) if properties is not None else set()
+    return CallScore(
+        tool,
+        completeness=len(set(required) & set(arguments)) / len(set(required)) if required else 1.0,
+        accuracy=None if reference is None else _accuracy(arguments, reference, optional),
+        type_precision=None if reference is None else _type_precision(arguments, reference),
+        no_hallucination=0.5 if extra else 1.0,
+    )
+
+
+def _accuracy(
+    arguments: Mapping[str, Json], reference: Mapping[str, Sequence[Json]], optional: frozenset[str]
+) -> float:
+    wanted = [name for name in reference if name in arguments or name not in optional]
+    right = sum(any(is_equal(arguments.get(name), one) for one in reference[name]) for name in wanted)
+    return right / len(wanted) if wanted else 1.0
+
+
+def _type_precision(arguments: Mapping[str, Json], reference: Mapping[str, Sequence[Json]]) -> float:
+    right = sum(
+        any(_is_instance(value, one) for one in reference.get(name, (None,))) for name, value in arguments.items()
+    )
+    return right / len(arguments) if arguments else 1.0
+
+
+def _is_instance(value: Json, reference: Json) -> bool:
+    if isinstance(value, bool) or isinstance(reference, bool):
+        return isinstance(value, bool) and isinstance(reference, bool)
+    return isinstance(value, type(reference))
+
+
+def is_equal(one: Json, other: Json) -> bool:
+    """Whether two values are equal as Python's `==` says, at every depth; but true is not 1."""
+    waiting: list[tuple[Any, Any]] = [(one, other)]
+    while waiting:
+        left, right = waiting.pop()
+        if isinstance(left, bool) or isinstance(right, bool):
+            if left is not right:
+                return False
+        elif isinstance(left, dict) and isinstance(right, dict):
+            if left.keys() != right.keys():
+                return False
+            waiting += ((left[key], right[key]) for key in left)
+        elif isinstance(left, list) and isinstance(right, list):
+            if len(left) != len(right):
+                return False
+            waiting += zip(left, right, strict=True)
+        elif left != right:
+            return False
+    return True
+
+
+def reference_of(sample: Sample) -> tuple[ExpectedCall, ...] | None:
+    """The calls that the row itself expects (`expected`, `ground_truth`, `possible_answer`, ...); None without any."""
+    row = sample.row.value
+    if not any(key in row for key in CALLS):
+        return None
+    try:
+        return expected_of({**row, "id": sample.id or sample.record})[1]
+    except ValueError:
+        return None
+
+
+def score_sample(sample: Sample, reference: Sequence[ExpectedCall] | None = None) -> SampleScore:
+    """The scores of a sample's calls against `reference`, else its own reference, else without one.
+
+    Calls that fail on purpose, in error recovery, are not scored.
+    """
+    wanted = reference if reference is not None else reference_of(sample)
+    deliberate = {step.number for step in deliberate_steps(sample)}
+    steps = [step for step in sample.inspection.chain.steps if step.number not in deliberate]
+    if wanted is None:
+        return SampleScore(tuple(_scored(sample, step, None) for step in steps))
+    pairs = _in_any_order(steps, wanted) if any(one.is_blurred for one in wanted) else _in_order(steps, wanted)
+    taken = {id(one) for one in pairs.values()}
+    scores = [_scored(sample, step, pairs.get(step.number), is_extra=step.number not in pairs) for step in steps]
+    missing = [CallScore(one.tool, is_missing=True) for one in wanted if id(one) not in taken]
+    return SampleScore((*scores, *missing))
+
+
+def _in_order(steps: Sequence[Step], wanted: Sequence[ExpectedCall]) -> dict[int, ExpectedCall]:
+    """Each call with the next expected call of its tool."""
+    pairs: dict[int, ExpectedCall] = {}
+    at = 0
+    for step in steps:
+        found = next((index for index in range(at, len(wanted)) if wanted[index].tool == step.call.name), None)
+        if found is not None:
+            pairs[step.number], at = wanted[found], found + 1
+    return pairs
+
+
+def _in_any_order(steps: Sequence[Step], wanted: Sequence[ExpectedCall]) -> dict[int, ExpectedCall]:
+    """Each expected call with the call of its tool that agrees best; dots in names count as underscores."""
+    pairs: dict[int, ExpectedCall] = {}
+    for one in wanted:
+        left = [step for step in steps if step.number not in pairs and _plain(step.call.name) == _plain(one.tool)]
+        if left:
+            best = max(left, key=lambda step: (_agreement(step, one), -step.number))
+            pairs[best.number] = one
+    return pairs
+
+
+def _agreement(step: Step, one: ExpectedCall) -> float:
+    given = step.call.arguments
+    return _accuracy(given, one.arguments, one.optional) if isinstance(given, dict) else 0.0
+
+
+def _plain(tool: str | None) -> str:
+    return (tool or "").replace(".", "_")
+
+
+def _scored(sample: Sample, step: Step, wanted: ExpectedCall | None, *, is_extra: bool = False) -> CallScore:
+    name, arguments = step.call.name or "", step.call.arguments
+    if not isinstance(arguments, dict):
+        return CallScore(name, is_extra=is_extra)
+    required, properties = schema_names(sample.offered.find(step.call.name))
+    reference = wanted.arguments if wanted is not None else {} if is_extra else None
+    score = score_arguments(
+        arguments,
+        reference,
+        tool=name,
+        optional=wanted.optional if wanted is not None else frozenset(),
+        required=required,
+        properties=properties,
+    )
+    if not is_extra:
+        return score
+    return CallScore(name, score.completeness, 0.0, 0.0, score.no_hallucination, is_extra=True)
+
+
+def schema_names(tool: ToolDefinition | None) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    """The names of required arguments, and of all properties; None where the tool or its properties are not known."""
+    schema = tool.parameters if tool is not None else None
+    if not isinstance(schema, dict):
+        return (), None
+    required, properties = schema.get("required"), schema.get("properties")
+    names = tuple(one for one in required if isinstance(one, str)) if isinstance(required, list) else ()
+    return names, tuple(properties) if isinstance(properties, dict) else None

@@ -1,0 +1,305 @@
+"""D7xx: samples of training data."""
+
+from inspector.rules.rule import DATA_FORMAT, Rule, Severity
+
+_TOOL = (
+    '{"name": "get_weather", "description": "Weather of a city.", "parameters": {"type": "object", "properties": '
+    '{"city": {"type": "string"}}, "required": ["city"]}}'
+)
+_USER = '{"role": "user", "content": "Weather in Oslo?"}'
+_CALL = (
+    '{"role": "assistant", "content": "<tool_call>\\n{\\"name\\": \\"get_weather\\", \\"arguments\\": '
+    '{\\"city\\": \\"Oslo\\"}}\\n</tool_call>"}'
+)
+_RESULT = '{"role": "tool", "content": "{\\"celsius\\": 18}"}'
+_ANSWER = '{"role": "assistant", "content": "It is 18 degrees in Oslo."}'
+_ALONE = '{"role": "assistant", "content": "I cannot look that up."}'
+
+
+def _row(*messages: str, before: str = "", after: str = "", tools: str | None = f"[{_TOOL}]") -> str:
+    """One line of JSON lines: members before and behind the messages, and the tools."""
+    offered = "" if tools is None else f', "tools": {tools}'
+    return f'{{{before}"messages": [{", ".join(messages)}]{offered}{after}}}'
+
+
+_SINGLE = '"type": "single_tool_call", '
+_MULTI = '"type": "multi_step_tool_call", '
+_NO_CALL = '"type": "no_tool_call", '
+_WHOLE = (_USER, _CALL, _RESULT, _ANSWER)
+
+MISSING_FIELD = Rule(
+    "D701",
+    "missing-field",
+    Severity.ERROR,
+    "A sample lacks a member that it needs: its conversation, a role, a content, a tool's name.",
+    "A training framework stops at such a row, or drops it silently. Needed are the conversation; in each message "
+    "its role and a content or calls; in each call its name. A row with `tool_call_count`, `quality_score`, `verified` "
+    "or `annotation` needs a `type`, and the type `no_tool_call` needs `annotation.should_call_tool`.",
+    "Add what is missing, or leave the row out.",
+    bad=_row('{"content": "Weather in Oslo?"}', _ALONE),
+    good=_row(_USER, _ALONE),
+    format=DATA_FORMAT,
+)
+UNKNOWN_TYPE = Rule(
+    "D702",
+    "unknown-type",
+    Severity.WARNING,
+    "The `type` of a sample is none of the known ones.",
+    "Known are `single_tool_call`, `multi_step_tool_call`, `parallel_tool_calls`, `no_tool_call` and `error_recovery`. "
+    "A mix that is drawn by type leaves such a sample out, and its label cannot be compared with its calls.",
+    "Write one of the known types. Where the column means something else, ignore this rule.",
+    bad=_row(*_WHOLE, before='"type": "single-tool-call", '),
+    good=_row(*_WHOLE, before=_SINGLE),
+    format=DATA_FORMAT,
+)
+LABEL_MISMATCH = Rule(
+    "D703",
+    "label-mismatch",
+    Severity.ERROR,
+    "The label of a sample does not fit its calls.",
+    "The types mean: `single_tool_call` one turn with calls, `multi_step_tool_call` two or more, `parallel_tool_calls` "
+    "a turn with two or more calls, `no_tool_call` none, `error_recovery` a call that fails. "
+    "`annotation.should_call_tool` says whether there is a call. A wrong label spoils the share of samples without a "
+    "call, and a model that is trained on it calls tools where it should not.",
+    "Correct the label, or the conversation.",
+    bad=_row(*_WHOLE, before=_MULTI),
+    good=_row(*_WHOLE, before=_SINGLE),
+    format=DATA_FORMAT,
+)
+CALL_COUNT_MISMATCH = Rule(
+    "D704",
+    "call-count-mismatch",
+    Severity.WARNING,
+    "`tool_call_count` is not the number of calls in the sample.",
+    "Calls in one turn count singly, failed ones too. Sets are balanced by this number.",
+    "Write the number of calls.",
+    bad=_row(*_WHOLE, before=_SINGLE, after=', "tool_call_count": 2'),
+    good=_row(*_WHOLE, before=_SINGLE, after=', "tool_call_count": 1'),
+    format=DATA_FORMAT,
+)
+SCORE_OUT_OF_RANGE = Rule(
+    "D705",
+    "score-out-of-range",
+    Severity.WARNING,
+    "A quality score is no number from 0 to 1.",
+    "A filter such as `quality_score >= 0.9` keeps a 95 that was meant as 0.95, and fails at a text. Looked at are "
+    "`quality_score` and the dimensions of a score: completeness, accuracy, type_precision, no_hallucination, overall.",
+    "Write the score as a number from 0 to 1.",
+    bad=_row(*_WHOLE, before=_SINGLE, after=', "quality_score": 95'),
+    good=_row(*_WHOLE, before=_SINGLE, after=', "quality_score": 0.95'),
+    format=DATA_FORMAT,
+)
+ROLE_ORDER = Rule(
+    "D706",
+    "role-order",
+    Severity.ERROR,
+    "The messages are in an order that no conversation has, or that the chat template refuses.",
+    "A result needs a call before it. Templates of Mistral and Gemma models, and LLaMA-Factory's rows with "
+    "`function_call` and `observation`, need user and assistant in turn: two assistants in a row stop the training, or "
+    "the row is dropped.",
+    "Put the messages into order; join two messages of the same role.",
+    bad=_row(_USER, _RESULT, _ANSWER),
+    good=_row(*_WHOLE),
+    format=DATA_FORMAT,
+)
+TOOLS_NOT_DECLARED = Rule(
+    "D707",
+    "tools-not-declared",
+    Severity.ERROR,
+    "A sample calls a tool that it does not offer.",
+    "A model that learns from it invents tools. Where a sample has no list of tools at all this is an info: the "
+    "arguments of its calls cannot be checked.",
+    "Add the tool's definition to the sample, or correct the name of the call.",
+    bad=_row(*_WHOLE, tools="[" + _TOOL.replace("get_weather", "get_tides") + "]"),
+    good=_row(*_WHOLE),
+    format=DATA_FORMAT,
+)
+TOOLS_UNREADABLE = Rule(
+    "D708",
+    "tools-unreadable",
+    Severity.ERROR,
+    "The list of tools that a sample offers cannot be read.",
+    "This is what training frameworks stop at most often: the list is a text that is not JSON (a Python literal, a "
+    "list that breaks off), or a tool in it has no name.",
+    "Write the list as JSON. `json.dumps` writes it, `str` does not.",
+    bad=_row(*_WHOLE, tools="\"[{'name': 'get_weather'}]\""),
+    good=_row(*_WHOLE),
+    format=DATA_FORMAT,
+)
+PLACEHOLDER_LEFT = Rule(
+    "D709",
+    "placeholder-left",
+    Severity.ERROR,
+    "A placeholder was left where a value should be.",
+    "`<previous_result>` or `{{city}}` in a call teaches a model to write placeholders instead of values: in use "
+    "nobody fills them in.",
+    "Write the value that the placeholder means, from the result of the earlier call.",
+    bad=_row(_USER, _CALL.replace("Oslo", "<previous_result>"), _RESULT, _ANSWER),
+    good=_row(*_WHOLE),
+    format=DATA_FORMAT,
+)
+ANSWER_WITHOUT_EVIDENCE = Rule(
+    "D710",
+    "answer-without-evidence",
+    Severity.WARNING,
+    "The final answer states a number or name that nothing before it contains.",
+    "A model that learns from it invents facts after a tool answered. Evidence is every result, the words of user and "
+    "system, and the arguments of calls. Rounding, separators, forms of dates, percent, counts, sums and differences "
+    "count as evidence. Only answers after a result are looked at.",
+    "Correct the answer, or the result that it should come from.",
+    bad=_row(_USER, _CALL, _RESULT, _ANSWER.replace("18", "23.5")),
+    good=_row(*_WHOLE),
+    format=DATA_FORMAT,
+)
+ANNOTATION_MISMATCH = Rule(
+    "D711",
+    "annotation-mismatch",
+    Severity.WARNING,
+    "An annotation says something else than the data flow of the conversation.",
+    "Compared are `steps` with `depends_on` and `data_flow`, `critical_path`, and `decision_points` with `after_step`. "
+    "A step that depends on another uses a value that the other's result contains.",
+    "Correct the annotation; `weaklink data annotate` writes what was found.",
+    bad=_row(*_WHOLE, after=', "steps": [{"step_id": 1, "tool": "get_weather", "depends_on": [2]}]'),
+    good=_row(*_WHOLE, after=', "steps": [{"step_id": 1, "tool": "get_weather"}]'),
+    format=DATA_FORMAT,
+)
+TEMPLATE_MISMATCH = Rule(
+    "D712",
+    "template-mismatch",
+    Severity.ERROR,
+    "A sample writes calls in another format than its set, or mixes formats.",
+    "The format that most samples of a set use is the set's, unless `--format` names one or the row has a member "
+    "`format`. A model that learns several formats for one template mixes them in use, and the server's parser reads "
+    "only one.",
+    "Rewrite the sample with `weaklink data convert`.",
+    bad=_row(
+        _USER,
+        '{"role": "assistant", "content": "[TOOL_CALLS] [{\\"name\\": \\"get_weather\\", '
+        '\\"arguments\\": {\\"city\\": \\"Oslo\\"}}]"}',
+        before='"format": "hermes", ',
+    ),
+    good=_row(_USER, _CALL, before='"format": "hermes", '),
+    format=DATA_FORMAT,
+)
+TEMPLATE_UNSAFE = Rule(
+    "D713",
+    "template-unsafe",
+    Severity.ERROR,
+    "A message contains text that a chat template reads as markup.",
+    "Tokenizers turn `<|im_end|>` and the like into control tokens wherever they are: the message ends there, and what "
+    "follows becomes a turn of its own, or is trained as the model's words.",
+    "Break the marker up, or leave the sample out.",
+    bad=_row('{"role": "user", "content": "What does <|im_end|> mean?"}', _ALONE),
+    good=_row('{"role": "user", "content": "What does im_end mean?"}', _ALONE),
+    format=DATA_FORMAT,
+)
+DUPLICATE_SAMPLE = Rule(
+    "D714",
+    "duplicate-sample",
+    Severity.WARNING,
+    "A conversation is in the set twice.",
+    "Duplicates weigh more than others in training, and make a held-out part easier than it is. Case and white space "
+    "do not count. Only `weaklink data lint` looks for duplicates, since all samples must be compared.",
+    "Keep one of them.",
+    bad=_row(_USER, _ALONE) + "\n" + _row(_USER, _ALONE, before='"id": 2, '),
+    good=_row(_USER, _ALONE) + "\n" + _row(_USER.replace("Oslo", "Bodø tomorrow"), _ALONE),
+    format=DATA_FORMAT,
+)
+NEAR_DUPLICATE_SAMPLE = Rule(
+    "D715",
+    "near-duplicate-sample",
+    Severity.INFO,
+    "A conversation differs from an earlier one in few words only.",
+    "Samples made from one template with other values teach the template, not the task. Compared are the words of the "
+    "conversation without its system turn, three at a time; the similarity is estimated with MinHash. Only `weaklink "
+    "data lint` looks for them.",
+    "Keep one, or make them differ.",
+    bad=_row(
+        '{"role": "user", "content": "Please write a short and friendly note to all the people who came to the '
+        'meeting of the chess club on Friday evening."}',
+        '{"role": "assistant", "content": "Dear friends of the chess '
+        'club, thank you very much for coming to our meeting on Friday; it was a great pleasure to see you all."}',
+    )
+    + "\n"
+    + _row(
+        '{"role": "user", "content": "Please write a short and friendly note to all the people who came to the '
+        'meeting of the chess club on Friday evening!"}',
+        '{"role": "assistant", "content": "Dear friends of the chess '
+        'club, thank you very much for coming to our meeting on Friday; it was a great pleasure to see you both."}',
+    ),
+    good=_row(_USER, _ALONE)
+    + "\n"
+    + _row(
+        '{"role": "user", "content": "Name three chess openings."}',
+        '{"role": "assistant", "content": "Italian, Spanish and French."}',
+    ),
+    format=DATA_FORMAT,
+)
+LEAKED_SAMPLE = Rule(
+    "D716",
+    "leaked-sample",
+    Severity.ERROR,
+    "The user's words of a sample are also in the evaluation set.",
+    "An evaluation on questions that the model was trained on measures memory. Compared are all words of the user, "
+    "without case and punctuation, with the files of `--eval`.",
+    "Remove the sample from the training set.",
+    bad=_row(_USER, _ALONE) + "\n@eval\n" + _row(_USER, _ALONE),
+    good=_row(_USER, _ALONE) + "\n@eval\n" + _row(_USER.replace("Oslo", "Bergen"), _ALONE),
+    format=DATA_FORMAT,
+)
+CUT_BY_BUDGET = Rule(
+    "D717",
+    "cut-by-budget",
+    Severity.WARNING,
+    "A sample is longer than the context, or its reasoning longer than the budget.",
+    "Training cuts it off: the end, which holds the answer, is not learnt, and the model learns to write on without "
+    "one. The context is 131,072 tokens if `--context` does not say otherwise, the budget for one turn's reasoning "
+    "30,000. Tokens are counted with the `tokenizer.json` of `--tokenizer`; this rule does not run without it.",
+    "Shorten results and reasoning, or leave the sample out.",
+    bad=_row(_USER, _ALONE, tools=None) + "\n@context 6",
+    good=_row(_USER, _ALONE, tools=None) + "\n@context 60",
+    format=DATA_FORMAT,
+)
+LANGUAGE_MISMATCH = Rule(
+    "D718",
+    "language-mismatch",
+    Severity.WARNING,
+    "The answer is in another language than the user's words, and nobody asked for that.",
+    "Translated sets often keep one side. A model that learns from it answers in a language that its user cannot read. "
+    "Short texts, code, and conversations that name a language are not looked at.",
+    "Translate the answer, or leave the sample out.",
+    bad=_row(
+        '{"role": "user", "content": "Wie wird das Wetter am Wochenende an der Küste, und brauche ich einen '
+        'Regenschirm oder eine warme Jacke?"}',
+        '{"role": "assistant", "content": "It will be sunny for most of the weekend, '
+        'so you do not need an umbrella, but take a warm jacket for the evening."}',
+    ),
+    good=_row(
+        '{"role": "user", "content": "Wie wird das Wetter am Wochenende an der Küste, und brauche ich einen '
+        'Regenschirm oder eine warme Jacke?"}',
+        '{"role": "assistant", "content": "Am Wochenende scheint meistens die Sonne, '
+        'ein Regenschirm ist nicht nötig, aber nimm für den Abend eine warme Jacke mit."}',
+    ),
+    format=DATA_FORMAT,
+)
+
+RULES = (
+    MISSING_FIELD,
+    UNKNOWN_TYPE,
+    LABEL_MISMATCH,
+    CALL_COUNT_MISMATCH,
+    SCORE_OUT_OF_RANGE,
+    ROLE_ORDER,
+    TOOLS_NOT_DECLARED,
+    TOOLS_UNREADABLE,
+    PLACEHOLDER_LEFT,
+    ANSWER_WITHOUT_EVIDENCE,
+    ANNOTATION_MISMATCH,
+    TEMPLATE_MISMATCH,
+    TEMPLATE_UNSAFE,
+    DUPLICATE_SAMPLE,
+    NEAR_DUPLICATE_SAMPLE,
+    LEAKED_SAMPLE,
+    CUT_BY_BUDGET,
+    LANGUAGE_MISMATCH,
+)

@@ -1,0 +1,173 @@
+"""`weaklink data lint`, `score` and `report` as commands: their output, exit codes, and rows that cannot be read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from inspector.dataset.rows import open_row_file
+from ui.cli.group import weaklink
+
+TOOL = {
+    "name": "locate",
+    "parameters": {"type": "object", "properties": {"ship": {"type": "string"}}, "required": ["ship"]},
+}
+CALL = '<tool_call>\n{"name": "locate", "arguments": {"ship": "Fram"}}\n</tool_call>'
+ASK = {"role": "user", "content": "Where is the ship Fram now?"}
+GOOD: dict[str, Any] = {
+    "id": "good",
+    "type": "single_tool_call",
+    "messages": [
+        ASK,
+        {"role": "assistant", "content": CALL},
+        {"role": "tool", "content": '{"harbour": "Oslo"}'},
+        {"role": "assistant", "content": "Fram is in Oslo."},
+    ],
+    "tools": [TOOL],
+}
+BAD: dict[str, Any] = {**GOOD, "id": "bad", "type": "no_tool_call", "annotation": {"should_call_tool": False}}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(weaklink, ["data", *words], catch_exceptions=False)
+
+
+def diagnostics(done: Result) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(done.stdout)["diagnostics"]
+    return found
+
+
+def write(name: str, *rows: dict[str, Any], junk: str = "") -> str:
+    if name.endswith(".parquet"):
+        with open_row_file(name) as writer:
+            for row in rows:
+                writer.write(row)
+    else:
+        Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows) + junk, encoding="utf-8")
+    return name
+
+
+@pytest.mark.parametrize("name", ["train.jsonl", "train.parquet"])
+def test_lint_reports_faults_and_fails(name: str) -> None:
+    done = run("lint", write(name, GOOD, BAD), "--output", "json", "--ignore", "D714")
+    assert done.exit_code == 1
+    (found,) = diagnostics(done)
+    assert (found["code"], found["record"]) == ("D703", "line 2" if name.endswith("jsonl") else "row 2")
+    if name.endswith("jsonl"):
+        assert (
+            Path(name).read_text(encoding="utf-8").splitlines()[1][found["column"] - 1 :].startswith('"no_tool_call"')
+        )
+
+
+def test_a_clean_set_ends_with_0_and_a_baseline_lets_known_faults_pass() -> None:
+    assert run("lint", write("good.jsonl", GOOD)).exit_code == 0
+    write("train.jsonl", BAD)
+    assert run("lint", "train.jsonl", "--write-baseline", "known.json").exit_code == 0
+    assert run("lint", "train.jsonl", "--baseline", "known.json").exit_code == 0
+    write("train.jsonl", BAD, {**BAD, "messages": [{"role": "user", "content": "And Gjøa?"}, *BAD["messages"][1:]]})
+    assert run("lint", "train.jsonl", "--baseline", "known.json").exit_code == 1
+
+
+def test_a_row_that_cannot_be_read_is_an_error_and_goes_to_rejected() -> None:
+    write("train.jsonl", GOOD, junk='{"id": \n')
+    done = run("lint", "train.jsonl", "--rejected", "rejected.jsonl")
+    assert (done.exit_code, "train.jsonl:2:" in done.stdout) == (1, True)
+    (row,) = [json.loads(line) for line in Path("rejected.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert (row["file"], row["record"], row["line"], row["text"]) == ("train.jsonl", "line 2", 2, '{"id": ')
+    assert run("lint", "train.jsonl", "--allow-skipped").exit_code == 0
+    Path("junk.jsonl").write_text("{\n", encoding="utf-8")
+    assert run("lint", "junk.jsonl").exit_code == 2
+
+
+def test_samples_are_compared_with_each_other_and_with_an_evaluation_set() -> None:
+    done = run(
+        "lint",
+        write("train.jsonl", GOOD, {**GOOD, "id": "again"}),
+        "--eval",
+        write("eval.parquet", GOOD),
+        "--output",
+        "json",
+    )
+    assert sorted(one["code"] for one in diagnostics(done)) == ["D714", "D716", "D716"]
+
+
+def test_a_call_in_another_format_than_the_set_is_found() -> None:
+    other = {
+        **GOOD,
+        "messages": [
+            ASK,
+            {"role": "assistant", "content": '[TOOL_CALLS] [{"name": "locate", "arguments": {"ship": "Fram"}}]'},
+        ],
+    }
+    done = run("lint", write("train.jsonl", GOOD, {**GOOD, "id": 2}, other), "--select", "D712", "--output", "json")
+    assert [(one["code"], one["record"]) for one in diagnostics(done)] == [("D712", "line 3")]
+
+
+@pytest.mark.parametrize("output", ["text", "json", "sarif", "junit", "github"])
+def test_every_output_names_the_rule(output: str) -> None:
+    assert "D703" in run("lint", write("train.jsonl", BAD), "--output", output).stdout
+
+
+def test_the_output_is_the_same_for_any_number_of_jobs() -> None:
+    rows = [{**(BAD if at % 3 else GOOD), "id": at} for at in range(7)]
+    write("train.jsonl", *rows, junk="{\n")
+    words = ("lint", "train.jsonl", "--output", "json", "--ignore", "D715")
+    assert run(*words).stdout == run(*words, "--jobs", "2").stdout
+
+
+def test_check_includes_the_rules_of_samples_but_for_those_of_sets() -> None:
+    write("train.jsonl", GOOD, GOOD, BAD)
+    done = CliRunner().invoke(weaklink, ["check", "train.jsonl", "--output", "json"], catch_exceptions=False)
+    assert [one["code"] for one in diagnostics(done)] == ["D703"]
+
+
+def test_score_prints_a_line_for_each_sample_and_filters_rows() -> None:
+    poor = {**GOOD, "id": "poor", "expected": [{"name": "locate", "arguments": {"ship": "Gjøa"}}]}
+    good = {**GOOD, "expected": [{"name": "locate", "arguments": {"ship": "Fram"}}]}
+    write("train.jsonl", good, poor)
+    lines = [json.loads(line) for line in run("score", "train.jsonl", "--json").stdout.splitlines()]
+    assert [(line["id"], line["overall"]) for line in lines] == [("good", 1.0), ("poor", 0.75)]
+    assert run("score", "train.jsonl", "--min", "0.9", "--output", "kept.jsonl").exit_code == 0
+    (kept,) = [json.loads(line) for line in Path("kept.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert (kept["id"], kept["score"]["overall"]) == ("good", 1.0)
+    assert "locate" in run("score", "train.jsonl").stdout
+
+
+def test_report_prints_shares_writes_a_page_and_lists_the_samples_of_a_gap() -> None:
+    write(
+        "train.jsonl",
+        GOOD,
+        {"id": "talk", "messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]},
+    )
+    value = json.loads(run("report", "train.jsonl", "--json").stdout)
+    assert (value["samples"], value["shares"]["should_call"]) == (2, {"yes": 0.5, "no": 0.5})
+    text = run("report", "train.jsonl", "--against", "train.jsonl").stdout
+    assert "weaklink data report train.jsonl --list should_call=no" in text
+    (listed,) = [
+        json.loads(line) for line in run("report", "train.jsonl", "--list", "should_call=no").stdout.splitlines()
+    ]
+    assert listed["id"] == "talk"
+    assert run("report", "train.jsonl", "--html", "page.html").exit_code == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<svg" in page
+    assert "<script" not in page
+
+
+def test_no_command_writes_over_its_input() -> None:
+    write("train.jsonl", GOOD)
+    for words in (
+        ("score", "train.jsonl", "--output", "train.jsonl"),
+        ("lint", "train.jsonl", "--rejected", "train.jsonl"),
+    ):
+        done = CliRunner().invoke(weaklink, ["data", *words])
+        assert "one of the files that are read" in str(done.exception)
+    assert json.loads(Path("train.jsonl").read_text(encoding="utf-8")) == GOOD

@@ -1,0 +1,352 @@
+"""`weaklink data lint`: training data inspected sample by sample, and samples compared with each other."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import islice
+from typing import TypeAlias
+
+import click
+
+from inspector.chain.steps import Break
+from inspector.dataset.lint.budget import TokenizerFile
+from inspector.dataset.lint.duplicates import DuplicateFinder, SampleKeys, sample_keys
+from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
+from inspector.dataset.rows import DataRow, RejectedRow, find_data_files, read_data
+from inspector.dataset.samples import Sample, read_sample
+from inspector.diagnostics import Diagnostic, Fault
+from inspector.importers.reading import unread_record
+from inspector.importers.source import Skipped
+from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET
+from inspector.model import Role
+from inspector.redaction.redactor import Redactor
+from inspector.rules.rule import Rule, Severity
+from inspector.rules.training import CUT_BY_BUDGET, DUPLICATE_SAMPLE, LEAKED_SAMPLE, NEAR_DUPLICATE_SAMPLE
+from inspector.segmentation import AUTO
+from inspector.text import LineIndex, Range
+from ui.cli.check import OUTPUTS, check_report, exit_code
+from ui.cli.check_baseline import write_baseline
+from ui.cli.check_settings import NEVER, CheckArguments, CheckSettings, check_settings
+from ui.cli.console import color_option
+from ui.cli.data.options import (
+    jobs_option,
+    map_rows,
+    paths_argument,
+    rejected_option,
+    rejected_rows,
+    report_error,
+)
+from ui.reports.check_report import (
+    CheckedFile,
+    CheckedTrace,
+    CheckReporter,
+    CheckTotals,
+    FilePlace,
+    Finding,
+    UnreadRecord,
+    findings_of,
+    unread_fingerprint,
+)
+from ui.views.trace import title_of
+
+SOURCE = "training-data"
+_COULD_NOT_RUN = 2
+_PEEKED = 200
+_SHOWN = 200
+_OF_SET = frozenset({DUPLICATE_SAMPLE, NEAR_DUPLICATE_SAMPLE, LEAKED_SAMPLE})
+
+
+@click.command("lint")
+@paths_argument
+@click.option("--output", type=click.Choice(OUTPUTS), default="text", show_default=True, help="How to report.")
+@click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names or prefixes, D7,J1.")
+@click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules.")
+@click.option(
+    "--fail-on",
+    type=click.Choice([*(severity.value for severity in Severity), NEVER]),
+    help="Exit with 1 from this severity up.  [default: error]",
+)
+@click.option("--allow-skipped", is_flag=True, default=None, help="Let rows pass that could not be read.")
+@click.option("--baseline", metavar="FILE", help="Let only faults fail that are not in FILE.")
+@click.option("--write-baseline", "new_baseline", metavar="FILE", help="Write all faults of this run to FILE.")
+@click.option("--format", metavar="NAME", help="The format of the set's calls; see `weaklink formats`.")
+@click.option(
+    "--eval", "eval_paths", multiple=True, metavar="PATH", help="Evaluation data that must not be in the set (D716)."
+)
+@click.option("--tokenizer", metavar="FILE", help="A tokenizer.json; finds samples that are too long (D717).")
+@click.option(
+    "--context", type=click.IntRange(min=1), default=CONTEXT_WINDOW, show_default=True, help="The context in tokens."
+)
+@click.option("--config", "config_file", metavar="FILE", help="Take the configuration from FILE.")
+@click.option("--no-config", is_flag=True, help="Ignore configuration files.")
+@jobs_option
+@rejected_option
+@color_option
+@click.pass_context
+def lint(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    *,
+    output: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    fail_on: str | None,
+    allow_skipped: bool | None,
+    baseline: str | None,
+    new_baseline: str | None,
+    format: str | None,
+    eval_paths: tuple[str, ...],
+    tokenizer: str | None,
+    context: int,
+    config_file: str | None,
+    no_config: bool,
+    jobs: int,
+    rejected: str | None,
+    color: str,
+) -> None:
+    """Find faults in training data, by the rules D7xx and by all rules for calls, results and reasoning.
+
+    Each PATH is a file of JSON lines, JSON or Parquet, a folder, a data set that Hugging Face's `save_to_disk` wrote,
+    or a pattern. A row that could not be read is an error, C511; --allow-skipped or --ignore C511 lets it pass. Exits
+    with 0 when nothing as bad as --fail-on was found, with 1 when something was, and with 2 when nothing could be read.
+
+    \b
+    Examples:
+      weaklink data lint train.jsonl
+      weaklink data lint data/ --eval test.parquet --tokenizer tokenizer.json --jobs 0
+      weaklink data lint train.jsonl --select D7 --output sarif > train.sarif
+    """  # noqa: D301  # Click wants the backspace itself
+    given = CheckArguments(None, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped)
+    settings = check_settings(given, config_file, no_config=no_config)
+    if tokenizer is not None:
+        TokenizerFile(tokenizer)
+    work = RowLinter(
+        format=settings.wanted.format,
+        set_format=_set_format(paths, settings.wanted.format),
+        tokenizer=tokenizer,
+        context=context,
+        select=tuple(settings.wanted.select),
+        ignore=tuple(settings.wanted.ignore),
+        with_shingles=NEAR_DUPLICATE_SAMPLE in settings.rules,
+    )
+    report = check_report(output, settings, color)
+    with rejected_rows(rejected, paths) as unread:
+        unread.is_silent = True
+        totals = _Linting(settings, report, _finder(settings, eval_paths)).run(
+            map_rows(paths, work, unread, jobs=jobs, label="Linting", keep_rejected=True)
+        )
+    off = _not_looked_at(eval_paths, tokenizer)
+    totals.gone = settings.baseline.gone(find_data_files(paths), settings.rules - off)
+    report.close(totals)
+    if not totals.traces:
+        report_error("no row could be read")
+        ctx.exit(_COULD_NOT_RUN)
+    if new_baseline is not None:
+        write_baseline(new_baseline, settings.baseline.met())
+        ctx.exit(0)
+    ctx.exit(exit_code(settings, totals))
+
+
+def _not_looked_at(eval_paths: tuple[str, ...], tokenizer: str | None) -> frozenset[Rule]:
+    return frozenset(({LEAKED_SAMPLE} if not eval_paths else set()) | ({CUT_BY_BUDGET} if tokenizer is None else set()))
+
+
+def _set_format(paths: Sequence[str], format: str) -> str | None:
+    """The format that is given, else that of most of the first rows."""
+    if format != AUTO:
+        return format
+    rows = (row for row in islice(read_data(paths), _PEEKED) if isinstance(row, DataRow))
+    return format_of_set(map(read_sample, rows))
+
+
+def _finder(settings: CheckSettings, eval_paths: tuple[str, ...]) -> DuplicateFinder | None:
+    if not _OF_SET & settings.rules:
+        return None
+    rows = (row for row in (read_data(eval_paths) if eval_paths else ()) if isinstance(row, DataRow))
+    leaked = (sample_keys(read_sample(row), with_shingles=False).user for row in rows)
+    return DuplicateFinder(leaked, near=NEAR_DUPLICATE_SAMPLE in settings.rules)
+
+
+@dataclass(frozen=True, slots=True)
+class LintedRow:
+    """What one row gave. `opening` are the first words of its user, at turn `turn` in part `part`, "" where none."""
+
+    file: str
+    record: str
+    reference: str
+    title: str
+    keys: SampleKeys
+    turn: int
+    part: str
+    opening: str
+    place: FilePlace | None
+    findings: tuple[Finding, ...] = ()
+    broken: Break | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowLinter:
+    """Lints one row; it can cross to another process. The fields are the command's options."""
+
+    format: str = AUTO
+    set_format: str | None = None
+    tokenizer: str | None = None
+    context: int = CONTEXT_WINDOW
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    with_shingles: bool = True
+
+    def __call__(self, row: DataRow) -> LintedRow:
+        """The faults of a row, with their places in the file; secrets in it are masked."""
+        sample = redacted(read_sample(row, format=self.format))
+        options = LintOptions(
+            self.set_format,
+            _tokenizer(self.tokenizer) if self.tokenizer else None,
+            self.context,
+            REASONING_BUDGET,
+            self.select,
+            self.ignore,
+        )
+        trace, line, inspection = sample.reported_trace, _line_of(row), linted(sample, options)
+        findings = tuple(findings_of(row.file, SOURCE, trace, inspection, sample.raw_text if line else None))
+        turn, part, opening = _opening(sample)
+        return LintedRow(
+            row.file,
+            row.record,
+            row.reference,
+            title_of(sample.trace),
+            sample_keys(sample, with_shingles=self.with_shingles),
+            turn,
+            part,
+            opening,
+            FilePlace(line) if line else None,
+            findings,
+            broken=inspection.chain.broken,
+        )
+
+
+@cache
+def _tokenizer(path: str) -> TokenizerFile:
+    return TokenizerFile(path)
+
+
+def redacted(sample: Sample) -> Sample:
+    """The sample with its secrets masked, length for length, in the conversation and in the row's text."""
+    redactor = Redactor()
+    text = redactor.text(sample.raw_text)
+    trace = redactor.trace(sample.trace)
+    if text == sample.raw_text and trace == sample.trace:
+        return sample
+    row = replace(sample.row, raw=text.encode("utf-8", "surrogatepass"))
+    return replace(sample, row=row, trace=trace)
+
+
+def _line_of(row: DataRow) -> int | None:
+    return row.number if row.record.startswith("line ") else None
+
+
+def _opening(sample: Sample) -> tuple[int, str, str]:
+    for number, turn in enumerate(sample.trace.turns, 1):
+        if turn.role is Role.USER and turn.parts:
+            return number, turn.parts[0].name, turn.parts[0].text[:_SHOWN]
+    return 1, "text", ""
+
+
+Linted: TypeAlias = "LintedRow | RejectedRow"
+
+
+@dataclass(slots=True)
+class _Linting:
+    """Adds what concerns several rows, and reports row by row and file by file."""
+
+    settings: CheckSettings
+    report: CheckReporter
+    finder: DuplicateFinder | None
+    totals: CheckTotals = field(default_factory=CheckTotals)
+    _file: "_FileCounts | None" = None
+
+    def run(self, rows: Iterator[Linted]) -> CheckTotals:
+        """Take all rows; the sums."""
+        for row in rows:
+            if self._file is None or self._file.path != row.file:
+                self._end_file()
+                self._file = _FileCounts(row.file)
+            if isinstance(row, RejectedRow):
+                self._unread(row, self._file)
+            else:
+                self._take(row, self._file)
+        self._end_file()
+        return self.totals
+
+    def _take(self, row: LintedRow, file: "_FileCounts") -> None:
+        file.traces += 1
+        found = (*row.findings, *self._of_set(row))
+        new = tuple(one for one in found if not self.settings.baseline.knows(one))
+        file.known += len(found) - len(new)
+        for one in new:
+            file.count(one.diagnostic.rule)
+        self.report.trace(CheckedTrace(row.file, row.record, row.title, new, row.broken if new else None))
+
+    def _of_set(self, row: LintedRow) -> Iterator[Finding]:
+        if self.finder is None:
+            return
+        for rule, message, _ in self.finder.take(row.keys, row.reference):
+            if rule in self.settings.rules:
+                fault = Fault(rule, Range(0, len(row.opening)), message).at(row.turn, row.part)
+                yield _set_finding(row, fault)
+
+    def _unread(self, row: RejectedRow, file: "_FileCounts") -> None:
+        file.skipped += 1
+        skipped = Skipped(row.record, row.reason)
+        file.first_skipped.append(skipped)
+        fault = unread_record(skipped, "")
+        if fault.rule not in self.settings.rules:
+            return
+        place = FilePlace(row.line, row.column) if row.line is not None else None
+        print_ = unread_fingerprint(fault.rule.code, row.reference, "")
+        unread = UnreadRecord(row.file, row.record, fault, place=place, fingerprint=print_)
+        if self.settings.baseline.knows(unread):
+            file.known += 1
+            return
+        file.count(fault.rule)
+        self.report.unread(unread)
+
+    def _end_file(self) -> None:
+        if self._file is not None:
+            checked = self._file.checked()
+            self.report.file(checked)
+            self.totals.add(checked)
+
+
+def _set_finding(row: LintedRow, diagnostic: Diagnostic) -> Finding:
+    lines = LineIndex(row.opening)
+    print_ = unread_fingerprint(diagnostic.rule.code, "", row.opening)
+    return Finding(row.file, row.record, row.title, diagnostic, lines, row.place, print_)
+
+
+@dataclass(slots=True)
+class _FileCounts:
+    path: str
+    traces: int = 0
+    skipped: int = 0
+    known: int = 0
+    first_skipped: list[Skipped] = field(default_factory=list)
+    diagnostics: Counter[str] = field(default_factory=Counter)
+    severities: Counter[Severity] = field(default_factory=Counter)
+
+    def count(self, rule: Rule) -> None:
+        self.diagnostics[rule.code] += 1
+        self.severities[rule.severity] += 1
+
+    def checked(self) -> CheckedFile:
+        return CheckedFile(
+            self.path,
+            SOURCE,
+            traces=self.traces,
+            skipped=self.skipped,
+            first_skipped=tuple(self.first_skipped[:100]),
+            diagnostics=self.diagnostics,
+            severities=self.severities,
+            known=self.known,
+        )

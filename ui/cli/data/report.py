@@ -1,0 +1,148 @@
+"""`weaklink data report`: how diverse a set is, beside the recommended distribution or beside another set."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import click
+
+from inspector.atomic_write import whole_file
+from inspector.dataset.diversity import SampleFacts, SetReport, facts_of
+from inspector.dataset.lint.budget import TokenizerFile
+from inspector.dataset.lint.languages import require_detector
+from inspector.dataset.lint.linting import LintOptions
+from inspector.dataset.rows import DataRow, MissingLibraryError, RejectedRow
+from inspector.dataset.samples import read_sample
+from inspector.importers.source import JsonObject
+from inspector.json_text import write_json
+from inspector.segmentation import AUTO
+from ui.cli.console import json_option
+from ui.cli.data.options import (
+    RejectedRows,
+    jobs_option,
+    map_rows,
+    output_option,
+    paths_argument,
+    rejected_option,
+    rejected_rows,
+    report_error,
+    row_output,
+)
+from ui.reports.set_report import set_lines, set_page
+
+_COULD_NOT_RUN = 2
+
+
+@click.command("report")
+@paths_argument
+@click.option("--against", multiple=True, metavar="PATH", help="A second set, shown beside the first.")
+@click.option("--html", metavar="FILE", help="Write the report as one HTML page.")
+@click.option("--list", "wanted", metavar="KEY=VALUE", help="Write the rows with this feature, such as steps=3+.")
+@click.option("--tokenizer", metavar="FILE", help="A tokenizer.json; gives lengths in tokens.")
+@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format.")
+@output_option
+@json_option
+@jobs_option
+@rejected_option
+@click.pass_context
+def report(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    *,
+    against: tuple[str, ...],
+    html: str | None,
+    wanted: str | None,
+    tokenizer: str | None,
+    format: str,
+    output: str | None,
+    as_json: bool,
+    jobs: int,
+    rejected: str | None,
+) -> None:
+    """Show how diverse a set is, and where it is off the recommended distribution.
+
+    Beside the shares of tools, calls, samples without a call, types of arguments, error recovery and languages it shows
+    formats, lengths, tools, schemas, errors, recoveries, quality scores, duplicates and faults. A share more than 5
+    points off is marked, and the command that lists its samples is printed. --list writes rows instead of a report; its
+    keys are tools, steps, should_call, parameter_types, error_recovery, languages, types, shapes, formats, tool,
+    errors, recoveries and faults.
+
+    \b
+    Examples:
+      weaklink data report train.jsonl
+      weaklink data report train.jsonl --against before.jsonl --html report.html
+      weaklink data report train.jsonl --list faults=D709 --output placeholders.jsonl
+    """  # noqa: D301  # Click wants the backspace itself
+    work = RowMeasurer(format, tokenizer, wanted is not None)
+    try:
+        require_detector()
+    except MissingLibraryError as error:
+        report_error(f"languages of one script are not told apart: {error}")
+    with rejected_rows(rejected, (*paths, *against)) as unread:
+        if wanted is not None:
+            _list(paths, wanted, work, unread, output=output, jobs=jobs)
+            return
+        measured = _measured(paths, work, unread, jobs)
+        other = _measured(against, work, unread, jobs) if against else None
+    value, beside = measured.value(), other.value() if other is not None else None
+    if html is not None:
+        with whole_file(html) as stream:
+            stream.writelines(set_page(paths, value, beside))
+    if as_json:
+        sys.stdout.write(write_json({**value, "against": beside} if beside is not None else value) + "\n")
+    elif html is None:
+        sys.stdout.writelines(f"{line}\n" for line in set_lines(paths, value, beside))
+    if not measured.samples:
+        report_error("no row could be read")
+        ctx.exit(_COULD_NOT_RUN)
+
+
+def _measured(paths: Sequence[str], work: "RowMeasurer", unread: RejectedRows, jobs: int) -> SetReport:
+    found = SetReport()
+    for measured in map_rows(paths, work, unread, jobs=jobs, label="Measuring"):
+        if not isinstance(measured, RejectedRow):
+            found.add(measured.facts)
+    return found
+
+
+def _list(
+    paths: Sequence[str], wanted: str, work: "RowMeasurer", unread: RejectedRows, *, output: str | None, jobs: int
+) -> None:
+    if "=" not in wanted:
+        raise click.UsageError("`--list` takes KEY=VALUE, such as steps=3+.")
+    number = 0
+    with row_output(output, paths) as writer:
+        for measured in map_rows(paths, work, unread, jobs=jobs, label="Searching"):
+            if not isinstance(measured, RejectedRow) and wanted in measured.facts.features:
+                writer.write(measured.row)
+                number += 1
+    report_error(f"{number:,} samples with {wanted}")
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRow:
+    """The facts of a row, and the row itself where it may be written."""
+
+    facts: SampleFacts
+    row: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class RowMeasurer:
+    """Measures one row; it can cross to another process."""
+
+    format: str = AUTO
+    tokenizer: str | None = None
+    keeps_row: bool = False
+
+    def __call__(self, row: DataRow) -> MeasuredRow:
+        """The facts of a row."""
+        counter = _tokenizer(self.tokenizer) if self.tokenizer is not None else None
+        facts = facts_of(read_sample(row, format=self.format), counter, LintOptions())
+        return MeasuredRow(facts, row.value if self.keeps_row else {})
+
+
+@cache
+def _tokenizer(path: str) -> TokenizerFile:
+    return TokenizerFile(path)

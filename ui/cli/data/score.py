@@ -1,0 +1,175 @@
+"""`weaklink data score`: the quality of each call in four dimensions, as columns, as a filter, or as a table."""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import cache
+
+import click
+
+from inspector.chain.metrics_expected import ExpectedCall
+from inspector.dataset.rows import DataRow, RejectedRow
+from inspector.dataset.samples import read_sample
+from inspector.dataset.scoring import DIMENSIONS, CallScore, SampleScore, score_sample
+from inspector.importers.source import JsonObject
+from inspector.json_text import write_json
+from inspector.model import Json
+from inspector.segmentation import AUTO
+from ui.cli.console import json_option
+from ui.cli.data.options import (
+    jobs_option,
+    map_rows,
+    output_option,
+    paths_argument,
+    rejected_option,
+    rejected_rows,
+    report_error,
+    row_output,
+)
+from ui.cli.stats_options import read_expected
+from ui.views.styled_text import visible_line
+
+_COULD_NOT_RUN = 2
+_COLUMN = "score"
+
+
+@click.command("score")
+@paths_argument
+@click.option("--expected", metavar="FILE", help="JSON lines of the calls that each sample should have.")
+@click.option("--min", "minimum", type=click.FloatRange(0, 1), metavar="X", help="Keep rows of this overall score up.")
+@click.option(
+    "--by", type=click.Choice(["tool", "model"]), default="tool", show_default=True, help="Lines of the table."
+)
+@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format.")
+@output_option
+@json_option
+@jobs_option
+@rejected_option
+@click.pass_context
+def score(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    *,
+    expected: str | None,
+    minimum: float | None,
+    by: str,
+    format: str,
+    output: str | None,
+    as_json: bool,
+    jobs: int,
+    rejected: str | None,
+) -> None:
+    """Score each call: completeness, accuracy, type precision, no hallucination, and overall.
+
+    The reference is --expected (lines of {"id", "expected": [{"name", "arguments"}]} or of the Berkeley leaderboard's
+    possible answers), else the row's own `expected` or `ground_truth`. Without a reference accuracy and type precision
+    are not measured. --output writes the rows with a column `score`, --min leaves out those below it; --json prints a
+    line for each sample; else a table is printed.
+
+    \b
+    Examples:
+      weaklink data score train.jsonl --expected truth.jsonl
+      weaklink data score train.jsonl --min 0.9 --output good.parquet
+    """  # noqa: D301  # Click wants the backspace itself
+    work = RowScorer(format, expected)
+    table = _Table()
+    wanted = output is not None or (minimum is not None and not as_json)
+    with rejected_rows(rejected, paths) as unread, row_output(output, paths) if wanted else nullcontext() as writer:
+        for scored in map_rows(paths, work, unread, jobs=jobs, label="Scoring"):
+            assert not isinstance(scored, RejectedRow)  # they are not kept
+            table.rows += 1
+            if minimum is not None and scored.score.overall < minimum:
+                continue
+            table.take(scored, by)
+            if as_json:
+                sys.stdout.write(write_json(scored.line) + "\n")
+            if writer is not None:
+                writer.write({**scored.row, _COLUMN: scored.column})
+    if not as_json and writer is None:
+        sys.stdout.writelines(f"{line}\n" for line in table.lines(by))
+    if minimum is not None:
+        report_error(f"{table.kept:,} of {table.rows:,} samples have an overall score of {minimum} or more")
+    if not table.rows:
+        report_error("no row could be read")
+        ctx.exit(_COULD_NOT_RUN)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRow:
+    """A row with its score."""
+
+    file: str
+    record: str
+    id: str | None
+    model: str
+    row: JsonObject
+    score: SampleScore
+
+    @property
+    def line(self) -> JsonObject:
+        """The line of `--json`."""
+        calls: list[Json] = [call.value for call in self.score.calls]
+        return {"id": self.id, "file": self.file, "record": self.record, "overall": self.score.overall, "calls": calls}
+
+    @property
+    def column(self) -> JsonObject:
+        """What stands in the column `score`."""
+        means: JsonObject = {name: self.score.mean(name) for name in DIMENSIONS}
+        return {**means, "overall": self.score.overall, "calls": [call.value for call in self.score.calls]}
+
+
+@dataclass(frozen=True, slots=True)
+class RowScorer:
+    """Scores one row; it can cross to another process."""
+
+    format: str = AUTO
+    expected: str | None = None
+
+    def __call__(self, row: DataRow) -> ScoredRow:
+        """The score of a row, against the file of expected calls where that has the row's id."""
+        sample = read_sample(row, format=self.format)
+        reference = _expected(self.expected).get(sample.id or "") if self.expected else None
+        model = row.value.get("model")
+        return ScoredRow(
+            row.file,
+            row.record,
+            sample.id,
+            model if isinstance(model, str) else "",
+            row.value,
+            score_sample(sample, reference),
+        )
+
+
+@cache
+def _expected(path: str) -> Mapping[str, Sequence[ExpectedCall]]:
+    return read_expected(path)
+
+
+@dataclass(slots=True)
+class _Table:
+    rows: int = 0
+    kept: int = 0
+    scores: dict[str, list[CallScore]] = field(default_factory=dict)
+
+    def take(self, scored: ScoredRow, by: str) -> None:
+        self.kept += 1
+        for call in scored.score.calls:
+            self.scores.setdefault(call.tool if by == "tool" else scored.model, []).append(call)
+
+    def lines(self, by: str) -> Iterable[str]:
+        width = max([len(by), 5, *(min(len(name), 40) for name in self.scores)])
+        yield f"{by:{width}}  {'calls':>7}  " + "  ".join(f"{name:>16}" for name in (*DIMENSIONS, "overall"))
+        for name, calls in sorted(self.scores.items(), key=lambda one: (-len(one[1]), one[0])):
+            yield self._line(visible_line(name)[:40] or "-", calls, width)
+        yield self._line("all", [call for calls in self.scores.values() for call in calls], width)
+
+    def _line(self, name: str, calls: list[CallScore], width: int) -> str:
+        means = [_mean(calls, one) for one in (*DIMENSIONS, "overall")]
+        shown = "  ".join(f"{'-' if value is None else format(value, '.3f'):>16}" for value in means)
+        return f"{name:{width}}  {len(calls):>7,}  {shown}"
+
+
+def _mean(calls: list[CallScore], dimension: str) -> float | None:
+    measured = [one for call in calls if (one := getattr(call, dimension)) is not None]
+    return sum(measured) / len(measured) if measured else None
