@@ -16,6 +16,7 @@ from random import Random
 from inspector.chain.steps import Status, Step, StepOutcome
 from inspector.dataset.corrections import correction_of
 from inspector.dataset.faults_to_inject import KINDS, SAME_CALL, FaultyCall, SoundCall
+from inspector.dataset.lint.engine_faults import TWINS
 from inspector.dataset.messages import shape_of
 from inspector.dataset.rows import DataRow
 from inspector.dataset.samples import Sample, Shape, read_sample
@@ -44,6 +45,7 @@ DEFAULT_RATES: Mapping[str, float] = {
 _ANNOTATED = ("steps", "critical_path", "decision_points", "depends_on", "data_flow")
 _WRAPPERS = ("[inner_monologue]", "<scratch_pad>", "<think>")
 _BY_ITSELF = frozenset({"T406"})  # the refusal of a call whose own fault was found
+_EMPTY = "empty-result"  # no call fails there
 _TRIES = 12
 
 
@@ -156,9 +158,10 @@ def _injected(sample: Sample, step: Step, sound: SoundCall, kind: str, draw: Ran
     place = _verified(sample, again, step, fault, kind)
     if place is None:
         return None
+    rule = TWINS.get(place.rule, place.rule)  # as `lint` and `check` name it in training data
     injected: JsonObject = {
-        "rule": place.rule.name,
-        "code": place.rule.code,
+        "rule": rule.name,
+        "code": rule.code,
         "kind": kind,
         "turn": place.location.turn,
         "start": place.range.start,
@@ -172,7 +175,7 @@ def _injected(sample: Sample, step: Step, sound: SoundCall, kind: str, draw: Ran
 def _relabel(value: JsonObject, kind: str) -> None:
     """What the row says of itself, as it is now."""
     if "type" in value:
-        value["type"] = "error_recovery"
+        value["type"] = "multi_step_tool_call" if kind == _EMPTY else "error_recovery"
     count = value.get("tool_call_count")
     if isinstance(count, int) and not isinstance(count, bool):
         value["tool_call_count"] = count + 1
@@ -282,7 +285,7 @@ def _verified(before: Sample, after: Sample, step: Step, fault: FaultyCall, kind
         return None
     if by_refusal and kind not in SAME_CALL and _errors_in(new, turn):
         return None
-    if kind == "empty-result":
+    if kind == _EMPTY:
         return place if chain.status is Status.OK else None
     if chain.status is not Status.RECOVERED or correction_of(broken, chain.steps) is None:
         return None

@@ -12,11 +12,13 @@ from inspector.dataset import faults_to_inject
 from inspector.dataset.candidates import row_candidate
 from inspector.dataset.faults_to_inject import JSON_KINDS, KINDS
 from inspector.dataset.injection import InjectedRow, NotInjected, inject_faults
+from inspector.dataset.lint.linting import lint_sample
 from inspector.dataset.rows import DataRow
 from inspector.dataset.samples import read_sample
 from inspector.dataset.verifiers import TOOL_USE, run_verifier
 from inspector.formats.registry import find_format
 from inspector.model import Json, ToolCall
+from inspector.rules.rule import Severity
 from inspector.text import Range
 
 TOOLS = [
@@ -94,10 +96,12 @@ def assert_found_again(injected: InjectedRow, before: DataRow) -> str:
     sample = read_sample(DataRow("b.jsonl", "line 1", 1, injected.value))
     if injected.kind != "empty-result":
         assert run_verifier(TOOL_USE, row_candidate(injected.value), ignore=["V9"]).diagnostics == ()
-    found = [one for one in sample.inspection.diagnostics if one.rule.name == told["rule"]]
+    linted = lint_sample(sample)
+    found = [one for one in linted if (one.rule.name, one.rule.code) == (told["rule"], told["code"])]
     places = [(one.location.turn, one.location.part, one.range.start, one.range.end) for one in found]
     assert (told["turn"], told["part"], told["start"], told["end"]) in places
     assert sample.inspection.chain.status is (Status.OK if injected.kind == "empty-result" else Status.RECOVERED)
+    assert [one for one in linted if one.rule.severity is not Severity.INFO] == []
     key = "messages" if "messages" in before.value else "conversations"
     old, new = before.value[key], injected.value[key]
     assert isinstance(old, list)
@@ -145,7 +149,8 @@ def test_a_seed_gives_the_same_faults_and_the_input_stays(seed: int, shape: str)
     for one in first:
         assert isinstance(one, InjectedRow)
         assert_found_again(one, given_row)
-        assert (one.value["type"], one.value["tool_call_count"]) == ("error_recovery", 2)
+        kind = "multi_step_tool_call" if one.kind == "empty-result" else "error_recovery"
+        assert (one.value["type"], one.value["tool_call_count"]) == (kind, 2)
         assert one.value["id"] == f"x1-{one.kind}"
         told = one.value["injected"]
         assert isinstance(told, dict)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.dataset.candidates import row_candidate
+from inspector.dataset.lint.linting import lint_sample
 from inspector.dataset.negatives import (
     KINDS,
     NegativeOptions,
@@ -22,6 +23,7 @@ from inspector.dataset.rows import DataRow
 from inspector.dataset.samples import read_sample
 from inspector.dataset.verifiers import TOOL_USE, run_verifier
 from inspector.model import Json, ToolDefinition
+from inspector.rules.rule import Severity
 
 
 def tool(name: str, description: str, *required: str) -> dict[str, Any]:
@@ -75,6 +77,8 @@ def test_the_needed_tool_is_removed_and_the_answer_says_that_none_fits(system: b
     assert isinstance(messages[-1], dict)
     assert messages[-1]["role"] == "assistant"
     assert run_verifier(TOOL_USE, row_candidate(found.value)).passed
+    again = read_sample(DataRow("b.jsonl", "line 1", 1, found.value))
+    assert [one for one in lint_sample(again) if one.rule.severity is not Severity.INFO] == []
     assert json.dumps(given_sample.row.value) == before
     left_open = make_negative(given_sample, NegativeOptions(1, ("tool-removed",), leave_open=True))
     assert isinstance(left_open, NegativeRow)
