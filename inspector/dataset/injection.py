@@ -246,11 +246,12 @@ def _corrected_message(sample: Sample, message: JsonObject, sound: SoundCall, fa
     if sound.structured:
         told = next((name for name in ("reasoning_content", "reasoning") if name in message), key)
         return {**message, told: fault.thought}
-    wrapper = next((one for one in _WRAPPERS if any(one in text for text in _said(sample))), "<think>")
-    closer = wrapper[0] + "/" + wrapper[1:]
     text = message.get(key)
     if not isinstance(text, str):
         return None
+    usual = "[inner_monologue]" if "[tool_call]" in text else "<think>"
+    wrapper = next((one for one in _WRAPPERS if any(one in text for text in _said(sample))), usual)
+    closer = wrapper[0] + "/" + wrapper[1:]
     spans = [
         span
         for part in sample.inspection.parts
