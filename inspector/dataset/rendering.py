@@ -35,7 +35,7 @@ _IDS = re.compile(r"^(?:Message \d+: )?The ids? `")
 _KEPT = ("id", "type", "quality_score", "verified", "injected", "negative")
 
 
-class Layout(StrEnum):
+class RowLayout(StrEnum):
     """The shape of the rows that are written."""
 
     MESSAGES = "messages"  # `messages` of `role` and `content`, calls as the format writes them
@@ -45,7 +45,7 @@ class Layout(StrEnum):
     LLAMA_FACTORY = "llama-factory"  # `function_call` and `observation`, `system`, `tools` as JSON text
 
 
-STRUCTURED = (Layout.TRL, Layout.AXOLOTL, Layout.LLAMA_FACTORY)
+STRUCTURED = (RowLayout.TRL, RowLayout.AXOLOTL, RowLayout.LLAMA_FACTORY)
 """The layouts that hold calls in fields of their own, so that they do not depend on a format."""
 
 
@@ -132,7 +132,7 @@ def _without_tools(text: str, source: Format) -> str:
 
 
 def render_sample(
-    sample: Sample, targets: Sequence[Format], layout: Layout = Layout.MESSAGES, *, tokenizer: str | None = None
+    sample: Sample, targets: Sequence[Format], layout: RowLayout = RowLayout.MESSAGES, *, tokenizer: str | None = None
 ) -> Iterator[RenderedRow]:
     """The sample in each target format, one row each; in a structured layout one row in all.
 
@@ -147,7 +147,9 @@ def render_sample(
         yield _rendered(scenario, sample, target, layout, tokenizer)
 
 
-def _rendered(scenario: Scenario, sample: Sample, target: Format, layout: Layout, tokenizer: str | None) -> RenderedRow:
+def _rendered(
+    scenario: Scenario, sample: Sample, target: Format, layout: RowLayout, tokenizer: str | None
+) -> RenderedRow:
     plain = _structured_messages(scenario, as_text=True)
     row: JsonObject = {"messages": list(plain), "tools": [openai_tool(tool) for tool in scenario.tools]}
     converted = convert_row(row, find_format("openai"), target)
@@ -169,7 +171,7 @@ def _rendered(scenario: Scenario, sample: Sample, target: Format, layout: Layout
     back = [(step.call.name, step.call.arguments) for step in again.inspection.chain.steps]
     if not _same_calls(back, scenario.calls):
         dropped.append(f"The calls as they were: read back as `{target.name}`, the row has others.")
-    if layout is Layout.SHAREGPT:
+    if layout is RowLayout.SHAREGPT:
         value = _as_sharegpt(value)
     return RenderedRow({**value, "dropped": list(dropped)}, target.name, tuple(dropped))
 
@@ -210,10 +212,10 @@ def _paired(result: ToolResult, waiting: deque[tuple[ToolCall, str | None]]) -> 
     return replace(result, name=result.name or found[0].name, call_id=found[1])
 
 
-def _structured(scenario: Scenario, sample: Sample, layout: Layout) -> RenderedRow:
+def _structured(scenario: Scenario, sample: Sample, layout: RowLayout) -> RenderedRow:
     value: JsonObject = {"scenario": scenario.id, "format": "openai", **_kept(sample)}
     notes = list(scenario.notes)
-    if layout is Layout.LLAMA_FACTORY:
+    if layout is RowLayout.LLAMA_FACTORY:
         value |= _llama_factory(scenario)
         beside = sum(
             any(isinstance(piece, CompletionCalls) for piece in turn.pieces)
@@ -224,7 +226,7 @@ def _structured(scenario: Scenario, sample: Sample, layout: Layout) -> RenderedR
             beside > 0
         )
     else:
-        value["messages"] = list(_structured_messages(scenario, as_text=layout is Layout.AXOLOTL))
+        value["messages"] = list(_structured_messages(scenario, as_text=layout is RowLayout.AXOLOTL))
         value["tools"] = [openai_tool(tool) for tool in scenario.tools]
     return RenderedRow({**value, "dropped": list(notes)}, "openai", tuple(notes))
 

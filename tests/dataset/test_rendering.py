@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.dataset.rendering import FORMATS, STRUCTURED, Layout, read_scenario, render_sample
+from inspector.dataset.rendering import FORMATS, STRUCTURED, RowLayout, read_scenario, render_sample
 from inspector.dataset.rows import DataRow
 from inspector.dataset.samples import read_sample
 from inspector.formats.registry import find_format
@@ -115,7 +115,7 @@ def test_a_format_that_holds_no_reasoning_says_so() -> None:
 @pytest.mark.parametrize("layout", STRUCTURED)
 @given(steps=st.lists(CALLS, min_size=1, max_size=2))
 def test_layouts_of_trainers_read_back_with_the_same_calls(
-    layout: Layout, steps: list[list[tuple[str, dict[str, Any]]]]
+    layout: RowLayout, steps: list[list[tuple[str, dict[str, Any]]]]
 ) -> None:
     (rendered,) = render_sample(read_sample(row(steps)), [], layout)
     assert calls_of(dict(rendered.value), "auto") == [one for calls in steps for one in calls]
@@ -126,7 +126,7 @@ def test_layouts_of_trainers_read_back_with_the_same_calls(
 
 def test_sharegpt_rows_are_from_and_value_in_the_format_s_own_text() -> None:
     steps = [[("search", {"text": "Oslo"})]]
-    (rendered,) = render_sample(read_sample(row(steps)), [find_format("hermes")], Layout.SHAREGPT)
+    (rendered,) = render_sample(read_sample(row(steps)), [find_format("hermes")], RowLayout.SHAREGPT)
     said = rendered.value["conversations"]
     assert isinstance(said, list)
     assert [one["from"] for one in said if isinstance(one, dict)] == ["system", "human", "gpt", "tool", "gpt"]

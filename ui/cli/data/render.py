@@ -5,7 +5,7 @@ from functools import partial
 
 import click
 
-from inspector.dataset.rendering import FORMATS, STRUCTURED, Layout, RenderedRow, count_tokens, render_sample
+from inspector.dataset.rendering import FORMATS, STRUCTURED, RenderedRow, RowLayout, count_tokens, render_sample
 from inspector.dataset.rows import DataRow, RejectedRow
 from inspector.dataset.samples import read_sample
 from inspector.errors import UnknownFormatError
@@ -39,8 +39,8 @@ _COULD_NOT_RUN = 2
 @click.option(
     "--as",
     "layout",
-    type=click.Choice([one.value for one in Layout]),
-    default=Layout.MESSAGES.value,
+    type=click.Choice([one.value for one in RowLayout]),
+    default=RowLayout.MESSAGES.value,
     show_default=True,
     help="The shape of the rows. The last three hold calls in fields of their own, one row a scenario.",
 )
@@ -81,7 +81,7 @@ def render(
       weaklink data render train.jsonl --format hermes,qwen,mistral --on-loss skip
       weaklink data render train.jsonl --as llama-factory --output train.llama-factory.jsonl
     """  # noqa: D301  # Click wants the backspace itself
-    shape = Layout(layout)
+    shape = RowLayout(layout)
     names = tuple(word for piece in formats for word in piece.replace(",", " ").split())
     if names and shape in STRUCTURED:
         raise click.UsageError(f"`--as {layout}` holds calls in fields of their own: the trainer chooses the format.")
@@ -116,7 +116,7 @@ def render(
 
 
 def _rendered(
-    row: DataRow, *, targets: tuple[str, ...], source: str, layout: Layout, tokenizer: str | None
+    row: DataRow, *, targets: tuple[str, ...], source: str, layout: RowLayout, tokenizer: str | None
 ) -> list[RenderedRow] | RejectedRow:
     formats = [find_format(name) for name in targets]
     try:
