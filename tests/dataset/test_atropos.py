@@ -122,7 +122,7 @@ def test_groups_and_rollouts_are_each_other_s_reverse() -> None:
     assert is_group(group)
     rows = list(rollouts(group, "g1"))
     assert [row["score"] for row in rows] == [1.0, 0.0]
-    assert {row["prompt_id"] for row in rows} == {"g1"}
+    assert [row["prompt_id"] for row in rows] == ["g1", "g1"]
     assert scored_group(rows, [1.0, 0.0]) == group
     assert set(group) - {"generation_params"} <= set(PER_ROLLOUT)
 
