@@ -39,7 +39,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-pythons test-lowest test-slow check lint types mypy pyright fuzz rule-pages architecture pictures bench bench-store bench-tui bench-web bench-import bench-proxy wheel release constraints clean install dev system-packages
+.PHONY: help demo test test-pythons test-lowest test-atropos test-slow check lint types mypy pyright fuzz rule-pages architecture pictures bench bench-store bench-tui bench-web bench-import bench-proxy wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,11 @@ test-lowest: dev ## Run the core tests with the lowest Python and versions that 
 		--no-emit-index-url --extra postgres --extra data pyproject.toml > build/lowest/requirements.txt
 	$(UV) pip install --quiet --python build/lowest/bin/python -r build/lowest/requirements.txt $(CORE_TOOLS) -e .
 	build/lowest/bin/python -m pytest $(ON_ALL_CORES) $(CORE) $(ARGS)
+
+test-atropos: dev ## Run the tests of the Atropos environment with the real atroposlib
+	$(PYTHON) -m venv --clear build/atropos
+	$(UV) pip install --quiet --python build/atropos/bin/python atroposlib $(CORE_TOOLS) -e .
+	build/atropos/bin/python -m pytest --override-ini filterwarnings=default tests/dataset/test_atropos.py $(ARGS)
 
 test-slow: dev system-packages build/axe/installed ## Run the campaigns that take minutes, and every property with 500 examples
 	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest $(ON_ALL_CORES) -m 'slow or hypothesis' $(ARGS)

@@ -11,6 +11,9 @@ from inspector.version import __version__
 if TYPE_CHECKING:
     from inspector.capture.client_recording import record, recorded, unrecord
     from inspector.capture.logger import TraceLogger
+    from inspector.dataset.candidates import CandidateReading, VerifierInput
+    from inspector.dataset.reward import RewardFunction, reward, verify
+    from inspector.dataset.verifiers import UnknownVerifierError, Verifier, VerifierVerdict
     from inspector.diagnostics import Diagnostic, Fault, Fix, Location, apply_fixes
     from inspector.errors import (
         InvalidPatternError,
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BaseParser",
+    "CandidateReading",
     "Chunk",
     "Detection",
     "Diagnostic",
@@ -54,6 +58,7 @@ __all__ = [
     "InvalidPatternError",
     "Location",
     "Part",
+    "RewardFunction",
     "Role",
     "Segmentation",
     "Segmenter",
@@ -69,7 +74,11 @@ __all__ = [
     "Turn",
     "UnknownFormatError",
     "UnknownRuleError",
+    "UnknownVerifierError",
     "UnreadableFileError",
+    "Verifier",
+    "VerifierInput",
+    "VerifierVerdict",
     "WeaklinkError",
     "__version__",
     "apply_fixes",
@@ -82,8 +91,10 @@ __all__ = [
     "recorded",
     "register_format",
     "render_prompt",
+    "reward",
     "segment",
     "unrecord",
+    "verify",
     "write_calls",
     "write_trace_file",
 ]
@@ -91,6 +102,9 @@ __all__ = [
 _HOMES = {
     "inspector.capture.client_recording": ("record", "recorded", "unrecord"),
     "inspector.capture.logger": ("TraceLogger",),
+    "inspector.dataset.candidates": ("VerifierInput", "CandidateReading"),
+    "inspector.dataset.reward": ("RewardFunction", "reward", "verify"),
+    "inspector.dataset.verifiers": ("UnknownVerifierError", "VerifierVerdict", "Verifier"),
     "inspector.diagnostics": ("Diagnostic", "Fault", "Fix", "Location", "apply_fixes"),
     "inspector.errors": (
         "InvalidPatternError",

@@ -84,7 +84,7 @@ def inspect_trace(
     UnknownFormatError, UnknownRuleError and InvalidPatternError, and nothing for the trace itself, whatever it holds.
     """
     trace = replace(trace, turns=tuple(trace.turns))  # out of a column: every check goes over all of them
-    chosen = _format_of(trace, format)
+    chosen = format_of(trace, format)
     read = list(_read_turns(trace, chosen))
     parts = tuple(inspected for inspected, _ in read)
     diagnostics = [diagnostic for _, faults in read for diagnostic in faults]
@@ -149,7 +149,8 @@ def _definitions(parts: Iterable[PartInspection]) -> Iterator[Location]:
                 yield Location(part.turn, part.part, span.range)
 
 
-def _format_of(trace: Trace, format: str) -> Format:
+def format_of(trace: Trace, format: str = AUTO) -> Format:
+    """The format that a trace is read in: the named one, else the trace's own, else the one that is detected."""
     named = trace.format if format == AUTO else format
     if named:
         return find_format(named)
@@ -172,7 +173,7 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
         tools = turn.generation.tools if turn.generation is not None else ()
         if tools and tools != requested.definitions:
             requested = OfferedTools(tools, told=told)
-        read = [_read_part(turn, number, part, chosen, requested if tools else defined) for part in turn.parts]
+        read = [read_part(turn, number, part, chosen, requested if tools else defined) for part in turn.parts]
         made = [call for inspected, _ in read for call in inspected.calls]
         for part, (inspected, faults) in zip(turn.parts, read, strict=True):
             found = list(echoes.without(faults, part.text, made))
@@ -194,9 +195,10 @@ def _left_in_content(inspected: PartInspection) -> Iterator[Diagnostic]:
         yield Fault(CALL_LEFT_IN_CONTENT, call.range, message, hint).at(inspected.turn, inspected.part)
 
 
-def _read_part(
+def read_part(
     turn: Turn, number: int, part: Part, chosen: Format, offered: OfferedTools
 ) -> tuple[PartInspection, Sequence[Diagnostic]]:
+    """One part of turn `number` (from 1) by itself: what it holds, and the faults that show in it alone."""
     if part.name != "text":
         reading = read_structured_part(turn, part)
         cuts = places_of_cuts(reading.faults)

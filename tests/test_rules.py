@@ -26,7 +26,7 @@ from inspector.model import (
     Usage,
 )
 from inspector.rules.catalogue import FAMILIES, RULES, find_rule, select_rules
-from inspector.rules.rule import DATA_FORMAT, FILE_FORMAT, Rule, Severity
+from inspector.rules.rule import DATA_FORMAT, FILE_FORMAT, ROW_FORMAT, Rule, Severity
 from inspector.segmentation import segment
 from tests.case_files import CaseFields, load
 from ui.views.rule import read_example
@@ -99,11 +99,18 @@ def found_in(row: CaseFields) -> tuple[str, list[Diagnostic]]:
         turn, part = row.get("turn", 1), row.get("part", "text")
         text = row["turns"][turn - 1].get("parts", {}).get(part, row["turns"][turn - 1]["text"])
         return text, [one for one in inspection.diagnostics if (one.location.turn, one.location.part) == (turn, part)]
+    if row.get("format") == ROW_FORMAT:
+        example = read_example(row["text"], ROW_FORMAT)
+        turn, part = row.get("turn", len(example.trace.turns)), row.get("part", "text")
+        text = example.trace.turns[turn - 1].part(part)
+        assert text is not None
+        found = example.inspection.diagnostics
+        return text.text, [one for one in found if (one.location.turn, one.location.part) == (turn, part)]
     if row.get("format") in (FILE_FORMAT, DATA_FORMAT):
         return row["text"], list(read_example(row["text"], row["format"]).inspection.diagnostics)
     tools = read_tools(row.get("tools"))
-    found = segment(row["text"], row.get("format", "hermes"), prompt=row.get("prompt", ""), tools=tools)
-    return row["text"], list(found.diagnostics)
+    segmented = segment(row["text"], row.get("format", "hermes"), prompt=row.get("prompt", ""), tools=tools)
+    return row["text"], list(segmented.diagnostics)
 
 
 @EVERY_RULE

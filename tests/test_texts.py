@@ -162,7 +162,9 @@ def test_the_example_in_the_readme_is_what_the_command_prints(update_goldens: bo
         assert SHOWN.findall(text) == [block], "`make test ARGS='tests/test_texts.py --update-goldens'` mends it"
 
 
-@pytest.mark.parametrize("page", [README, DOCS / "python.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [README, DOCS / "python.md", DOCS / "training-data-making.md"], ids=lambda page: page.name
+)
 def test_the_python_on_a_page_runs_as_it_says(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_registered", {})
     result = doctest.testfile(str(page), module_relative=False)

@@ -279,7 +279,7 @@ def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: DataFlow) ->
             continue
         text = str(one.value)
         given = any(origin.kind is not OriginKind.ARGUMENT for origin in one.origins)
-        if not given and _is_placeholder(text.strip(), may_be_a_word=may_know_all):
+        if not given and is_placeholder(text.strip(), may_be_a_word=may_know_all):
             message = f"`{_name(one)}` is {quoted(text)}: a placeholder that nothing filled in."
             yield _at_argument_faults(step, one, Fault(rules.PLACEHOLDER_ARGUMENT, step.location.range, message, _FILL))
         elif may_know_all and not one.origins and _names_something(step, one, text):
@@ -290,7 +290,8 @@ def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: DataFlow) ->
             yield _at_argument_faults(step, one, Fault(rules.UNSUPPORTED_ARGUMENT, step.location.range, message, _ASK))
 
 
-def _is_placeholder(text: str, *, may_be_a_word: bool) -> bool:
+def is_placeholder(text: str, *, may_be_a_word: bool) -> bool:
+    """Whether a whole argument stands for a value that was to be filled in; `may_be_a_word` takes `TODO` for one."""
     if len(text) > _LONGEST_PLACEHOLDER:
         return False
     return bool(_PLACEHOLDER.fullmatch(text) or (may_be_a_word and _PLACEHOLDER_WORD.fullmatch(text)))

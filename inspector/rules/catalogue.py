@@ -4,7 +4,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 
 from inspector.errors import UnknownRuleError
-from inspector.rules import conversation, json_syntax, markers, reasoning, recording, schema, training
+from inspector.rules import conversation, json_syntax, markers, reasoning, recording, schema, training, verification
 from inspector.rules import json_syntax as call_shape
 from inspector.rules.rule import Rule
 
@@ -21,6 +21,7 @@ FAMILIES: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
     ("C5", "the recording itself", recording.RULES),
     ("R6", "reasoning and context", reasoning.RULES),
     ("D7", "samples of training data", training.RULES),
+    ("V9", "verifiers of training data", verification.RULES),
 )
 RULES: tuple[Rule, ...] = tuple(rule for _, _, rules in FAMILIES for rule in rules)
 _BY_WORD = MappingProxyType({word: rule for rule in RULES for word in (rule.code, rule.name)})

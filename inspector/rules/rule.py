@@ -8,6 +8,8 @@ _CODE = re.compile(r"[A-Z]\d{3}")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 FILE_FORMAT = "file"
 """The `format` of a rule whose examples are whole files."""
+ROW_FORMAT = "row"
+"""The `format` of a rule whose examples are rows of `weaklink data verify`."""
 DATA_FORMAT = "data"
 """The `format` of a rule whose examples are training data, JSON lines."""
 
@@ -30,7 +32,7 @@ class Rule:
     turn, any other (`@call:0`, `@wire:unread`) a further part of it; facts follow as `key=value`. In the format
     `FILE_FORMAT` both are the content of a file that `weaklink check` is given; in `DATA_FORMAT` of one that `weaklink
     data lint` is given, where a line `@eval` begins the rows of the evaluation set, and a line `@context N` gives the
-    context in words.
+    context in words; in `ROW_FORMAT` a row as JSON, whose member `verifier` names the verifier.
     """
 
     code: str

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from inspector.dataset.candidates import row_candidate
 from inspector.dataset.lint.duplicates import DuplicateFinder, duplicate_fault, sample_keys
 from inspector.dataset.lint.linting import LintOptions, lint_sample
 from inspector.dataset.record_rewrite import RecordPart, find_slots
 from inspector.dataset.rows import DataRow, MissingLibraryError
 from inspector.dataset.samples import ROW_PART, Sample, read_sample
+from inspector.dataset.verifiers import find_verifier, run_verifier
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.importers.reading import unread_in
 from inspector.inspection import CONTEXT_WINDOW, Inspection, PartInspection, inspect_trace
@@ -30,7 +32,7 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from inspector.rules.rule import DATA_FORMAT, FILE_FORMAT, Rule
+from inspector.rules.rule import DATA_FORMAT, FILE_FORMAT, ROW_FORMAT, Rule
 from inspector.text import Range
 from ui.views.marked_text import marked_lines
 from ui.views.places import StepPlaces
@@ -69,12 +71,23 @@ def read_example(text: str, format: str) -> Example:
         trace = Trace((Turn(Role.USER, (Part("text", text),)),))
         faults = tuple(fault.at(1, "text") for fault in unread_in(text))
         return Example(trace, replace(inspect_trace(trace, select=("C5",)), diagnostics=faults), is_sketch=False)
+    if format == ROW_FORMAT:
+        return _verified_row(text)
     if format == DATA_FORMAT:
         return _data_example(text)
     is_sketch = text.startswith("@")
     turns = tuple(_turns(text)) if is_sketch else (Turn(Role.ASSISTANT, (Part("text", text),)),)
     trace = Trace(turns, format=format)
     return Example(trace, inspect_trace(trace), is_sketch)
+
+
+def _verified_row(text: str) -> Example:
+    """A row with the diagnostics of the verifier that it names."""
+    row = json.loads(text)
+    candidate = row_candidate(row)
+    verdict = run_verifier(find_verifier(row["verifier"]), candidate)
+    inspection = replace(inspect_trace(candidate.trace), diagnostics=verdict.diagnostics)
+    return Example(candidate.trace, inspection, is_sketch=True)
 
 
 class _Words:

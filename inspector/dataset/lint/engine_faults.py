@@ -14,7 +14,7 @@ from dataclasses import replace
 from inspector.chain.steps import Step, StepOutcome
 from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
-from inspector.model import Role, SpanKind
+from inspector.model import Json, Role, SpanKind
 from inspector.rules.conversation import (
     ERROR_RESULT,
     NO_FINAL_ANSWER,
@@ -54,7 +54,7 @@ def with_severity(found: Diagnostic, severity: Severity) -> Diagnostic:
 def engine_faults(sample: Sample) -> Iterator[Diagnostic]:
     """The faults of the sample's inspection, under the rules for training data."""
     deliberate = deliberate_steps(sample)
-    definitions = _definitions(sample)
+    definitions, injected = _definitions(sample), _injected_turn(sample)
     for found in sample.inspection.diagnostics:
         if found.rule is NO_FINAL_ANSWER:
             continue  # a sample may end with the call that is to be learnt
@@ -63,7 +63,14 @@ def engine_faults(sample: Sample) -> Iterator[Diagnostic]:
         if found.rule is UNKNOWN_TOOL and sample.offered.error is not None:
             continue  # the tool may be in the part of the list that cannot be read
         renamed = _as(found, _rule_for(found, definitions))
-        yield with_severity(renamed, Severity.INFO) if any(_belongs(found, step) for step in deliberate) else renamed
+        is_wanted = found.location.turn == injected or any(_belongs(found, step) for step in deliberate)
+        yield with_severity(renamed, Severity.INFO) if is_wanted else renamed
+
+
+def _injected_turn(sample: Sample) -> Json:
+    """The turn that `weaklink data inject` put a fault into; None in other samples."""
+    injected = sample.row.value.get("injected")
+    return injected.get("turn") if isinstance(injected, dict) else None
 
 
 def _rule_for(found: Diagnostic, definitions: list[tuple[int, str, Range]]) -> Rule:

@@ -14,6 +14,18 @@ DATA_COMMANDS = MappingProxyType(
         "convert": CommandEntry(
             "ui.cli.data.convert:convert", "Rewrite raw outputs and conversations into another format."
         ),
+        "verify": CommandEntry(
+            "ui.cli.data.verify:verify", "Judge candidates by binary verifiers, and keep those that pass."
+        ),
+        "inject": CommandEntry(
+            "ui.cli.data.inject:inject", "Make error-recovery samples: a fault, its refusal, and the corrected call."
+        ),
+        "negatives": CommandEntry(
+            "ui.cli.data.negatives:negatives", "Make samples without a call, to a share of the set."
+        ),
+        "render": CommandEntry(
+            "ui.cli.data.render:render", "Write each scenario in all formats, or as trainers take it."
+        ),
         "fix": CommandEntry("ui.cli.data.fix:fix", "Repair samples where a repair is safe, as a copy, with a diff."),
         "annotate": CommandEntry(
             "ui.cli.data.annotate:annotate", "Write data flow and decision points, a JSON object a trace."

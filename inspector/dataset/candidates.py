@@ -1,0 +1,377 @@
+"""A candidate for a verifier: one answer of a model in its conversation, and what can be read from it."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from inspector.apis.openai.messages import read_messages, read_tools
+from inspector.chain.metrics_expected import ExpectedCall, expected_of
+from inspector.chain.steps import Step
+from inspector.checks.tools import OfferedTools
+from inspector.dataset.context_values import ContextValues, FoldedText, allowed_key, fold_text, is_latin
+from inspector.dataset.rows import DataRow
+from inspector.dataset.samples import Shape, read_sample
+from inspector.diagnostics import Diagnostic, Location
+from inspector.formats.format import Format
+from inspector.formats.transcript import read_transcript
+from inspector.importers.records import parse_json_bytes
+from inspector.importers.source import JsonObject
+from inspector.inspection import Inspection, PartInspection, format_of, inspect_trace, read_part
+from inspector.model import Generation, Json, Part, Role, SpanKind, ToolCall, ToolDefinition, Trace, Turn
+from inspector.segmentation import segment
+
+_SCHEMA_TAG = re.compile(r"<schema>\s*(.*?)\s*</?schema>", re.DOTALL)
+_OFFERS = ("enum", "const", "default", "example", "examples")
+_COMPLETIONS = ("completion", "answer", "response")
+_TEMPLATE = re.compile(r"<\|(?:im_start|start_header_id|start)\|>|<start_of_turn>|<｜(?:User|Assistant)｜>")
+_DEEPEST = 32
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierInput:
+    """An answer to verify: the whole conversation with it, and what the row says about it.
+
+    `own_from` is the turn, from 1, where the candidate's own turns begin: what `expected` is compared with. `schema` is
+    the JSON Schema of the answer that was asked for, None where none was. `expected` are the calls that the task needs,
+    empty where it needs none, None where the row has no reference. `answer_format` is a regular expression.
+    """
+
+    trace: Trace
+    own_from: int = 1
+    schema: Json = None
+    expected: tuple[ExpectedCall, ...] | None = None
+    answer_format: str | None = None
+    reasoning_cap: int = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateCall:
+    """A call of the conversation and its place. `step` is its step in the chain, None where no chain was needed."""
+
+    call: ToolCall
+    location: Location
+    step: Step | None = None
+
+
+class CandidateReading:
+    """What a candidate's conversation holds, read when first used.
+
+    A candidate that is one answer to a prompt without earlier answers and results has no chain: only its own turn is
+    read, and the rest of the conversation only as the context of values. That is what most rewards are computed for.
+    """
+
+    def __init__(self, candidate: VerifierInput) -> None:
+        self.candidate = candidate
+        self.trace = candidate.trace
+
+    @property
+    def answer_turn(self) -> int:
+        """The number of the last assistant turn, which is the candidate's answer; 0 where there is none."""
+        turns = self.trace.turns
+        return next((at for at in range(len(turns), 0, -1) if turns[at - 1].role is Role.ASSISTANT), 0)
+
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether the candidate is the only answer, and no result is in the conversation."""
+        roles = [turn.role for turn in self.trace.turns]
+        return roles[-1:] == [Role.ASSISTANT] and roles.count(Role.ASSISTANT) == 1 and Role.TOOL not in roles
+
+    @cached_property
+    def format(self) -> Format:
+        """The format that the conversation is read in."""
+        return format_of(self.trace)
+
+    @cached_property
+    def inspection(self) -> Inspection:
+        """The inspection of the whole conversation."""
+        return inspect_trace(self.trace, reasoning_budget=self.candidate.reasoning_cap)
+
+    @cached_property
+    def _last(self) -> tuple[tuple[PartInspection, ...], tuple[Diagnostic, ...]]:
+        number = len(self.trace.turns)
+        turn = self.trace.turns[-1]
+        offered = OfferedTools(self.tools)
+        read = [read_part(turn, number, part, self.format, offered) for part in turn.parts]
+        return tuple(part for part, _ in read), tuple(one for _, found in read for one in found)
+
+    @property
+    def parts(self) -> Sequence[PartInspection]:
+        """The inspected parts: of the whole conversation, or of the only answer."""
+        return self._last[0] if self.is_single else tuple(self.inspection.parts)
+
+    @property
+    def diagnostics(self) -> Sequence[Diagnostic]:
+        """The faults of these parts, and of the chain where there is one."""
+        return self._last[1] if self.is_single else tuple(self.inspection.diagnostics)
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The steps of the chain; none for the only answer."""
+        return () if self.is_single else tuple(self.inspection.chain.steps)
+
+    @cached_property
+    def calls(self) -> tuple[CandidateCall, ...]:
+        """Every call of the conversation, in order, attempted ones included where there is a chain."""
+        if not self.is_single:
+            return tuple(CandidateCall(step.call, step.location, step) for step in self.steps)
+        return tuple(
+            CandidateCall(call, Location(part.turn, part.part, call.range))
+            for part in self.parts
+            for call in part.calls
+        )
+
+    @cached_property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """The tools on offer: those of the last request, else those that the prompt's text defines."""
+        for turn in reversed(self.trace.turns):
+            if turn.generation is not None and turn.generation.tools:
+                return turn.generation.tools
+        if not self.is_single:
+            return tuple(tool for part in self.inspection.parts for tool in part.definitions)
+        told = (turn for turn in self.trace.turns if turn.role in (Role.SYSTEM, Role.USER))
+        return tuple(
+            tool for turn in told for part in turn.parts for tool in _defined(part.text, self.format.name, turn.role)[0]
+        )
+
+    @cached_property
+    def answer(self) -> str:
+        """What the last answer says in words, without its calls, reasoning and markers."""
+        number = self.answer_turn
+        found = [part for part in self.parts if part.turn == number and part.part == "text"]
+        if not found:
+            return ""
+        part = self.trace.turns[number - 1].part("text")
+        text = part.text if part is not None else ""
+        return "".join(span.inner.of(text) for span in found[0].spans if span.kind is SpanKind.TEXT)
+
+    def context(self, before_turn: int, tool: ToolDefinition | None = None) -> ContextValues:
+        """The values that a call of `tool` in a turn may use: those of the messages before it that are not the agent's.
+
+        The tools' definitions count only as far as they offer values of this tool: enums, defaults and descriptions.
+        """
+        texts = [text for number, text in self._said if number < before_turn]
+        allowed, described = _offered_values(tool) if tool is not None else (frozenset[str](), None)
+        return ContextValues(
+            (*texts, described) if described is not None else texts, allowed, user_script_is_latin=self._user_is_latin
+        )
+
+    @cached_property
+    def _said(self) -> tuple[tuple[int, FoldedText], ...]:
+        return tuple(
+            (number, fold_text(text))
+            for number, turn in enumerate(self.trace.turns, 1)
+            if turn.role is not Role.ASSISTANT
+            for part in turn.parts
+            for text in (self._without_definitions(turn, part),)
+            if text
+        )
+
+    def _without_definitions(self, turn: Turn, part: Part) -> str:
+        if turn.role is Role.TOOL:
+            return part.text
+        return _defined(part.text, self.format.name, turn.role)[1]
+
+    @cached_property
+    def _user_is_latin(self) -> bool | None:
+        return is_latin(
+            " ".join(part.text for turn in self.trace.turns if turn.role is Role.USER for part in turn.parts)
+        )
+
+
+@lru_cache(maxsize=256)
+def _defined(text: str, format: str, role: Role) -> tuple[tuple[ToolDefinition, ...], str]:
+    """The tools that a prompt's text defines, and the text without them."""
+    if "{" not in text:
+        return (), text
+    found = segment(text, format, role=role)
+    kept = [text]
+    for span in reversed(found.spans):
+        if span.kind is SpanKind.TOOL_DEFINITIONS:
+            kept[0:1] = [kept[0][: span.range.start], kept[0][span.range.end :]]
+    return found.definitions, " ".join(kept)
+
+
+def _offered_values(tool: ToolDefinition) -> tuple[frozenset[str], FoldedText | None]:
+    return _values_of(_ToolKey(tool.name, tool.raw or repr(tool.parameters), tool))
+
+
+class _ToolKey:
+    """A tool as a cache key: its name and its text."""
+
+    __slots__ = ("_key", "tool")
+
+    def __init__(self, name: str, raw: str, tool: ToolDefinition) -> None:
+        self._key, self.tool = (name, raw), tool
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ToolKey) and self._key == other._key
+
+
+@lru_cache(maxsize=256)
+def _values_of(key: _ToolKey) -> tuple[frozenset[str], FoldedText | None]:
+    allowed: set[str] = set()
+    described = [key.tool.description]
+    for keyword, value in _offers(key.tool.parameters, 0):
+        if keyword == "description":
+            described.append(str(value))
+        else:
+            values = value if isinstance(value, list) else [value]
+            allowed.update(allowed_key(one) for one in values if not isinstance(one, dict | list))
+    text = " ".join(filter(None, described))
+    return frozenset(allowed), fold_text(text) if text else None
+
+
+def _offers(schema: Json, depth: int) -> Iterator[tuple[str, Json]]:
+    if depth > _DEEPEST:
+        return
+    if isinstance(schema, dict):
+        for keyword, value in schema.items():
+            if keyword in _OFFERS or (keyword == "description" and isinstance(value, str)):
+                yield keyword, value
+            else:
+                yield from _offers(value, depth + 1)
+    elif isinstance(schema, list):
+        for one in schema:
+            yield from _offers(one, depth + 1)
+
+
+def candidate_of(
+    messages: Json,
+    completion: Json = None,
+    *,
+    tools: Json = None,
+    format: str = "",
+    facts: Mapping[str, Json] | None = None,
+) -> VerifierInput:
+    """The candidate of OpenAI-shaped messages: `completion` (a text, a message, a list of them), or the last answer.
+
+    `messages` may be a text, the user's words. `facts` are the row's members that say what was asked for (see
+    `with_row_facts`). Raises ValueError for facts that cannot be read.
+    """
+    prompt = _as_messages(messages, "user")
+    before = list(read_messages(prompt)) if prompt else []
+    own = list(read_messages(_as_messages(completion, "assistant"))) if completion is not None else []
+    offered = Generation(tools=read_tools(tools))
+    turns = tuple(
+        replace(turn, generation=offered) if turn.role is Role.ASSISTANT and offered.tools else turn
+        for turn in (*before, *own)
+    )
+    trace = Trace(turns, format="" if format == "auto" else format)
+    return with_row_facts(trace, facts or {}, own_from=len(before) + 1 if own else None)
+
+
+def _as_messages(value: Json, role: str) -> Json:
+    return [{"role": role, "content": value}] if isinstance(value, str) else value
+
+
+def with_row_facts(trace: Trace, row: Mapping[str, Json], *, own_from: int | None = None) -> VerifierInput:
+    """The candidate of a row whose conversation is `trace`.
+
+    The schema is `schema`, else `response_format`, else `<schema>` in the system prompt. The reference is `expected`,
+    where `[]` means that no call is needed; else the type `no_tool_call` or `should_call_tool: false` mean the same.
+    Without `own_from` the candidate's turns begin after the user's last words. Raises ValueError, with the reason, for
+    a member that cannot be read.
+    """
+    turns = trace.turns
+    last_words = next((at for at in range(len(turns), 0, -1) if turns[at - 1].role is Role.USER), 0)
+    answer_format = row.get("answer_format")
+    if answer_format is not None and not isinstance(answer_format, str):
+        raise ValueError("`answer_format` must be a regular expression as text")
+    return VerifierInput(
+        trace,
+        own_from=last_words + 1 if own_from is None else own_from,
+        schema=_schema(trace, row),
+        expected=_expected(row),
+        answer_format=answer_format,
+    )
+
+
+def _expected(row: Mapping[str, Json]) -> tuple[ExpectedCall, ...] | None:
+    if row.get("expected") is not None:
+        return expected_of({"id": "row", "expected": row["expected"]})[1]
+    annotation = row.get("annotation")
+    should_call = annotation.get("should_call_tool") if isinstance(annotation, dict) else None
+    return () if row.get("type") == "no_tool_call" or should_call is False else None
+
+
+def _schema(trace: Trace, row: Mapping[str, Json]) -> Json:
+    if row.get("schema") is not None:
+        return _decoded(row["schema"], "schema")
+    if row.get("response_format") is not None:
+        return _response_schema(_decoded(row["response_format"], "response_format"))
+    for turn in trace.turns:
+        part = turn.part("text") if turn.role is Role.SYSTEM else None
+        found = _SCHEMA_TAG.search(part.text) if part is not None else None
+        if found is not None:
+            return _decoded(found[1], "<schema>")
+    return None
+
+
+def _response_schema(value: Json) -> Json:
+    """The schema in OpenAI's `response_format`; any object for `json_object`, None where plain text was asked for."""
+    if not isinstance(value, dict):
+        raise ValueError("`response_format` must be an object")
+    inner = value.get("json_schema", value.get("schema"))
+    if isinstance(inner, dict):
+        return inner.get("schema", inner)
+    if value.get("type") == "json_object":
+        return {"type": "object", "additionalProperties": True}
+    return None if value.get("type") == "text" else value
+
+
+def _decoded(value: Json, name: str) -> Json:
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
+    except ValueError as error:
+        raise ValueError(f"`{name}` is a text that is not JSON: {error}") from error
+
+
+def row_candidate(row: JsonObject, *, format: str = "") -> VerifierInput:
+    """The candidate of a row of any shape that samples are read in.
+
+    The answer is `completion`, `answer` or `response` after the row's conversation or prompt, else the conversation's
+    last assistant message. A prompt that is a rendered chat template is cut into its turns. Raises ValueError for a row
+    without a conversation, or with facts that cannot be read.
+    """
+    named = row.get("format")
+    format = format or (named if isinstance(named, str) else "")
+    key = next((name for name in _COMPLETIONS if isinstance(row.get(name), str | list | dict)), None)
+    prompt = row.get("prompt")
+    if isinstance(prompt, str) and _TEMPLATE.search(prompt):
+        trace = read_transcript(prompt + (str(row[key]) if key is not None else ""))
+        return with_row_facts(_with_tools(trace, row.get("tools"), format), row)
+    if isinstance(prompt, str | list) and key is not None:
+        return candidate_of(prompt, row[key], tools=row.get("tools"), format=format, facts=row)
+    kept = {name: value for name, value in row.items() if name not in _COMPLETIONS}
+    sample = read_sample(DataRow("", "line 1", 1, kept), format=format or "auto")
+    if sample.shape is None and key is None:
+        raise ValueError("the row has no conversation and no completion")
+    if key is None or sample.shape is Shape.COMPLETION:
+        sample = sample if key is None else read_sample(DataRow("", "line 1", 1, row), format=format or "auto")
+        trace = _with_format(sample.trace, format)
+        return with_row_facts(trace, row)
+    own = read_messages(_as_messages(row[key], "assistant"))
+    turns = (*sample.trace.turns, *own)
+    trace = _with_tools(replace(sample.trace, turns=turns), row.get("tools"), format)
+    return with_row_facts(trace, row, own_from=len(sample.trace.turns) + 1)
+
+
+def _with_format(trace: Trace, format: str) -> Trace:
+    return replace(trace, format=format) if format not in ("", "auto") else trace
+
+
+def _with_tools(trace: Trace, tools: Json, format: str) -> Trace:
+    """The trace in this format, its answers with the tools that were offered to them."""
+    offered = read_tools(tools)
+    generation = Generation(tools=offered)
+    turns = tuple(
+        replace(turn, generation=generation) if turn.role is Role.ASSISTANT and offered else turn
+        for turn in trace.turns
+    )
+    return _with_format(replace(trace, turns=turns), format)

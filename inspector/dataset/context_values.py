@@ -1,0 +1,285 @@
+"""Decides whether a value of a call comes from its context: the same value after folding case, dates and numbers.
+
+Theory of operation. A context is a row of texts: the system prompt, the user's words, the results, and what the tool's
+definition itself offers. Each text is folded once into words (case and accents removed) and numbers (separators,
+number words, `2k`, `15 %`). A value is supported when one of these holds, tried in this order:
+
+1. It is trivial: a truth value, null, an empty text.
+2. It is a number whose value is in the context, also as a number word or a percentage.
+3. Its words are in the context, one behind the other; or it is a date or a time that the context writes in another way.
+4. It is an ISO code of a currency, a country or a language.
+5. It is a list in one text (`Tokyo, Japan`), of which the first member is supported.
+6. It is composed free text: its parameter's name says so (`query`, `subject`), or it has several words; what in it has
+   digits, years apart, must still be in the context.
+7. It is written in another script than all of the user's words, so that it can be a translation.
+
+The cost is linear in the texts. Folded texts are cached, since the rows of a group share their prompt.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from functools import lru_cache
+
+from inspector.chain.provenance_terms import spellings
+from inspector.dataset.codes import is_iso_code
+from inspector.model import Json
+
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:[,_ \u202f']\d{3}(?!\d))*(?:\.\d+)?(?:[eE][-+]?\d{1,3})?")
+_SCALE = re.compile(r"\s?(%|percent\b|k\b|thousand\b|m\b|million\b|bn?\b|billion\b|hundred\b|dozen\b)", re.IGNORECASE)
+_SCALES = {
+    **dict.fromkeys(("k", "thousand"), 1e3),
+    **dict.fromkeys(("m", "million"), 1e6),
+    **dict.fromkeys(("b", "bn", "billion"), 1e9),
+    "hundred": 1e2,
+    "dozen": 12,
+    **dict.fromkeys(("%", "percent"), 0.01),
+}
+_UNITS_TABLE = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS_TABLE = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ORDINALS_TABLE = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_OTHER_NUMBERS: dict[str, float] = {
+    **dict.fromkeys(("a", "an", "single", "once"), 1),
+    **dict.fromkeys(("both", "pair", "couple", "twice", "两"), 2),
+    "half": 0.5,
+    "quarter": 0.25,
+    "dozen": 12,
+    **dict.fromkeys(("hundred", "百"), 100),
+    **dict.fromkeys(("thousand", "千"), 1000),
+    "万": 10_000,
+    "million": 1e6,
+    "billion": 1e9,
+}
+_TENS: dict[str, float] = dict(zip(_TENS_TABLE.split(), range(20, 100, 10), strict=True))
+_WORD_VALUES: dict[str, float] = {
+    **{word: value for value, word in enumerate(_UNITS_TABLE.split())},
+    **{word: value for value, word in enumerate(_ORDINALS_TABLE.split(), 1)},
+    **{word: value for value, word in enumerate("零一二三四五六七八九十")},
+    **_TENS,
+    **_OTHER_NUMBERS,
+}
+_MULTIPLIERS = {"hundred": 100, "thousand": 1000, "million": 1e6, "billion": 1e9}
+_ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
+_TIME = re.compile(r"(?:.*[T ])?(\d\d?):(\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?")
+_RELATIVE_TABLE = (
+    "today tonight tomorrow yesterday now current currently latest recent upcoming weekend week weeks month months day "
+    "days year years next last this monday tuesday wednesday thursday friday saturday sunday hoy mañana heute morgen "
+    "demain"
+)
+_RELATIVE = frozenset(_RELATIVE_TABLE.split())
+_REACH = timedelta(days=62)
+_FREE_TEXT = re.compile(
+    r"(?:.*_)?(?:text|message|content|contents|body|reason|thought|summary|title|subject|note|notes|answer|comment|"
+    r"description|query|q|search|question|prompt|code|command|cmd|script|sql|expression|formula|equation|pattern|"
+    r"keywords?|topic|topics|instructions?|details|caption|label|tags?|todos?|task|context|feedback)(?:_?text)?",
+    re.IGNORECASE,
+)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_MANY_WORDS = 3
+_LONGEST = 200_000
+_MOST_WORDS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedText:
+    """A text as values are looked for in it: its words in a line between blanks, its numbers, its full dates."""
+
+    line: str
+    words: frozenset[str]
+    numbers: frozenset[float]
+    dates: tuple[date, ...]
+
+
+@lru_cache(maxsize=1024)
+def fold_text(text: str) -> FoldedText:
+    """The folded text; of a long one its first and last 100,000 code points."""
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]} {text[-_LONGEST // 2 :]}"
+    words = folded(text)
+    numbers = frozenset((*_digit_numbers(text), *_word_numbers(words)))
+    return FoldedText(f" {' '.join(words)} ", frozenset(words), numbers, tuple(_dates(text)))
+
+
+def folded(text: str) -> list[str]:
+    """The words of a text without case and accents; each character of Chinese or Japanese is a word."""
+    if not text.isascii():
+        text = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+        text = unicodedata.normalize("NFC", text)
+    return _WORD.findall(text.casefold())
+
+
+@dataclass(frozen=True, slots=True)
+class ContextValues:
+    """The values that a call may use: those of `texts` (what was said to the model) and `allowed` (enums, defaults).
+
+    `user_script_is_latin` is None where the user wrote no letters.
+    """
+
+    texts: Sequence[FoldedText]
+    allowed: frozenset[str] = frozenset()
+    user_script_is_latin: bool | None = None
+
+    def supports(self, name: str, value: Json) -> bool:
+        """Whether the value of the parameter `name` comes from the context. See the module for the rule."""
+        if value is None or isinstance(value, bool | dict | list):
+            return True
+        if not isinstance(value, str):
+            return allowed_key(value) in self.allowed or self.has_number(value)
+        text = value.strip()
+        if not text or allowed_key(text) in self.allowed or self._has_text(text):
+            return True
+        return self._is_composed(name, text) or self._may_be_translated(text)
+
+    def has_number(self, value: float | Decimal) -> bool:
+        """Whether the number is in the context, in digits or words, plain or as a percentage."""
+        try:
+            number = float(value)
+        except OverflowError:
+            return self._has_words(str(value))
+        wanted = (number, number * 100, -number)
+        return any(one in text.numbers for text in self.texts for one in wanted) or self._has_words(str(value))
+
+    def _has_text(self, text: str) -> bool:
+        if self._has_words(text) or is_iso_code(text):
+            return True
+        number = _as_number(text)
+        if number is not None and self.has_number(number):
+            return True
+        if self._has_date(text) or self._has_time(text):
+            return True
+        first, comma, _ = text.partition(",")
+        return bool(comma) and len(text) < 100 and bool(first.strip()) and self._has_words(first)
+
+    def _has_words(self, text: str) -> bool:
+        words = folded(text)[:_MOST_WORDS]
+        if not words:
+            return True
+        line = f" {' '.join(words)} "
+        return any(line in one.line for one in self.texts)
+
+    def _has_date(self, text: str) -> bool:
+        found = _ISO_DATE.match(text)
+        if found is None or not any(
+            f" {' '.join(words)} " in one.line for words in spellings(text) for one in self.texts
+        ):
+            return found is not None and self._is_near_a_date(found)
+        rest = text[found.end() :].lstrip("T ")
+        return not rest or self._has_time(rest)
+
+    def _is_near_a_date(self, found: re.Match[str]) -> bool:
+        """Whether the context names a day in words (`tomorrow`) and has a full date near this one to count from."""
+        if not any(not _RELATIVE.isdisjoint(one.words) for one in self.texts):
+            return False
+        try:
+            day = date(int(found[1]), int(found[2]), int(found[3]))
+        except ValueError:
+            return False
+        return any(abs(day - known) <= _REACH for one in self.texts for known in one.dates)
+
+    def _has_time(self, text: str) -> bool:
+        found = _TIME.fullmatch(text)
+        if found is None or "T" in text or "-" in text:
+            return False
+        hour, minute = int(found[1]), int(found[2])
+        spoken = {f"{hour} {minute:02}", f"{hour:02} {minute:02}", f"{hour:02}{minute:02}"}
+        short, half = (hour % 12 or 12), "pm" if hour >= 12 else "am"
+        minutes = (f" {minute:02}", f"{minute:02}") if minute else ("", " 00")
+        spoken |= {f"{short}{said}{gap}{half}" for said in minutes for gap in ("", " ")}
+        spoken |= {f"{short}{said} {half[0]} m" for said in minutes}
+        if not minute:
+            spoken |= {"noon", "midday"} if hour == 12 else {"midnight"} if hour == 0 else set()
+        return any(f" {one} " in text.line for text in self.texts for one in spoken)
+
+    def _is_composed(self, name: str, text: str) -> bool:
+        """Whether a text is the model's own wording, whose words with digits the context has."""
+        words = folded(text)
+        is_free = bool(_FREE_TEXT.fullmatch(_CAMEL.sub("_", name)))
+        if not is_free and (len(words) < _MANY_WORDS or not self._shares_words(words)):
+            return False
+        numbered = (word for word in words if any(map(str.isdigit, word)) and not _YEAR.fullmatch(word))
+        return all(
+            len(word) < _MANY_WORDS or any(word in one.words for one in self.texts) or self._is_number(word)
+            for word in numbered
+        )
+
+    def _shares_words(self, words: Sequence[str]) -> bool:
+        """Whether at least half of the words of four letters and more are in the context."""
+        telling = [word for word in words if len(word) >= 4] or list(words)
+        return 2 * sum(any(word in one.words for one in self.texts) for word in telling) >= len(telling)
+
+    def _is_number(self, word: str) -> bool:
+        number = _as_number(word)
+        return number is not None and self.has_number(number)
+
+    def _may_be_translated(self, text: str) -> bool:
+        own = is_latin(text)
+        return own is not None and self.user_script_is_latin is not None and own is not self.user_script_is_latin
+
+
+def allowed_key(value: Json) -> str:
+    """The key under which a value of an enum or a default is compared: without case; 5 and 5.0 are one."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip().casefold()
+
+
+def is_latin(text: str) -> bool | None:
+    """Whether most letters of a text are Latin; None where it has no letters."""
+    letters = [one for one in text[:2_000] if one.isalpha()]
+    if not letters:
+        return None
+    return 2 * sum(one < "\u0250" for one in letters) > len(letters)
+
+
+def _as_number(text: str) -> float | None:
+    found = _NUMBER.match(text)
+    if found is None or found.end() != len(text.rstrip("%")):
+        return None
+    return _parsed(found[0])
+
+
+def _parsed(digits: str) -> float | None:
+    try:
+        return float(re.sub(r"[,_ \u202f']", "", digits).replace("−", "-"))
+    except ValueError:
+        return None
+
+
+def _digit_numbers(text: str) -> Iterable[float]:
+    for found in _NUMBER.finditer(text):
+        value = _parsed(found[0])
+        if value is None:
+            continue
+        yield value
+        if scale := _SCALE.match(text, found.end()):
+            yield value * _SCALES[scale[1].lower()]
+
+
+def _word_numbers(words: Sequence[str]) -> Iterable[float]:
+    """The numbers that words say: `five`, `twenty five`, `two hundred`."""
+    for at, word in enumerate(words):
+        value = _WORD_VALUES.get(word)
+        if value is None:
+            continue
+        yield value
+        after = words[at + 1] if at + 1 < len(words) else ""
+        if word in _TENS and 0 < _WORD_VALUES.get(after, 0) < 10:
+            yield value + _WORD_VALUES[after]
+        if after in _MULTIPLIERS:
+            yield value * _MULTIPLIERS[after]
+
+
+def _dates(text: str) -> Iterable[date]:
+    for found in _ISO_DATE.finditer(text):
+        try:
+            yield date(int(found[1]), int(found[2]), int(found[3]))
+        except ValueError:
+            continue

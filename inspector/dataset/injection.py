@@ -1,0 +1,321 @@
+"""Error-recovery samples out of good ones: one call is broken, its tool refuses it, and the model corrects it.
+
+Theory of operation. A sample whose chain is sound gets two more messages before one of its calls: the same message with
+one fault in the call, and the tool's refusal. The message itself follows, with reasoning that names the fault in the
+place of its words. What comes out is read again and inspected: it is kept only if the inspection finds the fault where
+it was put (a fault that only the refusal proves: at the refusal) and no other, and calls the chain recovered. So a
+sample that the engine misjudges, or a call that offers no place for a fault, is skipped with the reason.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from inspector.chain.steps import Status, Step, StepOutcome
+from inspector.dataset.corrections import correction_of
+from inspector.dataset.faults_to_inject import KINDS, SAME_CALL, FaultyCall, SoundCall
+from inspector.dataset.lint.engine_faults import TWINS
+from inspector.dataset.messages import shape_of
+from inspector.dataset.rows import DataRow
+from inspector.dataset.samples import Sample, Shape, read_sample
+from inspector.diagnostics import Diagnostic
+from inspector.formats.registry import find_format
+from inspector.importers.source import JsonObject
+from inspector.model import Json, Role
+
+LISTS = ("messages", "conversations", "conversation", "items")
+DEFAULT_RATES: Mapping[str, float] = {
+    "wrong-type": 3.0,
+    "wrong-value": 3.0,
+    "missing-required": 2.0,
+    "unknown-key": 1.0,
+    "enum-violation": 2.0,
+    "wrong-tool-name": 1.0,
+    "malformed-json": 3.0,
+    "truncated-stream": 1.0,
+    "drafted-in-reasoning": 0.5,
+    "wrong-format": 0.5,
+    "timeout": 1.0,
+    "forbidden": 1.0,
+    "empty-result": 1.0,
+}
+"""How often each kind is drawn where the call allows it."""
+_ANNOTATED = ("steps", "critical_path", "decision_points", "depends_on", "data_flow")
+_WRAPPERS = ("[inner_monologue]", "<scratch_pad>", "<think>")
+_BY_ITSELF = frozenset({"T406"})  # the refusal of a call whose own fault was found
+_EMPTY = "empty-result"  # no call fails there
+_TRIES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class InjectedRow:
+    """A row with an injected fault, and the kind of it."""
+
+    value: JsonObject
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotInjected:
+    """Why nothing was injected into a row, in words that follow "skipped: "."""
+
+    reason: str
+
+
+def inject_faults(
+    row: DataRow, *, seed: int, rates: Mapping[str, float] = DEFAULT_RATES, count: int = 1
+) -> Iterator[InjectedRow | NotInjected]:
+    """At most `count` rows out of one, each with a fault of another kind; a NotInjected where there is none.
+
+    The same row, seed and rates give the same rows.
+    """
+    sample = read_sample(row)
+    places = list(_sound_calls(sample))
+    if not places:
+        yield NotInjected(_why_not(sample))
+        return
+    draw = Random(f"{seed}\0{row.file}\0{row.record}")
+    left = {kind: rate for kind, rate in rates.items() if rate > 0}
+    made = 0
+    for _ in range(_TRIES * count):
+        if not left or made == count:
+            break
+        kind = draw.choices(list(left), list(left.values()))[0]
+        found = _injected(sample, *draw.choice(places), kind, draw)
+        if found is None:
+            left[kind] *= 0.5
+            if left[kind] < rates[kind] / 8:
+                del left[kind]
+            continue
+        del left[kind]
+        made += 1
+        injected = found.value["injected"]
+        assert isinstance(injected, dict)
+        yield InjectedRow({**found.value, "injected": {**injected, "seed": seed}}, kind)
+    if not made:
+        yield NotInjected(
+            "no fault of a chosen kind has a place in its calls, or the engine judges the result otherwise"
+        )
+
+
+def _why_not(sample: Sample) -> str:
+    if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT) or _list_key(sample.row.value) is None:
+        return "it has no list of messages"
+    if any(key in holder for holder in (sample.row.value, sample.annotation) for key in _ANNOTATED):
+        return "its steps are annotated, and the annotation would no longer hold"
+    if sample.inspection.chain.status is not Status.OK:
+        return f"its chain is {sample.inspection.chain.status.value}, not ok"
+    return "it has no call that is sound, answered, of an offered tool, and alone in its message"
+
+
+def _list_key(row: JsonObject) -> str | None:
+    return next((key for key in LISTS if isinstance(row.get(key), list)), None)
+
+
+def _sound_calls(sample: Sample) -> Iterator[tuple[Step, SoundCall]]:
+    """The calls that a fault can be put into."""
+    row = sample.row.value
+    if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT) or _list_key(row) is None or "injected" in row:
+        return
+    if any(key in holder for holder in (row, sample.annotation) for key in _ANNOTATED):
+        return
+    trace, chain = sample.trace, sample.inspection.chain
+    if chain.status is not Status.OK or len(trace.turns) - sample.first_turn + 1 != len(sample.messages):
+        return
+    calls_in = Counter(step.location.turn for step in chain.steps)
+    offered = tuple(tool.name for tool in sample.offered.tools)
+    faulty = {one.location.turn for one in sample.inspection.diagnostics}
+    for step in chain.steps:
+        tool = sample.offered.find(step.call.name)
+        turn = step.location.turn
+        if step.outcome is not StepOutcome.OK or tool is None or calls_in[turn] > 1 or turn in faulty:
+            continue
+        part = trace.turns[turn - 1].part(step.location.part)
+        index = turn - sample.first_turn
+        message = sample.messages[index] if 0 <= index < len(sample.messages) else None
+        if part is None or not isinstance(message, dict) or not step.call.valid or step.result_location is None:
+            continue
+        structured = step.location.part.startswith("call:")
+        if structured or message.get(shape_of(message).text_key) == part.text:
+            format = find_format(sample.wire_format)
+            yield step, SoundCall(step.call, part.text, tool, offered, format, structured)
+
+
+def _injected(sample: Sample, step: Step, sound: SoundCall, kind: str, draw: Random) -> InjectedRow | None:
+    fault = KINDS[kind](sound, draw)
+    if fault is None:
+        return None
+    messages = _messages(sample, step, sound, fault, draw)
+    key = _list_key(sample.row.value)
+    if messages is None or key is None:
+        return None
+    value = {**sample.row.value, key: messages}
+    value["injected"] = {"parent": sample.id or sample.reference}
+    _relabel(value, kind)
+    again = read_sample(replace(sample.row, value=value, raw=b""))
+    place = _verified(sample, again, step, fault, kind)
+    if place is None:
+        return None
+    rule = TWINS.get(place.rule, place.rule)  # as `lint` and `check` name it in training data
+    injected: JsonObject = {
+        "rule": rule.name,
+        "code": rule.code,
+        "kind": kind,
+        "turn": place.location.turn,
+        "start": place.range.start,
+        "end": place.range.end,
+        "part": place.location.part,
+        "parent": sample.id or sample.reference,
+    }
+    return InjectedRow({**value, "injected": injected}, kind)
+
+
+def _relabel(value: JsonObject, kind: str) -> None:
+    """What the row says of itself, as it is now."""
+    if "type" in value:
+        value["type"] = "multi_step_tool_call" if kind == _EMPTY else "error_recovery"
+    count = value.get("tool_call_count")
+    if isinstance(count, int) and not isinstance(count, bool):
+        value["tool_call_count"] = count + 1
+    if isinstance(value.get("id"), str):
+        value["id"] = f"{value['id']}-{kind}"
+
+
+def _messages(sample: Sample, step: Step, sound: SoundCall, fault: FaultyCall, draw: Random) -> list[Json] | None:
+    """The sample's messages with the faulty call, its refusal and the correction."""
+    index = step.location.turn - sample.first_turn
+    message = sample.messages[index]
+    assert isinstance(message, dict)
+    assert step.result_location is not None
+    answered = step.result_location.turn - sample.first_turn
+    result = sample.messages[answered] if answered < len(sample.messages) else None
+    if not isinstance(result, dict):
+        return None
+    new_id = f"call_{draw.getrandbits(48):012x}" if step.call.id is not None else None
+    faulty = _faulty_message(message, step, sound, fault, new_id)
+    refusal = _refusal_message(result, step, fault, new_id)
+    corrected = _corrected_message(sample, message, sound, fault)
+    if faulty is None or refusal is None or corrected is None:
+        return None
+    return [*sample.messages[:index], faulty, refusal, corrected, *sample.messages[index + 1 :]]
+
+
+def _faulty_message(
+    message: JsonObject, step: Step, sound: SoundCall, fault: FaultyCall, new_id: str | None
+) -> JsonObject | None:
+    if not sound.structured:
+        return {**message, shape_of(message).text_key: fault.text}
+    calls = message.get("tool_calls")
+    call = calls[0] if isinstance(calls, list) and len(calls) == 1 else None
+    if not isinstance(call, dict) or not isinstance(call.get("function"), dict):
+        return None
+    function = call["function"]
+    assert isinstance(function, dict)
+    arguments: Json = fault.text
+    if not isinstance(function.get("arguments"), str):
+        try:
+            arguments = json.loads(fault.text)
+        except ValueError:
+            return None
+    changed: JsonObject = {**function, "name": fault.name or step.call.name, "arguments": arguments}
+    named: JsonObject = {"id": new_id} if new_id is not None else {}
+    return {**message, "tool_calls": [{**call, **named, "function": changed}]}
+
+
+def _refusal_message(result: JsonObject, step: Step, fault: FaultyCall, new_id: str | None) -> JsonObject | None:
+    """The refusal in the words around the results of this sample."""
+    key = shape_of(result).text_key
+    text = result.get(key)
+    content = step.result.content if step.result is not None else ""
+    if not isinstance(text, str):
+        return None
+    at = text.find(content) if content else -1
+    wrapped = text[:at] + fault.refusal + text[at + len(content) :] if at >= 0 else fault.refusal
+    if content and text.count(content) != 1:
+        wrapped = fault.refusal
+    named: JsonObject = {"tool_call_id": new_id} if "tool_call_id" in result and new_id is not None else {}
+    if fault.name is not None and "name" in result:
+        named["name"] = fault.name
+    return {**result, key: wrapped, **named}
+
+
+def _corrected_message(sample: Sample, message: JsonObject, sound: SoundCall, fault: FaultyCall) -> JsonObject | None:
+    key = shape_of(message).text_key
+    if sound.structured:
+        told = next((name for name in ("reasoning_content", "reasoning") if name in message), key)
+        return {**message, told: fault.thought}
+    text = message.get(key)
+    if not isinstance(text, str):
+        return None
+    usual = "[inner_monologue]" if "[tool_call]" in text else "<think>"
+    wrapper = next((one for one in _WRAPPERS if any(one in text for text in _said(sample))), usual)
+    closer = wrapper[0] + "/" + wrapper[1:]
+    spans = [
+        span
+        for part in sample.inspection.parts
+        for span in part.spans
+        if part.turn - sample.first_turn == sample.messages.index(message)
+    ]
+    first = spans[sound.call.span].range.start if sound.call.span < len(spans) else sound.call.range.start
+    return {**message, key: f"{wrapper}\n{fault.thought}\n{closer}\n{text[first:]}"}
+
+
+def _said(sample: Sample) -> list[str]:
+    turns = (turn for turn in sample.trace.turns if turn.role is Role.ASSISTANT)
+    return [part.text for turn in turns for part in turn.parts if part.name == "text"]
+
+
+def _verified(before: Sample, after: Sample, step: Step, fault: FaultyCall, kind: str) -> Diagnostic | None:
+    """The diagnostic of the fault, if the inspection finds it in its place and nothing else, and a recovery."""
+    chain = after.inspection.chain
+    turn = step.location.turn
+    broken = next((one for one in chain.steps if one.location.turn == turn), None)
+    if broken is None or broken.result is None or broken.result_location is None:
+        return None
+    if broken.result_location.turn != turn + 1:
+        return None
+    new = _new_diagnostics(before, after, turn)
+    by_refusal = fault.rules[0] in ("T406", "T407")
+    allowed = {*fault.rules, *(() if by_refusal else _BY_ITSELF)}
+    if any(one.rule.code not in allowed for one in new):
+        return None
+    place = next((one for code in fault.rules for one in new if one.rule.code == code), None)
+    if place is None or place.location.turn != (turn + 1 if by_refusal else turn):
+        return None
+    if by_refusal and kind not in SAME_CALL and _errors_in(new, turn):
+        return None
+    if kind == _EMPTY:
+        return place if chain.status is Status.OK else None
+    if chain.status is not Status.RECOVERED or correction_of(broken, chain.steps) is None:
+        return None
+    return place
+
+
+def _errors_in(found: Sequence[Diagnostic], turn: int) -> bool:
+    return any(one.location.turn == turn for one in found)
+
+
+def _new_diagnostics(before: Sample, after: Sample, turn: int) -> list[Diagnostic]:
+    """The diagnostics that the original sample does not have, whose turns from `turn` on are two earlier."""
+    old = Counter(
+        (one.rule.code, one.location.turn if one.location.turn < turn else one.location.turn + 2)
+        for one in before.inspection.diagnostics
+    )
+    new = []
+    for one in after.inspection.diagnostics:
+        key = (one.rule.code, one.location.turn)
+        if old[key] > 0:
+            old[key] -= 1
+        else:
+            new.append(one)
+    return new
+
+
+def known_kinds(words: Mapping[str, float]) -> Mapping[str, float]:
+    """The rates, checked: ValueError for a kind that does not exist."""
+    unknown = [kind for kind in words if kind not in KINDS]
+    if unknown:
+        raise ValueError(f"no kind of fault is called `{unknown[0]}`; there are {', '.join(KINDS)}")
+    return words

@@ -1,0 +1,395 @@
+"""Samples without a call, made from what exists; each is made only where no offered tool fits what the user wants.
+
+Three kinds: `tool-removed` (the question is kept, and the tool that it needs is not offered), `irrelevant-tools` (small
+talk, with tools offered that have nothing to do with it), `already-given` (the result is in the user's own words, so
+that the answer needs no call).
+
+The rule for "a tool fits" would rather skip a sample than make a false negative. A tool fits when one of these holds:
+
+* it is generic: it searches, browses, asks a model, or runs code or commands, so that it can serve any request;
+* a word of its name, description or parameters' names is among the user's words (folded, without grammatical endings,
+  function words and words that most tools have);
+* it shares a word of its name with the name of the tool that was called, or two words of its description;
+* it could be called with what the call had: all of its required parameters are among the call's arguments by name.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from random import Random
+
+from inspector.chain.steps import Status, Step, StepOutcome
+from inspector.chain.tool_kinds import is_interpreter, is_search
+from inspector.dataset.context_values import folded
+from inspector.dataset.convert import find_tools_block, with_tools_block
+from inspector.dataset.messages import role_of, shape_of, text_of, with_text
+from inspector.dataset.rows import DataRow
+from inspector.dataset.samples import Sample, Shape, read_sample
+from inspector.formats.registry import find_format
+from inspector.formats.templates.registry import find_template
+from inspector.formats.templates.template import openai_tool
+from inspector.importers.source import JsonObject
+from inspector.model import Json, Role, ToolDefinition
+
+KINDS = ("tool-removed", "irrelevant-tools", "already-given")
+_LISTS = ("messages", "conversations", "conversation", "items")
+_GENERIC = re.compile(
+    "search|brows|google|ask|chat|query|exec|run|shell|bash|terminal|python|code|http|fetch|request|lookup|wiki"
+)
+
+_STOP_TABLE = (
+    "a about after all also am an and any are as at be been but by can could do does for from get give given has have "
+    "how i if in into is it its know like make me more my need no not of on one or our out please provide return "
+    "returns set should so some such tell than that the their them then there these they this to tool up us use used "
+    "using want was we were what when where which who will with would you your function call parameter parameters "
+    "value values type string number list name id optional required based specified data information info user"
+)
+_STOP = frozenset(_STOP_TABLE.split())
+_ENGLISH = frozenset(
+    [
+        "the",
+        "is",
+        "are",
+        "what",
+        "how",
+        "can",
+        "you",
+        "please",
+        "me",
+        "my",
+        "for",
+        "of",
+        "to",
+        "in",
+        "a",
+        "an",
+        "i",
+        "and",
+        "do",
+        "does",
+        "will",
+        "when",
+        "where",
+    ]
+)
+_ENDINGS = ("ation", "ate", "ing", "er", "ed", "es", "s", "e")
+_ADDED_TOOLS = 3
+_LEAST_WORD = 3
+_NO_TOOL_FITS = {
+    "en": (
+        "None of the tools that I have can do that, so I cannot answer it reliably.",
+        "I have no tool for this: those on offer do other things. I would rather not guess.",
+        "I cannot do that with the tools that are available to me.",
+    ),
+    "zh": ("我现有的工具都无法完成这个请求，所以无法给出可靠的回答。", "目前没有适合这个问题的工具，我不想随意猜测。"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NegativeRow:
+    """A row without a call: its kind, and the tool that is not called (`""` for small talk)."""
+
+    value: JsonObject
+    kind: str
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoNegative:
+    """Why no negative was made of a row, in words that follow "skipped: "."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NegativeOptions:
+    """Which kinds are made; `pool` are tools of the set, from which irrelevant ones are offered."""
+
+    seed: int
+    kinds: tuple[str, ...] = KINDS
+    leave_open: bool = False
+    pool: tuple[ToolDefinition, ...] = ()
+
+
+def has_call(sample: Sample) -> bool:
+    """Whether a sample calls a tool, or tries to."""
+    return len(sample.inspection.chain.steps) > 0
+
+
+def make_negative(sample: Sample, options: NegativeOptions) -> NegativeRow | NoNegative:
+    """A row without a call out of a sample; the same sample, seed and pool give the same row."""
+    if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT) or not isinstance(sample.row.value.get(_key(sample)), list):
+        return NoNegative("it has no list of messages")
+    draw = Random(f"{options.seed}\0{sample.row.file}\0{sample.row.record}")
+    if not has_call(sample):
+        return _irrelevant_tools(sample, options, draw)
+    chain = sample.inspection.chain
+    steps = chain.steps
+    if chain.status is not Status.OK or len(steps) != 1 or steps[0].outcome is not StepOutcome.OK:
+        return NoNegative("it has several calls, or a chain that is not ok")
+    kinds = [kind for kind in ("tool-removed", "already-given") if kind in options.kinds]
+    draw.shuffle(kinds)
+    found: NegativeRow | NoNegative = NoNegative("no chosen kind is made of samples with a call")
+    for kind in kinds:
+        found = (_tool_removed if kind == "tool-removed" else _already_given)(sample, steps[0], options, draw)
+        if isinstance(found, NegativeRow):
+            return found
+    return found
+
+
+def _tool_removed(sample: Sample, step: Step, options: NegativeOptions, draw: Random) -> NegativeRow | NoNegative:
+    needed = sample.offered.find(step.call.name)
+    asked = _first_question(sample)
+    if needed is None or asked is None:
+        return NoNegative("its tool is not in a readable list, or the user asks nothing before the call")
+    index, question = asked
+    left = [tool for tool in sample.offered.tools if tool.name != needed.name]
+    fitting = next((tool for tool in left if tool_fits(tool, question, needed, step.call.arguments)), None)
+    if fitting is not None:
+        return NoNegative("another tool that it offers may fit")
+    if not left:
+        left = _unrelated(options.pool, question, draw, needed, step.call.arguments)
+    if not left:
+        return NoNegative("no unrelated tool is there to offer")
+    answer = _no_tool_answer(question, draw)
+    if answer is None and not options.leave_open:
+        return NoNegative("no template answer in the user's language; --leave-open leaves the answer open")
+    messages = [dict(one) for one in sample.messages[: index + 1] if isinstance(one, dict)]
+    if not options.leave_open:
+        messages.append(_said(sample, str(answer)))
+    draft = _Draft(messages, left, "tool-removed", needed.name, synthetic=not options.leave_open)
+    return _finished(sample, draft, options)
+
+
+def _already_given(sample: Sample, step: Step, options: NegativeOptions, draw: Random) -> NegativeRow | NoNegative:
+    del draw
+    asked = _first_question(sample)
+    last = sample.messages[-1] if sample.messages else None
+    if asked is None or step.result is None or not isinstance(last, dict) or role_of(last) is not Role.ASSISTANT:
+        return NoNegative("it has no question, result and last answer to put together")
+    if step.location.turn == len(sample.trace.turns):
+        return NoNegative("it ends with its call")
+    index, question = asked
+    result = step.result.content.strip()
+    if len(result) > 2_000:
+        return NoNegative("its result is too long to be in the user's words")
+    messages = [dict(one) for one in sample.messages[: index + 1] if isinstance(one, dict)]
+    messages[-1] = with_text(messages[-1], f"{question.rstrip()}\n\n{result}")
+    if not options.leave_open:
+        messages.append(dict(last))
+    tools = list(sample.offered.tools)
+    return _finished(sample, _Draft(messages, tools, "already-given", step.call.name or ""), options)
+
+
+def _irrelevant_tools(sample: Sample, options: NegativeOptions, draw: Random) -> NegativeRow | NoNegative:
+    if "irrelevant-tools" not in options.kinds:
+        return NoNegative("it has no call already")
+    if sample.offered.tools or sample.offered.place is not None:
+        return NoNegative("it has no call already, and offers tools")
+    asked = _first_question(sample)
+    if asked is None or not any(role_of(one) is Role.ASSISTANT for one in sample.messages if isinstance(one, dict)):
+        return NoNegative("it has no question and answer")
+    words = " ".join(sample.texts(Role.USER))
+    tools = _unrelated(options.pool, words, draw)
+    if not tools:
+        return NoNegative("no unrelated tool is there to offer")
+    messages = [dict(one) for one in sample.messages if isinstance(one, dict)]
+    if options.leave_open and role_of(messages[-1]) is Role.ASSISTANT:
+        messages.pop()
+    return _finished(sample, _Draft(messages, tools, "irrelevant-tools"), options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A negative to be: its messages, the tools that it offers, its kind, the tool that is not called."""
+
+    messages: list[JsonObject]
+    tools: Sequence[ToolDefinition]
+    kind: str
+    tool: str = ""
+    synthetic: bool = False
+
+
+def _finished(sample: Sample, draft: _Draft, options: NegativeOptions) -> NegativeRow | NoNegative:
+    value: JsonObject = {**sample.row.value, _key(sample): list(draft.messages)}
+    if not _offer(sample, value, draft.tools):
+        return NoNegative("its list of tools is in words that cannot be rewritten")
+    parent = sample.id or sample.reference
+    told: JsonObject = {"kind": draft.kind, "tool": draft.tool, "synthetic": draft.synthetic}
+    value["negative"] = {**told, "open": options.leave_open, "seed": options.seed, "parent": parent}
+    _relabel(value, draft.kind)
+    again = read_sample(replace(sample.row, value=value, raw=b""))
+    names = [one.name for one in again.offered.tools]
+    if has_call(again) or names != [one.name for one in draft.tools]:
+        return NoNegative("the engine reads a call, or other tools, in the result")
+    return NegativeRow(value, draft.kind, draft.tool)
+
+
+def _relabel(value: JsonObject, kind: str) -> None:
+    """What the row says of itself, as it is now; annotations of steps that are gone are left out."""
+    for key in ("steps", "critical_path", "decision_points", "depends_on", "data_flow", "expected", "annotations"):
+        value.pop(key, None)
+    if "type" in value or "annotation" in value:
+        value["type"] = "no_tool_call"
+        value["annotation"] = {"should_call_tool": False, "reason": f"No offered tool is needed ({kind})"}
+    if "tool_call_count" in value:
+        value["tool_call_count"] = 0
+    if isinstance(value.get("id"), str):
+        value["id"] = f"{value['id']}-{kind}"
+
+
+def _offer(sample: Sample, value: JsonObject, tools: Sequence[ToolDefinition]) -> bool:
+    """Offer these tools in the row, where it offers its own; whether that can be done."""
+    place = sample.offered.place
+    names = {tool.name for tool in tools}
+    if place in ("tools", "functions"):
+        is_text = isinstance(value[place], str)
+        listed = json.loads(str(value[place])) if is_text else value[place]
+        kept: list[Json] = [one for one in listed if _name_of(one) in names] if isinstance(listed, list) else []
+        known = {_name_of(one) for one in kept}
+        kept += [openai_tool(tool) for tool in tools if tool.name not in known]
+        value[place] = json.dumps(kept, ensure_ascii=False) if is_text else kept
+        return True
+    if place is None:
+        value["tools"] = [openai_tool(tool) for tool in tools]
+        return True
+    return list(tools) == list(sample.offered.tools) or _offer_in_text(sample, value, tools)
+
+
+def _offer_in_text(sample: Sample, value: JsonObject, tools: Sequence[ToolDefinition]) -> bool:
+    source = find_format(sample.wire_format)
+    template = find_template(source)
+    messages = value[_key(sample)]
+    assert isinstance(messages, list)
+    for at, message in enumerate(messages):
+        text = text_of(message) if isinstance(message, dict) and role_of(message) is Role.SYSTEM else None
+        block = find_tools_block(text, source) if text else None
+        if (
+            isinstance(message, dict)
+            and text
+            and block is not None
+            and template is not None
+            and template.offered is None
+        ):
+            messages[at] = with_text(message, with_tools_block(text, block, tuple(tools), template))
+            return True
+    return False
+
+
+def _name_of(tool: Json) -> str | None:
+    inner = tool.get("function", tool) if isinstance(tool, dict) else None
+    name = inner.get("name") if isinstance(inner, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _key(sample: Sample) -> str:
+    return next((key for key in _LISTS if isinstance(sample.row.value.get(key), list)), "messages")
+
+
+def _first_question(sample: Sample) -> tuple[int, str] | None:
+    """The index and text of the user's last message before the first answer."""
+    found = None
+    for index, message in enumerate(sample.messages):
+        if not isinstance(message, dict) or role_of(message) is Role.ASSISTANT:
+            break
+        text = text_of(message)
+        if role_of(message) is Role.USER and text:
+            found = index, text
+    return found
+
+
+def _said(sample: Sample, text: str) -> JsonObject:
+    """An assistant's message in the shape of the row's own."""
+    own = next((one for one in sample.messages if isinstance(one, dict) and role_of(one) is Role.ASSISTANT), {})
+    shape = shape_of(own)
+    return {shape.role_key: own.get(shape.role_key, "assistant"), shape.text_key: text}
+
+
+def _no_tool_answer(question: str, draw: Random) -> str | None:
+    """An honest answer in the user's language; None where there is no template in it."""
+    if re.search(r"[\u4e00-\u9fff]", question) and not re.search(r"[\u3040-\u30ff]", question):
+        return draw.choice(_NO_TOOL_FITS["zh"])
+    words = folded(question)
+    return draw.choice(_NO_TOOL_FITS["en"]) if question.isascii() and not _ENGLISH.isdisjoint(words) else None
+
+
+def _unrelated(
+    pool: Sequence[ToolDefinition],
+    words: str,
+    draw: Random,
+    needed: ToolDefinition | None = None,
+    arguments: Json = None,
+) -> list[ToolDefinition]:
+    """Up to three tools of the set that do not fit."""
+    tools = [tool for tool in pool if needed is None or tool.name != needed.name]
+    draw.shuffle(tools)
+    found: list[ToolDefinition] = []
+    for tool in tools:
+        if len(found) == _ADDED_TOOLS:
+            break
+        if not tool_fits(tool, words, needed, arguments):
+            found.append(tool)
+    return found
+
+
+def tool_fits(tool: ToolDefinition, words: str, needed: ToolDefinition | None = None, arguments: Json = None) -> bool:
+    """Whether a tool may serve a request; see the module for the rule. `needed` was called with `arguments`."""
+    if is_search(tool.name) or is_interpreter(tool.name) or _GENERIC.search(tool.name.lower()):
+        return True
+    if not tool_words(tool).isdisjoint(telling_words(words)):
+        return True
+    if needed is None:
+        return False
+    if not telling_words(_spaced(tool.name)).isdisjoint(telling_words(_spaced(needed.name))):
+        return True
+    if len(telling_words(tool.description) & telling_words(needed.description)) > 1:
+        return True
+    schema = tool.parameters if isinstance(tool.parameters, dict) else {}
+    required = schema.get("required")
+    given = arguments if isinstance(arguments, dict) else {}
+    return isinstance(required, list) and bool(required) and all(name in given for name in required)
+
+
+def tool_words(tool: ToolDefinition) -> frozenset[str]:
+    """The telling words of a tool's name, description and parameters' names."""
+    schema = tool.parameters if isinstance(tool.parameters, dict) else {}
+    properties = schema.get("properties")
+    names = " ".join(properties) if isinstance(properties, dict) else ""
+    return telling_words(f"{_spaced(tool.name)} {tool.description} {_spaced(names)}")
+
+
+@lru_cache(maxsize=4096)
+def telling_words(text: str) -> frozenset[str]:
+    """The words of a text, folded and without endings, but for function words and those that most tools have."""
+    return frozenset(
+        _stem(word)
+        for word in folded(text)
+        if word not in _STOP and (len(word) >= _LEAST_WORD or not word.isascii()) and not word.isdigit()
+    )
+
+
+def _stem(word: str) -> str:
+    """A word without its grammatical endings, as many as it has, down to three letters."""
+    if word.endswith("ies") and len(word) > _LEAST_WORD + 2:
+        word = f"{word[:-3]}y"
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _LEAST_WORD:
+            return _stem(word[: -len(ending)])
+    return word
+
+
+def _spaced(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|[._\-/]", " ", name)
+
+
+def tool_pool(rows: Iterator[DataRow], most: int = 200) -> tuple[ToolDefinition, ...]:
+    """The distinct tools that rows offer in a field of their own, the first `most` of them."""
+    found: dict[str, ToolDefinition] = {}
+    for row in rows:
+        for tool in read_sample(row).offered.tools:
+            found.setdefault(tool.name, tool)
+        if len(found) >= most:
+            break
+    return tuple(found.values())[:most]

@@ -1,0 +1,336 @@
+"""One scenario in many formats: a conversation with its tools, calls, results and reasoning as each family holds it.
+
+A sample is read once into turns that belong to no format. Each target gets them through its own template; what it
+cannot hold is said in `dropped`, a sentence each. Every rendered row is read again: where its calls are not those of
+the sample, that is a loss too.
+"""
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+from inspector.dataset.convert import convert_row, find_tools_block
+from inspector.dataset.fitting import CallFitter
+from inspector.dataset.messages import read_answer, read_results, role_of, text_of
+from inspector.dataset.rows import DataRow, missing_library
+from inspector.dataset.samples import Sample, Shape, read_sample
+from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
+from inspector.formats.format import Format
+from inspector.formats.registry import find_format
+from inspector.formats.templates.registry import TEMPLATES, find_template
+from inspector.formats.templates.template import TemplateMessage, openai_tool
+from inspector.importers.source import JsonObject
+from inspector.json_text import write_json
+from inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
+
+FORMATS = tuple(TEMPLATES)
+"""The formats with a chat template, which a scenario is rendered in unless others are named."""
+_FROM = {Role.SYSTEM: "system", Role.USER: "human", Role.ASSISTANT: "gpt", Role.TOOL: "tool"}
+_IDS = re.compile(r"^(?:Message \d+: )?The ids? `")
+_KEPT = ("id", "type", "quality_score", "verified", "injected", "negative")
+
+
+class RowLayout(StrEnum):
+    """The shape of the rows that are written."""
+
+    MESSAGES = "messages"  # `messages` of `role` and `content`, calls as the format writes them
+    SHAREGPT = "sharegpt"  # `conversations` of `from` and `value`, the same
+    TRL = "trl"  # `messages` with `tool_calls` whose arguments are objects, and `tools`: TRL applies the template
+    AXOLOTL = "axolotl"  # the same with arguments as JSON text
+    LLAMA_FACTORY = "llama-factory"  # `function_call` and `observation`, `system`, `tools` as JSON text
+
+
+STRUCTURED = (RowLayout.TRL, RowLayout.AXOLOTL, RowLayout.LLAMA_FACTORY)
+"""The layouts that hold calls in fields of their own, so that they do not depend on a format."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A conversation that belongs to no format: turns in order, and the tools on offer."""
+
+    id: str
+    turns: tuple[TemplateMessage, ...]
+    tools: tuple[ToolDefinition, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def calls(self) -> list[tuple[str | None, Json]]:
+        """The name and arguments of each call, in order."""
+        return [(call.name, call.arguments) for turn in self.turns for call in _calls(turn.pieces)]
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedRow:
+    """A scenario in one format; `dropped` says what the format could not hold, `value` is the row with all of it."""
+
+    value: JsonObject
+    format: str
+    dropped: tuple[str, ...]
+
+    @property
+    def is_lossy(self) -> bool:
+        """Whether more than ids was dropped, which the format does not have or has in a form of its own."""
+        return any(_IDS.search(note) is None for note in self.dropped)
+
+
+def read_scenario(sample: Sample) -> Scenario:
+    """The scenario of a sample. Raises ValueError, with the reason, for a row without a list of messages."""
+    if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT, Shape.PROMPT_COMPLETION) or not sample.messages:
+        raise ValueError("the row has no list of messages")
+    source, tools = find_format(sample.wire_format), sample.offered.tools
+    turns: list[TemplateMessage] = []
+    notes: list[str] = []
+    system = sample.row.value.get("system")
+    if isinstance(system, str) and system and sample.first_turn > 1:
+        turns.append(TemplateMessage(Role.SYSTEM, _without_tools(system, source)))
+    for number, message in enumerate(sample.messages, 1):
+        if not isinstance(message, dict):
+            raise ValueError(f"message {number} is no object")
+        turns += _turns(message, source, tools, notes, number)
+    return Scenario(sample.id or sample.reference, tuple(turns), tools, tuple(notes))
+
+
+def _turns(
+    message: JsonObject, source: Format, tools: tuple[ToolDefinition, ...], notes: list[str], number: int
+) -> Iterator[TemplateMessage]:
+    word = message.get("from", message.get("role"))
+    if role_of(message) is Role.ASSISTANT or word in ("function_call", "tool_call"):
+        read = read_answer(_as_structured(message), source, tools)
+        notes += (f"Message {number}: {note}" for note in read.notes)
+        yield TemplateMessage(Role.ASSISTANT, pieces=read.pieces)
+    elif results := read_results(message, source):
+        yield TemplateMessage(Role.TOOL, results=results)
+    else:
+        text = text_of(message) or ""
+        is_system = role_of(message) is Role.SYSTEM
+        yield TemplateMessage(role_of(message), _without_tools(text, source) if is_system else text)
+
+
+def _as_structured(message: JsonObject) -> JsonObject:
+    """LLaMA-Factory's `function_call` as OpenAI's message."""
+    if message.get("from") not in ("function_call", "tool_call"):
+        return message
+    try:
+        value: Json = json.loads(str(message.get("value")))
+    except (ValueError, RecursionError) as error:
+        raise ValueError("a `function_call` is no JSON") from error
+    calls = value if isinstance(value, list) else [value]
+    return {"role": "assistant", "content": None, "tool_calls": [{"function": call} for call in calls]}
+
+
+def _without_tools(text: str, source: Format) -> str:
+    block = find_tools_block(text, source)
+    if block is None:
+        return text
+    pieces = (text[: block.range.start].rstrip(), text[block.range.end :].lstrip())
+    return "\n\n".join(piece for piece in pieces if piece)
+
+
+def render_sample(
+    sample: Sample, targets: Sequence[Format], layout: RowLayout = RowLayout.MESSAGES, *, tokenizer: str | None = None
+) -> Iterator[RenderedRow]:
+    """The sample in each target format, one row each; in a structured layout one row in all.
+
+    `tokenizer` is the path of a `tokenizer.json`, by which the column `tokens` counts the rendered text. Raises
+    ValueError for a row that holds no scenario.
+    """
+    scenario = read_scenario(sample)
+    if layout in STRUCTURED:
+        yield _structured(scenario, sample, layout)
+        return
+    for target in targets:
+        yield _rendered(scenario, sample, target, layout, tokenizer)
+
+
+def _rendered(
+    scenario: Scenario, sample: Sample, target: Format, layout: RowLayout, tokenizer: str | None
+) -> RenderedRow:
+    plain = _structured_messages(scenario, as_text=True)
+    row: JsonObject = {"messages": list(plain), "tools": [openai_tool(tool) for tool in scenario.tools]}
+    converted = convert_row(row, find_format("openai"), target)
+    said = converted.pop("dropped")
+    notes = [str(note) for note in (said if isinstance(said, list) else [])]
+    has_ids = any(call.id is not None for turn in scenario.turns for call in _calls(turn.pieces))
+    dropped = [*scenario.notes, *(note for note in notes if has_ids or _IDS.search(note) is None)]
+    value: JsonObject = {"scenario": scenario.id, "format": target.name, **_kept(sample), **converted}
+    template = find_template(target)
+    if template is not None:
+        value["text"] = template.transcript(_fitted(scenario, target), scenario.tools, target)
+        if tokenizer is not None:
+            value["tokens"] = count_tokens(str(value["text"]), tokenizer)
+    if template is None or template.offered is None:
+        value.pop("tools", None)
+        if template is None and scenario.tools:
+            dropped.append(f"The tools: weaklink knows no template of `{target.name}` that presents them.")
+    again = read_sample(DataRow("", "line 1", 1, {**value, "text": None}), format=target.name)
+    back = [(step.call.name, step.call.arguments) for step in again.inspection.chain.steps]
+    if not _same_calls(back, scenario.calls):
+        dropped.append(f"The calls as they were: read back as `{target.name}`, the row has others.")
+    if layout is RowLayout.SHAREGPT:
+        value = _as_sharegpt(value)
+    return RenderedRow({**value, "dropped": list(dropped)}, target.name, tuple(dropped))
+
+
+def _same_calls(back: Sequence[tuple[str | None, Json]], calls: Sequence[tuple[str | None, Json]]) -> bool:
+    return len(back) == len(calls) and all(
+        one[0] == other[0] and (one[1] == other[1]) for one, other in zip(back, calls, strict=True)
+    )
+
+
+def _kept(sample: Sample) -> JsonObject:
+    return {key: sample.row.value[key] for key in _KEPT if key in sample.row.value}
+
+
+def _fitted(scenario: Scenario, target: Format) -> list[TemplateMessage]:
+    """The turns with calls and ids that the target holds; a result gets the name and the id of its call."""
+    fitter = CallFitter(target, scenario.tools)
+    waiting: deque[tuple[ToolCall, str | None]] = deque()
+    turns: list[TemplateMessage] = []
+    for turn in scenario.turns:
+        if turn.role is Role.ASSISTANT:
+            turns.append(replace(turn, pieces=fitter.fit(turn.pieces, "", [])))
+            waiting = deque(fitter.fitted)
+        elif turn.role is Role.TOOL:
+            turns.append(replace(turn, results=tuple(_paired(result, waiting) for result in turn.results)))
+        else:
+            turns.append(turn)
+    return turns
+
+
+def _paired(result: ToolResult, waiting: deque[tuple[ToolCall, str | None]]) -> ToolResult:
+    found = next((one for one in waiting if result.call_id is not None and one[0].id == result.call_id), None)
+    if found is None:
+        found = waiting[0] if waiting else None
+    if found is None:
+        return result
+    waiting.remove(found)
+    return replace(result, name=result.name or found[0].name, call_id=found[1])
+
+
+def _structured(scenario: Scenario, sample: Sample, layout: RowLayout) -> RenderedRow:
+    value: JsonObject = {"scenario": scenario.id, "format": "openai", **_kept(sample)}
+    notes = list(scenario.notes)
+    if layout is RowLayout.LLAMA_FACTORY:
+        value |= _llama_factory(scenario)
+        beside = sum(
+            any(isinstance(piece, CompletionCalls) for piece in turn.pieces)
+            and any(not isinstance(piece, CompletionCalls) for piece in turn.pieces)
+            for turn in scenario.turns
+        )
+        notes += [f"The words and reasoning beside the calls of {beside} messages: `function_call` holds none."] * (
+            beside > 0
+        )
+    else:
+        value["messages"] = list(_structured_messages(scenario, as_text=layout is RowLayout.AXOLOTL))
+        value["tools"] = [openai_tool(tool) for tool in scenario.tools]
+    return RenderedRow({**value, "dropped": list(notes)}, "openai", tuple(notes))
+
+
+def _structured_messages(scenario: Scenario, *, as_text: bool) -> Iterator[Json]:
+    """OpenAI's messages; a call's arguments as JSON text, or as an object. Calls without an id get one."""
+    count = 0
+    waiting: deque[tuple[str | None, str | None, str]] = deque()
+    for turn in scenario.turns:
+        if turn.role is Role.ASSISTANT:
+            calls: list[Json] = []
+            waiting = deque()
+            for call in _calls(turn.pieces):
+                new_id = call.id or f"call_{count}"
+                count += 1
+                waiting.append((call.id, call.name, new_id))
+                arguments = write_json(call.arguments, ascii_only=False) if as_text else call.arguments
+                function: Json = {"name": call.name, "arguments": arguments}
+                calls.append({"id": new_id, "type": "function", "function": function})
+            yield _answer_message(turn.pieces, calls)
+        elif turn.role is Role.TOOL:
+            yield from (_result_message(result, waiting) for result in turn.results)
+        else:
+            yield {"role": turn.role.value, "content": turn.text}
+
+
+def _answer_message(pieces: Sequence[CompletionPiece], calls: list[Json]) -> JsonObject:
+    words = "".join(piece.text for piece in pieces if isinstance(piece, CompletionText)).strip()
+    thoughts = "\n".join(piece.text.strip() for piece in pieces if isinstance(piece, CompletionReasoning))
+    message: JsonObject = {"role": "assistant", "content": words or (None if calls else "")}
+    if thoughts:
+        message["reasoning_content"] = thoughts
+    if calls:
+        message["tool_calls"] = calls
+    return message
+
+
+def _result_message(result: ToolResult, waiting: deque[tuple[str | None, str | None, str]]) -> JsonObject:
+    found = next((one for one in waiting if result.call_id is not None and one[0] == result.call_id), None)
+    if found is None:
+        found = waiting[0] if waiting else None
+    message: JsonObject = {"role": "tool", "content": result.content}
+    if found is None:
+        return message
+    waiting.remove(found)
+    return {**message, "tool_call_id": found[2], "name": result.name or found[1]}
+
+
+def _llama_factory(scenario: Scenario) -> JsonObject:
+    """LLaMA-Factory's ShareGPT with tools (data/README.md): one message of calls, or of words, at a time."""
+    said: list[Json] = []
+    system = [turn.text for turn in scenario.turns if turn.role is Role.SYSTEM]
+    for turn in scenario.turns:
+        if turn.role is Role.ASSISTANT:
+            calls: list[Json] = [{"name": call.name, "arguments": call.arguments} for call in _calls(turn.pieces)]
+            message = _answer_message(turn.pieces, calls)
+            thoughts = message.get("reasoning_content")
+            words = f"<think>\n{thoughts}\n</think>\n\n" if thoughts else ""
+            words += str(message.get("content") or "")
+            if not calls:
+                said.append({"from": "gpt", "value": words})
+            else:
+                told = write_json(calls[0] if len(calls) == 1 else calls, ascii_only=False)
+                said.append({"from": "function_call", "value": told})
+        elif turn.role is Role.TOOL:
+            contents = [result.content for result in turn.results]
+            said.append({"from": "observation", "value": "\n".join(contents)})
+        elif turn.role is Role.USER:
+            said.append({"from": "human", "value": turn.text})
+    tools: list[Json] = []
+    for tool in scenario.tools:
+        shown = openai_tool(tool)
+        tools.append(shown.get("function", shown))
+    return {"conversations": said, "system": "\n\n".join(system), "tools": write_json(tools, ascii_only=False)}
+
+
+def _as_sharegpt(value: JsonObject) -> JsonObject:
+    messages = value.get("messages")
+    said: list[Json] = []
+    for message in messages if isinstance(messages, list) else []:
+        assert isinstance(message, dict)
+        text = message.get("content")
+        structured = not isinstance(text, str) or "tool_calls" in message
+        words = write_json(message, ascii_only=False) if structured else text
+        said.append({"from": _FROM[role_of(message)], "value": words})
+    return {**{key: one for key, one in value.items() if key != "messages"}, "conversations": said}
+
+
+def _calls(pieces: Sequence[CompletionPiece]) -> Iterator[ToolCall]:
+    return (call for piece in pieces if isinstance(piece, CompletionCalls) for call in piece.calls)
+
+
+def count_tokens(text: str, tokenizer: str) -> int:
+    """How many tokens a text has by the `tokenizer.json` at this path. Raises MissingLibraryError, and ValueError."""
+    return len(_tokenizer(tokenizer).encode(text, add_special_tokens=False).ids)
+
+
+@lru_cache(maxsize=4)
+def _tokenizer(path: str) -> Any:
+    try:
+        from tokenizers import Tokenizer  # noqa: PLC0415  # optional, 30 ms
+    except ImportError as error:
+        raise missing_library("tokenizers", "tokens are counted") from error
+    try:
+        return Tokenizer.from_file(path)
+    except Exception as error:  # the library raises plain Exceptions
+        raise ValueError(f"{path} is no tokenizer.json: {error}") from error

@@ -1,0 +1,499 @@
+"""Binary verifiers of a model's answers: each finds the diagnostics that make a candidate fail; none means a pass.
+
+`schema-adherence` and `tool-use` are the two categories of verifiers that Nous Research names for Hermes 4. A verifier
+is a pure function of a candidate. It looks for the faults of certain rules; `select` replaces that choice of rules and
+`ignore` takes some away, as in `weaklink check`.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import entry_points
+from types import MappingProxyType
+
+from inspector.chain.faults import is_placeholder
+from inspector.chain.metrics_expected import ExpectedCall, agreement
+from inspector.chain.provenance_terms import leaves
+from inspector.chain.steps import Step, StepOutcome, quoted, tool_named
+from inspector.chain.tool_kinds import bare_name, is_terminal
+from inspector.checks.arguments import ArgumentPlaces
+from inspector.checks.json_schema import unsafe_part
+from inspector.checks.prepared_schema import UncheckedValue, prepared_schema
+from inspector.checks.turn_places import at_end
+from inspector.checks.violations import listed_names, violation_faults
+from inspector.checks.wording import pointer, shown
+from inspector.dataset.candidates import CandidateCall, CandidateReading, VerifierInput
+from inspector.dataset.claims import unsupported_claim
+from inspector.dataset.corrections import correction_of
+from inspector.dataset.invented_keys import invented_keys
+from inspector.diagnostics import Diagnostic, Fault
+from inspector.errors import WeaklinkError
+from inspector.json_scanner import JsonNode, read_json
+from inspector.model import Json, Role, Span, SpanKind, ToolCall
+from inspector.rules import conversation, json_syntax, schema, verification
+from inspector.rules.catalogue import select_rules
+from inspector.rules.rule import Rule
+from inspector.segmentation import segment
+from inspector.text import Range
+
+ENTRY_POINTS = "weaklink.verifiers"
+"""The group of entry points where packages register verifiers of their own: a Verifier, or a function of a reading."""
+
+Check = Callable[[CandidateReading], Iterable[Diagnostic]]
+_TRANSIENT = re.compile(
+    r"time[sd]?[\s_-]?out|\b(?:429|503)\b|too many requests|rate[\s_-]?limit|temporarily unavailable|"
+    r"service unavailable|try again",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verifier:
+    """A verifier: its name, one sentence on what passes, the codes of the rules that make fail, and the check."""
+
+    name: str
+    summary: str
+    rules: tuple[str, ...]
+    check: Check
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierVerdict:
+    """Whether a candidate passed a verifier, and the diagnostics that made it fail; none where it passed."""
+
+    verifier: str
+    passed: bool
+    diagnostics: tuple[Diagnostic, ...]
+
+
+class UnknownVerifierError(WeaklinkError):
+    """No verifier has that name; the message lists those there are."""
+
+
+def run_verifier(
+    verifier: Verifier, candidate: VerifierInput, *, select: Sequence[str] = (), ignore: Sequence[str] = ()
+) -> VerifierVerdict:
+    """The verdict of one verifier. `select` are rule codes, names or prefixes instead of the verifier's own.
+
+    Raises UnknownRuleError; never anything for the candidate, whatever it holds.
+    """
+    chosen = _chosen(tuple(select) or verifier.rules, tuple(ignore))
+    found = dict.fromkeys(one for one in verifier.check(CandidateReading(candidate)) if one.rule in chosen)
+    ordered = sorted(found, key=lambda one: (one.location.turn, one.location.part, one.range, one.rule.code))
+    return VerifierVerdict(verifier.name, not ordered, tuple(ordered))
+
+
+@lru_cache(maxsize=64)
+def _chosen(select: tuple[str, ...], ignore: tuple[str, ...]) -> frozenset[Rule]:
+    return select_rules(select) - select_rules(ignore)
+
+
+def find_verifier(name: str) -> Verifier:
+    """The verifier of that name: one of ours, or one that a package registers. Raises UnknownVerifierError."""
+    found = _OWN.get(name) or _registered().get(name)
+    if found is None:
+        raise UnknownVerifierError(f"no verifier is called `{name}`; there are {listed_names(verifier_names())}")
+    return found
+
+
+def verifier_names() -> list[str]:
+    """The names of all verifiers, ours first."""
+    return list(dict.fromkeys((*_OWN, *_registered())))
+
+
+@lru_cache(maxsize=1)
+def _registered() -> dict[str, Verifier]:
+    found = {}
+    for entry in entry_points(group=ENTRY_POINTS):
+        loaded = entry.load()
+        own = (
+            loaded if isinstance(loaded, Verifier) else Verifier(entry.name, loaded.__doc__ or "", _EVERY_RULE, loaded)
+        )
+        found[entry.name] = own
+    return found
+
+
+_EVERY_RULE = ("J", "S", "F", "T", "C", "R", "V")
+
+
+# schema-adherence
+
+
+def check_schema_adherence(reading: CandidateReading) -> Iterator[Diagnostic]:
+    """The faults of an answer that should be one JSON value of a schema.
+
+    Beside the JSON only white space and closed reasoning may be there. The JSON is strict and valid under the schema,
+    and every object is closed: a key that the schema does not name is a fault, unless `additionalProperties` or a
+    pattern allows it. Without a schema any JSON value passes.
+    """
+    number = reading.answer_turn
+    turn = reading.trace.turns[number - 1] if number else None
+    part = turn.part("text") if turn is not None else None
+    if turn is None or part is None:
+        yield from _no_answer(reading)
+        return
+    for fault in _json_faults(part.text, reading.candidate.schema, reading.trace.format or "auto"):
+        yield fault.at(number, part.name)
+
+
+def _no_answer(reading: CandidateReading) -> Iterator[Diagnostic]:
+    turns = reading.trace.turns
+    if turns:
+        yield at_end(turns[-1], len(turns), json_syntax.MALFORMED_JSON, "There is no answer that could hold JSON.")
+
+
+def _json_faults(text: str, schema_: Json, format: str) -> Iterator[Fault]:
+    found = segment(text, format, tools=())
+    unclosed = next((span for span in found.spans if span.kind is SpanKind.REASONING and not span.closed), None)
+    if unclosed is not None:
+        message = "The reasoning is never closed, so that the answer holds no JSON of its own."
+        yield Fault(json_syntax.MALFORMED_JSON, Range(unclosed.range.start, unclosed.range.start + 1), message)
+        return
+    pieces = list(_payloads(text, found.spans))
+    if not pieces:
+        yield Fault(json_syntax.MALFORMED_JSON, Range(0, len(text)), "The answer is empty; expected a JSON value.")
+        return
+    payload = pieces[0].of(text)
+    reading = read_json(payload)
+    yield from (fault.moved(pieces[0].start) for fault in reading.faults)
+    for extra in (*(node.range.moved(pieces[0].start) for node in reading.nodes[1:]), *pieces[1:]):
+        message = "Something follows the JSON value of the answer; expected exactly one value and nothing else."
+        yield Fault(json_syntax.TRAILING_DATA, extra, message)
+    if reading.nodes and schema_ is not None:
+        yield from _schema_faults(reading.nodes[0], payload, pieces[0].start, schema_)
+
+
+def _payloads(text: str, spans: Iterable[Span]) -> Iterator[Range]:
+    """The stretches of an answer that are neither closed reasoning nor the chat template's own structure."""
+    start: int | None = None
+    end = 0
+    for span in spans:
+        is_apart = span.kind is SpanKind.REASONING or (span.kind is SpanKind.MARKUP and span.label != "marker")
+        if is_apart:
+            if start is not None and text[start:end].strip():
+                yield _stripped(text, start, end)
+            start = None
+            continue
+        start = span.range.start if start is None else start
+        end = span.range.end
+    if start is not None and text[start:end].strip():
+        yield _stripped(text, start, end)
+
+
+def _stripped(text: str, start: int, end: int) -> Range:
+    piece = text[start:end]
+    return Range(start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip()))
+
+
+def _schema_faults(node: JsonNode, payload: str, start: int, schema_: Json) -> Iterator[Fault]:
+    value = node.value()
+    place = node.range.moved(start)
+    raw = node.range.of(payload)
+    places = ArgumentPlaces(ToolCall(None, value, raw, valid=True, range=place, arguments_range=place))
+    prepared = prepared_schema(schema_)
+    for problem in prepared.problems:
+        yield Fault(schema.SCHEMA_NOT_CHECKED, place, f"The schema is not usable: {problem.message}", problem.hint)
+    unsafe = unsafe_part(value)
+    if unsafe is not None:
+        yield Fault(schema.SCHEMA_NOT_CHECKED, places.of(unsafe.path), f"The answer was not checked: {unsafe.why}.")
+        return
+    violations = prepared.violations(value)
+    if isinstance(violations, UncheckedValue):
+        yield Fault(schema.SCHEMA_NOT_CHECKED, place, f"The answer was not checked: {violations.why}.", path="")
+        return
+    found = list(violation_faults(violations, value, places))
+    yield from found
+    told = {fault.path for fault in found}
+    for one in invented_keys(value, prepared.schema if prepared.problems else schema_):
+        at = pointer(one.path)
+        if at not in told:
+            known = f"; it names {listed_names(one.known)}" if one.known else ""
+            message = f"The schema names no key {quoted(str(one.path[-1]))}{known}."
+            yield Fault(schema.UNEXPECTED_PROPERTY, places.key(one.path), message, "Leave the key out.", path=at)
+
+
+# tool-use
+
+
+def check_tool_use(reading: CandidateReading) -> Iterator[Diagnostic]:
+    """The faults of the calls of a conversation and of its last answer.
+
+    Every call is readable by the strict format, offered, valid under its schema, and its arguments come from the
+    context; ids and results are paired; errors are recovered from. The calls are those of the reference where there is
+    one. Without a reference, an answer that states a number or an action found in no result lacks a call. The faults
+    of a failed call that a later turn corrects after its error are no faults of the conversation.
+    """
+    calls_in = Counter(step.location.turn for step in reading.steps)
+    excused = [step for step in reading.steps if correction_of(step, reading.steps) is not None]
+    for diagnostic in reading.diagnostics:
+        if diagnostic.rule in _STRICTER_BELOW and not reading.is_single:
+            continue
+        if not any(_belongs_to(diagnostic, step, calls_in) for step in excused):
+            yield diagnostic
+    yield from _repeated(reading.steps, _unreadable_turns(reading))
+    numbers = {step.number for step in excused}
+    calls = [one for one in reading.calls if one.step is None or one.step.number not in numbers]
+    yield from _unsourced(reading, calls)
+    yield from _unrecovered(reading, numbers)
+    if reading.candidate.expected is not None:
+        yield from _against_reference(reading, calls, reading.candidate.expected)
+    else:
+        yield from _claimed_without_call(reading)
+
+
+_STRICTER_BELOW = (conversation.REPEATED_CALL, conversation.UNRECOVERED_ERROR)
+
+
+def _belongs_to(diagnostic: Diagnostic, step: Step, calls_in: Mapping[int, int]) -> bool:
+    """Whether a diagnostic is of this call: at its characters, or anywhere in its turn where it is the only call."""
+    where, call = diagnostic.location, step.location
+    if where.turn != call.turn:
+        return False
+    return calls_in[call.turn] == 1 or (where.part == call.part and call.range.covers(diagnostic.range))
+
+
+def _unreadable_turns(reading: CandidateReading) -> frozenset[int]:
+    """The turns with faults of syntax or markers: the same call in good order is no retry of what is there."""
+    return frozenset(one.location.turn for one in reading.diagnostics if one.rule.code[0] in "JF")
+
+
+def _repeated(steps: Sequence[Step], unreadable: Container[int]) -> Iterator[Diagnostic]:
+    """Identical calls made again after they failed or gave the same; one is allowed after a transient error."""
+    by_number = {step.number: step for step in steps}
+    again: dict[int, list[Step]] = {}
+    for step in steps:
+        if step.retry_of is not None:
+            again.setdefault(step.retry_of, []).append(step)
+    for first, retries in again.items():
+        if by_number[first].location.turn in unreadable:
+            continue
+        result = by_number[first].result
+        is_transient = result is not None and _TRANSIENT.search(result.content[:2_000]) is not None
+        for step in retries[1:] if is_transient else retries:
+            message = f"{tool_named(step.call.name)} is called again with the same arguments, which had failed before."
+            yield Fault(conversation.REPEATED_CALL, step.location.range, message).at(
+                step.location.turn, step.location.part
+            )
+
+
+def _unsourced(reading: CandidateReading, calls: Sequence[CandidateCall]) -> Iterator[Diagnostic]:
+    """Values that the context does not give, in calls whose tool is known: without it, its enums are not known."""
+    if not any(turn.role is Role.USER for turn in reading.trace.turns):
+        return  # the beginning of the conversation is not there
+    tools = {tool.name: tool for tool in reading.tools}
+    told = {
+        f"{one.location.turn}{one.fault.path}"
+        for one in reading.diagnostics
+        if one.rule in (conversation.PLACEHOLDER_ARGUMENT, conversation.UNSUPPORTED_ARGUMENT)
+    }
+    for one in calls:
+        call = one.call
+        if not (call.valid or call.recovered) or call.name is None or is_terminal(call.name):
+            continue
+        if not isinstance(call.arguments, dict) or call.name not in tools:
+            continue
+        context = reading.context(one.location.turn, tools[call.name])
+        for at, value in leaves(call.arguments):
+            name = _parameter_name(at)
+            keys = {f"{one.location.turn}{at}", f"{name}\0{value}"}
+            if told.isdisjoint(keys) and not context.supports(name, value):
+                told |= keys
+                yield _unsourced_diagnostic(one, at, value)
+
+
+def _parameter_name(at: str) -> str:
+    return next((word for word in reversed(at.split("/")) if word and not word.isdigit()), "")
+
+
+def _unsourced_diagnostic(one: CandidateCall, at: str, value: Json) -> Diagnostic:
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in at.split("/")[1:]]
+    place = ArgumentPlaces(one.call).of([int(step) if step.isdigit() else step for step in steps])
+    rule = verification.UNSOURCED_ARGUMENT
+    message = (
+        f"`{at.removeprefix('/').replace('/', '.')}` of {tool_named(one.call.name)} is {shown(value)}, which neither "
+        "the user nor the system prompt nor a result gives."
+    )
+    if isinstance(value, str) and is_placeholder(value.strip(), may_be_a_word=True):
+        rule = conversation.PLACEHOLDER_ARGUMENT
+        message = f"`{at.removeprefix('/').replace('/', '.')}` is {shown(value)}: a placeholder that nothing filled in."
+    return Fault(rule, place, message, "Ask for the value, or look it up first.", path=at).at(
+        one.location.turn, one.location.part
+    )
+
+
+def _unrecovered(reading: CandidateReading, corrected: Container[int]) -> Iterator[Diagnostic]:
+    """The step that broke the chain, where its result is an error."""
+    broken = None if reading.is_single else reading.inspection.chain.broken
+    if broken is None or broken.outcome is not StepOutcome.ERROR_RESULT or broken.step in corrected:
+        return
+    step = reading.steps[broken.step - 1]
+    place = step.result_location or step.location
+    message = f"{tool_named(step.call.name)} answered with an error, and no later call did its work."
+    yield Fault(conversation.UNRECOVERED_ERROR, place.range, message).at(place.turn, place.part)
+
+
+def _against_reference(
+    reading: CandidateReading, calls: Sequence[CandidateCall], expected: Sequence[ExpectedCall]
+) -> Iterator[Diagnostic]:
+    """The calls of the candidate compared with those that the row expects, in any order."""
+    made = [one for one in calls if one.location.turn >= reading.candidate.own_from]
+    missing: list[ExpectedCall] = []
+    for wanted in expected:
+        found = next((one for one in made if _is_same(wanted, one.call)), None)
+        if found is None:
+            missing.append(wanted)
+        else:
+            made.remove(found)
+    for wanted in missing:
+        near = next((one for one in made if one.call.name == wanted.tool), None)
+        if near is None:
+            yield _missing_call(reading, f"The reference has a call of {tool_named(wanted.tool)} that was not made.")
+        else:
+            made.remove(near)
+            yield _wrong_call(near, wanted)
+    for one in made:
+        message = f"{tool_named(one.call.name)} is called, and the reference has no such call."
+        yield _at_call(verification.UNNEEDED_CALL, one, message)
+
+
+def _is_same(wanted: ExpectedCall, call: ToolCall) -> bool:
+    counts = agreement((wanted,), (call,))
+    return counts.right_tools == 1 and counts.right_parameters == counts.expected_parameters
+
+
+def _wrong_call(one: CandidateCall, wanted: ExpectedCall) -> Diagnostic:
+    given = one.call.arguments if isinstance(one.call.arguments, dict) else {}
+    missing = [name for name in wanted.arguments if name not in given and name not in wanted.optional]
+    extra = [name for name in given if name not in wanted.arguments]
+    changed = [name for name in given if name in wanted.arguments and given[name] not in wanted.arguments[name]]
+    parts = [
+        f"{words} {listed_names(names)}"
+        for words, names in (
+            ("it lacks", missing),
+            ("other values are expected for", changed),
+            ("the reference has no", extra),
+        )
+        if names
+    ]
+    detail = f": {'; '.join(parts)}" if parts else ""
+    message = f"The arguments of {tool_named(one.call.name)} are not those of the reference{detail}."
+    return _at_call(verification.WRONG_CALL, one, message)
+
+
+def _at_call(rule: Rule, one: CandidateCall, message: str) -> Diagnostic:
+    return Fault(rule, one.location.range, message).at(one.location.turn, one.location.part)
+
+
+def _missing_call(reading: CandidateReading, message: str) -> Diagnostic:
+    number = reading.answer_turn or len(reading.trace.turns)
+    if not number:
+        return Fault(verification.MISSING_CALL, Range(0, 0), message).at(1, "text")
+    turn = reading.trace.turns[number - 1]
+    part = turn.part("text") or turn.parts[-1]
+    return Fault(verification.MISSING_CALL, Range(0, len(part.text)), message).at(number, part.name)
+
+
+def _claimed_without_call(reading: CandidateReading) -> Iterator[Diagnostic]:
+    number = reading.answer_turn
+    if not number or not reading.tools or any(one.location.turn == number for one in reading.calls):
+        return
+    ok = any(step.outcome is StepOutcome.OK for step in reading.steps)
+    own = [one.call.raw_arguments for one in reading.calls]
+    claim = unsupported_claim(reading.answer, reading.context(number), own, has_acted=ok)
+    if claim is None:
+        return
+    part = reading.trace.turns[number - 1].part("text")
+    assert part is not None
+    at = part.text.find(claim.text)
+    place = Range(at, at + len(claim.text)) if at >= 0 else Range(0, len(part.text))
+    message = f"The answer states {quoted(claim.text)}, which is in no result: {claim.what} needs a call."
+    yield Fault(verification.MISSING_CALL, place, message).at(number, part.name)
+
+
+# further verifiers
+
+
+def check_answer_format(reading: CandidateReading) -> Iterator[Diagnostic]:
+    """The fault of an answer that does not match the row's `answer_format` as a whole, reasoning apart."""
+    wanted = reading.candidate.answer_format
+    number = reading.answer_turn
+    if wanted is None or not number:
+        return
+    turn = reading.trace.turns[number - 1]
+    part = turn.part("text") or turn.parts[-1]
+    found = segment(part.text, reading.trace.format or "auto")
+    is_open = any(span.kind is SpanKind.REASONING and not span.closed for span in found.spans)
+    said = "".join(piece.of(part.text) for piece in _payloads(part.text, found.spans))
+    # jsonschema-rs runs the expression: it is linear, or bounded where it would backtrack.
+    checked = prepared_schema({"type": "string", "pattern": f"^(?:{wanted})$"})
+    if checked.problems:
+        message = f"The row's `answer_format` {quoted(wanted)} is no regular expression that can be run."
+    elif is_open or checked.violations(said):
+        message = f"The answer does not match {quoted(wanted)}."
+    else:
+        return
+    yield Fault(verification.WRONG_ANSWER_FORMAT, Range(0, len(part.text)), message).at(number, part.name)
+
+
+def check_reasoning_cap(reading: CandidateReading) -> Iterator[Diagnostic]:
+    """The faults of turns that reason for more tokens than the cap (30,000), or never end their reasoning."""
+    yield from reading.inspection.diagnostics
+
+
+def check_multi_step(reading: CandidateReading) -> Iterator[Diagnostic]:
+    """The faults of a chain that did not succeed: a step that broke it, or an answer that is missing.
+
+    Passes with at least two steps, all ok or recovered from, and a last answer in words.
+    """
+    steps = reading.inspection.chain.steps
+    if len(steps) < 2:
+        yield _missing_call(reading, f"The conversation has {len(steps)} of the two steps or more of a chain.")
+    broken = reading.inspection.chain.broken
+    if broken is not None:
+        step = steps[broken.step - 1]
+        yield Fault(conversation.UNRECOVERED_ERROR, step.location.range, broken.message).at(
+            step.location.turn, step.location.part
+        )
+    if steps and not reading.answer.strip() and not is_terminal(bare_name(steps[-1].call.name or "")):
+        turns = reading.trace.turns
+        message = "The chain ends without an answer in words."
+        yield at_end(turns[-1], len(turns), conversation.NO_FINAL_ANSWER, message)
+
+
+SCHEMA_ADHERENCE = Verifier(
+    "schema-adherence",
+    "The answer is exactly one JSON value, valid under the schema asked for, without invented keys.",
+    ("J1", "S201", "S202", "S203", "S204", "S205", "S206", "S210", "F301"),
+    check_schema_adherence,
+)
+TOOL_USE = Verifier(
+    "tool-use",
+    "Every call is readable, offered, valid and supported; results are paired, errors recovered, no call missing.",
+    (
+        *("J1", "S201", "S202", "S203", "S204", "S205", "S206"),
+        *("F301", "F302", "F303", "F306", "F308", "F309", "F310", "F311", "F312", "F315", "F316", "F317", "F318"),
+        *("T401", "T402", "T403", "T404", "T405", "T408", "T409", "T410", "T411", "T412", "T413"),
+        *("V901", "V902", "V903", "V904"),
+    ),
+    check_tool_use,
+)
+ANSWER_FORMAT = Verifier(
+    "answer-format", "The answer matches the row's regular expression `answer_format`.", ("V905",), check_answer_format
+)
+REASONING_CAP = Verifier(
+    "reasoning-cap",
+    "No turn reasons for more than 30,000 tokens, and reasoning is closed.",
+    ("R601", "F301"),
+    check_reasoning_cap,
+)
+MULTI_STEP = Verifier(
+    "multi-step",
+    "A chain of two steps or more, each ok or recovered from, that ends with an answer.",
+    ("T413", "T414", "V902"),
+    check_multi_step,
+)
+_OWN = MappingProxyType(
+    {one.name: one for one in (SCHEMA_ADHERENCE, TOOL_USE, ANSWER_FORMAT, REASONING_CAP, MULTI_STEP)}
+)

@@ -1,0 +1,173 @@
+"""Injected faults: each kind, in each shape of row, is found again where it was put, and the chain is recovered."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.chain.steps import Status
+from inspector.dataset import faults_to_inject
+from inspector.dataset.candidates import row_candidate
+from inspector.dataset.faults_to_inject import JSON_KINDS, KINDS
+from inspector.dataset.injection import InjectedRow, NotInjected, inject_faults
+from inspector.dataset.lint.linting import lint_sample
+from inspector.dataset.rows import DataRow
+from inspector.dataset.samples import read_sample
+from inspector.dataset.verifiers import TOOL_USE, run_verifier
+from inspector.formats.registry import find_format
+from inspector.model import Json, ToolCall
+from inspector.rules.rule import Severity
+from inspector.text import Range
+
+TOOLS = [
+    {
+        "name": name,
+        "description": f"Calls {name}",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "city": {"type": "string"},
+                "query": {"type": "string"},
+                "url": {"type": "string"},
+                "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]},
+                "days": {"type": "integer"},
+                "hourly": {"type": "boolean"},
+            },
+            "required": ["city"],
+            "additionalProperties": False,
+        },
+    }
+    for name in ("get_weather", "web_search")
+]
+ARGUMENTS: dict[str, Json] = {
+    "city": "Beijing",
+    "query": "weather forecast",
+    "url": "https://www.example.com/w",
+    "unit": "celsius",
+    "days": 3,
+    "hourly": True,
+}
+RESULT = '{"temperature": 22}'
+SHAPES = ("hermes", "wrapped", "openai", "sharegpt", "mistral", "llama3", "thinking")
+NOT_PROVEN = {("mistral", "wrong-format"), ("mistral", "malformed-json"), ("llama3", "wrong-format")}
+"""Where the inspection finds more than the one fault, so that nothing is written."""
+ONLY_IN_TEXT = {"wrong-format", "drafted-in-reasoning"}
+
+
+def row(shape: str, **more: Any) -> DataRow:
+    user, answer = "Weather in Beijing?", "It is 22 degrees."
+    made = {"name": "get_weather", "arguments": ARGUMENTS}
+    text = f"<tool_call>\n{json.dumps(made)}\n</tool_call>"
+    result = RESULT if shape != "wrapped" else f"<tool_response>\n{RESULT}\n</tool_response>"
+    if shape in ("mistral", "llama3"):
+        call = ToolCall("get_weather", ARGUMENTS, json.dumps(ARGUMENTS), valid=True, range=Range(0, 0))
+        text = find_format(shape).write_calls([call])
+    if shape == "thinking":
+        text = f"[inner_monologue]\nI need the weather.\n[/inner_monologue]\n{text}"
+    roles = ("user", "assistant", "tool", "assistant")
+    value: dict[str, Any] = {"tools": TOOLS, **more}
+    if shape == "sharegpt":
+        names = ("human", "gpt", "tool", "gpt")
+        value["conversations"] = [
+            {"from": name, "value": said} for name, said in zip(names, (user, text, result, answer), strict=True)
+        ]
+        return DataRow("a.jsonl", "line 1", 1, value)
+    messages: list[dict[str, Any]] = [
+        {"role": role, "content": said} for role, said in zip(roles, (user, text, result, answer), strict=True)
+    ]
+    if shape == "openai":
+        function = {"name": "get_weather", "arguments": json.dumps(ARGUMENTS)}
+        messages[1] = {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "c1", "type": "function", "function": function}],
+        }
+        messages[2]["tool_call_id"] = "c1"
+    value["messages"] = messages
+    return DataRow("a.jsonl", "line 1", 1, value)
+
+
+def assert_found_again(injected: InjectedRow, before: DataRow) -> str:
+    """The code of the fault, which is where the row says, in a chain that is recovered from it."""
+    told = injected.value["injected"]
+    assert isinstance(told, dict)
+    sample = read_sample(DataRow("b.jsonl", "line 1", 1, injected.value))
+    if injected.kind != "empty-result":
+        assert run_verifier(TOOL_USE, row_candidate(injected.value), ignore=["V9"]).diagnostics == ()
+    linted = lint_sample(sample)
+    found = [one for one in linted if (one.rule.name, one.rule.code) == (told["rule"], told["code"])]
+    places = [(one.location.turn, one.location.part, one.range.start, one.range.end) for one in found]
+    assert (told["turn"], told["part"], told["start"], told["end"]) in places
+    assert sample.inspection.chain.status is (Status.OK if injected.kind == "empty-result" else Status.RECOVERED)
+    assert [one for one in linted if one.rule.severity is not Severity.INFO] == []
+    key = "messages" if "messages" in before.value else "conversations"
+    old, new = before.value[key], injected.value[key]
+    assert isinstance(old, list)
+    assert isinstance(new, list)
+    assert len(new) == len(old) + 2
+    assert (new[0], new[4:]) == (old[0], old[2:])
+    return str(told["code"])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_is_found_again_in_each_shape(kind: str, shape: str) -> None:
+    given_row = row(shape)
+    (found,) = inject_faults(given_row, seed=1, rates={kind: 1.0})
+    if shape == "openai" and kind in ONLY_IN_TEXT:
+        assert isinstance(found, NotInjected)
+        return
+    assert isinstance(found, NotInjected) == ((shape, kind) in NOT_PROVEN)
+    if isinstance(found, InjectedRow):
+        assert_found_again(found, given_row)
+
+
+@pytest.mark.parametrize("kind", JSON_KINDS)
+def test_each_kind_of_malformed_json_is_found_again(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults_to_inject, "JSON_KINDS", {kind: 1})
+    given_row = row("hermes")
+    codes = set()
+    for seed in range(5):
+        (found,) = inject_faults(given_row, seed=seed, rates={"malformed-json": 1.0})
+        if isinstance(found, InjectedRow):
+            codes.add(assert_found_again(found, given_row))
+    assert codes
+    assert all(code.startswith("J") for code in codes)
+
+
+@given(st.integers(0, 2**32), st.sampled_from(SHAPES))
+def test_a_seed_gives_the_same_faults_and_the_input_stays(seed: int, shape: str) -> None:
+    given_row = row(shape, id="x1", type="single_tool_call", tool_call_count=1)
+    before = json.dumps(given_row.value)
+    first, again = (list(inject_faults(given_row, seed=seed, count=3)) for _ in range(2))
+    assert first == again
+    assert json.dumps(given_row.value) == before
+    kinds = [one.kind for one in first if isinstance(one, InjectedRow)]
+    assert len(set(kinds)) == len(kinds) > 0
+    for one in first:
+        assert isinstance(one, InjectedRow)
+        assert_found_again(one, given_row)
+        kind = "multi_step_tool_call" if one.kind == "empty-result" else "error_recovery"
+        assert (one.value["type"], one.value["tool_call_count"]) == (kind, 2)
+        assert one.value["id"] == f"x1-{one.kind}"
+        told = one.value["injected"]
+        assert isinstance(told, dict)
+        assert (told["parent"], told["seed"]) == ("x1", seed)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]}, "no call"),
+        ({"messages": "nothing"}, "no list of messages"),
+        ({"tools": []}, "no call"),
+        ({"steps": [{"step_id": 1}]}, "annotated"),
+    ],
+)
+def test_a_row_without_a_place_is_skipped_with_the_reason(change: dict[str, Any], reason: str) -> None:
+    given_row = row("hermes")
+    (found,) = inject_faults(DataRow("a", "line 1", 1, {**given_row.value, **change}), seed=0)
+    assert isinstance(found, NotInjected)
+    assert reason in found.reason

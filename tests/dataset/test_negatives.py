@@ -1,0 +1,162 @@
+"""Samples without a call: what is made of which sample, and that a tool that may fit is never overlooked."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.dataset.candidates import row_candidate
+from inspector.dataset.lint.linting import lint_sample
+from inspector.dataset.negatives import (
+    KINDS,
+    NegativeOptions,
+    NegativeRow,
+    NoNegative,
+    has_call,
+    make_negative,
+    tool_fits,
+    tool_pool,
+)
+from inspector.dataset.rows import DataRow
+from inspector.dataset.samples import read_sample
+from inspector.dataset.verifiers import TOOL_USE, run_verifier
+from inspector.model import Json, ToolDefinition
+from inspector.rules.rule import Severity
+
+
+def tool(name: str, description: str, *required: str) -> dict[str, Any]:
+    properties = {key: {"type": "string"} for key in required}
+    parameters = {"type": "object", "properties": properties, "required": list(required)}
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
+WEATHER = tool("get_weather", "Current weather of a city", "city")
+INVOICE = tool("create_invoice", "Creates an invoice for a customer", "customer", "amount")
+FORECAST = tool("weather_forecast", "Forecast for the coming days", "place")
+POPULATION = tool("get_population", "Number of inhabitants", "city")
+SEARCH = tool("web_search", "Searches the web", "query")
+ALARM = tool("set_alarm", "Sets an alarm clock", "hour")
+
+
+def sample(*tools: dict[str, Any], system: bool = False, **more: Any) -> Any:
+    call = json.dumps({"name": "get_weather", "arguments": {"city": "Oslo"}})
+    said = [("user", "What is the weather in Oslo?"), ("assistant", f"<tool_call>\n{call}\n</tool_call>")]
+    said += [("tool", '{"temperature": 4}'), ("assistant", "It is 4 degrees.")]
+    value: dict[str, Any] = {"id": "s1", "messages": [{"role": role, "content": text} for role, text in said], **more}
+    if system:
+        listed = "\n".join(json.dumps(one) for one in tools)
+        value["messages"].insert(0, {"role": "system", "content": f"Use these.\n<tools>\n{listed}\n</tools>"})
+    else:
+        value["tools"] = list(tools)
+    return read_sample(DataRow("a.jsonl", "line 1", 1, value))
+
+
+def names(row: NegativeRow) -> list[str]:
+    return [one.name for one in read_sample(DataRow("b", "line 1", 1, row.value)).offered.tools]
+
+
+@pytest.mark.parametrize("system", [False, True])
+def test_the_needed_tool_is_removed_and_the_answer_says_that_none_fits(system: bool) -> None:
+    given_sample = sample(WEATHER, INVOICE, ALARM, system=system, type="single_tool_call", tool_call_count=1)
+    before = json.dumps(given_sample.row.value)
+    found = make_negative(given_sample, NegativeOptions(1, ("tool-removed",)))
+    assert isinstance(found, NegativeRow)
+    assert names(found) == ["create_invoice", "set_alarm"]
+    assert found.value["negative"] == {
+        "kind": "tool-removed", "tool": "get_weather", "synthetic": True, "open": False, "seed": 1, "parent": "s1",
+    }  # fmt: skip
+    assert (found.value["type"], found.value["tool_call_count"], found.value["id"]) == (
+        "no_tool_call",
+        0,
+        "s1-tool-removed",
+    )
+    messages = found.value["messages"]
+    assert isinstance(messages, list)
+    assert isinstance(messages[-1], dict)
+    assert messages[-1]["role"] == "assistant"
+    assert run_verifier(TOOL_USE, row_candidate(found.value)).passed
+    again = read_sample(DataRow("b.jsonl", "line 1", 1, found.value))
+    assert [one for one in lint_sample(again) if one.rule.severity is not Severity.INFO] == []
+    assert json.dumps(given_sample.row.value) == before
+    left_open = make_negative(given_sample, NegativeOptions(1, ("tool-removed",), leave_open=True))
+    assert isinstance(left_open, NegativeRow)
+    assert left_open.value["messages"] == messages[:-1]
+
+
+@pytest.mark.parametrize("other", [FORECAST, POPULATION, SEARCH, tool("oslo_guide", "Tells about Oslo")])
+def test_nothing_is_made_where_another_tool_may_fit(other: dict[str, Any]) -> None:
+    found = make_negative(sample(WEATHER, INVOICE, other), NegativeOptions(1, ("tool-removed",)))
+    assert isinstance(found, NoNegative)
+    assert "may fit" in found.reason
+
+
+def test_an_answer_that_is_given_already_needs_no_call() -> None:
+    found = make_negative(sample(WEATHER, INVOICE), NegativeOptions(1, ("already-given",)))
+    assert isinstance(found, NegativeRow)
+    messages = found.value["messages"]
+    assert isinstance(messages, list)
+    assert [one["role"] for one in messages if isinstance(one, dict)] == ["user", "assistant"]
+    assert '{"temperature": 4}' in str(messages[0])
+    assert names(found) == ["get_weather", "create_invoice"]
+    assert run_verifier(TOOL_USE, row_candidate(found.value)).passed
+
+
+def test_small_talk_is_offered_unrelated_tools_of_the_set() -> None:
+    talk: dict[str, Any] = {
+        "messages": [{"role": "user", "content": "Good morning!"}, {"role": "assistant", "content": "Morning!"}]
+    }
+    rows = [
+        DataRow("a", "line 1", 1, {**talk, "tools": [INVOICE, SEARCH]}),
+        DataRow("a", "line 2", 2, {**talk, "tools": [ALARM]}),
+    ]
+    pool = tool_pool(iter(rows))
+    assert [one.name for one in pool] == ["create_invoice", "web_search", "set_alarm"]
+    plain = read_sample(DataRow("a", "line 3", 3, talk))
+    found = make_negative(plain, NegativeOptions(1, pool=pool))
+    assert isinstance(found, NegativeRow)
+    assert sorted(names(found)) == ["create_invoice", "set_alarm"]
+    alarmed: dict[str, Any] = {
+        "messages": [{"role": "user", "content": "Alarms scare me."}, {"role": "assistant", "content": "Oh."}]
+    }
+    other = make_negative(read_sample(DataRow("a", "line 4", 4, alarmed)), NegativeOptions(1, pool=pool))
+    assert isinstance(other, NegativeRow)
+    assert names(other) == ["create_invoice"]
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("both cities", "list_city"),
+        ("the boxes", "open_box"),
+        ("a booking", "book_seat"),
+        ("a translation", "translate"),
+    ],
+)
+def test_words_are_compared_without_grammatical_endings(said: str, name: str) -> None:
+    assert tool_fits(ToolDefinition(name), said)
+
+
+@given(st.integers(0, 2**32), st.sampled_from(KINDS))
+def test_a_seed_gives_the_same_row_without_a_call(seed: int, kind: str) -> None:
+    made = [make_negative(sample(WEATHER, INVOICE, ALARM), NegativeOptions(seed, (kind,))) for _ in range(2)]
+    assert made[0] == made[1]
+    if isinstance(made[0], NegativeRow):
+        assert not has_call(read_sample(DataRow("b", "line 1", 1, made[0].value)))
+
+
+WORD = st.text("abcdefghijklmnopqrstuvwxyz", min_size=4, max_size=8)
+
+
+@given(WORD, WORD, st.sampled_from(["name", "description", "parameter", "plural"]))
+def test_a_tool_that_shares_a_telling_word_with_the_request_always_fits(word: str, other: str, place: str) -> None:
+    telling = f"zq{word}"
+    named = f"set_{telling}" if place == "name" else f"set_zk{other}"
+    described = f"Sets the {telling}." if place == "description" else "Sets it."
+    properties: dict[str, Json] = {telling if place == "parameter" else "z": {}}
+    candidate = ToolDefinition(named, described, {"type": "object", "properties": properties})
+    said = f"Please change my {telling}{'s' if place == 'plural' else ''} now."
+    if place == "plural":
+        candidate = ToolDefinition(f"set_{telling}", "Sets it.", None)
+    assert tool_fits(candidate, said)

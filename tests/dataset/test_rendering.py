@@ -1,0 +1,133 @@
+"""Rendering: one scenario in every format and layout, read back with the same calls, or with a word on what is lost."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.dataset.rendering import FORMATS, STRUCTURED, RowLayout, read_scenario, render_sample
+from inspector.dataset.rows import DataRow
+from inspector.dataset.samples import read_sample
+from inspector.formats.registry import find_format
+from inspector.formats.transcript import read_transcript
+from inspector.inspection import inspect_trace
+from inspector.model import Json
+
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": f"Calls {name}.",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "text": {"type": "string"},
+                    "count": {"type": "integer"},
+                    "ratio": {"type": "number"},
+                    "flag": {"type": "boolean"},
+                    "items": {"type": "array", "items": {"type": "string"}},
+                    "where": {"type": "object"},
+                },
+            },
+        },
+    }
+    for name in ("search", "get_weather")
+]
+WORDS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "Zs")), min_size=1, max_size=12)
+ARGUMENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "text": WORDS,
+        "count": st.integers(-5, 10**6),
+        "ratio": st.sampled_from([0.5, 2.25, -1.5]),
+        "flag": st.booleans(),
+        "items": st.lists(WORDS, max_size=3),
+        "where": st.dictionaries(st.sampled_from(["a", "b"]), st.integers(0, 9), max_size=2),
+    },
+)
+CALLS = st.lists(st.tuples(st.sampled_from(["search", "get_weather"]), ARGUMENTS), min_size=1, max_size=2)
+
+
+def row(steps: list[list[tuple[str, dict[str, Any]]]], *, thinks: bool = False, **more: Any) -> DataRow:
+    messages: list[Any] = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Do it."}]
+    number = 0
+    for calls in steps:
+        made = []
+        for name, arguments in calls:
+            made.append(
+                {"id": f"c{number}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+            )
+            number += 1
+        answer: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": made}
+        if thinks:
+            answer["reasoning_content"] = "I will call it."
+        messages.append(answer)
+        messages += [{"role": "tool", "tool_call_id": call["id"], "content": '{"ok": true}'} for call in made]
+    messages.append({"role": "assistant", "content": "Done."})
+    value: dict[str, Any] = {"id": "s1", "messages": messages, "tools": TOOLS, **more}
+    return DataRow("a.jsonl", "line 1", 1, value)
+
+
+def calls_of(value: dict[str, Any], format: str) -> list[tuple[str | None, Json]]:
+    sample = read_sample(DataRow("b.jsonl", "line 1", 1, value), format=format)
+    return [(step.call.name, step.call.arguments) for step in sample.inspection.chain.steps]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(steps=st.lists(CALLS, min_size=1, max_size=2), thinks=st.booleans())
+def test_a_rendered_row_has_the_same_calls_or_says_what_it_lacks(
+    name: str, steps: list[list[tuple[str, dict[str, Any]]]], thinks: bool
+) -> None:
+    given_row = row(steps, thinks=thinks)
+    (rendered,) = render_sample(read_sample(given_row), [find_format(name)])
+    wanted = [(tool, arguments) for calls in steps for tool, arguments in calls]
+    value = dict(rendered.value)
+    assert (value["scenario"], value["format"]) == ("s1", name)
+    del value["text"]
+    if all("reasoning" in note or " id" in note for note in rendered.dropped):
+        assert calls_of(value, name) == wanted
+    else:
+        assert rendered.is_lossy
+
+
+def test_most_scenarios_survive_every_format() -> None:
+    arguments: dict[str, Any] = {"text": "Oslo", "count": 3, "flag": True, "items": ["a", "b"]}
+    steps: list[list[tuple[str, dict[str, Any]]]] = [[("search", arguments)], [("get_weather", {})]]
+    found = {one.format: one for one in render_sample(read_sample(row(steps)), list(map(find_format, FORMATS)))}
+    assert set(found) == set(FORMATS)
+    assert [name for name, one in found.items() if one.is_lossy] == []
+    for name in ("hermes", "qwen", "llama3"):
+        transcript = read_transcript(str(found[name].value["text"]))
+        steps_back = inspect_trace(transcript, format=name).chain.steps
+        assert [step.call.name for step in steps_back] == ["search", "get_weather"], name
+
+
+def test_a_format_that_holds_no_reasoning_says_so() -> None:
+    steps = [[("search", {"text": "Oslo"})]]
+    (lossy,) = render_sample(read_sample(row(steps, thinks=True)), [find_format("llama3")])
+    assert lossy.is_lossy
+    assert any("reasoning" in note for note in lossy.dropped)
+
+
+@pytest.mark.parametrize("layout", STRUCTURED)
+@given(steps=st.lists(CALLS, min_size=1, max_size=2))
+def test_layouts_of_trainers_read_back_with_the_same_calls(
+    layout: RowLayout, steps: list[list[tuple[str, dict[str, Any]]]]
+) -> None:
+    (rendered,) = render_sample(read_sample(row(steps)), [], layout)
+    assert calls_of(dict(rendered.value), "auto") == [one for calls in steps for one in calls]
+    again = read_sample(DataRow("c.jsonl", "line 1", 1, rendered.value))
+    assert [tool.name for tool in again.offered.tools] == ["search", "get_weather"]
+    assert read_scenario(again).calls == [one for calls in steps for one in calls]
+
+
+def test_sharegpt_rows_are_from_and_value_in_the_format_s_own_text() -> None:
+    steps = [[("search", {"text": "Oslo"})]]
+    (rendered,) = render_sample(read_sample(row(steps)), [find_format("hermes")], RowLayout.SHAREGPT)
+    said = rendered.value["conversations"]
+    assert isinstance(said, list)
+    assert [one["from"] for one in said if isinstance(one, dict)] == ["system", "human", "gpt", "tool", "gpt"]
+    assert calls_of(dict(rendered.value) | {"text": None}, "hermes") == [("search", {"text": "Oslo"})]

@@ -1,0 +1,129 @@
+"""`weaklink data verify`: verdicts as lines or JSON, kept and rejected rows, groups, and exit codes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.dataset.rows import read_file
+from tests.ui.conftest import Run
+
+TOOLS = [{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]
+
+
+def call(city: str) -> str:
+    return f'<tool_call>\n{{"name": "get_weather", "arguments": {{"city": "{city}"}}}}\n</tool_call>'
+
+
+def row(city: str, prompt: str = "p1", **more: Any) -> dict[str, Any]:
+    asked = {"role": "user", "content": "How is the weather in Oslo?"}
+    return {"prompt_id": prompt, "prompt": [asked], "completion": call(city), "tools": TOOLS, **more}
+
+
+def write(path: Path, *rows: Any) -> str:
+    path.write_text(
+        "".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in rows), encoding="utf-8"
+    )
+    return str(path)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [dict(one.value) for one in read_file(str(path))]
+
+
+def test_verdicts_are_json_lines_of_the_stable_keys(weaklink: Run, tmp_path: Path) -> None:
+    file = write(tmp_path / "a.jsonl", {"id": "x", **row("Oslo")}, row("Rome"))
+    done = weaklink("data", "verify", file, "--json")
+    assert done.returncode == 1
+    good, bad = (json.loads(line) for line in done.stdout.splitlines())
+    assert list(good)[:5] == ["id", "record", "verifier", "passed", "diagnostics"]
+    assert (good["id"], good["record"], good["verifier"], good["passed"], good["diagnostics"]) == (
+        "x", "line 1", "tool-use", True, [],
+    )  # fmt: skip
+    (found,) = bad["diagnostics"]
+    text = call("Rome")
+    assert (found["code"], found["turn"], found["part"]) == ("V904", 2, "text")
+    assert text[found["start"] : found["end"]] == '"Rome"'
+    assert weaklink("data", "verify", file, "--ignore", "V904").returncode == 0
+
+
+@pytest.mark.parametrize(("kept", "jobs"), [("kept.jsonl", "1"), ("kept.parquet", "2")])
+def test_every_row_is_kept_or_rejected_and_the_input_stays(weaklink: Run, tmp_path: Path, kept: str, jobs: str) -> None:
+    file = write(tmp_path / "a.jsonl", row("Oslo"), "{broken", row("Rome"), row("Oslo", "p2", score=0.5), {"a": 1})
+    before = Path(file).read_bytes()
+    done = weaklink(
+        "data",
+        "verify",
+        file,
+        "--kept",
+        str(tmp_path / kept),
+        "--rejected",
+        str(tmp_path / "bad.jsonl"),
+        "--jobs",
+        jobs,
+    )
+    assert done.returncode == 1
+    assert b"a.jsonl:2:2" in done.stderr
+    assert Path(file).read_bytes() == before
+    good, bad = read(tmp_path / kept), read(tmp_path / "bad.jsonl")
+    assert [one["prompt_id"] for one in good] == ["p1", "p2"]
+    assert all(one["verification"]["passed"] for one in good)
+    assert [one.get("line") or one["verification"]["codes"] for one in bad] == [2, ["V904"], 5]
+
+
+def test_the_best_of_each_group_are_kept_and_groups_without_signal_are_named(weaklink: Run, tmp_path: Path) -> None:
+    rows = [row("Oslo", score=0.1, n=1), row("Rome", n=2), row("Oslo", score=0.9, n=3), row("Rome", "p2", n=4)]
+    rows += [row("Rome", "p2", n=5), row("Oslo", "p3", n=6), row("Oslo", "p3", n=7)]
+    file = write(tmp_path / "a.jsonl", *rows)
+    kept, report, groups = (tmp_path / name for name in ("kept.jsonl", "report.json", "groups.jsonl"))
+    words = ("--best-of", "1", "--k", "1,2,3", "--kept", str(kept), "--report", str(report), "--groups", str(groups))
+    first = weaklink("data", "verify", file, *words, "--seed", "3")
+    assert [one["n"] for one in read(kept)][:1] == [3]
+    assert len(read(kept)) == 2
+    (told,) = read(report)
+    assert {one["group"]: one["passed"] for one in told["without_signal"]} == {"p2": 0, "p3": 2}
+    assert [one["groups"] for one in told["pass_at_k"]] == [3, 3, 1]
+    assert told["pass_at_k"][1]["value"] == pytest.approx(2 / 3)
+    assert b"2 groups without signal: p2 (none passed), p3 (all passed)" in first.stderr
+    assert [one["scores"] for one in read(groups)] == [[1.0, 0.0, 1.0], [0.0, 0.0], [1.0, 1.0]]
+    written = kept.read_bytes()
+    assert weaklink("data", "verify", file, *words, "--seed", "3").stderr == first.stderr
+    assert kept.read_bytes() == written
+
+
+def test_the_rollouts_of_an_atropos_group_are_its_candidates(weaklink: Run, tmp_path: Path) -> None:
+    messages = [[*row(city)["prompt"], {"role": "assistant", "content": call(city)}] for city in ("Oslo", "Rome")]
+    group = {"tokens": [[1], [2]], "masks": [[1], [2]], "scores": [0.5, 0.5], "messages": messages, "tools": TOOLS}
+    file = write(tmp_path / "groups.jsonl", group)
+    again = tmp_path / "scored.jsonl"
+    done = weaklink("data", "verify", file, "--json", "--groups", str(again), "--scores", "1,-1")
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(one["record"], one["passed"]) for one in told] == [
+        ("line 1, rollout 1", True),
+        ("line 1, rollout 2", False),
+    ]
+    (scored,) = read(again)
+    assert scored == {"tokens": [[1], [2]], "masks": [[1], [2]], "scores": [1.0, -1.0], "messages": messages}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--verifier", "tool-usage"), b"no verifier is called `tool-usage`"),
+        (("--k", "0"), b"expected numbers from 1"),
+        (("--select", "Z9"), b"Z9"),
+        (("--format", "hermess"), b"hermess"),
+        (("--scores", "1"), b"expected two numbers"),
+    ],
+)
+def test_what_cannot_run_ends_with_2_and_says_why(
+    weaklink: Run, tmp_path: Path, words: tuple[str, ...], said: bytes
+) -> None:
+    done = weaklink("data", "verify", write(tmp_path / "a.jsonl", row("Oslo")), *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_rows_that_cannot_be_read_alone_end_with_2(weaklink: Run, tmp_path: Path) -> None:
+    assert weaklink("data", "verify", write(tmp_path / "a.jsonl", "{x", {"a": 1})).returncode == 2

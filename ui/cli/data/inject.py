@@ -1,0 +1,158 @@
+"""`weaklink data inject`: error-recovery samples out of good ones, each verified before it is written."""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from math import ceil
+from random import Random
+
+import click
+
+from inspector.dataset.faults_to_inject import KINDS
+from inspector.dataset.injection import DEFAULT_RATES, InjectedRow, NotInjected, inject_faults, known_kinds
+from inspector.dataset.rows import DataRow, RejectedRow, RowWriter
+from inspector.importers.source import JsonObject
+from ui.cli.data.options import (
+    jobs_option,
+    map_rows,
+    output_option,
+    paths_argument,
+    rejected_option,
+    rejected_rows,
+    report_error,
+    row_output,
+    seed_option,
+)
+from ui.views.wording import counted
+
+_COULD_NOT_RUN = 2
+_RESERVE = 1_000
+_MARGIN = 1.5  # of rows tried to rows needed: some offer no place for a fault
+_MOST_OF_ONE = 8
+
+
+@click.command("inject")
+@paths_argument
+@click.option(
+    "--rates",
+    metavar="KIND=N,...",
+    help=f"Which kinds of faults, and how often each: wrong-type=3,timeout=1. Kinds: {', '.join(KINDS)}.",
+)
+@click.option(
+    "--share",
+    type=click.FloatRange(0.0, 0.95),
+    default=0.15,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of injected rows among all that are written.",
+)
+@click.option("--only-injected", is_flag=True, help="Leave the copies of the rows out: one injected row for each row.")
+@output_option
+@rejected_option
+@jobs_option
+@seed_option
+@click.pass_context
+def inject(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    *,
+    rates: str | None,
+    share: float,
+    only_injected: bool,
+    output: str | None,
+    rejected: str | None,
+    jobs: int,
+    seed: int,
+) -> None:
+    """Make error-recovery samples: a fault in one call, the tool's refusal, and the corrected call.
+
+    Every row is copied, and some are written again with a fault. A faulty row is written only if weaklink's own
+    inspection finds exactly that fault, in its place, and calls the chain recovered. It has the new column `injected`:
+    {"rule", "code", "kind", "turn", "start", "end", "part", "seed", "parent"}; `start` and `end` are characters of that
+    part of that turn, counted from 1 with the system prompt. Where only the refusal shows the fault, the rule is
+    `error-result` and the place is the refusal.
+
+    \b
+    Examples:
+      weaklink data inject train.jsonl --share 0.15 --seed 7 --output train.recovery.jsonl
+      weaklink data inject train.parquet --only-injected --rates malformed-json=1 --output broken.parquet
+    """  # noqa: D301  # Click wants the backspace itself
+    weights = _rates(rates)
+    needed = 1.0 if only_injected else share / (1 - share)
+    mix = _Mix(needed, copies=not only_injected)
+    with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
+        work = partial(_variants, seed=seed, rates=weights, needed=needed)
+        for answer in map_rows(paths, work, unread, jobs=jobs, label="Injecting"):
+            if not isinstance(answer, RejectedRow):
+                mix.add(*answer, writer)
+    for line in mix.summary():
+        report_error(line)
+    if not mix.rows:
+        ctx.exit(_COULD_NOT_RUN)
+
+
+def _variants(
+    row: DataRow, *, seed: int, rates: Mapping[str, float], needed: float
+) -> tuple[JsonObject, list[InjectedRow | NotInjected]]:
+    """The row, and as many injected ones as it may have to give; the same for the same seed."""
+    wanted = needed if needed == 1.0 else needed * _MARGIN
+    whole = int(wanted)
+    drawn = Random(f"{seed}\0share\0{row.file}\0{row.record}").random() < wanted - whole
+    count = min(whole + drawn, _MOST_OF_ONE)
+    return row.value, list(inject_faults(row, seed=seed, rates=rates, count=count)) if count else []
+
+
+@dataclass(slots=True)
+class _Mix:
+    """Writes copies and injected rows so that their ratio stays near the target; surplus waits in a bounded reserve."""
+
+    needed: float
+    copies: bool
+    rows: int = 0
+    injected: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    _reserve: deque[InjectedRow] = field(default_factory=lambda: deque(maxlen=_RESERVE))
+
+    def add(self, row: JsonObject, found: Iterable[InjectedRow | NotInjected], writer: RowWriter) -> None:
+        """Write the copy of a row, and the injected rows that are due."""
+        self.rows += 1
+        if self.copies:
+            writer.write(row)
+        for one in found:
+            if isinstance(one, NotInjected):
+                self.skipped[one.reason] += 1
+            else:
+                self._reserve.append(one)
+        due = ceil(self.needed * self.rows - 1e-9) if self.copies else self.injected + len(self._reserve)
+        while self._reserve and self.injected < due:
+            one = self._reserve.popleft()
+            writer.write(one.value)
+            self.injected += 1
+            self.kinds[one.kind] += 1
+
+    def summary(self) -> list[str]:
+        """What was written, by kind, and what was skipped, by reason."""
+        written = self.injected + (self.rows if self.copies else 0)
+        share = f" ({100 * self.injected / written:.1f} % of {written:,})" if written else ""
+        kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.most_common())
+        lines = [f"{counted(self.injected, 'row')} injected{share}{': ' if kinds else ''}{kinds}"]
+        return lines + [f"{counted(count, 'row')} skipped: {reason}" for reason, count in self.skipped.most_common()]
+
+
+def _rates(text: str | None) -> Mapping[str, float]:
+    if text is None:
+        return DEFAULT_RATES
+    found: dict[str, float] = {}
+    try:
+        for word in text.replace(",", " ").split():
+            kind, _, weight = word.partition("=")
+            found[kind] = float(weight or 1)
+            if not 0 <= found[kind] < float("inf"):
+                raise ValueError(f"`{word}` is no rate of 0 or more")
+        if not any(found.values()):
+            raise ValueError("at least one kind needs a rate above 0")
+        return known_kinds(found)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--rates") from error

@@ -1,0 +1,150 @@
+"""`weaklink data negatives`: samples without a call, each verified that no offered tool fits."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from math import ceil
+
+import click
+
+from inspector.dataset.negatives import (
+    KINDS,
+    NegativeOptions,
+    NegativeRow,
+    NoNegative,
+    has_call,
+    make_negative,
+    tool_pool,
+)
+from inspector.dataset.rows import DataRow, RejectedRow, RowWriter, read_data
+from inspector.dataset.samples import read_sample
+from inspector.importers.source import JsonObject
+from ui.cli.data.options import (
+    jobs_option,
+    map_rows,
+    output_option,
+    paths_argument,
+    rejected_option,
+    rejected_rows,
+    report_error,
+    row_output,
+    seed_option,
+)
+from ui.views.wording import counted
+
+_COULD_NOT_RUN = 2
+_POOL_ROWS = 2_000
+_RESERVE = 1_000
+
+
+@click.command("negatives")
+@paths_argument
+@click.option(
+    "--share",
+    type=click.FloatRange(0.0, 0.9),
+    default=0.3,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of rows without a call among all that are written, those that are there already included.",
+)
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this kind; several times: these.")
+@click.option("--leave-open", is_flag=True, help="Leave the last answer out, for a model to write.")
+@click.option("--only-negatives", is_flag=True, help="Leave the copies of the rows out, and make all there are.")
+@output_option
+@rejected_option
+@jobs_option
+@seed_option
+@click.pass_context
+def negatives(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    *,
+    share: float,
+    kinds: tuple[str, ...],
+    leave_open: bool,
+    only_negatives: bool,
+    output: str | None,
+    rejected: str | None,
+    jobs: int,
+    seed: int,
+) -> None:
+    """Make samples in which no tool should be called, to a share of the set, balanced over the tools.
+
+    Every row is copied. Of a row with one call: the question without the tool that it needs (`tool-removed`), or with
+    the tool's result in the user's words (`already-given`). Of a row without tools: unrelated tools of the set are
+    offered (`irrelevant-tools`). A row is made only where no offered tool fits by name, description or parameters;
+    docs/training-data-making.md has the rule. Each has the new column `negative`: {"kind", "tool", "synthetic", "open",
+    "seed", "parent"}; `synthetic` says that the answer is a template's.
+
+    \b
+    Examples:
+      weaklink data negatives train.jsonl --share 0.3 --seed 7 --output train.balanced.jsonl
+      weaklink data negatives train.jsonl --only-negatives --leave-open --output questions.jsonl
+    """  # noqa: D301  # Click wants the backspace itself
+    sources = (row for row in read_data(paths) if isinstance(row, DataRow))
+    pool = tool_pool(islice(sources, _POOL_ROWS))
+    options = NegativeOptions(seed, kinds or KINDS, leave_open, pool)
+    mix = _Balance(share, copies=not only_negatives)
+    with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
+        for answer in map_rows(paths, partial(_made, options=options), unread, jobs=jobs, label="Negatives"):
+            if not isinstance(answer, RejectedRow):
+                row, calls, found = answer
+                mix.add(row, found, writer, calls=calls)
+    for line in mix.summary():
+        report_error(line)
+    if not mix.rows:
+        ctx.exit(_COULD_NOT_RUN)
+
+
+def _made(row: DataRow, *, options: NegativeOptions) -> tuple[JsonObject, bool, NegativeRow | NoNegative]:
+    sample = read_sample(row)
+    return row.value, has_call(sample), make_negative(sample, options)
+
+
+@dataclass(slots=True)
+class _Balance:
+    """Writes copies and negatives so that the share stays near its target, from the tool with the fewest so far."""
+
+    share: float
+    copies: bool
+    rows: int = 0
+    without_call: int = 0
+    made: int = 0
+    tools: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    _reserve: list[NegativeRow] = field(default_factory=list)
+
+    def add(self, row: JsonObject, found: NegativeRow | NoNegative, writer: RowWriter, *, calls: bool) -> None:
+        """Write the copy of a row, and the negatives that are due."""
+        self.rows += 1
+        self.without_call += not calls
+        if self.copies:
+            writer.write(row)
+        if isinstance(found, NoNegative):
+            self.skipped[found.reason] += 1
+        else:
+            self._reserve = [*self._reserve[-_RESERVE:], found]
+        while self._reserve and (not self.copies or self.made < self._due()):
+            self._write(writer)
+
+    def _due(self) -> int:
+        return ceil((self.share * self.rows - self.without_call) / (1 - self.share) - 1e-9)
+
+    def _write(self, writer: RowWriter) -> None:
+        chosen = min(range(len(self._reserve)), key=lambda at: (self.tools[self._reserve[at].tool], at))
+        one = self._reserve.pop(chosen)
+        writer.write(one.value)
+        self.made += 1
+        self.tools[one.tool] += 1
+        self.kinds[one.kind] += 1
+
+    def summary(self) -> list[str]:
+        """What was written, by kind, and what was skipped, by reason."""
+        written = self.made + (self.rows if self.copies else 0)
+        without = self.made + (self.without_call if self.copies else 0)
+        share = f"; {100 * without / written:.1f} % of {written:,} rows have no call" if written else ""
+        kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.most_common())
+        lines = [f"{counted(self.made, 'negative')}{f' ({kinds})' if kinds else ''}{share}"]
+        return lines + [f"{counted(count, 'row')} skipped: {reason}" for reason, count in self.skipped.most_common()]

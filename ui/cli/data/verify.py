@@ -1,0 +1,356 @@
+"""`weaklink data verify`: candidates judged by binary verifiers, and rejection sampling over groups of them."""
+
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import TextIO
+
+import click
+
+from inspector.dataset.atropos import scored_group
+from inspector.dataset.rejection import CandidateGroup, PassRate, ScoredCandidate, pass_all, pass_at
+from inspector.dataset.rows import DataRow, RejectedRow, RowWriter, find_data_files, open_row_file
+from inspector.dataset.verified_rows import VerifiedRow, VerifyOptions, verify_row
+from inspector.dataset.verifiers import find_verifier
+from inspector.formats.registry import find_format
+from inspector.importers.records import parse_json_bytes
+from inspector.importers.source import JsonObject
+from inspector.json_text import write_json
+from inspector.model import Json
+from inspector.rules.catalogue import select_rules
+from inspector.segmentation import AUTO
+from inspector.text import LineIndex
+from ui.cli.console import json_option
+from ui.cli.data.options import (
+    RejectedRows,
+    jobs_option,
+    map_rows,
+    paths_argument,
+    report_error,
+    seed_option,
+)
+from ui.views.segment_json import diagnostic_object
+from ui.views.styled_text import visible_line
+from ui.views.wording import counted
+
+_FAILED = 1
+_COULD_NOT_RUN = 2
+_SHOWN_GROUPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedCandidate:
+    """A candidate as it comes back from a worker process: its row, its verdicts as JSON, its failures as lines."""
+
+    value: JsonObject
+    group: str
+    score: float
+    codes: tuple[str, ...]
+    passed: bool
+    verdict: JsonObject
+    verdicts: tuple[JsonObject, ...]
+    lines: tuple[str, ...]
+
+
+@click.command("verify")
+@paths_argument
+@click.option(
+    "--verifier",
+    "verifiers",
+    multiple=True,
+    metavar="NAME",
+    help="schema-adherence, tool-use, answer-format, reasoning-cap, multi-step, or one that a package registers; "
+    "several times: all must pass.  [default: tool-use]",
+)
+@click.option(
+    "--kept", metavar="FILE", help="Write the candidates that pass to FILE, as Parquet if it ends in .parquet."
+)
+@click.option("--rejected", metavar="FILE", help="Write those that fail to FILE, and rows that cannot be read.")
+@click.option("--best-of", type=click.IntRange(min=1), metavar="N", help="Keep at most the N best of each prompt.")
+@click.option("--score", metavar="COLUMN", help="Rank by this column.  [default: score, reward or quality_score]")
+@click.option(
+    "--k", "ks", default="1", show_default=True, metavar="K,...", help="Report pass@K and pass^K for these K."
+)
+@click.option(
+    "--groups", "groups_file", metavar="FILE", help="Write all candidates as Atropos's scored groups to FILE."
+)
+@click.option("--scores", "score_values", default="1,0", show_default=True, metavar="PASS,FAIL", help="Their scores.")
+@click.option("--report", "report_file", metavar="FILE", help="Write the rates and the groups without signal as JSON.")
+@click.option(
+    "--select", multiple=True, metavar="RULES", help="Rules that make a candidate fail, for the verifier's own."
+)
+@click.option("--ignore", multiple=True, metavar="RULES", help="Rules that never do.")
+@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
+@jobs_option
+@seed_option
+@json_option
+@click.pass_context
+def verify(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    *,
+    verifiers: tuple[str, ...],
+    kept: str | None,
+    rejected: str | None,
+    best_of: int | None,
+    score: str | None,
+    ks: str,
+    groups_file: str | None,
+    score_values: str,
+    report_file: str | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    format: str,
+    jobs: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Judge candidate answers by binary verifiers, and keep those that pass.
+
+    A row's candidate is its `completion`, `answer` or `response`, else its last assistant message. The schema is
+    `schema`, `response_format`, or `<schema>` in the system prompt; the reference is `expected`, a list of calls, where
+    `[]` means that no call is needed. Rows of one `prompt_id`, or of equal prompts, are candidates of one group; a line
+    of Atropos's scored groups is a group. Each row that is written has the new column `verification`.
+
+    Every failed verdict is printed with its diagnostics; the rates go to stderr. Ends with 1 where a candidate failed
+    or a row could not be read, with 2 where none could.
+
+    \b
+    Examples:
+      weaklink data verify samples.jsonl --verifier tool-use
+      weaklink data verify rollouts.jsonl --kept good.parquet --rejected bad.jsonl --best-of 2 --k 1,4,8
+      weaklink data verify answers.jsonl --verifier schema-adherence --json
+    """  # noqa: D301  # Click wants the backspace itself
+    options = VerifyOptions(verifiers or ("tool-use",), _words(select), _words(ignore), _known_format(format), score)
+    for name in options.verifiers:
+        find_verifier(name)
+    select_rules((*options.select, *options.ignore))
+    wanted_k = _numbers(ks)
+    scores = _two_numbers(score_values)
+    inputs = find_data_files(paths)
+    with ExitStack() as stack:
+        bad = stack.enter_context(open_row_file(rejected, inputs)) if rejected else None
+        output = _Outputs(stack.enter_context(open_row_file(kept, inputs)) if kept else None, bad)
+        unread = RejectedRows(bad)
+        spool = stack.enter_context(tempfile.TemporaryFile("w+", encoding="ascii", newline="\n"))
+        sampling = _Sampling(spool if best_of or groups_file else None, best_of, seed)
+        rows = map_rows(paths, partial(_verified, options=options), unread, jobs=jobs, label="Verifying")
+        _take(rows, sampling, output, unread, as_json=as_json)
+        if best_of is not None:
+            sampling.write_best(output)
+        if groups_file is not None:
+            sampling.write_groups(stack.enter_context(open_row_file(groups_file, inputs)), scores)
+    report = sampling.report(wanted_k)
+    if report_file is not None:
+        with open_row_file(report_file, inputs) as writer:
+            writer.write(report)
+    for line in sampling.summary(wanted_k):
+        report_error(line)
+    if not sampling.count:
+        ctx.exit(_COULD_NOT_RUN)
+    if unread.count or sampling.passed < sampling.count:
+        ctx.exit(_FAILED)
+
+
+def _take(
+    answers: Iterable[Sequence[VerifiedCandidate | RejectedRow] | RejectedRow],
+    sampling: "_Sampling",
+    output: "_Outputs",
+    unread: RejectedRows,
+    *,
+    as_json: bool,
+) -> None:
+    """Print and count each candidate, and write it where its verdict alone decides."""
+    for one in chain.from_iterable(answer for answer in answers if not isinstance(answer, RejectedRow)):
+        if isinstance(one, RejectedRow):
+            unread.add(one)
+            continue
+        sampling.add(one)
+        _print(one, as_json=as_json)
+        if not sampling.picks:
+            output.write(one.value, one.verdict, kept=one.passed)
+
+
+def _verified(row: DataRow, *, options: VerifyOptions) -> list[VerifiedCandidate | RejectedRow]:
+    return [one if isinstance(one, RejectedRow) else _as_candidate(one, options) for one in verify_row(row, options)]
+
+
+def _as_candidate(one: VerifiedRow, options: VerifyOptions) -> VerifiedCandidate:
+    verdict: JsonObject = {"verifiers": list(options.verifiers), "passed": one.passed, "codes": list(one.codes)}
+    verdicts: list[JsonObject] = []
+    lines: list[str] = []
+    for verifier, found in one.verdicts:
+        said: list[JsonObject] = []
+        for diagnostic in found:
+            turn = one.trace.turns[diagnostic.location.turn - 1] if one.trace.turns else None
+            part = turn.part(diagnostic.location.part) if turn is not None else None
+            told = diagnostic_object(diagnostic, LineIndex(part.text if part is not None else ""))
+            said.append({"turn": diagnostic.location.turn, "part": diagnostic.location.part, **told})
+            place = f"turn {diagnostic.location.turn}:{told['line']}:{told['column']}"
+            lines.append(f"{one.row.reference}: {verifier}: {place}: {diagnostic.rule}: {diagnostic.fault.message}")
+        verdicts.append(
+            {
+                "id": one.id,
+                "record": one.row.record,
+                "verifier": verifier,
+                "passed": not found,
+                "diagnostics": list(said),
+                "file": one.row.file,
+                "group": one.group,
+            }
+        )
+    return VerifiedCandidate(
+        one.row.value,
+        one.group,
+        one.score,
+        one.codes,
+        one.passed,
+        verdict,
+        tuple(verdicts),
+        tuple(lines),
+    )
+
+
+def _print(one: VerifiedCandidate, *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.writelines(write_json(verdict) + "\n" for verdict in one.verdicts)
+    else:
+        sys.stdout.writelines(visible_line(line) + "\n" for line in one.lines)
+
+
+class _Outputs:
+    """The files of kept and of rejected rows."""
+
+    def __init__(self, kept: RowWriter | None, rejected: RowWriter | None) -> None:
+        self._kept, self._rejected = kept, rejected
+
+    def write(self, value: JsonObject, verdict: JsonObject, *, kept: bool) -> None:
+        """A row with the column `verification`, into the file that it belongs to."""
+        writer = self._kept if kept else self._rejected
+        if writer is not None:
+            writer.write({**value, "verification": verdict})
+
+
+class _Sampling:
+    """The groups of candidates: a few numbers for each candidate, and in a spool its row where it is needed again."""
+
+    def __init__(self, spool: TextIO | None, best_of: int | None, seed: int) -> None:
+        self._spool, self._best_of, self._seed = spool, best_of, seed
+        self._groups: dict[str, CandidateGroup] = {}
+        self._codes: Counter[str] = Counter()
+        self.count = self.passed = 0
+
+    @property
+    def picks(self) -> bool:
+        """Whether what is kept is known only when all candidates of a group are."""
+        return self._best_of is not None
+
+    def add(self, one: VerifiedCandidate) -> None:
+        """One more candidate."""
+        self.count += 1
+        self.passed += one.passed
+        self._codes.update(one.codes)
+        place = self._spool.tell() if self._spool is not None else 0
+        group = self._groups.setdefault(one.group, CandidateGroup(one.group))
+        group.candidates.append(ScoredCandidate(place, one.passed, one.score))
+        if self._spool is not None:
+            self._spool.write(write_json([one.verdict, one.value]) + "\n")
+
+    def write_best(self, output: _Outputs) -> None:
+        """Every row to its file: the best of each group are kept."""
+        assert self._best_of is not None
+        best = {one.row for group in self._groups.values() for one in group.best(self._best_of, self._seed)}
+        for place in sorted(one.row for group in self._groups.values() for one in group.candidates):
+            verdict, value = self._read(place)
+            output.write(value, verdict, kept=place in best)
+
+    def write_groups(self, writer: RowWriter, scores: tuple[float, float]) -> None:
+        """A scored group a prompt, in the order of the first candidates; `scores` are for passing and failing."""
+        passed, failed = scores
+        for group in self._groups.values():
+            rows = [self._read(one.row)[1] for one in group.candidates]
+            writer.write(scored_group(rows, [passed if one.passed else failed for one in group.candidates]))
+
+    def _read(self, place: int) -> tuple[JsonObject, JsonObject]:
+        assert self._spool is not None
+        self._spool.seek(place)
+        verdict, value = parse_json_bytes(self._spool.readline().encode("ascii"))  # type: ignore[misc,str-unpack]  # as it was written
+        return verdict, value  # type: ignore[return-value]  # the same
+
+    def _several(self) -> list[CandidateGroup]:
+        return [group for group in self._groups.values() if len(group.candidates) > 1]
+
+    def report(self, ks: Sequence[int]) -> JsonObject:
+        """The rates and groups as JSON."""
+        groups = list(self._groups.values())
+        silent = [group for group in self._several() if not group.has_signal]
+        return {
+            "candidates": self.count,
+            "passed": self.passed,
+            "groups": len(groups),
+            "codes": dict(sorted(self._codes.items())),
+            "pass_at_k": [_rate_object(rate) for k in ks if (rate := pass_at(groups, k)) is not None],
+            "pass_all_k": [_rate_object(rate) for k in ks if (rate := pass_all(groups, k)) is not None],
+            "without_signal": [
+                {"group": group.key, "candidates": len(group.candidates), "passed": group.passed} for group in silent
+            ],
+        }
+
+    def summary(self, ks: Sequence[int]) -> Iterator[str]:
+        """The rates and groups as sentences."""
+        groups = list(self._groups.values())
+        share = f" ({100 * self.passed / self.count:.1f} %)" if self.count else ""
+        yield f"{self.passed} of {counted(self.count, 'candidate')} passed{share}, in {counted(len(groups), 'group')}"
+        for k in ks:
+            for name, rate in ((f"pass@{k}", pass_at(groups, k)), (f"pass^{k}", pass_all(groups, k))):
+                yield f"{name} {_rate_words(rate)}"
+        silent = [group for group in self._several() if not group.has_signal]
+        if silent:
+            named = ", ".join(
+                f"{group.key} ({'all' if group.passed else 'none'} passed)" for group in silent[:_SHOWN_GROUPS]
+            )
+            more = f" and {len(silent) - _SHOWN_GROUPS} more" if len(silent) > _SHOWN_GROUPS else ""
+            yield f"{counted(len(silent), 'group')} without signal: {named}{more}"
+
+
+def _rate_object(rate: PassRate) -> JsonObject:
+    bounds = rate.interval
+    interval: Json = None if bounds is None else [bounds.low, bounds.high]
+    return {"k": rate.k, "value": rate.value, "interval": interval, "groups": rate.groups}
+
+
+def _rate_words(rate: PassRate | None) -> str:
+    if rate is None:
+        return "not known: no group has that many candidates"
+    if rate.interval is None:
+        return f"{rate.value:.3f} over 1 group"
+    bounds = f"95 % interval {rate.interval.low:.3f} to {rate.interval.high:.3f}"
+    return f"{rate.value:.3f} ({bounds}) over {rate.groups} groups"
+
+
+def _words(given: Iterable[str]) -> tuple[str, ...]:
+    return tuple(word for piece in given for word in piece.replace(",", " ").split())
+
+
+def _known_format(name: str) -> str:
+    return "" if name == AUTO else find_format(name).name
+
+
+def _numbers(text: str) -> list[int]:
+    words = text.replace(",", " ").split()
+    if not words or not all(word.isdecimal() and int(word) > 0 for word in words):
+        raise click.BadParameter("expected numbers from 1, such as 1,4,8", param_hint="--k")
+    return [int(word) for word in words]
+
+
+def _two_numbers(text: str) -> tuple[float, float]:
+    try:
+        passed, failed = (float(word) for word in text.split(","))
+    except ValueError as error:
+        raise click.BadParameter("expected two numbers, such as 1,-1", param_hint="--scores") from error
+    return passed, failed
