@@ -1,19 +1,24 @@
-"""Ollama's chat and generate: the shapes, and the answer (streamed or whole) as wire events.
+"""Ollama's chat and generate: the shapes, the answer (streamed or whole) as wire events, and the request.
 
 A stream is lines; the last is `done` and has counts and durations. A call comes whole, its arguments as an object.
 """
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from inspector.apis.openai.chat_shapes import TokenLogprob
-from inspector.model import Instant, InstantSource, Usage
+from inspector.apis.openai.completions import prompt_turn
+from inspector.apis.openai.messages import CHAT_MEMBERS, read_message, read_tools
+from inspector.model import Instant, InstantSource, Json, Part, ResultHeader, Role, Turn, Usage
 from inspector.wire.answer_reader import AnswerFaults, finish_meaning
 from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
-from inspector.wire.provider_json import NOTHING, StructReader, raw_text
+from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
+from inspector.wire.request import DecodedRequest, flag_of, parameters_of, text_of
 
 _TIMES = ("created_at", "total_duration", "load_duration", "prompt_eval_duration", "eval_duration")
 CHAT = "ollama.chat"
@@ -27,6 +32,61 @@ CONTEXT_PART = "wire:context"
 """The part that keeps, as JSON text, the token ids of prompt and answer together (`context`)."""
 
 _INDEX = re.compile(r"\[\d+\]")
+
+
+def read_ollama_chat_request(request: dict[str, Json]) -> DecodedRequest:
+    """A request for Ollama's chat, which streams unless told otherwise; never raises.
+
+    A result names its tool (`tool_name`), older ones not even that; images are kept in the parts `content:N`.
+    """
+    messages = request.get("messages", [])
+    streams = flag_of(request.get("stream"))
+    return DecodedRequest(
+        CHAT,
+        text_of(request.get("model")),
+        tuple(map(_ollama_turn, messages if isinstance(messages, list) else [messages])),
+        read_tools(request.get("tools")),
+        parameters_of(request, without=CHAT_MEMBERS),
+        True if streams is None else streams,
+    )
+
+
+def read_ollama_generate_request(request: dict[str, Json]) -> DecodedRequest:
+    """A request for Ollama's generate, which streams unless told otherwise; never raises.
+
+    `context` holds the conversation so far as token ids; it stays among the parameters.
+    """
+    streams = flag_of(request.get("stream"))
+    return DecodedRequest(
+        GENERATE,
+        text_of(request.get("model")),
+        tuple(_generate_turns(request)),
+        parameters=parameters_of(request, without=("model", "prompt", "system", "images", "stream")),
+        streams=True if streams is None else streams,
+    )
+
+
+def _ollama_turn(message: Json) -> Turn:
+    turn = read_message(message)
+    if not isinstance(message, dict):
+        return turn
+    if turn.role is Role.TOOL and turn.result is not None and text_of(message.get("tool_name")):
+        turn = replace(turn, result=ResultHeader(turn.result.call_id, text_of(message["tool_name"])))
+    return replace(turn, parts=(*turn.parts, *_images(message.get("images"))))
+
+
+def _generate_turns(request: dict[str, Json]) -> Iterator[Turn]:
+    if system := text_of(request.get("system")):
+        yield Turn(Role.SYSTEM, (Part("text", system),), "system")
+    prompt = request.get("prompt")
+    if prompt is not None:
+        turn = prompt_turn(prompt)
+        yield replace(turn, parts=(*turn.parts, *_images(request.get("images"))))
+
+
+def _images(images: Json) -> Iterator[Part]:
+    for at, image in enumerate(images if isinstance(images, list) else ()):
+        yield Part(f"content:{at + 1}", compact_json(image))
 
 
 class OllamaFunction(msgspec.Struct, forbid_unknown_fields=True):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from inspector.apis.openai.messages import read_message
 from inspector.dataset.fitting import ParsedOutput, parse_output
-from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText, is_api
+from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
 from inspector.formats.format import Format
 from inspector.formats.structured import read_structured_part
 from inspector.importers.records import parse_json_bytes
@@ -81,8 +81,6 @@ def with_object(message: dict[str, Json], said: dict[str, Json]) -> dict[str, Js
 def read_answer(message: dict[str, Json], source: Format, tools: tuple[ToolDefinition, ...]) -> ParsedOutput:
     """What an assistant's message says: its text as `source` reads it, and what structured fields hold."""
     content = message.get("content")
-    if is_api(source) and source.name != "openai" and ("parts" in message or isinstance(content, list)):
-        return parse_output(segment(write_json(message), source.name, tools=tools))
     if not _STRUCTURED & message.keys() and not isinstance(content, list):
         return parse_output(segment(text_of(message) or "", source.name, tools=tools))
     return _structured(message, source, tools)

@@ -1,13 +1,15 @@
-"""OpenAI's completions of raw prompts, streamed or whole: their JSON objects, in order, as wire events."""
+"""OpenAI's completions of raw prompts: the request, and the answer (streamed or whole) as wire events."""
 
 import re
 
 import msgspec
 
 from inspector.apis.openai.chat_shapes import OpenAIUsageShape
+from inspector.model import Json, Part, Role, Turn
 from inspector.wire.answer_reader import AnswerFaults, finish_meaning
 from inspector.wire.events import PROMPT_TOKENS_PART, FactsLearned, PartGrew, WireEvent
-from inspector.wire.provider_json import NOTHING, StructReader, raw_text
+from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
+from inspector.wire.request import DecodedRequest, flag_of, parameters_of, text_of
 
 API = "completions"
 """The name of this kind of endpoint in a generation's facts."""
@@ -16,6 +18,29 @@ PROMPT_LOGPROBS_PART = "wire:prompt_logprobs"
 """The part that keeps, as JSON text, the log probabilities of the prompt, where the server sent them (vLLM)."""
 
 _INDEX = re.compile(r"\[\d+\]")
+
+
+def read_completions_request(request: dict[str, Json]) -> DecodedRequest:
+    """A request for completions of a raw prompt; never raises.
+
+    The prompt is one user turn, several prompts are several; a prompt of token ids is kept as JSON text in the part
+    `content:0`. The template's own turns are not told apart here.
+    """
+    prompt = request.get("prompt")
+    prompts = prompt if isinstance(prompt, list) and not all(isinstance(one, int) for one in prompt) else [prompt]
+    return DecodedRequest(
+        API,
+        text_of(request.get("model")),
+        tuple(prompt_turn(one) for one in prompts if one is not None),
+        parameters=parameters_of(request, without=("model", "prompt", "stream")),
+        streams=flag_of(request.get("stream")) or False,
+    )
+
+
+def prompt_turn(prompt: Json) -> Turn:
+    """A raw prompt as a user's turn."""
+    part = Part("text", prompt) if isinstance(prompt, str) else Part("content:0", compact_json(prompt))
+    return Turn(Role.USER, (part,), "prompt")
 
 
 class TokenColumns(msgspec.Struct):

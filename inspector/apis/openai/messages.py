@@ -1,14 +1,22 @@
-"""The messages and tools of an OpenAI-shaped request, or of a chat log, as turns and tool definitions."""
+"""The messages and tools of chat completions, read from a request or a chat log, and written.
 
-from collections.abc import Iterator
+Every importer, template and exporter of this shape goes through this module: what a message, a call, a result or a
+tool's definition looks like in OpenAI's JSON stands here. Sources: OpenAI's API reference (chat completions);
+`reasoning_content` (DeepSeek, vLLM, SGLang).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import msgspec
 
+from inspector.apis.openai.chat import API
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn
 from inspector.wire.events import UNREAD_PART
 from inspector.wire.provider_json import compact_json, parse_json
+from inspector.wire.request import DecodedRequest, flag_of, parameters_of, text_of
 
 _ROLES = {
     "system": Role.SYSTEM,
@@ -26,9 +34,29 @@ _ROLES = {
     "ipython": Role.TOOL,
 }
 
+_WRITTEN_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _REASONING = ("reasoning_content", "reasoning", "thinking")
 _TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
+_WRAPPERS = frozenset({"function", "custom"})
+BLOCK_PART = re.compile(r"content:\d+")
+"""The names of parts that keep a content block as JSON text."""
+
+CHAT_MEMBERS = ("model", "messages", "tools", "functions", "stream")
+"""The members of a request that are no settings."""
+
 _encode = msgspec.msgpack.Encoder().encode
+
+
+def read_chat_request(request: dict[str, Json]) -> DecodedRequest:
+    """A request for chat completions; never raises."""
+    return DecodedRequest(
+        API,
+        text_of(request.get("model")),
+        read_messages(request.get("messages", [])),
+        read_tools(request.get("tools"), request.get("functions")),
+        parameters_of(request, without=CHAT_MEMBERS),
+        flag_of(request.get("stream")) or False,
+    )
 
 
 def read_messages(messages: Json) -> tuple[Turn, ...]:
@@ -188,3 +216,76 @@ def _definition(tool: Json) -> ToolDefinition:
 
 def _text(value: Json) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def message_object(role: Json, content: Json, *, calls: Sequence[Json] = (), **members: Json) -> dict[str, Json]:
+    """A message: `members` that are None are left out, and so is an empty list of calls."""
+    said = {"role": role, "content": content, **{key: value for key, value in members.items() if value is not None}}
+    return {**said, "tool_calls": [*calls]} if calls else said
+
+
+def call_object(name: Json, arguments: Json, call_id: Json = None) -> dict[str, Json]:
+    """A call of a function, an element of a message's calls; without an id where that is None."""
+    named: dict[str, Json] = {} if call_id is None else {"id": call_id}
+    return {**named, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def tool_object(function: dict[str, Json]) -> dict[str, Json]:
+    """A tool's definition: `function` has its name, description and schema."""
+    return {"type": "function", "function": function}
+
+
+def write_message(turn: Turn) -> dict[str, Json]:
+    """A turn as a message, which `read_message` reads as the same turn, but for parts that no message has."""
+    said = {part.name: part.text for part in turn.parts}
+    is_written = turn.source_role in _WRITTEN_ROLES and _ROLES[turn.source_role] is turn.role
+    message = message_object(
+        turn.source_role if is_written else turn.role.value,
+        _written_content(turn),
+        reasoning_content=said.get("reasoning"),
+        refusal=said.get("refusal"),
+        calls=[_written_call(header, said[header.part]) for header in turn.calls if header.part in said],
+    )
+    result = turn.result or ResultHeader()
+    named = (("tool_call_id", result.call_id), ("name", result.name), ("is_error", result.is_error))
+    return {**message, **{key: value for key, value in named if value is not None}}
+
+
+def write_tool(tool: ToolDefinition) -> Json:
+    """A tool's definition in this shape: as it was sent, where that has this shape."""
+    try:
+        sent = parse_json(tool.raw)
+    except ValueError:
+        sent = None
+    if isinstance(sent, dict) and _WRAPPERS & sent.keys():
+        return sent
+    function: dict[str, Json] = {"name": tool.name}
+    function |= {"description": tool.description} if tool.description else {}
+    function |= {"parameters": tool.parameters} if tool.parameters is not None else {}
+    return tool_object(function)
+
+
+def _written_content(turn: Turn) -> Json:
+    """The text alone; a list of blocks where there are others; null for an answer without words."""
+    text = turn.part("text")
+    others = [part for part in turn.parts if BLOCK_PART.fullmatch(part.name)]
+    if not others:
+        return text.text if text is not None else None
+    blocks = list(map(_written_block, others))
+    words: list[Json] = [] if text is None else [{"type": "text", "text": text.text}]
+    return [*blocks, *words] if others[0].name == "content:0" else [*words, *blocks]
+
+
+def _written_block(part: Part) -> Json:
+    try:
+        return parse_json(part.text)
+    except ValueError:
+        return {"type": "unreadable", "raw": part.text}
+
+
+def _written_call(header: CallHeader, arguments: str) -> dict[str, Json]:
+    function: dict[str, Json] = {} if header.name is None else {"name": header.name}
+    call: dict[str, Json] = {} if header.id is None else {"id": header.id}
+    if header.custom:
+        return {**call, "type": "custom", "custom": {**function, "input": arguments}}
+    return {**call, "type": "function", "function": {**function, "arguments": arguments}}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from inspector.apis.anthropic import AnthropicUsageShape, read_turns
+from inspector.apis.anthropic.messages import AnthropicUsageShape, read_turns
 from inspector.importers.identity import instant, place_of, text_of
 from inspector.importers.records import Row, parse_json_bytes, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from inspector.apis.anthropic import API as ANTHROPIC
-from inspector.apis.anthropic import read_messages_request
+from inspector.apis.anthropic.messages import API as ANTHROPIC
+from inspector.apis.anthropic.messages import read_messages_request
 from inspector.apis.openai.messages import read_messages, read_tools
 from inspector.apis.providers import api_of_request
 from inspector.importers.identity import SESSION_KEYS, instant, place_of, recognised_by, row_ids, text_of

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from inspector.apis import anthropic as anthropic_messages
-from inspector.apis import gemini, ollama
+from inspector.apis import ollama
+from inspector.apis.anthropic import messages as anthropic_messages
+from inspector.apis.gemini import generate_content as gemini
 from inspector.apis.openai import chat as openai_answer
 from inspector.apis.openai import completions as openai_completions
 from inspector.apis.openai import responses as openai_responses

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from inspector.apis.gemini import API as GEMINI
+from inspector.apis.gemini.generate_content import API as GEMINI
 from inspector.apis.openai.chat import API as CHAT
 from inspector.apis.openai.chat_captures import MAX_ANSWER_BYTES, CapturedAnswer
 from inspector.apis.providers import OLLAMA, PROVIDERS

@@ -12,8 +12,8 @@ from hashlib import blake2b
 
 import msgspec
 
-from inspector.apis.anthropic import read_turns
-from inspector.apis.gemini import read_gemini_request
+from inspector.apis.anthropic.messages import read_turns
+from inspector.apis.gemini.generate_content import read_gemini_request
 from inspector.apis.openai.messages import read_message
 from inspector.apis.openai.responses import read_responses_request
 from inspector.importers.source import JsonObject

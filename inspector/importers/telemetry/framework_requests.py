@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from inspector.apis.gemini import read_gemini_request
+from inspector.apis.gemini.generate_content import read_gemini_request
 from inspector.apis.openai.messages import read_message, read_tools
 from inspector.apis.openai.responses import read_responses_request
 from inspector.importers.records import parse_json_bytes

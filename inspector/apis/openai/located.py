@@ -1,26 +1,21 @@
-"""OpenAI's APIs: messages, chat completions, their chunks, and the Responses API's items and events.
+"""OpenAI's APIs with places: messages, chat completions, their chunks, and the Responses API's items and events.
 
 Sources: OpenAI's API reference (chat completion object, messages); langchain-openai:tests/unit_tests/chat_models/
 test_base.py; `reasoning_content` (DeepSeek, SGLang), `reasoning` (vLLM, OpenRouter), content blocks of kind `thinking`
 (Mistral).
 
-Which call a chunk's piece belongs to is decided as for a recorded stream (`wire.openai_calls`): by its index, and by
-id
+Which call a chunk's piece belongs to is decided as for a recorded stream (`apis.openai.chat`): by its index, and by id
 and name where a server gives every call the same index.
 
 Source: OpenAI's API reference (Responses: object, streaming events); langchain-openai:tests/unit_tests/chat_models/
 test_base.py. Events repeat at their end what deltas brought before; what was read once is structure the second time.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
-from inspector.apis.openai.chat import LEGACY_INDEX, CallParts
-from inspector.apis.openai.chat_shapes import FunctionDelta
-from inspector.apis.openai.chat_shapes import ToolCallDelta as WirePiece
-from inspector.diagnostics import Fault
-from inspector.formats.api.pieces import (
+from inspector.apis.located_pieces import (
     ApiCallPiece,
     ApiFault,
     ApiPiece,
@@ -39,9 +34,12 @@ from inspector.formats.api.pieces import (
     string,
     text_of,
 )
-from inspector.formats.json.writing import json_of
+from inspector.apis.openai.chat import LEGACY_INDEX, CallParts
+from inspector.apis.openai.chat_shapes import FunctionDelta
+from inspector.apis.openai.chat_shapes import ToolCallDelta as WirePiece
+from inspector.diagnostics import Fault
 from inspector.json_scanner import JsonKind, JsonNode
-from inspector.model import SpanKind, ToolCall
+from inspector.model import SpanKind
 from inspector.rules.recording import ERROR_INSIDE_200, REUSED_CALL_INDEX
 from inspector.text import Range
 
@@ -121,18 +119,6 @@ class OpenAiShapes:
             self._done = True
             return list(error_inside(node))
         return [] if node.member("usage") is not None or node.member("choices") is not None else None
-
-
-def write_message(calls: Sequence[ToolCall]) -> str:
-    """The assistant's message that holds the calls; a call without an id gets one from its place."""
-    written = ", ".join(_written(call, at) for at, call in enumerate(calls))
-    return f'{{"role": "assistant", "content": null, "tool_calls": [{written}]}}'
-
-
-def _written(call: ToolCall, at: int) -> str:
-    arguments = json_of(json_of(call.arguments))
-    function = f'{{"name": {json_of(call.name)}, "arguments": {arguments}}}'
-    return f'{{"id": {json_of(call.id or f"call_{at}")}, "type": "function", "function": {function}}}'
 
 
 class ChunkReader:

@@ -1,12 +1,12 @@
-"""Anthropic's Messages API: messages, content blocks and the events of a stream; calls written as a message.
+"""Anthropic's Messages API: messages, content blocks and the events of a stream, with places.
 
 Sources: Anthropic's API reference (Messages, streaming); FORMATS of tool use: `tool_use` with an object, in a stream
 as fragments of JSON text, of which the first is often empty and a call without arguments has none.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from inspector.formats.api.pieces import (
+from inspector.apis.located_pieces import (
     ApiCallPiece,
     ApiPiece,
     CallsEnd,
@@ -24,9 +24,8 @@ from inspector.formats.api.pieces import (
     text_of,
     truth,
 )
-from inspector.formats.json.writing import json_of
 from inspector.json_scanner import JsonKind, JsonNode
-from inspector.model import SpanKind, ToolCall
+from inspector.model import SpanKind
 from inspector.text import Range
 
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
@@ -120,16 +119,6 @@ class ClaudeShapes:
             case "message_stop":
                 self._has_ended = True
                 yield CallsEnd(node.range)
-
-
-def write_message(calls: Sequence[ToolCall]) -> str:
-    """The assistant's message that holds the calls; a call without an id gets one from its place."""
-    blocks = (
-        f'{{"type": "tool_use", "id": {json_of(call.id or f"toolu_{at}")}, "name": {json_of(call.name)}, '
-        f'"input": {json_of(call.arguments)}}}'
-        for at, call in enumerate(calls)
-    )
-    return f'{{"role": "assistant", "content": [{", ".join(blocks)}]}}'
 
 
 def _is_message(node: JsonNode) -> bool:
