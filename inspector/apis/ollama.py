@@ -14,11 +14,12 @@ import msgspec
 from inspector.apis.openai.chat_shapes import TokenLogprob
 from inspector.apis.openai.completions import prompt_turn
 from inspector.apis.openai.messages import CHAT_MEMBERS, read_message, read_tools
+from inspector.json_members import flag_of, word_of
 from inspector.model import Instant, InstantSource, Json, Part, ResultHeader, Role, Turn, Usage
 from inspector.wire.answer_reader import AnswerFaults, finish_meaning
 from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
-from inspector.wire.request import DecodedRequest, flag_of, parameters_of, text_of
+from inspector.wire.request import DecodedRequest, parameters_of
 
 _TIMES = ("created_at", "total_duration", "load_duration", "prompt_eval_duration", "eval_duration")
 CHAT = "ollama.chat"
@@ -43,7 +44,7 @@ def read_ollama_chat_request(request: dict[str, Json]) -> DecodedRequest:
     streams = flag_of(request.get("stream"))
     return DecodedRequest(
         CHAT,
-        text_of(request.get("model")),
+        word_of(request.get("model")),
         tuple(map(_ollama_turn, messages if isinstance(messages, list) else [messages])),
         read_tools(request.get("tools")),
         parameters_of(request, without=CHAT_MEMBERS),
@@ -59,7 +60,7 @@ def read_ollama_generate_request(request: dict[str, Json]) -> DecodedRequest:
     streams = flag_of(request.get("stream"))
     return DecodedRequest(
         GENERATE,
-        text_of(request.get("model")),
+        word_of(request.get("model")),
         tuple(_generate_turns(request)),
         parameters=parameters_of(request, without=("model", "prompt", "system", "images", "stream")),
         streams=True if streams is None else streams,
@@ -70,13 +71,13 @@ def _ollama_turn(message: Json) -> Turn:
     turn = read_message(message)
     if not isinstance(message, dict):
         return turn
-    if turn.role is Role.TOOL and turn.result is not None and text_of(message.get("tool_name")):
-        turn = replace(turn, result=ResultHeader(turn.result.call_id, text_of(message["tool_name"])))
+    if turn.role is Role.TOOL and turn.result is not None and word_of(message.get("tool_name")):
+        turn = replace(turn, result=ResultHeader(turn.result.call_id, word_of(message["tool_name"])))
     return replace(turn, parts=(*turn.parts, *_images(message.get("images"))))
 
 
 def _generate_turns(request: dict[str, Json]) -> Iterator[Turn]:
-    if system := text_of(request.get("system")):
+    if system := word_of(request.get("system")):
         yield Turn(Role.SYSTEM, (Part("text", system),), "system")
     prompt = request.get("prompt")
     if prompt is not None:

@@ -10,12 +10,13 @@ from inspector.apis.anthropic import messages as anthropic_messages
 from inspector.apis.gemini import generate_content as gemini
 from inspector.apis.openai import chat, completions, responses
 from inspector.apis.openai.messages import read_chat_request
+from inspector.json_members import flag_of
 from inspector.model import Json
 from inspector.text import decode
 from inspector.wire.answer_reader import NewReader
 from inspector.wire.decoder import Decoder, Framing, UndecidedDecoder
 from inspector.wire.provider_json import parse_json
-from inspector.wire.request import DecodedRequest, flag_of
+from inspector.wire.request import DecodedRequest
 
 _CHAT = chat.API
 _COMPLETIONS = completions.API

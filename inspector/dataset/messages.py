@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from inspector.apis.openai.messages import read_message
+from inspector.apis.anthropic.messages import RESULT_ID
+from inspector.apis.openai.messages import CALLS, read_message
 from inspector.dataset.fitting import ParsedOutput, parse_output
 from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
 from inspector.formats.format import Format
@@ -24,9 +25,7 @@ _ROLES = {
         ("tool", "observation", "function", "function_response", "tool_response", "ipython", "environment"), Role.TOOL
     ),
 }
-_STRUCTURED = frozenset(
-    {"tool_calls", "function_call", "reasoning_content", "reasoning", "thinking", "parts", "tool_call_id"}
-)
+_STRUCTURED = frozenset({CALLS, "function_call", "reasoning_content", "reasoning", "thinking", "parts", "tool_call_id"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +161,7 @@ def _blocks(message: dict[str, Json]) -> Iterator[ToolResult]:
             continue
         response = block.get("functionResponse")
         if block.get("type") == "tool_result":
-            call_id = block.get("tool_use_id")
+            call_id = block.get(RESULT_ID)
             text = text_of({"content": block.get("content")})
             yield ToolResult(text or "", _NOWHERE, _word(call_id), None, block.get("is_error") is True or None)
         elif isinstance(response, dict):

@@ -11,11 +11,12 @@ from typing import Any
 
 import msgspec
 
+from inspector.json_members import word_of
 from inspector.model import CallHeader, FinishReason, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
 from inspector.wire.answer_reader import AnswerFaults, finish_meaning
 from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, parse_json, raw_text
-from inspector.wire.request import DecodedRequest, parameters_of, text_of
+from inspector.wire.request import DecodedRequest, parameters_of
 
 _NO_SETTINGS = frozenset({"model", "contents", "systemInstruction", "tools"})
 API = "generate_content"
@@ -51,7 +52,7 @@ def read_gemini_request(request: dict[str, Json]) -> DecodedRequest:
     contents = body.get("contents", [])
     return DecodedRequest(
         API,
-        text_of(request.get("model")).removeprefix("models/"),
+        word_of(request.get("model")).removeprefix("models/"),
         (
             *_system(body.get("systemInstruction")),
             *(turn for content in _listed(contents) for turn in _turns(content)),
@@ -72,7 +73,7 @@ def _turns(content: Json) -> Iterator[Turn]:
         yield Turn(Role.USER, (Part("text", content),), "user")
         return
     held = content if isinstance(content, dict) else {}
-    source_role = text_of(held.get("role"))
+    source_role = word_of(held.get("role"))
     said: list[tuple[int, dict[str, Json]]] = []
     for at, part in enumerate(_listed(held.get("parts", [] if held else content))):
         members: dict[str, Json] = {"": part}
@@ -98,18 +99,18 @@ def _said(parts: list[tuple[int, dict[str, Json]]], source_role: str) -> Iterato
                 texts.setdefault("reasoning" if members.get("thought") is True else "text", []).append(words)
             case {"functionCall": dict(call)}:
                 part = f"call:{len(calls)}"
-                calls.append(CallHeader(part, text_of(call.get("name")) or None, text_of(call.get("id")) or None))
+                calls.append(CallHeader(part, word_of(call.get("name")) or None, word_of(call.get("id")) or None))
                 texts[part] = [compact_json(call["args"]) if "args" in call else ""]
             case _:
                 texts[f"content:{at}"] = [compact_json(members.get("", members))]
-        if signature := text_of(members.get("thoughtSignature")):
+        if signature := word_of(members.get("thoughtSignature")):
             texts[f"wire:signature:{at}"] = [signature]
     role = Role.ASSISTANT if source_role == "model" else Role.SYSTEM if source_role == "system" else Role.USER
     yield Turn(role, tuple(Part(name, "".join(all_)) for name, all_ in texts.items()), source_role, tuple(calls))
 
 
 def _result(response: dict[str, Json], source_role: str) -> Turn:
-    header = ResultHeader(text_of(response.get("id")) or None, text_of(response.get("name")) or None)
+    header = ResultHeader(word_of(response.get("id")) or None, word_of(response.get("name")) or None)
     return Turn(Role.TOOL, (Part("text", compact_json(response.get("response"))),), source_role, result=header)
 
 
@@ -128,8 +129,8 @@ def _tools(tools: Json) -> Iterator[ToolDefinition]:
 def _definition(declared: Json) -> ToolDefinition:
     members = {camel_case(key): value for key, value in declared.items()} if isinstance(declared, dict) else {}
     return ToolDefinition(
-        text_of(members.get("name")),
-        text_of(members.get("description")),
+        word_of(members.get("name")),
+        word_of(members.get("description")),
         members.get("parametersJsonSchema", members.get("parameters")),
         compact_json(declared),
     )

@@ -5,11 +5,12 @@ import re
 import msgspec
 
 from inspector.apis.openai.chat_shapes import OpenAIUsageShape
+from inspector.json_members import flag_of, word_of
 from inspector.model import Json, Part, Role, Turn
 from inspector.wire.answer_reader import AnswerFaults, finish_meaning
 from inspector.wire.events import PROMPT_TOKENS_PART, FactsLearned, PartGrew, WireEvent
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
-from inspector.wire.request import DecodedRequest, flag_of, parameters_of, text_of
+from inspector.wire.request import DecodedRequest, parameters_of
 
 API = "completions"
 """The name of this kind of endpoint in a generation's facts."""
@@ -30,7 +31,7 @@ def read_completions_request(request: dict[str, Json]) -> DecodedRequest:
     prompts = prompt if isinstance(prompt, list) and not all(isinstance(one, int) for one in prompt) else [prompt]
     return DecodedRequest(
         API,
-        text_of(request.get("model")),
+        word_of(request.get("model")),
         tuple(prompt_turn(one) for one in prompts if one is not None),
         parameters=parameters_of(request, without=("model", "prompt", "stream")),
         streams=flag_of(request.get("stream")) or False,

@@ -418,6 +418,18 @@ def call_of(node: JsonNode, function: JsonNode, key: str | None = None, *, wants
     )
 
 
+def call_arguments(message: JsonNode) -> Iterator[tuple[int, JsonNode]]:
+    """The arguments of a message's calls, each with the number of its call; none for a call without arguments."""
+    listed, legacy = message.member("tool_calls"), message.member("function_call")
+    calls = [*(listed.value.items if listed is not None else ()), *([legacy.value] if legacy is not None else [])]
+    for at, call in enumerate(calls):
+        inner = call.member("function") or call.member("custom")
+        function = inner.value if inner is not None and inner.value.kind is JsonKind.OBJECT else call
+        arguments = function.member("arguments") or function.member("input")
+        if arguments is not None:
+            yield at, arguments.value
+
+
 def _reasoning(node: JsonNode) -> list[JsonNode]:
     plain = [one for key in ("reasoning_content", "reasoning") if is_filled(one := string(node, key)) and one]
     if len(plain) == 2 and plain[0].scalar == plain[1].scalar:  # some servers send the same words under both names

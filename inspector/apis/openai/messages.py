@@ -6,17 +6,18 @@ tool's definition looks like in OpenAI's JSON stands here. Sources: OpenAI's API
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import msgspec
 
 from inspector.apis.openai.chat import API
+from inspector.json_members import flag_of, list_of, object_of, objects_of, word_of
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn
 from inspector.wire.events import UNREAD_PART
 from inspector.wire.provider_json import compact_json, parse_json
-from inspector.wire.request import DecodedRequest, flag_of, parameters_of, text_of
+from inspector.wire.request import DecodedRequest, parameters_of
 
 _ROLES = {
     "system": Role.SYSTEM,
@@ -44,6 +45,9 @@ BLOCK_PART = re.compile(r"content:\d+")
 CHAT_MEMBERS = ("model", "messages", "tools", "functions", "stream")
 """The members of a request that are no settings."""
 
+CALLS = "tool_calls"
+"""The member of a message that holds its calls."""
+
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -51,7 +55,7 @@ def read_chat_request(request: dict[str, Json]) -> DecodedRequest:
     """A request for chat completions; never raises."""
     return DecodedRequest(
         API,
-        text_of(request.get("model")),
+        word_of(request.get("model")),
         read_messages(request.get("messages", [])),
         read_tools(request.get("tools"), request.get("functions")),
         parameters_of(request, without=CHAT_MEMBERS),
@@ -161,7 +165,7 @@ def _block(block: Json) -> tuple[str, str]:
 
 
 def _calls(message: dict[str, Json]) -> Iterator[tuple[CallHeader, str]]:
-    listed = message.get("tool_calls")
+    listed = message.get(CALLS)
     calls: list[Json] = [*listed] if isinstance(listed, list) else [] if listed is None else [listed]
     legacy = message.get("function_call")
     if isinstance(legacy, dict):
@@ -218,10 +222,39 @@ def _text(value: Json) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def calls_in(message: Json) -> list[dict[str, Json]]:
+    """The calls of a message, or of what has them under the same name, that are objects."""
+    return objects_of(object_of(message).get(CALLS))
+
+
+def with_calls(message: dict[str, Json], change: Callable[[Json], Json]) -> dict[str, Json]:
+    """The message with what `change` makes of its calls, or of None where it has none."""
+    return {**message, CALLS: change(message.get(CALLS))}
+
+
+def argument_texts(messages: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
+    """The id and the arguments of each call of the messages, as they stand there."""
+    for message in messages:
+        for call in calls_in(message):
+            yield call.get("id"), object_of(call.get("function")).get("arguments")
+
+
+def first_message(response: dict[str, Json]) -> dict[str, Json] | None:
+    """The assistant's message in a stored response; None where it holds none."""
+    said = first_choice(response).get("message")
+    return {"role": "assistant", **said} if isinstance(said, dict) else None
+
+
+def first_choice(response: dict[str, Json]) -> dict[str, Json]:
+    """The first choice of a stored response; empty where it holds none."""
+    choices = list_of(response.get("choices"))
+    return object_of(choices[0]) if choices else {}
+
+
 def message_object(role: Json, content: Json, *, calls: Sequence[Json] = (), **members: Json) -> dict[str, Json]:
     """A message: `members` that are None are left out, and so is an empty list of calls."""
     said = {"role": role, "content": content, **{key: value for key, value in members.items() if value is not None}}
-    return {**said, "tool_calls": [*calls]} if calls else said
+    return {**said, CALLS: [*calls]} if calls else said
 
 
 def call_object(name: Json, arguments: Json, call_id: Json = None) -> dict[str, Json]:

@@ -14,11 +14,12 @@ import msgspec
 
 from inspector.apis.openai.chat_shapes import TokenDetails, TokenLogprob
 from inspector.apis.openai.messages import read_message, read_tools
+from inspector.json_members import flag_of, word_of
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage
 from inspector.wire.answer_reader import AnswerFaults, finish_meaning
 from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
-from inspector.wire.request import DecodedRequest, flag_of, parameters_of, text_of
+from inspector.wire.request import DecodedRequest, parameters_of
 
 _NO_SETTINGS = ("model", "input", "instructions", "tools", "stream", "previous_response_id")
 _CALL_TYPES = {"function_call": "arguments", "custom_tool_call": "input"}
@@ -60,12 +61,12 @@ def read_responses_request(request: dict[str, Json]) -> DecodedRequest:
     items: list[Json] = given if isinstance(given, list) else [] if given is None else [given]
     return DecodedRequest(
         API,
-        text_of(request.get("model")),
+        word_of(request.get("model")),
         (*_instructions(request.get("instructions")), *_turns(items)),
         read_tools(request.get("tools")),
         parameters_of(request, without=_NO_SETTINGS),
         flag_of(request.get("stream")) or False,
-        text_of(request.get("previous_response_id")),
+        word_of(request.get("previous_response_id")),
     )
 
 
@@ -93,7 +94,7 @@ def _is_answer(item: dict[str, Json]) -> bool:
 
 def _kind(item: dict[str, Json]) -> str:
     """What an item is; one that does not say it is a message, as the API has it."""
-    return text_of(item.get("type", "message"))
+    return word_of(item.get("type", "message"))
 
 
 def _turn(item: Json) -> Turn:
@@ -103,7 +104,7 @@ def _turn(item: Json) -> Turn:
         return read_message(item)
     output = item.get("output", "")
     read = read_message({"role": "tool", "content": output})
-    return Turn(Role.TOOL, read.parts, _kind(item), result=ResultHeader(text_of(item.get("call_id")) or None))
+    return Turn(Role.TOOL, read.parts, _kind(item), result=ResultHeader(word_of(item.get("call_id")) or None))
 
 
 def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
@@ -116,13 +117,13 @@ def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
         kind = _kind(item)
         if kind in _CALL_TYPES:
             part = f"call:{len(calls)}"
-            name, call_id = text_of(item.get("name")) or None, text_of(item.get("call_id")) or None
+            name, call_id = word_of(item.get("name")) or None, word_of(item.get("call_id")) or None
             calls.append(CallHeader(part, name, call_id, kind == "custom_tool_call"))
             given = item.get(_CALL_TYPES[kind], "")
             texts[part] = [given if isinstance(given, str) else compact_json(given)]
         elif kind == "reasoning":
             texts.setdefault("reasoning", []).extend(_reasoning(item))
-            if encrypted := text_of(item.get("encrypted_content")):
+            if encrypted := word_of(item.get("encrypted_content")):
                 texts[f"wire:encrypted_reasoning:{at}"] = [encrypted]
         elif kind == "message":
             for said in read_message(item).parts:
@@ -138,7 +139,7 @@ def _reasoning(item: dict[str, Json]) -> Iterator[str]:
         pieces = item.get(key)
         for piece in pieces if isinstance(pieces, list) else ():
             if isinstance(piece, dict):
-                yield text_of(piece.get("text"))
+                yield word_of(piece.get("text"))
 
 
 class OutputText(msgspec.Struct):

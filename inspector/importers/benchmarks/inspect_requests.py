@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from inspector.apis.openai.messages import read_message, read_tools
+from inspector.apis.openai.messages import CALLS, argument_texts, read_message, read_tools, with_calls
 from inspector.importers.identity import instant, text_of
 from inspector.importers.source import JsonObject
+from inspector.json_members import count_of, object_of, objects_of
 from inspector.memory import RECORD_BYTES
 from inspector.model import (
     BodyState,
@@ -33,7 +34,7 @@ _PARSE_ERROR = re.compile(
 )
 
 _PROTOCOLS = ("attachment://", "tc://")
-_WORDS = ("role", "content", "tool_calls", "tool_call_id")
+_WORDS = ("role", "content", CALLS, "tool_call_id")
 _DEPTH = 64
 _NESTED = 32
 
@@ -100,14 +101,10 @@ def read_inspect_message(message: Json, attachments: Attachments, arguments: Map
         return read_message(message)
     resolved = attachments.resolve(message)
     assert isinstance(resolved, dict)  # as the message is
-    calls = resolved.get("tool_calls")
-    turn = read_message(
-        {
-            **resolved,
-            "content": _content(resolved.get("content")),
-            "tool_calls": [_call(one, arguments) for one in calls] if isinstance(calls, list) else calls,
-        }
+    exact = with_calls(
+        resolved, lambda calls: [_call(one, arguments) for one in calls] if isinstance(calls, list) else calls
     )
+    turn = read_message({**exact, "content": _content(resolved.get("content"))})
     return _with_error(turn, resolved) if turn.role is Role.TOOL else turn
 
 
@@ -189,7 +186,7 @@ class InspectRequest:
     def answer(self) -> Json:
         """The message that came back, None where none did: beside an error Inspect may put an empty one there."""
         message = next((choice.get("message") for choice in self._choices), None)
-        is_empty = not any(_object(message).get(key) for key in ("content", "tool_calls"))
+        is_empty = not any(object_of(message).get(key) for key in ("content", CALLS))
         return None if is_empty and self.event.get("error") else message
 
     @property
@@ -214,14 +211,16 @@ class InspectRequest:
     @cached_property
     def generation(self) -> Generation:
         """What is known of the answer beside its words."""
-        event, output = self.event, _object(self.event.get("output"))
+        event, output = self.event, object_of(self.event.get("output"))
         tools = read_tools(self.attachments.resolve(event.get("tools")))
-        settings: JsonObject = {key: value for key, value in _object(event.get("config")).items() if value is not None}
+        settings: JsonObject = {
+            key: value for key, value in object_of(event.get("config")).items() if value is not None
+        }
         if tools and event.get("tool_choice"):
             settings["tool_choice"] = event["tool_choice"]
         finish = text_of(self._choices[0], "stop_reason") if self.answer is not None else ""
-        usage = _object(output.get("usage"))
-        retries = _number(event.get("retries"))
+        usage = object_of(output.get("usage"))
+        retries = count_of(event.get("retries"))
         said = text_of(event, "error") or text_of(output, "error")
         return Generation(
             requested_model=text_of(event, "model"),
@@ -233,10 +232,10 @@ class InspectRequest:
             started=instant(event.get("timestamp")),
             ended=instant(event.get("completed")),
             usage=Usage(
-                _number(usage.get("input_tokens")),
-                _number(usage.get("output_tokens")),
-                _number(usage.get("reasoning_tokens")),
-                _number(usage.get("input_tokens_cache_read")),
+                count_of(usage.get("input_tokens")),
+                count_of(usage.get("output_tokens")),
+                count_of(usage.get("reasoning_tokens")),
+                count_of(usage.get("input_tokens_cache_read")),
             ),
             finish_reason=finish or None,
             finish=finish_meaning(finish) if finish else None,
@@ -247,42 +246,28 @@ class InspectRequest:
     @cached_property
     def arguments(self) -> dict[str, str]:
         """The exact texts of the answer's arguments by the calls' ids, as far as the provider's own answer is kept."""
-        response = _object(_object(self.event.get("call")).get("response"))
-        calls = [
-            (call.get("id"), _object(call.get("function")).get("arguments"))
-            for choice in _objects(response.get("choices"))
-            for call in _objects(_object(choice.get("message")).get("tool_calls"))
-        ]
-        calls += [(item.get("call_id"), item.get("arguments")) for item in _objects(response.get("output"))]
+        response = object_of(object_of(self.event.get("call")).get("response"))
+        calls = [*argument_texts(choice.get("message") for choice in objects_of(response.get("choices")))]
+        calls += [(item.get("call_id"), item.get("arguments")) for item in objects_of(response.get("output"))]
         texts = ((named, self.attachments.resolve(text)) for named, text in calls)
         return {named: text for named, text in texts if isinstance(named, str) and isinstance(text, str)}
 
     @cached_property
     def _choices(self) -> list[JsonObject]:
-        return [one for one in _objects(_object(self.event.get("output")).get("choices")) if one.get("message")]
+        return [one for one in objects_of(object_of(self.event.get("output")).get("choices")) if one.get("message")]
 
 
 def requests_of(sample: JsonObject, attachments: Attachments) -> Iterator[InspectRequest]:
     """The sample's requests in order, those within other events too (older logs)."""
     events = sample.get("events")
-    waiting = [iter(_objects(events if isinstance(events, list) else _object(sample.get("transcript")).get("events")))]
+    waiting = [
+        iter(objects_of(events if isinstance(events, list) else object_of(sample.get("transcript")).get("events")))
+    ]
     while waiting:
         event = next(waiting[-1], None)
         if event is None:
             waiting.pop()
         elif event.get("event") == "model" and event.get("pending") is not True:
             yield InspectRequest(event, attachments)
-        elif (within := _objects(event.get("events"))) and len(waiting) < _NESTED:
+        elif (within := objects_of(event.get("events"))) and len(waiting) < _NESTED:
             waiting.append(iter(within))
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(value: Json) -> list[JsonObject]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _number(value: Json) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -16,6 +16,7 @@ from inspector.importers.benchmarks.inspect_requests import (
 )
 from inspector.importers.identity import instant, text_of
 from inspector.importers.source import JsonObject, Skipped
+from inspector.json_members import object_of
 from inspector.model import (
     BodyState,
     ExternalId,
@@ -168,14 +169,14 @@ class Evaluation:
 
 def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iterator[Trace | Skipped]:
     """The trace of a sample, then those beside it; one without messages is skipped."""
-    attachments = Attachments(sample.get("attachments") or _of(sample, "transcript").get("content"))
+    attachments = Attachments(sample.get("attachments") or object_of(sample.get("transcript")).get("content"))
     listed = sample.get("messages")
     tracks = InspectConversations(listed if isinstance(listed, list) else [], MessagePool(sample), attachments)
     for request in requests_of(sample, attachments):
         tracks.take(request)
     found = [track for track in (tracks.own, *tracks.others) if track.messages or track.failed]
     if not found:
-        said = text_of(_of(sample, "error"), "message")
+        said = text_of(object_of(sample.get("error")), "message")
         why = f"; it failed: `{said[:500]}`" if said else ""
         yield Skipped(record, f"the sample has no messages{why}")
         return
@@ -265,8 +266,8 @@ def _ids(sample: JsonObject, evaluation: Evaluation) -> tuple[ExternalId, ...]:
 
 
 def _outcome(sample: JsonObject) -> Outcome:
-    error = text_of(_of(sample, "error"), "message")
-    limit = text_of(_of(sample, "limit"), "type")
+    error = text_of(object_of(sample.get("error")), "message")
+    limit = text_of(object_of(sample.get("limit")), "type")
     scores = sample.get("scores")
     listed: list[Json] = list(scores.values()) if isinstance(scores, dict) else [sample.get("score")]
     values = (_value(one.get("value")) for one in listed if isinstance(one, dict))
@@ -282,8 +283,3 @@ def _value(value: Json) -> float | None:
     if isinstance(value, bool | int | float):
         return float(value)
     return _LETTERS.get(value) if isinstance(value, str) else None
-
-
-def _of(value: JsonObject, key: str) -> JsonObject:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}

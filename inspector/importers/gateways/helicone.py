@@ -16,8 +16,8 @@ from inspector.importers.gateways.logged_requests import (
     gathered,
     gathered_from,
     number_of,
-    object_of,
     parsed_member,
+    parsed_object,
     read_entries,
     sample_rows,
 )
@@ -78,7 +78,7 @@ def _logged(file: SourceFile) -> Iterator[LoggedRequest | Skipped]:
 
 
 def _request(row: JsonObject, record: str) -> LoggedRequest | Skipped:
-    asked = object_of(row.get("request_body"))
+    asked = parsed_object(row.get("request_body"))
     if _ANY_WORDS.isdisjoint(asked):
         return Skipped(record, _OMITTED if asked or not row.get("signed_body_url") else _NO_BODIES)
     started, ended, first = _times(row)
@@ -116,7 +116,7 @@ def _times(row: JsonObject) -> tuple[float | None, float | None, float | None]:
 
 def _headers(row: JsonObject) -> Headers:
     """The ids that the client gave to its session, as headers; properties keep them."""
-    given = object_of(row.get("request_properties")) or object_of(row.get("properties"))
+    given = parsed_object(row.get("request_properties")) or parsed_object(row.get("properties"))
     return tuple(
         (name, str(value))
         for name, value in given.items()

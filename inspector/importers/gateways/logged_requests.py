@@ -172,7 +172,7 @@ def parsed_member(value: Json) -> Json:
     return value
 
 
-def object_of(value: Json) -> JsonObject:
+def parsed_object(value: Json) -> JsonObject:
     """An object, or its JSON text; an empty one for anything else."""
     held = parsed_member(value)
     return held if isinstance(held, dict) else {}

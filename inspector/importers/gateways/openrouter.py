@@ -7,6 +7,7 @@ record may hold both.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from inspector.apis.openai.messages import CALLS
 from inspector.importers.gateways.logged_requests import (
     LoggedRequest,
     body_of,
@@ -14,7 +15,7 @@ from inspector.importers.gateways.logged_requests import (
     gathered,
     gathered_from,
     number_of,
-    object_of,
+    parsed_object,
 )
 from inspector.importers.identity import instant, text_of
 from inspector.importers.records import read_rows
@@ -95,11 +96,11 @@ def _logged(file: SourceFile) -> Iterator[LoggedRequest | Trace | Skipped]:
 
 
 def _exchange(value: JsonObject, record: str) -> Exchange:
-    asked, answered = object_of(value.get("input")), object_of(value.get("output"))
+    asked, answered = parsed_object(value.get("input")), parsed_object(value.get("output"))
     began = instant(value.get("created_at"))
     started = None if began is None else began.at_s
     ended = ended_s(value)
-    has_words = bool(answered.get("completion") or answered.get("reasoning") or answered.get("tool_calls"))
+    has_words = bool(answered.get("completion") or answered.get("reasoning") or answered.get(CALLS))
     is_chat = "messages" in asked
     body: JsonObject = {
         **{key: value[key] for key in ("model", "session_id", "user") if value.get(key)},
@@ -127,14 +128,11 @@ def _answer(value: JsonObject, answered: JsonObject, *, is_chat: bool) -> JsonOb
     """The completion as the API's answer would have been."""
     said = answered.get("completion")
     message: JsonObject = {
-        "message": {
-            "role": "assistant",
-            "content": said,
-            "reasoning": answered.get("reasoning"),
-            "tool_calls": answered.get("tool_calls"),
-        }
+        "role": "assistant",
+        "content": said,
+        **{key: answered.get(key) for key in ("reasoning", CALLS)},
     }
-    choice: JsonObject = message if is_chat else {"text": said or ""}
+    choice: JsonObject = {"message": message} if is_chat else {"text": said or ""}
     usage: dict[str, Json] = {
         "prompt_tokens": value.get("tokens_prompt"),
         "completion_tokens": value.get("tokens_completion"),

@@ -15,8 +15,8 @@ from inspector.importers.gateways.logged_requests import (
     gathered,
     gathered_from,
     number_of,
-    object_of,
     parsed_member,
+    parsed_object,
     read_entries,
     sample_rows,
 )
@@ -84,7 +84,7 @@ def _logged(file: SourceFile) -> Iterator[LoggedRequest | Skipped]:
 
 
 def _log(value: JsonObject, record: str) -> LoggedRequest | Skipped:
-    request, response, metadata = (object_of(value.get(key)) for key in ("request", "response", "metadata"))
+    request, response, metadata = (parsed_object(value.get(key)) for key in ("request", "response", "metadata"))
     started = instant(value.get("created_at", metadata.get("created_at", metadata.get("start_time"))))
     return _request(
         record,
@@ -108,7 +108,7 @@ def _row(value: JsonObject, record: str) -> LoggedRequest | Skipped:
         answered=_inner(parsed_member(value.get("response"))),
         address=text_of(value, "request_url"),
         headers=(),
-        metadata=object_of(value.get("metadata")),
+        metadata=parsed_object(value.get("metadata")),
         trace=text_of(value, "trace_id"),
         status=number_of(value.get("response_status_code")),
         started=None if started is None else started.at_s,
@@ -156,7 +156,7 @@ def _inner(value: Json) -> Json:
 
 
 def _texts(headers: Json) -> Headers:
-    held = object_of(headers).items()
+    held = parsed_object(headers).items()
     return tuple(
         (name, value) for name, value in held if isinstance(value, str) and not name.lower().startswith("content-")
     )

@@ -15,6 +15,7 @@ from inspector.apis.openai.chat_captures import MAX_ANSWER_BYTES, STATUS_LINE, C
 from inspector.apis.providers import decoder_for
 from inspector.importers.identity import instant
 from inspector.importers.source import JsonObject
+from inspector.json_members import word_of
 from inspector.model import Json
 from inspector.wire.decoder import Decoder
 from inspector.wire.events import TurnAssembly, WireEvent
@@ -117,7 +118,7 @@ def _of_choices(value: JsonObject, choices: list[Json]) -> ObjectHead:
         is_whole=any("message" in choice for choice in listed) or (is_text and finishes and bool(value.get("usage"))),
         ends=any("message" in choice for choice in listed),
         finishes=finishes,
-        id=_word(value.get("id")),
+        id=word_of(value.get("id")),
         created=value.get("created"),
     )
 
@@ -126,7 +127,7 @@ def _of_gemini(value: JsonObject) -> ObjectHead:
     candidates = value.get("candidates")
     listed = [one for one in candidates if isinstance(one, dict)] if isinstance(candidates, list) else []
     finishes = any(one.get("finishReason") or one.get("finish_reason") for one in listed)
-    id_ = _word(value.get("responseId") or value.get("response_id"))
+    id_ = word_of(value.get("responseId") or value.get("response_id"))
     return ObjectHead(gemini.API, is_whole=finishes, finishes=finishes, id=id_, created=value.get("createTime"))
 
 
@@ -134,10 +135,6 @@ def _of_ollama(value: JsonObject) -> ObjectHead:
     api = ollama.GENERATE if "response" in value else ollama.CHAT
     is_last = value["done"] is True
     return ObjectHead(api, is_whole=is_last, ends=is_last, created=value.get("created_at"))
-
-
-def _word(value: Json) -> str:
-    return value if isinstance(value, str) else ""
 
 
 class AnswerBounds:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from inspector.apis.openai.messages import read_message
+from inspector.apis.openai.messages import CALLS, message_object, read_message
 from inspector.apis.providers import decoder_for
 from inspector.importers.source import JsonObject
 from inspector.importers.telemetry.framework_messages import (
@@ -168,7 +168,7 @@ def _of_object(said: JsonObject, depth: int) -> FrameworkAnswer | None:
         return _of_message(said)
     if isinstance(messages, list) and messages:
         return _with_facts(_read(messages, depth - 1), said)
-    calls = said.get("toolCalls", said.get("tool_calls"))
+    calls = said.get("toolCalls", said.get(CALLS))
     if isinstance(calls, list) and (calls or "text" in said):
         listed = [one for one in calls if isinstance(one, dict)]
         found = _of_calls(_first_text(said, ("text", "content")), listed)
@@ -227,7 +227,7 @@ def _of_message(message: Json) -> FrameworkAnswer:
 
 def _of_calls(text: str, calls: list[JsonObject]) -> FrameworkAnswer:
     listed = [call_of(one) for one in calls]
-    turn = read_message({"role": "assistant", "content": text or None, "tool_calls": [*listed]})
+    turn = read_message(message_object("assistant", text or None, calls=listed))
     return FrameworkAnswer(replace(turn, generation=Generation()), is_rewritten=any(map(has_parsed_arguments, listed)))
 
 

@@ -9,9 +9,10 @@ from inspector.apis.openai.responses import read_responses_request
 from inspector.importers.records import parse_json_bytes
 from inspector.importers.source import JsonObject
 from inspector.importers.telemetry.framework_messages import KnownMessages, is_message, read_any_messages
+from inspector.json_members import word_of
 from inspector.model import Json, Role, ToolDefinition, Turn
 from inspector.wire.provider_json import compact_json
-from inspector.wire.request import DecodedRequest, parameters_of, text_of
+from inspector.wire.request import DecodedRequest, parameters_of
 
 _LAYERS = 4
 _CONVERSATION = ("messages", "prompt", "prompts", "system", "system_prompt", "instructions", "chat_history")
@@ -107,7 +108,7 @@ def read_request_input(value: Json, known: KnownMessages, *, depth: int = 4) -> 
         return replace(_NOTHING, turns=(read_message({"role": "user", "content": text or compact_json(asked)}),))
     return DecodedRequest(
         "",
-        text_of(asked.get("model")),
+        word_of(asked.get("model")),
         turns,
         tools_of(asked),
         parameters_of(asked, without=_NO_SETTINGS),

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import msgspec
 
+from inspector.apis.openai.messages import CALLS
 from inspector.apis.providers import decoder_for, read_request
 from inspector.importers.records import parse_json_bytes, read_rows
 from inspector.importers.source import Sample, Skipped, SourceFile
@@ -37,6 +38,7 @@ from inspector.importers.telemetry.otlp_span import (
 )
 from inspector.importers.telemetry.span_traces import traces_of_spans
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
+from inspector.json_members import word_of
 from inspector.model import (
     BodyState,
     ErrorPhase,
@@ -355,7 +357,7 @@ def _raw_answer(told: SpanFacts, answer: Turn) -> DecodedTurn | None:
 
 def _has_values(message: dict[str, Json]) -> bool:
     """Whether arguments of a message's calls are values and not texts."""
-    functions = (call.get("function", call) for call in objects(message.get("tool_calls")))
+    functions = (call.get("function", call) for call in objects(message.get(CALLS)))
     return any(isinstance(one, dict) and isinstance(one.get("arguments"), dict | list) for one in functions)
 
 
@@ -376,10 +378,12 @@ def _ended(generation: Generation, span: OtlpSpan, told: SpanFacts, answer: Turn
 def _error(span: OtlpSpan, *, has_words: bool) -> GenerationError | None:
     """How a span failed, by its status, its `error.type` and its event `exception`; None where it did not."""
     raised = next((event.attributes for event in span.events if event.name == "exception"), {})
-    code = span.text("error.type") or _text(raised.get("exception.type"))
+    code = span.text("error.type") or word_of(raised.get("exception.type"))
     if span.status != ERROR and not span.text("error.type"):
         return None
-    message = span.message or _text(raised.get("exception.message")) or span.text("error.message", "exception.message")
+    message = (
+        span.message or word_of(raised.get("exception.message")) or span.text("error.message", "exception.message")
+    )
     status = span.number("http.response.status_code", "http.status_code")
     found = _STATUS.search(message) or (_CODE.fullmatch(code))
     if status is None and found is not None:
@@ -408,7 +412,3 @@ def _warnings(span: OtlpSpan, told: SpanFacts, call: ModelCall) -> Iterator[str]
         yield _CUT
     if span.dropped:
         yield _DROPPED
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""
