@@ -6,27 +6,22 @@ completions, because LiteLLM logs their answers so.
 """
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from inspector.apis.anthropic.messages import as_chat
 from inspector.importers.gateways.logged_requests import (
+    GatewayImporter,
     LoggedRequest,
+    ReadEntry,
     answer_of,
     body_of,
-    entries_of,
-    gathered,
-    gathered_from,
     number_of,
     parsed_member,
     parsed_object,
-    read_entries,
-    sample_rows,
 )
 from inspector.importers.identity import instant, text_of
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
-from inspector.model import Json, Trace
+from inspector.importers.source import JsonObject, Skipped
+from inspector.model import Json
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
 
 _ONLY_PAYLOADS = frozenset({"litellm_call_id", "status_fields", "model_map_information", "hidden_params"})
@@ -60,41 +55,19 @@ _CUT = b"litellm_truncated"
 _REDACTED = "redacted-by-litellm"
 
 
-class LiteLlmImporter:
-    """The sessions that its requests make up."""
+def _new_reader() -> ReadEntry:
+    seen: set[tuple[str, ...]] = set()
 
-    name = "litellm"
-    signs = "LiteLLM's logging payloads, or rows of its SpendLogs"
+    def read(value: JsonObject, record: str) -> LoggedRequest | Skipped:
+        if not _is_ours(value):
+            return Skipped(record, "this is neither a standard logging payload of LiteLLM nor a SpendLogs row")
+        key = _key(value)
+        if key in seen:
+            return Skipped(record, f"the request `{key[0][:80]}` is logged twice", is_irrelevant=True)
+        seen.update([key] if key[0] else [])
+        return logged_request(value, record)
 
-    def recognises(self, sample: Sample) -> float:
-        """By the keys that only a payload has beside its messages, or those of SpendLogs."""
-        rows = (one for row in sample_rows(sample) for _, one in entries_of(_unwrapped(row)))
-        return 0.95 if any(map(_is_ours, rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The traces, behind the rows that are none."""
-        return gathered(_logged(file, set()))
-
-    def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
-        """The same of several files, whose requests may belong to the same sessions."""
-        return gathered_from(files, partial(_logged, seen=set()), self.name)
-
-
-def _logged(file: SourceFile, seen: set[tuple[str, ...]]) -> Iterator[LoggedRequest | Skipped]:
-    """The requests of a file; `seen` are the keys of those that were read already."""
-    for row in read_entries(file):
-        if isinstance(row, Skipped):
-            yield row
-            continue
-        for place, value in entries_of(_unwrapped(row.value)):
-            record = f"{row.record}{place}"
-            if not _is_ours(value):
-                yield Skipped(record, "this is neither a standard logging payload of LiteLLM nor a SpendLogs row")
-            elif (key := _key(value)) in seen:
-                yield Skipped(record, f"the request `{key[0][:80]}` is logged twice", is_irrelevant=True)
-            else:
-                seen.update([key] if key[0] else [])
-                yield logged_request(value, record)
+    return read
 
 
 def _unwrapped(value: JsonObject) -> JsonObject:
@@ -106,6 +79,15 @@ def _unwrapped(value: JsonObject) -> JsonObject:
 def _is_ours(value: JsonObject) -> bool:
     is_payload = "messages" in value and "response" in value and not _ONLY_PAYLOADS.isdisjoint(value)
     return is_payload or value.keys() >= _SPEND
+
+
+LITELLM = GatewayImporter(
+    name="litellm",
+    signs="LiteLLM's logging payloads, or rows of its SpendLogs",
+    confidence=lambda value: 0.95 if _is_ours(value) else 0.0,
+    new_reader=_new_reader,
+    unwrapped=_unwrapped,
+)
 
 
 def _key(value: JsonObject) -> tuple[str, ...]:
