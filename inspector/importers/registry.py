@@ -29,8 +29,7 @@ from inspector.importers.gateways.openrouter import OPENROUTER
 from inspector.importers.gateways.portkey import PORTKEY
 from inspector.importers.proxies.har import HarImporter
 from inspector.importers.proxies.mitmproxy import MitmproxyImporter
-from inspector.importers.servers.api_captures import ApiCapturesImporter
-from inspector.importers.servers.chat_completions import ChatCompletionsImporter
+from inspector.importers.servers.api_captures import ApiCapturesImporter, ChatCompletionsImporter
 from inspector.importers.servers.sglang_log import SglangLogImporter
 from inspector.importers.servers.vllm_log import VllmLogImporter
 from inspector.importers.source import Importer

@@ -29,7 +29,7 @@ from inspector.model import (
     Usage,
 )
 from inspector.wire.answer_reader import finish_meaning
-from inspector.wire.events import TurnAssembly
+from inspector.wire.decoder import decode_answer
 from inspector.wire.provider_json import compact_json
 
 _WITHIN = ("message", "response", "output", "outputs", "content", "result", "completion", "text")
@@ -207,12 +207,8 @@ def _as_body(said: JsonObject) -> JsonObject | None:
 
 
 def _of_body(body: JsonObject) -> FrameworkAnswer:
-    decoder = decoder_for(content_type="application/json")
-    assembly = TurnAssembly(decoder.api, streamed=False)
-    events = decoder.feed(compact_json(body).encode("utf-8", "surrogatepass")) + decoder.close()
-    assembly = TurnAssembly(decoder.api, streamed=False)
-    assembly.extend(events)
-    decoded = assembly.decoded()
+    raw = compact_json(body).encode("utf-8", "surrogatepass")
+    decoded = decode_answer(decoder_for(content_type="application/json"), [(None, raw)])
     is_rewritten = "choices" not in body and body.get("object") != "response" and bool(decoded.turn.calls)
     return FrameworkAnswer(decoded.turn, decoded.response_id, is_rewritten)
 

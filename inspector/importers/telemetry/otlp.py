@@ -57,7 +57,8 @@ from inspector.model import (
 from inspector.sealed_spool import SealedSpool, SpoolPlace
 from inspector.sessions.fingerprints import message_digest, says_nothing
 from inspector.wire.answer_reader import finish_meaning
-from inspector.wire.events import DecodedTurn, TurnAssembly
+from inspector.wire.decoder import decode_answer
+from inspector.wire.events import DecodedTurn
 from inspector.wire.provider_json import compact_json, parse_json
 from inspector.wire.request import DecodedRequest
 
@@ -346,10 +347,7 @@ def _raw_answer(told: SpanFacts, answer: Turn) -> DecodedTurn | None:
     if not isinstance(body, dict) or not any(isinstance(body.get(key), list) for key in _ANSWER_KEYS):
         return None
     decoder = decoder_for("", told.raw_request, "application/json", status=200)
-    events = decoder.feed(told.raw_answer.encode("utf-8", "surrogatepass"))
-    assembly = TurnAssembly(decoder.api, streamed=False)
-    assembly.extend([*events, *decoder.close()])
-    read = assembly.decoded()
+    read = decode_answer(decoder, [(None, told.raw_answer.encode("utf-8", "surrogatepass"))])
     if says_nothing(read.turn) or not (told.answers == [] or message_digest(read.turn) == message_digest(answer)):
         return None
     return read
