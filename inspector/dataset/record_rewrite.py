@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from inspector.apis.openai.located import call_arguments
+from inspector.apis.openai.messages import TEXT_BLOCKS
 from inspector.dataset.repair import AppliedRepair, PartPlace, Repair
 from inspector.diagnostics import Edit, edited
 from inspector.json_scanner import JsonKind, JsonNode, decode_string, read_json
@@ -15,7 +16,6 @@ from inspector.wire.provider_json import compact_json
 
 _LISTS = ("messages", "conversations", "conversation", "items")
 _TEXTS = ("text", "completion", "output", "response", "generated_text", "result")
-_BLOCKS = frozenset({"text", "input_text", "output_text"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def _texts(value: JsonNode) -> Iterator[tuple[str, JsonNode]]:
 
 
 def _is_text(kind: JsonNode) -> bool:
-    return isinstance(kind.scalar, str) and kind.scalar in _BLOCKS
+    return isinstance(kind.scalar, str) and kind.scalar in TEXT_BLOCKS
 
 
 def _bare_calls(listed: JsonNode) -> Iterator[tuple[str, JsonNode]]:

@@ -6,7 +6,6 @@ stop reason and `message_stop`. Text and thoughts go to `text` and `reasoning`, 
 Anthropic's API reference (messages, streaming) and the types of anthropic-sdk-python:src/anthropic/types.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +14,7 @@ import msgspec
 from inspector.apis.openai.messages import CALLS, call_object, read_message, read_tools
 from inspector.json_members import flag_of, list_of, word_of
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage
-from inspector.wire.answer_reader import AnswerFaults, finish_meaning
+from inspector.wire.answer_reader import ObjectReader
 from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
 from inspector.wire.request import DecodedRequest, parameters_of
@@ -26,9 +25,20 @@ API = "messages"
 DETAILS_PART = "wire:stop_details"
 """The part that keeps, as JSON text, what the server says of its stop reason."""
 
-_INDEX = re.compile(r"\[\d+\]")
 CITATIONS_PART = "wire:citations"
 """The part that keeps, as JSON texts, the citations of a text."""
+
+STREAM_EVENTS = frozenset(
+    {
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+    }
+)
+"""The types of a stream's events, but for `ping` and `error`."""
 
 CALL_BLOCK = "tool_use"
 """The type of a block that is a call."""
@@ -272,19 +282,18 @@ read_block = StructReader(ContentBlockShape)
 read_kind = StructReader(BlockKindShape)
 
 
-class MessagesReader:
+class MessagesReader(ObjectReader):
     """Reads the events of one answer, or a message that came whole; see `inspector.wire.answer_reader`."""
 
-    __slots__ = ("_blocks", "_is_stopped", "_usage", "faults", "finish")
+    __slots__ = ("_blocks", "_counts", "_is_stopped")
 
     api = API
     unended = "The stream ended without `message_stop`."
 
     def __init__(self, *, status: int | None = None, whole: bool = False) -> None:
-        self.faults = AnswerFaults(status=status, whole=whole)
-        self.finish = ""
+        super().__init__(status=status, whole=whole)
         self._blocks = ContentBlocksReader()
-        self._usage = AnthropicUsageShape()
+        self._counts = AnthropicUsageShape()
         self._is_stopped = False
 
     @property
@@ -306,8 +315,7 @@ class MessagesReader:
             return self.faults.read_error(text, raw, at_s, found)
         strange += more
         self.faults.last_part = self._blocks.last_part
-        if strange:
-            self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
+        self._keep(strange, raw, at_s, found)
         return True
 
     def _read_event(self, event: AnthropicEvent, at_s: float | None, found: list[WireEvent]) -> list[str] | None:
@@ -351,11 +359,10 @@ class MessagesReader:
         found: list[WireEvent],
     ) -> None:
         if usage is not None:
-            self._usage = usage.after(self._usage)
-            found.append(FactsLearned(usage=self._usage.usage()))
+            self._counts = usage.after(self._counts)
+            found.append(FactsLearned(usage=self._counts.usage()))
         if end.stop_reason:
-            self.finish = end.stop_reason
-            found.append(FactsLearned(finish_reason=self.finish, finish=finish_meaning(self.finish)))
+            self._learn_finish(end.stop_reason, found)
         if details := raw_text(end.stop_details):
             found.append(PartGrew(DETAILS_PART, details, at_s))
 

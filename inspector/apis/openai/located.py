@@ -37,14 +37,13 @@ from inspector.apis.located_pieces import (
 from inspector.apis.openai.chat import LEGACY_INDEX, CallParts
 from inspector.apis.openai.chat_shapes import FunctionDelta
 from inspector.apis.openai.chat_shapes import ToolCallDelta as WirePiece
+from inspector.apis.openai.messages import API_ROLES, CALLS, TEXT_BLOCKS
+from inspector.apis.openai.responses import CALL_ITEMS, END_EVENTS, RESULT_ITEMS
 from inspector.diagnostics import Fault
 from inspector.json_scanner import JsonKind, JsonNode
 from inspector.model import SpanKind
 from inspector.rules.recording import ERROR_INSIDE_200, REUSED_CALL_INDEX
 from inspector.text import Range
-
-_CALLS = frozenset({"function_call", "custom_tool_call"})
-_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 _WORD_DELTAS = {
     "response.output_text.delta": (SpanKind.TEXT, ""),
@@ -55,11 +54,8 @@ _WORD_DELTAS = {
 
 _CALL_DELTAS = frozenset({"response.function_call_arguments.delta", "response.custom_tool_call_input.delta"})
 _CALL_DONE = frozenset({"response.function_call_arguments.done", "response.custom_tool_call_input.done"})
-_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
-_ROLES = frozenset({"assistant", "user", "system", "developer", "tool", "function"})
 _RESULT_ROLES = frozenset({"tool", "function"})
-_WORDS_KEYS = ("content", "tool_calls", "function_call", "reasoning_content", "reasoning", "refusal")
-_TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
+_WORDS_KEYS = ("content", CALLS, "function_call", "reasoning_content", "reasoning", "refusal")
 
 
 class OpenAiShapes:
@@ -158,7 +154,7 @@ class ChunkReader:
                 yield from cut_off(finish, ("length",))
 
     def _pieces(self, delta: JsonNode) -> Iterator[ApiPiece]:
-        for call in objects(delta, "tool_calls"):
+        for call in objects(delta, CALLS):
             if member(call, "custom") is not None:
                 piece = msgspec.structs.replace(whole_call(call), key="")
             else:
@@ -233,9 +229,9 @@ def is_event(node: JsonNode) -> bool:
 def read_item(node: JsonNode, key: str | None = None) -> Iterator[ApiPiece]:
     """What an item says; `key` is that of its call where pieces of it came or may come."""
     kind = text_of(node, "type")
-    if kind in _CALLS:
+    if kind in CALL_ITEMS:
         yield _call(node, kind, key)
-    elif kind in _OUTPUTS:
+    elif kind in RESULT_ITEMS:
         output = member(node, "output")
         place = output.range if output is not None else node.range
         yield ResultPiece(place, output, string(node, "call_id"))
@@ -281,7 +277,7 @@ class EventReader:
                 yield ApiCallPiece(said.range, key, arguments=said, is_text="custom" in kind)
         elif kind in ("response.output_item.added", "response.output_item.done"):
             yield from self._item(node, is_done=kind.endswith("done"))
-        elif kind in _ENDS:
+        elif kind in END_EVENTS:
             yield from self._end(node, member(node, "response"))
 
     def _item(self, node: JsonNode, *, is_done: bool) -> Iterator[ApiPiece]:
@@ -289,7 +285,7 @@ class EventReader:
         if item is None:
             return
         key = text_of(item, "id") or f"output {number(node, 'output_index')}"
-        if text_of(item, "type") in _CALLS and key not in self._heard:
+        if text_of(item, "type") in CALL_ITEMS and key not in self._heard:
             self._hear(key)
             yield from (
                 _streamed(piece, self._heard) for piece in read_item(item, key) if isinstance(piece, ApiCallPiece)
@@ -350,11 +346,11 @@ def _streamed(piece: ApiCallPiece, heard: set[str]) -> ApiCallPiece:
 
 def is_message(node: JsonNode) -> bool:
     """Whether a value is a message: of a known role with words or calls, or, without a role, with whole calls."""
-    if text_of(node, "role") in _ROLES:
+    if text_of(node, "role") in API_ROLES:
         content = member(node, "content")
         is_content = content is None or content.kind in (JsonKind.STRING, JsonKind.ARRAY)
         return is_content and any(node.member(key) is not None for key in _WORDS_KEYS)
-    calls = items(node, "tool_calls")
+    calls = items(node, CALLS)
     return bool(calls) and all(string(member(call, "function"), "name") is not None for call in calls)
 
 
@@ -373,7 +369,7 @@ def read_message(node: JsonNode) -> Iterator[ApiPiece]:
         return
     by_model = role in ("", "assistant")
     yield from read_words(node, by_model=by_model, in_order=False)
-    for call in items(node, "tool_calls"):
+    for call in items(node, CALLS):
         yield whole_call(call)
     legacy = member(node, "function_call")
     if legacy is not None:
@@ -420,7 +416,7 @@ def call_of(node: JsonNode, function: JsonNode, key: str | None = None, *, wants
 
 def call_arguments(message: JsonNode) -> Iterator[tuple[int, JsonNode]]:
     """The arguments of a message's calls, each with the number of its call; none for a call without arguments."""
-    listed, legacy = message.member("tool_calls"), message.member("function_call")
+    listed, legacy = message.member(CALLS), message.member("function_call")
     calls = [*(listed.value.items if listed is not None else ()), *([legacy.value] if legacy is not None else [])]
     for at, call in enumerate(calls):
         inner = call.member("function") or call.member("custom")
@@ -441,7 +437,7 @@ def _reasoning(node: JsonNode) -> list[JsonNode]:
 def _block(block: JsonNode, *, by_model: bool, in_order: bool) -> Iterator[TextPiece]:
     kind = text_of(block, "type")
     text = string(block, "text")
-    if kind in _TEXT_BLOCKS and text is not None and is_filled(text):
+    if kind in TEXT_BLOCKS and text is not None and is_filled(text):
         yield TextPiece(SpanKind.TEXT, text, by_model=by_model, in_order=in_order)
     elif kind == "refusal" and is_filled(refusal := string(block, "refusal")) and refusal is not None:
         yield TextPiece(SpanKind.TEXT, refusal, "refusal", by_model=by_model, in_order=in_order)

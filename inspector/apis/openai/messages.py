@@ -35,9 +35,13 @@ _ROLES = {
     "ipython": Role.TOOL,
 }
 
-_WRITTEN_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+API_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+"""The roles that the API itself knows; logs have others."""
+
 _REASONING = ("reasoning_content", "reasoning", "thinking")
-_TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
+TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
+"""The types of content blocks that are words."""
+
 _WRAPPERS = frozenset({"function", "custom"})
 BLOCK_PART = re.compile(r"content:\d+")
 """The names of parts that keep a content block as JSON text."""
@@ -155,7 +159,7 @@ def _block(block: Json) -> tuple[str, str]:
     match block:
         case str():
             return "text", block
-        case {"type": str(kind), "text": str(text)} if kind in _TEXT_BLOCKS:
+        case {"type": str(kind), "text": str(text)} if kind in TEXT_BLOCKS:
             return "text", text
         case {"type": "thinking", "thinking": str(text)} | {"type": "reasoning", "text": str(text)}:
             return "reasoning", text
@@ -271,7 +275,7 @@ def tool_object(function: dict[str, Json]) -> dict[str, Json]:
 def write_message(turn: Turn) -> dict[str, Json]:
     """A turn as a message, which `read_message` reads as the same turn, but for parts that no message has."""
     said = {part.name: part.text for part in turn.parts}
-    is_written = turn.source_role in _WRITTEN_ROLES and _ROLES[turn.source_role] is turn.role
+    is_written = turn.source_role in API_ROLES and _ROLES[turn.source_role] is turn.role
     message = message_object(
         turn.source_role if is_written else turn.role.value,
         _written_content(turn),

@@ -17,29 +17,16 @@ from inspector.importers.identity import instant
 from inspector.importers.source import JsonObject
 from inspector.json_members import word_of
 from inspector.model import Json
-from inspector.wire.decoder import Decoder
+from inspector.wire.decoder import DONE, Decoder
 from inspector.wire.events import TurnAssembly, WireEvent
 from inspector.wire.provider_json import parse_json
 from inspector.wire.sse import ServerSentEvent, SseDecoder
 
-_MESSAGE_EVENTS = frozenset(
-    {
-        "message_start",
-        "content_block_start",
-        "content_block_delta",
-        "content_block_stop",
-        "message_delta",
-        "message_stop",
-    }
-)
-
-_RESPONSE_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _GEMINI_KEYS = frozenset({"candidates", "promptFeedback", "usageMetadata", "usage_metadata", "prompt_feedback"})
 _TEXT_CHOICE = frozenset({"text", "finish_reason"})
 _BLANK = "\ufeff\r\n\t "
 _STREAM_STARTS = ("data:", "event:", "id:", "retry:", ":")
 _BODY_STARTS = ("{", "[")
-_DONE = "[DONE]"
 
 _PATHS = {
     openai_completions.API: "/v1/completions",
@@ -94,14 +81,14 @@ def head_of(value: Json) -> ObjectHead | None:
 
 
 def _of_event(kind: str, value: JsonObject) -> ObjectHead | None:
-    if kind in _MESSAGE_EVENTS:
+    if kind in anthropic_messages.STREAM_EVENTS:
         return ObjectHead(anthropic_messages.API, begins=kind == "message_start", ends=kind == "message_stop")
     if kind == "message" and value.get("role") == "assistant" and "stop_reason" in value:
         return ObjectHead(anthropic_messages.API, is_whole=True, begins=True, ends=True)
     if kind.startswith("response."):
         response = value.get("response")
         created = response.get("created_at") if isinstance(response, dict) else None
-        is_first, is_last = kind == "response.created", kind in _RESPONSE_ENDS
+        is_first, is_last = kind == "response.created", kind in openai_responses.END_EVENTS
         return ObjectHead(openai_responses.API, begins=is_first, ends=is_last, created=created)
     if kind == "error":
         return _ANTHROPIC_ERROR if isinstance(value.get("error"), dict) else _ERROR
@@ -274,7 +261,7 @@ class ApiCaptureDecoder:
         start = event.raw.lstrip(_BLANK)
         is_body = start.startswith(_BODY_STARTS)
         head: ObjectHead | None = None
-        if event.data == _DONE:
+        if event.data == DONE:
             self._bounds.end()
         elif event.data is not None or is_body:
             head = head_of(_value(event.raw if event.data is None else event.data))

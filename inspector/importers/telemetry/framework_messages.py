@@ -14,8 +14,8 @@ import msgspec
 
 from inspector.apis.anthropic.messages import CALL_BLOCK, OWN_BLOCKS, RESULT_ID, read_turns
 from inspector.apis.gemini.generate_content import read_gemini_request
-from inspector.apis.openai.messages import CALLS, call_object, read_message
-from inspector.apis.openai.responses import read_responses_request
+from inspector.apis.openai.messages import CALLS, TEXT_BLOCKS, call_object, read_message
+from inspector.apis.openai.responses import CALL_ITEMS, RESULT_ITEMS, read_responses_request
 from inspector.importers.source import JsonObject
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
 from inspector.model import BodyState, CallHeader, Generation, Json, Part, ResultHeader, Role, Turn
@@ -30,13 +30,10 @@ _LANGCHAIN = {
     "remove": "user",
 }
 
-_ITEMS = frozenset(
-    {"function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "item_reference"}
-)
-
+_ITEMS = CALL_ITEMS | RESULT_ITEMS | {"item_reference"}
 _GEMINI = ("text", "functionCall", "function_call", "functionResponse", "function_response", "inlineData")
 _KEPT = ("reasoning_content", "reasoning", "thinking", "refusal")
-_TEXTS = frozenset({"text", "input_text", "output_text", "user-prompt", "system-prompt"})
+_TEXTS = TEXT_BLOCKS | {"user-prompt", "system-prompt"}
 _THOUGHTS = frozenset({"reasoning", "thinking", "reasoning_content"})
 _CALLS = frozenset({"tool_call", "tool-call", CALL_BLOCK, "function_call", "invalid_tool_call", "server_tool_call"})
 
