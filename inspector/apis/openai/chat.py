@@ -54,17 +54,20 @@ class ChatReader(ObjectReader):
         if chunk.choices is None and chunk.usage is None:
             return self.faults.read_error(text, raw, at_s, found)
         strange += self._read_chunk(chunk, raw, at_s, found)
-        self._keep(strange, raw, at_s, found)
+        if strange:
+            self._keep(strange, raw, at_s, found)
         return True
 
     def _read_chunk(self, chunk: ChatChunk, raw: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
         strange: list[str] = []
-        self._learn_head(chunk.id, chunk.model, found)
+        if not (self._model and self._response_id):
+            self._learn_head(chunk.id, chunk.model, found)
         if chunk.prompt_token_ids is not None:
             found.append(PartGrew(PROMPT_TOKENS_PART, compact_json(chunk.prompt_token_ids), at_s))
         for choice in chunk.choices or ():
             strange += self._read_choice(choice, raw, at_s, found)
-        self._learn_usage(chunk.usage, found)
+        if chunk.usage is not None:
+            self._learn_usage(chunk.usage, found)
         self.faults.last_part = self._first.last_part
         if chunk.error:
             self.faults.fail(chunk.error, raw, at_s, found)

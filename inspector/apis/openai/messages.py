@@ -13,8 +13,8 @@ from functools import lru_cache
 import msgspec
 
 from inspector.apis.openai.chat import API
-from inspector.json_members import flag_of, list_of, object_of, objects_of, word_of
-from inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn
+from inspector.json_members import count_of, flag_of, list_of, object_of, objects_of, word_of
+from inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
 from inspector.wire.events import UNREAD_PART
 from inspector.wire.provider_json import compact_json, parse_json
 from inspector.wire.request import DecodedRequest, parameters_of
@@ -253,6 +253,22 @@ def first_choice(response: dict[str, Json]) -> dict[str, Json]:
     """The first choice of a stored response; empty where it holds none."""
     choices = list_of(response.get("choices"))
     return object_of(choices[0]) if choices else {}
+
+
+def stored_usage(usage: Json) -> Usage:
+    """The token counts of a stored response, of chat completions or Responses; what is no count is left out."""
+    counts = object_of(usage)
+    given, made = (object_of(counts.get(f"{side}_tokens_details")) for side in ("prompt", "completion"))
+    return Usage(
+        _first_count(counts, "prompt_tokens", "input_tokens"),
+        _first_count(counts, "completion_tokens", "output_tokens"),
+        count_of(made.get("reasoning_tokens")),
+        count_of(given.get("cached_tokens")),
+    )
+
+
+def _first_count(counts: dict[str, Json], *keys: str) -> int | None:
+    return next((count for key in keys if (count := count_of(counts.get(key))) is not None), None)
 
 
 def message_object(role: Json, content: Json, *, calls: Sequence[Json] = (), **members: Json) -> dict[str, Json]:

@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inspector.apis.openai.messages import first_choice, first_message, read_message
+from inspector.apis.openai.messages import first_choice, first_message, read_message, stored_usage
 from inspector.apis.openai.responses import read_responses_request
 from inspector.importers.agents.swe_agent import DERIVED, as_result, awaits_result, with_commands
 from inspector.importers.identity import instant, place_of, row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
 from inspector.json_members import object_of
-from inspector.model import Generation, Json, Outcome, Provenance, RecognisedBy, Role, Trace, Turn, TurnFlag, Usage
+from inspector.model import Generation, Json, Outcome, Provenance, RecognisedBy, Role, Trace, Turn, TurnFlag
 from inspector.wire.answer_reader import finish_meaning
 
 _COMMAND = re.compile(r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n```", re.DOTALL)  # its own default patterns
@@ -139,24 +139,13 @@ def _commands(extra: JsonObject, turn: Turn) -> Iterator[str]:
 
 def _generation(value: JsonObject, extra: JsonObject, model: str) -> Generation:
     response = object_of(extra.get("response")) or value
-    usage = object_of(response.get("usage"))
     finish = text_of(first_choice(response), "finish_reason")
     return Generation(
         api="responses" if isinstance(value.get("output"), list) else "chat.completions",
         requested_model=model,
         answered_model=text_of(response, "model"),
         ended=instant(extra.get("timestamp")),
-        usage=Usage(
-            _count(usage, "prompt_tokens", "input_tokens"),
-            _count(usage, "completion_tokens", "output_tokens"),
-            _count(object_of(usage.get("completion_tokens_details")), "reasoning_tokens"),
-            _count(object_of(usage.get("prompt_tokens_details")), "cached_tokens"),
-        ),
+        usage=stored_usage(response.get("usage")),
         finish_reason=finish or None,
         finish=finish_meaning(finish) if finish else None,
     )
-
-
-def _count(usage: JsonObject, *keys: str) -> int | None:
-    counts = (usage.get(key) for key in keys)
-    return next((one for one in counts if isinstance(one, int) and not isinstance(one, bool)), None)

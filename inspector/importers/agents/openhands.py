@@ -16,11 +16,12 @@ from inspector.apis.openai.messages import (
     message_object,
     read_message,
     read_tools,
+    stored_usage,
 )
 from inspector.importers.identity import instant, place_of, row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
-from inspector.json_members import count_of, object_of
+from inspector.json_members import object_of
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import (
     ExternalId,
@@ -38,7 +39,6 @@ from inspector.model import (
     Trace,
     Turn,
     TurnFlag,
-    Usage,
 )
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
@@ -213,7 +213,6 @@ def _message_text(event: JsonObject) -> str:
 
 
 def _generation(response: JsonObject, event: JsonObject, tools: tuple[ToolDefinition, ...]) -> Generation:
-    usage = object_of(response.get("usage"))
     finish = text_of(first_choice(response), "finish_reason")
     return Generation(
         api="chat.completions" if response else "",
@@ -221,12 +220,7 @@ def _generation(response: JsonObject, event: JsonObject, tools: tuple[ToolDefini
         tools=tools,
         tools_origin=ToolsOrigin.REQUEST if tools else None,
         ended=instant(event.get("timestamp")),
-        usage=Usage(
-            count_of(usage.get("prompt_tokens")),
-            count_of(usage.get("completion_tokens")),
-            count_of(object_of(usage.get("completion_tokens_details")).get("reasoning_tokens")),
-            count_of(object_of(usage.get("prompt_tokens_details")).get("cached_tokens")),
-        ),
+        usage=stored_usage(response.get("usage")),
         finish_reason=finish or None,
         finish=finish_meaning(finish) if finish else None,
     )
