@@ -13,15 +13,17 @@ from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import text_of
 from inspector.importers.records import parse_json_bytes, read_rows, too_long
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
-from inspector.importers.telemetry.framework_answers import (
+from inspector.importers.telemetry.framework_calls import (
     FrameworkAnswer,
     failure,
     missing_answer,
     read_answer_output,
+    read_request_input,
+    read_tool_list,
+    read_tool_output,
     usage_of,
 )
 from inspector.importers.telemetry.framework_messages import KnownMessages
-from inspector.importers.telemetry.framework_requests import read_request_input, read_tool_list, read_tool_output
 from inspector.importers.telemetry.span_sessions import RowSpool, session_traces, utc_instant
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
 from inspector.json_members import object_of

@@ -17,7 +17,7 @@ from inspector.apis.openai.messages import CALLS
 from inspector.apis.providers import decoder_for, read_request
 from inspector.importers.records import parse_json_bytes, read_rows
 from inspector.importers.source import Sample, Skipped, SourceFile
-from inspector.importers.telemetry.framework_answers import one_answer
+from inspector.importers.telemetry.framework_calls import one_answer
 from inspector.importers.telemetry.framework_messages import KnownMessages
 from inspector.importers.telemetry.otlp_genai import read_genai
 from inspector.importers.telemetry.otlp_json import has_resources, merged_spans, spans_of
