@@ -16,6 +16,7 @@ from inspector.apis.providers import api_of_request
 from inspector.importers.identity import SESSION_KEYS, instant, place_of, recognised_by, row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.json_members import word_of
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import ExternalId, Generation, Json, Provenance, Role, ToolsOrigin, Trace
 from inspector.wire.provider_json import compact_json
@@ -100,7 +101,7 @@ def _is_anthropic(value: JsonObject, messages: list[Json]) -> bool:
         return True
     contents = (one.get("content") for one in messages if isinstance(one, dict) and CALLS not in one)
     blocks = (block for content in contents if isinstance(content, list) for block in content)
-    return any(isinstance(block, dict) and block.get("type") in OWN_BLOCKS for block in blocks)
+    return any(isinstance(block, dict) and word_of(block.get("type")) in OWN_BLOCKS for block in blocks)
 
 
 def _generation(value: JsonObject) -> Generation:
