@@ -2,12 +2,12 @@
 
 from inspector.importers.reading import SourceReading, read_source
 from inspector.importers.registry import ENTRY_POINT_GROUP, importers, source_names
-from inspector.importers.source import Importer, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, Importer, Skipped, SourceFile
 
 __all__ = [
     "ENTRY_POINT_GROUP",
+    "FileSample",
     "Importer",
-    "Sample",
     "Skipped",
     "SourceFile",
     "SourceReading",

@@ -17,7 +17,7 @@ from inspector.errors import UnreadableFileError
 from inspector.importers.held_content import HeldContent
 from inspector.importers.records import SAMPLE_RECORD_BYTES, first_rows, parse_json_bytes, read_rows, too_long
 from inspector.importers.registry import importers, source_names
-from inspector.importers.source import HEAD_BYTES, Importer, Sample, Skipped, SourceFile
+from inspector.importers.source import HEAD_BYTES, FileSample, Importer, Skipped, SourceFile
 from inspector.memory import RECORD_MEMORY, too_much
 from inspector.model import Role, Trace, Turn
 from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
@@ -273,14 +273,14 @@ def _importer_named(file: SourceFile, source: str) -> Importer:
 
 
 def _recognised(file: SourceFile) -> RecognisedSource:
-    sample = Sample(file, first_rows(file))
+    sample = FileSample(file, first_rows(file))
     found = most_confident([(_confidence(importer, sample, file), importer) for importer in importers()])
     if found is None:
         raise _unreadable(file, _why_unknown(sample))
     return found
 
 
-def _confidence(importer: Importer, sample: Sample, file: SourceFile) -> float:
+def _confidence(importer: Importer, sample: FileSample, file: SourceFile) -> float:
     try:
         return float(importer.recognises(sample))
     except OSError:
@@ -289,7 +289,7 @@ def _confidence(importer: Importer, sample: Sample, file: SourceFile) -> float:
         raise _unreadable(file, f"the importer `{importer.name}` failed: {error!r}") from error
 
 
-def _why_unknown(sample: Sample) -> str:
+def _why_unknown(sample: FileSample) -> str:
     head = sample.head
     for magic, kind in _KNOWN_BINARIES:
         if head.startswith(magic):

@@ -106,7 +106,7 @@ class SourceFile:
             return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-class Sample:
+class FileSample:
     """What an importer judges a file by: its first bytes, its first rows, and, if need be, all of it.
 
     A file's name is no evidence. `rows` are the first records that are JSON objects, whether the file holds them as
@@ -153,7 +153,7 @@ class Importer(Protocol):
         """The source's name, as `--source` takes it."""
         ...
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """How sure it is that the sample is of this source."""
         ...
 

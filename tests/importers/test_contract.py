@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from inspector.errors import UnreadableFileError
-from inspector.importers import Sample, Skipped, SourceFile, importers, read_source, source_names
+from inspector.importers import FileSample, Skipped, SourceFile, importers, read_source, source_names
 from inspector.importers.records import first_rows
 from inspector.inspection import inspect_trace
 from inspector.model import Role, Trace
@@ -91,7 +91,7 @@ def test_every_importer_has_cases() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_file_is_recognised_by_its_own_importer(path: Path) -> None:
     file = SourceFile(path)
-    sample = Sample(file, first_rows(file))
+    sample = FileSample(file, first_rows(file))
     sure = {importer.name: importer.recognises(sample) for importer in importers()}
     assert all(0 <= sureness <= 1 for sureness in sure.values())
     assert max(sure, key=lambda name: sure[name]) == path.parent.name

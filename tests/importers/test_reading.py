@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from inspector.errors import UnreadableFileError
-from inspector.importers import Sample, Skipped, SourceFile, read_source, reading, source_names
+from inspector.importers import FileSample, Skipped, SourceFile, read_source, reading, source_names
 from inspector.model import Part, Role, Trace, Turn
 
 if sys.version_info >= (3, 14):
@@ -147,7 +147,7 @@ class PlugIn:
 
     name = "diary"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         return 1.0 if sample.text.startswith("Dear diary") else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:

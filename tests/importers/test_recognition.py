@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from inspector.importers import Sample, Skipped, SourceFile
+from inspector.importers import FileSample, Skipped, SourceFile
 from inspector.importers.reading import most_confident
 from inspector.model import Trace
 
@@ -15,7 +15,7 @@ class Known:
     name: str
     signs: str
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         return 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:

@@ -14,7 +14,7 @@ import msgspec
 from inspector.apis.anthropic.messages import CALL_BLOCK, AnthropicUsageShape, read_turns
 from inspector.importers.identity import instant, place_of, text_of
 from inspector.importers.records import Row, parse_json_bytes, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import (
     BodyState,
@@ -185,7 +185,7 @@ class ClaudeCodeImporter:
     name = "claude-code"
     signs = "rows with a `sessionId` and a `type`, and messages of a session's tree"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By rows of a session's tree with messages in them, or by what is kept beside those of a sub-agent."""
         if sample.rows and all(map(_is_agent, sample.rows)):
             return 0.8

@@ -19,7 +19,7 @@ from inspector.importers.agents.claude_code import (
 )
 from inspector.importers.identity import text_of
 from inspector.importers.records import Row, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import (
     ExternalId,
@@ -56,7 +56,7 @@ class ClaudeCodeOutputImporter:
     name = "claude-code-output"
     signs = "rows of Claude Code's printed stream, each with its `session_id`"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By rows of its types with a `session_id`."""
         return 0.9 if any(map(_is_output, sample.rows)) else 0.0
 

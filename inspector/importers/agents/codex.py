@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from inspector.apis.openai.responses import API, read_responses_request
 from inspector.importers.identity import instant, place_of, text_of
 from inspector.importers.records import Row, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import count_of
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import (
@@ -68,7 +68,7 @@ class CodexImporter:
     name = "codex"
     signs = "rows with a `type` and a `payload`, as Codex writes its rollouts"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By rows in Codex's envelope, or a bare head with items behind it."""
         if any(map(_is_enveloped, sample.rows)):
             return 0.9

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from inspector.apis.openai.responses import API
 from inspector.importers.identity import place_of, text_of
 from inspector.importers.records import Row, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import (
     BodyState,
@@ -53,7 +53,7 @@ class CodexOutputImporter:
     name = "codex-output"
     signs = "the events of `codex exec`: a thread that starts, items that are completed"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By a thread that starts, or items that are completed."""
         return 0.9 if any(map(_is_event, sample.rows)) else 0.0
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from inspector.apis.openai.messages import read_message, read_tools, with_calls
 from inspector.importers.identity import instant, text_of
 from inspector.importers.records import Row, parse_json_bytes, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import object_of, objects_of
 from inspector.model import (
     ExternalId,
@@ -44,7 +44,7 @@ class HermesSessionsImporter:
     name = "hermes-sessions"
     signs = "a session's row with the columns of Hermes Agent's store"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By rows of a session with the columns of Hermes Agent's store."""
         return 0.9 if any(map(_is_session, sample.rows)) else 0.0
 

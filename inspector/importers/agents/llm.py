@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from inspector.importers.identity import instant, text_of
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.importers.sqlite_tables import NEW_SCHEMA, OLD_SCHEMA, LogTables, json_column, open_tables
 from inspector.json_members import count_of, object_of
 from inspector.model import (
@@ -60,7 +60,7 @@ class LlmDatabaseImporter:
     name = "llm-database"
     signs = "an SQLite database with the tables of `llm`"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By SQLite's magic bytes and the names of the tables."""
         if not sample.head.startswith(_MAGIC):
             return 0.0

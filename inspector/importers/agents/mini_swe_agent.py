@@ -15,7 +15,7 @@ from inspector.apis.openai.responses import read_responses_request
 from inspector.importers.agents.swe_agent import DERIVED, as_result, awaits_result, with_commands
 from inspector.importers.identity import instant, place_of, row_ids, text_of
 from inspector.importers.records import Row, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import object_of
 from inspector.model import Generation, Json, Outcome, Provenance, RecognisedBy, Role, Trace, Turn, TurnFlag
 from inspector.wire.answer_reader import finish_meaning
@@ -32,7 +32,7 @@ class MiniSweAgentImporter:
     name = "mini-swe-agent"
     signs = "a `trajectory_format` of mini-swe-agent"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By the member that names the format."""
         named = (text_of(row, "trajectory_format") for row in sample.rows)
         return 1.0 if any(name.startswith("mini-swe-agent") for name in named) else 0.0

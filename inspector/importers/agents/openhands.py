@@ -20,7 +20,7 @@ from inspector.apis.openai.messages import (
 )
 from inspector.importers.identity import instant, place_of, row_ids, text_of
 from inspector.importers.records import Row, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import object_of
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import (
@@ -73,7 +73,7 @@ class OpenHandsImporter:
     name = "openhands"
     signs = "events with a `source` and an `action` or an `observation`"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By events with their source and an action or an observation."""
         if any(map(_is_event, sample.rows)):
             return 0.9

@@ -11,7 +11,7 @@ from dataclasses import replace
 from inspector.apis.openai.messages import CALLS, read_message
 from inspector.importers.identity import place_of, row_ids, text_of
 from inspector.importers.records import Row, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import object_of, objects_of
 from inspector.json_text import write_json
 from inspector.model import (
@@ -41,7 +41,7 @@ class SweAgentImporter:
     name = "swe-agent"
     signs = "a document with a `history` of messages, a `trajectory` and its `info`"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By documents with a history of messages that name their agent, and the trajectory beside it."""
         if any({"trajectory", "history", "info"} <= row.keys() for row in sample.rows):
             return 0.9

@@ -12,7 +12,7 @@ from pathlib import Path
 from inspector.apis.openai.messages import read_message, read_tools
 from inspector.importers.identity import row_ids
 from inspector.importers.records import Row, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import objects_of
 from inspector.json_text import write_json
 from inspector.model import (
@@ -87,7 +87,7 @@ class BfclImporter:
     name = "bfcl"
     signs = "rows with a test's `id` and its `result`"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By rows with `id` and `result`: surely with BFCL's token counts, likely with ids in its way or numbers."""
         rows = [row for row in sample.rows if _is_result(row)]
         if not rows:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from inspector.apis.openai.messages import call_object, calls_in, message_object, read_message, read_tools
 from inspector.importers.identity import instant, place_of, text_of
 from inspector.importers.records import Row, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import count_of, object_of, objects_of
 from inspector.json_scanner import JsonKind, read_json
 from inspector.model import (
@@ -52,7 +52,7 @@ class HarborAtifImporter:
     name = "harbor-atif"
     signs = "a `schema_version` that begins with `ATIF-v`"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By the member that names the schema's version."""
         return 1.0 if any(text_of(row, "schema_version").startswith("ATIF-v") for row in sample.rows) else 0.0
 

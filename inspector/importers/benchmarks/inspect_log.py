@@ -13,7 +13,7 @@ from inspector.importers.benchmarks.inspect_archive import Archive, ArchiveMembe
 from inspector.importers.benchmarks.inspect_sample import Evaluation, MessagePool, read_sample
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.records import parse_json_bytes, read_rows, too_long
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_BYTES
 from inspector.model import Json, Trace
 
@@ -33,7 +33,7 @@ class InspectImporter:
     name = "inspect"
     signs = "an Inspect log's `eval` and `samples`, plain or in an archive"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By the first member of an archive, or by the members of a log's document."""
         if sample.head.startswith(_ZIP):
             return 0.9 if _FIRST_MEMBER.match(sample.head[30:256]) else 0.0

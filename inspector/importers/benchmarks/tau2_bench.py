@@ -12,7 +12,7 @@ from functools import cached_property
 from inspector.apis.openai.messages import CALLS, argument_texts, calls_in, message_object, read_message, read_tools
 from inspector.importers.identity import instant, text_of
 from inspector.importers.records import read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import count_of, object_of, objects_of
 from inspector.model import (
     ExternalId,
@@ -57,7 +57,7 @@ class Tau2BenchImporter:
     name = "tau2-bench"
     signs = "`simulations` beside their `tasks`"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By a run's simulations beside its tasks, or by the members of a simulation."""
         known = any(_is_run(row) or _is_simulation(row) for row in sample.rows)
         return 0.9 if known or _RESULTS.match(sample.text.lstrip("\ufeff")) else 0.0

@@ -17,7 +17,7 @@ from pathlib import Path
 from inspector.apis.openai.messages import CALLS, read_message
 from inspector.importers.identity import row_ids, text_of
 from inspector.importers.records import Row, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_scanner import read_json
 from inspector.model import (
     CallHeader,
@@ -54,7 +54,7 @@ class TauBenchImporter:
     name = "tau-bench"
     signs = "rows with a `traj` beside a `task_id` and a `reward`"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By rows that have a task, its reward and a list `traj`."""
         return 0.9 if any(map(_is_trial, sample.rows)) else 0.0
 

@@ -15,7 +15,7 @@ from inspector.apis.openai.messages import read_messages
 from inspector.formats.transcript import read_transcript
 from inspector.importers.identity import row_ids
 from inspector.importers.records import Row, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import list_of
 from inspector.memory import RECORD_MEMORY, transcript_memory
 from inspector.model import ExternalId, Generation, Json, Outcome, Provenance, RecognisedBy, Role, Trace, Turn, Usage
@@ -34,7 +34,7 @@ class AtroposImporter:
     name = "atropos"
     signs = "rows with lists of `tokens`, `masks` and `scores`"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By rows with lists of tokens, of masks and of scores."""
         return 0.9 if any(map(_is_group, sample.rows)) else 0.0
 

@@ -16,7 +16,7 @@ from inspector.formats.registry import find_format
 from inspector.formats.transcript import read_transcript
 from inspector.importers.identity import instant, row_ids, text_of
 from inspector.importers.records import Row, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_MEMORY, too_much, transcript_memory
 from inspector.model import Chunks, Generation, Part, Provenance, Role, ToolsOrigin, Trace, Turn
 
@@ -30,7 +30,7 @@ class CompletionsImporter:
     name = "completions"
     signs = "rows with a completion, beside its prompt or alone"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By rows with a completion: likely beside a prompt, faintly alone, as any table of texts has such rows."""
         rows = [row for row in sample.rows if _completion(row) is not None]
         if not rows:

@@ -15,7 +15,7 @@ from inspector.apis.openai.messages import CALLS, read_messages, read_tools
 from inspector.apis.providers import api_of_request
 from inspector.importers.identity import SESSION_KEYS, instant, place_of, recognised_by, row_ids, text_of
 from inspector.importers.records import Row, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import word_of
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import ExternalId, Generation, Json, Provenance, Role, ToolsOrigin, Trace
@@ -35,7 +35,7 @@ class OpenAiMessagesImporter:
     name = "openai-messages"
     signs = "messages with `role` and `content`, alone or as a row's list"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By rows with a list of messages that have roles.
 
         Gateways and agents log messages too, beside an answer or a run. An answer would be lost here, so such a file is

@@ -10,7 +10,7 @@ from dataclasses import replace
 from inspector.formats.detection import detect_format
 from inspector.formats.transcript import read_transcript, split_turns
 from inspector.importers.records import too_long
-from inspector.importers.source import Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, Skipped, SourceFile
 from inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_much, transcript_memory
 from inspector.model import Provenance, RecognisedBy, Trace
 from inspector.text import decode
@@ -33,7 +33,7 @@ class RawTextImporter:
     name = "raw-text"
     signs = "the markers of a chat template, or a call near the beginning of a text"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By the header of a chat template at its beginning, or by a call near it.
 
         A call far from the beginning proves nothing: documentation and programs quote calls too.

@@ -18,7 +18,7 @@ from inspector.apis.openai.messages import read_tools
 from inspector.importers.data.openai_messages import read_conversations
 from inspector.importers.identity import instant, recognised_by, row_ids, text_of
 from inspector.importers.records import Row
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.json_text import write_json
 from inspector.model import (
@@ -68,7 +68,7 @@ class ShareGptImporter:
     name = "sharegpt"
     signs = "rows with `conversations` of `from` and `value`"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By rows with `conversations` of `from` and `value`."""
         if any(map(_is_conversation, sample.rows)):
             return 0.9

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inspector.importers.source import Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, Skipped, SourceFile
 from inspector.model import Trace
 from inspector.trace_file.lines import HEADER_KEY
 from inspector.trace_file.reading import read_trace_stream
@@ -15,7 +15,7 @@ class TraceFileImporter:
     name = "trace-file"
     signs = "weaklink's own first line, `weaklink_trace_file`"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By the first line."""
         return 1.0 if sample.rows and HEADER_KEY in sample.rows[0] else 0.0
 

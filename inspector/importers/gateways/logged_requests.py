@@ -13,7 +13,7 @@ import msgspec
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.records import Row, read_rows, too_long
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_BYTES, RECORD_MEMORY
 from inspector.model import BodyState, Json, Trace
 from inspector.sessions.exchange import Exchange, Headers
@@ -72,7 +72,7 @@ class GatewayImporter:
     unwrapped: Callable[[JsonObject], JsonObject] = lambda value: value
     may_be_table: bool = True
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By the surest of the first entries."""
         rows = sample_rows(sample) if self.may_be_table else sample.rows
         entries = (one for row in rows for _, one in entries_of(self.unwrapped(row)))
@@ -286,7 +286,7 @@ def read_entries(file: SourceFile) -> Iterator[Row | Skipped]:
         yield Skipped("end of file", str(error))
 
 
-def sample_rows(sample: Sample) -> Iterator[JsonObject]:
+def sample_rows(sample: FileSample) -> Iterator[JsonObject]:
     """The first rows of a sample; of a table only the names of its columns, as the members of an object."""
     columns = _columns(sample.text)
     if columns:

@@ -20,7 +20,7 @@ from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import instant, text_of
 from inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
 from inspector.importers.records import AFTER_THE_ARRAY, Element, NotJsonError, parse_json_bytes, read_elements
-from inspector.importers.source import HEAD_BYTES, JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import HEAD_BYTES, FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import object_of
 from inspector.model import Json, Trace
 from inspector.scanning import closing_quote
@@ -205,7 +205,7 @@ class HarImporter:
     name = "har"
     signs = "a `log` with `entries`, plain or in an archive"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By a `log` with its creator or entries at the document's beginning."""
         head = beginning_of(sample.file)
         if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):

@@ -12,7 +12,7 @@ from typing import Final
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
 from inspector.importers.records import too_long
-from inspector.importers.source import Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, Skipped, SourceFile
 from inspector.memory import RECORD_BYTES
 from inspector.model import Trace
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
@@ -337,7 +337,7 @@ class MitmproxyImporter:
     name = "mitmproxy"
     signs = "a flow in mitmproxy's own notation, with its `version`"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By a tnetstring that is a dictionary and begins with a member of a flow."""
         return 1.0 if _FIRST_KEYS.match(sample.head) else 0.0
 

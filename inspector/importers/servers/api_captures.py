@@ -25,7 +25,7 @@ from inspector.apis.providers import OLLAMA, PROVIDERS, decoder_for
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import answer_ids, instant
 from inspector.importers.records import Line, first_rows, layout_of, parse_json_bytes, read_lines, read_rows, too_long
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import objects_of
 from inspector.model import Generation, Instant, Json, Provenance, RecognisedBy, Trace
 from inspector.wire.decoder import DONE, Decoder, Framing, new_decoder
@@ -79,7 +79,7 @@ class ChatCompletionsImporter:
     name = "chat-completions"
     signs = "the `choices` of chat completions, or the error of a server, with no request beside them"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By the `choices` of a chat completion in an event stream, an HTTP response or a row; faintly by an error."""
         text = sample.text.lstrip("\ufeff \t\r\n")
         if _FRAME.match(text):
@@ -138,7 +138,7 @@ class ApiCapturesImporter:
     name = "api-captures"
     signs = "the events or the body of an answer of another API, with no request beside them"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By an object of one of the APIs but chat completions, in an event stream, an HTTP response or a row."""
         if _FRAME.match(sample.text.lstrip("\ufeff \t\r\n")):
             return 0.95 if _ANSWER.search(sample.text) else 0.0

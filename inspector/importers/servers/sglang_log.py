@@ -15,7 +15,7 @@ from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import instant, text_of
 from inspector.importers.records import parse_json_bytes, read_lines
 from inspector.importers.servers.served_completions import HELD_BYTES, OutputPiece, ServedCompletion, traces_served
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import object_of
 from inspector.model import BodyState, Trace, Turn
 
@@ -49,7 +49,7 @@ class SglangLogImporter:
     name = "sglang"
     signs = "rows of requests that SGLang received or finished"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By a row of a request that was received or is finished."""
         return 0.9 if _ROW.search(sample.head) or any(map(_is_event, sample.rows)) else 0.0
 

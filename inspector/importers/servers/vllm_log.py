@@ -16,7 +16,7 @@ from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import instant
 from inspector.importers.records import read_lines
 from inspector.importers.servers.served_completions import HELD_BYTES, OutputPiece, ServedCompletion, traces_served
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.model import CallHeader, Part, Role, Trace, Turn
 from inspector.text import decode
 
@@ -60,7 +60,7 @@ class VllmLogImporter:
     name = "vllm"
     signs = "log lines of requests that vLLM received or answered"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By a line of a request or of an answer, likely by what vLLM logs when it starts."""
         text = sample.text
         if text.lstrip("\ufeff \t\r\n").startswith(("{", "[{")):

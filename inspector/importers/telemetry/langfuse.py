@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from inspector.importers.identity import text_of
 from inspector.importers.records import Row, read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.importers.telemetry.framework_calls import (
     FrameworkAnswer,
     failure,
@@ -79,7 +79,7 @@ class LangfuseImporter:
     name = "langfuse"
     signs = "observations with a `traceId`, or a trace that holds them"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By a trace with observations, or by rows that have a trace's id, a type of Langfuse's and a start."""
         return 0.9 if any(_observations(row) is not None or _listed(row) for row in sample.rows) else 0.0
 

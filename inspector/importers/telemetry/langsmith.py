@@ -12,7 +12,7 @@ from typing import BinaryIO
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import text_of
 from inspector.importers.records import parse_json_bytes, read_rows, too_long
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.importers.telemetry.framework_calls import (
     FrameworkAnswer,
     failure,
@@ -72,7 +72,7 @@ class LangSmithImporter:
     name = "langsmith"
     signs = "runs with a `run_type`, or the parts of an ingestion's body"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By the head of a multipart body, or by rows with a run's type and the id of its trace."""
         if is_multipart(sample.head):
             return 1.0

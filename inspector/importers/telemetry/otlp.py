@@ -16,7 +16,7 @@ import msgspec
 from inspector.apis.openai.messages import CALLS
 from inspector.apis.providers import decoder_for, read_request
 from inspector.importers.records import parse_json_bytes, read_rows
-from inspector.importers.source import Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, Skipped, SourceFile
 from inspector.importers.telemetry.framework_calls import one_answer
 from inspector.importers.telemetry.framework_messages import KnownMessages
 from inspector.importers.telemetry.otlp_genai import read_genai
@@ -185,7 +185,7 @@ class OtlpImporter:
     name = "otlp"
     signs = "`resourceSpans`, or a protobuf body that holds them"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By the member that holds the spans, or by the shape of a protobuf body."""
         if any(map(has_resources, sample.rows)) or _RESOURCES.match(sample.text.lstrip("\ufeff \t\r\n")):
             return 0.9

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from inspector.importers.identity import instant
 from inspector.importers.records import read_rows
-from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.importers.sqlite_tables import LogTables, open_tables
 from inspector.importers.telemetry.otlp import TOO_DEEP, SpanSpool, session_traces, spool_spans, traces_in
 from inspector.importers.telemetry.otlp_json import span_of
@@ -37,7 +37,7 @@ class PhoenixImporter:
     name = "phoenix"
     signs = "spans with a `context` and a `span_kind`, or Phoenix's own database"
 
-    def recognises(self, sample: Sample) -> float:
+    def recognises(self, sample: FileSample) -> float:
         """By the members that a span has here, or the names of the database's tables."""
         if sample.head.startswith(_MAGIC):
             return _is_database(sample)
@@ -56,7 +56,7 @@ class PhoenixImporter:
             yield from traces_in(shelf)
 
 
-def _is_database(sample: Sample) -> float:
+def _is_database(sample: FileSample) -> float:
     try:
         with open_tables(sample.file) as tables:
             return 0.9 if tables.names >= TABLES else 0.0
