@@ -1,19 +1,24 @@
-"""Ollama's chat and generate: the shapes, and the answer (streamed or whole) as wire events.
+"""Ollama's chat and generate: the shapes, the answer (streamed or whole) as wire events, and the request.
 
 A stream is lines; the last is `done` and has counts and durations. A call comes whole, its arguments as an object.
 """
 
-import re
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from inspector.apis.openai.chat_shapes import TokenLogprob
-from inspector.model import Instant, InstantSource, Usage
-from inspector.wire.answer_reader import AnswerFaults, finish_meaning
+from inspector.apis.openai.completions import prompt_turn
+from inspector.apis.openai.messages import CHAT_MEMBERS, read_message, read_tools
+from inspector.json_members import flag_of, word_of
+from inspector.model import Instant, InstantSource, Json, Part, ResultHeader, Role, Turn, Usage
+from inspector.wire.answer_reader import ObjectReader, finish_meaning
 from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
-from inspector.wire.provider_json import NOTHING, StructReader, raw_text
+from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
+from inspector.wire.request import DecodedRequest, parameters_of
 
 _TIMES = ("created_at", "total_duration", "load_duration", "prompt_eval_duration", "eval_duration")
 CHAT = "ollama.chat"
@@ -26,7 +31,60 @@ TIMES_PART = "wire:durations"
 CONTEXT_PART = "wire:context"
 """The part that keeps, as JSON text, the token ids of prompt and answer together (`context`)."""
 
-_INDEX = re.compile(r"\[\d+\]")
+
+def read_ollama_chat_request(request: dict[str, Json]) -> DecodedRequest:
+    """A request for Ollama's chat, which streams unless told otherwise; never raises.
+
+    A result names its tool (`tool_name`), older ones not even that; images are kept in the parts `content:N`.
+    """
+    messages = request.get("messages", [])
+    streams = flag_of(request.get("stream"))
+    return DecodedRequest(
+        CHAT,
+        word_of(request.get("model")),
+        tuple(map(_ollama_turn, messages if isinstance(messages, list) else [messages])),
+        read_tools(request.get("tools")),
+        parameters_of(request, without=CHAT_MEMBERS),
+        True if streams is None else streams,
+    )
+
+
+def read_ollama_generate_request(request: dict[str, Json]) -> DecodedRequest:
+    """A request for Ollama's generate, which streams unless told otherwise; never raises.
+
+    `context` holds the conversation so far as token ids; it stays among the parameters.
+    """
+    streams = flag_of(request.get("stream"))
+    return DecodedRequest(
+        GENERATE,
+        word_of(request.get("model")),
+        tuple(_generate_turns(request)),
+        parameters=parameters_of(request, without=("model", "prompt", "system", "images", "stream")),
+        streams=True if streams is None else streams,
+    )
+
+
+def _ollama_turn(message: Json) -> Turn:
+    turn = read_message(message)
+    if not isinstance(message, dict):
+        return turn
+    if turn.role is Role.TOOL and turn.result is not None and word_of(message.get("tool_name")):
+        turn = replace(turn, result=ResultHeader(turn.result.call_id, word_of(message["tool_name"])))
+    return replace(turn, parts=(*turn.parts, *_images(message.get("images"))))
+
+
+def _generate_turns(request: dict[str, Json]) -> Iterator[Turn]:
+    if system := word_of(request.get("system")):
+        yield Turn(Role.SYSTEM, (Part("text", system),), "system")
+    prompt = request.get("prompt")
+    if prompt is not None:
+        turn = prompt_turn(prompt)
+        yield replace(turn, parts=(*turn.parts, *_images(request.get("images"))))
+
+
+def _images(images: Json) -> Iterator[Part]:
+    for at, image in enumerate(images if isinstance(images, list) else ()):
+        yield Part(f"content:{at + 1}", compact_json(image))
 
 
 class OllamaFunction(msgspec.Struct, forbid_unknown_fields=True):
@@ -107,21 +165,24 @@ class OllamaLineShape(msgspec.Struct, forbid_unknown_fields=True):
 read_line = StructReader(OllamaLineShape)
 
 
-class OllamaReader:
+class OllamaReader(ObjectReader):
     """Reads the lines of one answer, or a body that came whole; see `inspector.wire.answer_reader`."""
 
-    __slots__ = ("_calls", "_is_timed", "_model", "api", "faults", "finish", "has_ended")
+    __slots__ = ("_calls", "_is_over", "_is_timed", "api")
 
     unended = "The stream ended without a line that is `done`."
 
     def __init__(self, api: str, *, status: int | None = None, whole: bool = False) -> None:
+        super().__init__(status=status, whole=whole)
         self.api = api
-        self.faults = AnswerFaults(status=status, whole=whole)
-        self.finish = ""
-        self.has_ended = False
+        self._is_over = False
         self._calls = 0
         self._is_timed = False  # whether the pieces bear the server's times, as nobody gave others
-        self._model = ""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the line that is `done` came."""
+        return self._is_over
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
@@ -139,8 +200,7 @@ class OllamaReader:
         self._read_texts(line, at_s, found)
         if line.done:
             self._read_end(line, at_s, found)
-        if strange:
-            self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
+        self._keep(strange, raw, at_s, found)
         return True
 
     def _time_of(self, line: OllamaLineShape, found: list[WireEvent]) -> float | None:
@@ -178,7 +238,7 @@ class OllamaReader:
             found.append(PartGrew(part, arguments, at_s))
 
     def _read_end(self, line: OllamaLineShape, at_s: float | None, found: list[WireEvent]) -> None:
-        self.has_ended = True
+        self._is_over = True
         self.finish = line.done_reason or ""
         usage = line.usage()
         meaning = finish_meaning(self.finish) if self.finish else None

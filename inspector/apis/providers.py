@@ -5,30 +5,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from inspector.apis import anthropic as anthropic_messages
-from inspector.apis import gemini, ollama
-from inspector.apis.anthropic import read_messages_request
-from inspector.apis.chat_requests import (
-    read_chat_request,
-    read_completions_request,
-    read_ollama_chat_request,
-    read_ollama_generate_request,
-)
-from inspector.apis.gemini import read_gemini_request
-from inspector.apis.openai import chat as openai_answer
-from inspector.apis.openai import completions as openai_completions
-from inspector.apis.openai import responses as openai_responses
-from inspector.apis.openai.responses import read_responses_request
+from inspector.apis import ollama
+from inspector.apis.anthropic import messages as anthropic_messages
+from inspector.apis.gemini import generate_content as gemini
+from inspector.apis.openai import chat, completions, responses
+from inspector.apis.openai.messages import read_chat_request
+from inspector.json_members import flag_of
 from inspector.model import Json
 from inspector.text import decode
 from inspector.wire.answer_reader import NewReader
 from inspector.wire.decoder import Decoder, Framing, UndecidedDecoder
 from inspector.wire.provider_json import parse_json
-from inspector.wire.request import DecodedRequest, flag_of
+from inspector.wire.request import DecodedRequest
 
-_CHAT = openai_answer.API
-_COMPLETIONS = openai_completions.API
-_RESPONSES = openai_responses.API
+_CHAT = chat.API
+_COMPLETIONS = completions.API
+_RESPONSES = responses.API
 _MESSAGES = anthropic_messages.API
 OLLAMA = frozenset({ollama.CHAT, ollama.GENERATE})
 """The kinds of endpoint that stream lines of JSON."""
@@ -164,13 +156,13 @@ class Provider:
 
 
 PROVIDERS = (
-    Provider(openai_answer.API, openai_answer.ChatReader, read_chat_request),
-    Provider(openai_completions.API, openai_completions.CompletionsReader, read_completions_request),
-    Provider(openai_responses.API, openai_responses.ResponsesReader, read_responses_request),
-    Provider(anthropic_messages.API, anthropic_messages.MessagesReader, read_messages_request),
-    Provider(ollama.CHAT, ollama.new_chat_reader, read_ollama_chat_request),
-    Provider(ollama.GENERATE, ollama.new_generate_reader, read_ollama_generate_request),
-    Provider(gemini.API, gemini.GeminiReader, read_gemini_request),
+    Provider(chat.API, chat.ChatReader, read_chat_request),
+    Provider(completions.API, completions.CompletionsReader, completions.read_completions_request),
+    Provider(responses.API, responses.ResponsesReader, responses.read_responses_request),
+    Provider(anthropic_messages.API, anthropic_messages.MessagesReader, anthropic_messages.read_messages_request),
+    Provider(ollama.CHAT, ollama.new_chat_reader, ollama.read_ollama_chat_request),
+    Provider(ollama.GENERATE, ollama.new_generate_reader, ollama.read_ollama_generate_request),
+    Provider(gemini.API, gemini.GeminiReader, gemini.read_gemini_request),
 )
 
 _BY_API = {provider.api: provider for provider in PROVIDERS}
@@ -199,7 +191,7 @@ def read_request(path: str, request: Json) -> DecodedRequest | None:
         return None
     api = find_api(path, request)
     if not api and request.keys() & {"messages", "prompt"}:
-        api = openai_answer.API if "messages" in request else openai_completions.API
+        api = _CHAT if "messages" in request else _COMPLETIONS
     if not api:
         return None
     decoded = _BY_API[api].read_request(request)

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from inspector.apis.openai.messages import read_message
+from inspector.apis.anthropic.messages import RESULT_ID
+from inspector.apis.openai.messages import CALLS, read_message
 from inspector.dataset.fitting import ParsedOutput, parse_output
-from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText, is_api
+from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
 from inspector.formats.format import Format
 from inspector.formats.structured import read_structured_part
 from inspector.importers.records import parse_json_bytes
@@ -24,9 +25,7 @@ _ROLES = {
         ("tool", "observation", "function", "function_response", "tool_response", "ipython", "environment"), Role.TOOL
     ),
 }
-_STRUCTURED = frozenset(
-    {"tool_calls", "function_call", "reasoning_content", "reasoning", "thinking", "parts", "tool_call_id"}
-)
+_STRUCTURED = frozenset({CALLS, "function_call", "reasoning_content", "reasoning", "thinking", "parts", "tool_call_id"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +80,6 @@ def with_object(message: dict[str, Json], said: dict[str, Json]) -> dict[str, Js
 def read_answer(message: dict[str, Json], source: Format, tools: tuple[ToolDefinition, ...]) -> ParsedOutput:
     """What an assistant's message says: its text as `source` reads it, and what structured fields hold."""
     content = message.get("content")
-    if is_api(source) and source.name != "openai" and ("parts" in message or isinstance(content, list)):
-        return parse_output(segment(write_json(message), source.name, tools=tools))
     if not _STRUCTURED & message.keys() and not isinstance(content, list):
         return parse_output(segment(text_of(message) or "", source.name, tools=tools))
     return _structured(message, source, tools)
@@ -164,7 +161,7 @@ def _blocks(message: dict[str, Json]) -> Iterator[ToolResult]:
             continue
         response = block.get("functionResponse")
         if block.get("type") == "tool_result":
-            call_id = block.get("tool_use_id")
+            call_id = block.get(RESULT_ID)
             text = text_of({"content": block.get("content")})
             yield ToolResult(text or "", _NOWHERE, _word(call_id), None, block.get("is_error") is True or None)
         elif isinstance(response, dict):

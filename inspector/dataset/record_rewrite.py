@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from inspector.apis.openai.located import call_arguments
+from inspector.apis.openai.messages import TEXT_BLOCKS
 from inspector.dataset.repair import AppliedRepair, PartPlace, Repair
 from inspector.diagnostics import Edit, edited
 from inspector.json_scanner import JsonKind, JsonNode, decode_string, read_json
@@ -14,7 +16,6 @@ from inspector.wire.provider_json import compact_json
 
 _LISTS = ("messages", "conversations", "conversation", "items")
 _TEXTS = ("text", "completion", "output", "response", "generated_text", "result")
-_BLOCKS = frozenset({"text", "input_text", "output_text"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,8 @@ def _values(message: JsonNode) -> Iterator[tuple[str, JsonNode]]:
             yield from _texts(member.value)
             if key == "value":
                 yield "call:0", member.value
-    yield from _calls(message)
+    for at, arguments in call_arguments(message):
+        yield f"call:{at}", arguments
 
 
 def _texts(value: JsonNode) -> Iterator[tuple[str, JsonNode]]:
@@ -96,19 +98,7 @@ def _texts(value: JsonNode) -> Iterator[tuple[str, JsonNode]]:
 
 
 def _is_text(kind: JsonNode) -> bool:
-    return isinstance(kind.scalar, str) and kind.scalar in _BLOCKS
-
-
-def _calls(message: JsonNode) -> Iterator[tuple[str, JsonNode]]:
-    """The arguments of calls in fields of their own."""
-    listed, legacy = message.member("tool_calls"), message.member("function_call")
-    calls = [*(listed.value.items if listed is not None else ()), *([legacy.value] if legacy is not None else [])]
-    for at, call in enumerate(calls):
-        inner = call.member("function") or call.member("custom")
-        function = inner.value if inner is not None and inner.value.kind is JsonKind.OBJECT else call
-        arguments = function.member("arguments") or function.member("input")
-        if arguments is not None:
-            yield f"call:{at}", arguments.value
+    return isinstance(kind.scalar, str) and kind.scalar in TEXT_BLOCKS
 
 
 def _bare_calls(listed: JsonNode) -> Iterator[tuple[str, JsonNode]]:

@@ -22,9 +22,9 @@ from typing import TypeAlias
 
 import msgspec
 
+from inspector.apis.openai.messages import write_tool
 from inspector.chain.steps import Break, Status, Step
 from inspector.diagnostics import Diagnostic
-from inspector.exporters.openai_messages import definition_object
 from inspector.inspection import Inspection
 from inspector.json_text import write_json
 from inspector.model import Generation, Json, Role, Trace, Turn
@@ -239,7 +239,7 @@ class _Spans:
         earlier = self._trace.turns[before - 1].generation if before else None
         if not generation.tools or (earlier is not None and earlier.tools == generation.tools):
             return None
-        return write_json([definition_object(tool) for tool in generation.tools], ascii_only=False)
+        return write_json([write_tool(tool) for tool in generation.tools], ascii_only=False)
 
     def _call(self, step: Step) -> Json:
         result = step.result

@@ -11,9 +11,7 @@ Source: openai/harmony:docs/format.md (analysis, commentary and final; `<|end|>`
 Sources: langchain's MRKL prompt, QwenLM/Qwen-Agent:qwen_agent/agents/react_chat.py
 (`Thought: ...\nAction: ...\nAction Input: ...`, `Thought: ...\nFinal Answer: ...`).
 
-Sources: OpenAI's chat completions reference (`tool_calls`; `reasoning_content` as DeepSeek and vLLM have it),
-Anthropic's Messages reference (content blocks `thinking`, `text`, `tool_use`), Google's generateContent
-reference (`parts`).
+Source: OpenAI's chat completions reference; `reasoning_content` as DeepSeek and vLLM have it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,14 +19,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
+from inspector.apis.openai.messages import call_object, message_object
 from inspector.formats.format import Format
 from inspector.formats.json.writing import json_of
 from inspector.model import Json, ToolCall
-from inspector.text import Range
 
 _ARROWS = ">>>"
 _HEADER = "<|start|>assistant"
-_PROBE = ToolCall("f", {"a": "b"}, "", valid=True, range=Range(0, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,70 +158,21 @@ def _line(piece: CompletionPiece, format: Format, *, acts: bool) -> str:
 
 def openai_message(pieces: Sequence[CompletionPiece]) -> dict[str, Json]:
     """The message of chat completions; calls without an id get one from their place."""
-    message: dict[str, Json] = {"role": "assistant", "content": _joined(pieces, CompletionText) or None}
-    if reasoning := _joined(pieces, CompletionReasoning):
-        message["reasoning_content"] = reasoning
-    if calls := calls_of(pieces):
-        message["tool_calls"] = [_openai_call(call, at) for at, call in enumerate(calls)]
-    return message
-
-
-def claude_message(pieces: Sequence[CompletionPiece]) -> dict[str, Json]:
-    """The message of Anthropic's API; calls without an id get one from their place."""
-    return {"role": "assistant", "content": list(_claude_blocks(pieces))}
-
-
-def gemini_message(pieces: Sequence[CompletionPiece]) -> dict[str, Json]:
-    """The content of Google's API; it has no ids of its own."""
-    return {"role": "model", "parts": list(_gemini_parts(pieces))}
+    calls = [
+        call_object(call.name, json_of(call.arguments), call.id or f"call_{at}")
+        for at, call in enumerate(calls_of(pieces))
+    ]
+    return message_object(
+        "assistant",
+        _joined(pieces, CompletionText) or None,
+        reasoning_content=_joined(pieces, CompletionReasoning) or None,
+        calls=calls,
+    )
 
 
 def write_openai(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
     """See Completion. A message has one text: words behind the calls are joined to those before them."""
     return Completion(json_of(openai_message(pieces)), dropped=tuple(_order_lost(pieces, format.name)))
-
-
-def write_claude(pieces: Sequence[CompletionPiece], _format: Format) -> Completion:
-    """See Completion."""
-    return Completion(json_of(claude_message(pieces)))
-
-
-def write_gemini(pieces: Sequence[CompletionPiece], _format: Format) -> Completion:
-    """See Completion."""
-    return Completion(json_of(gemini_message(pieces)))
-
-
-def _openai_call(call: ToolCall, at: int) -> Json:
-    function: Json = {"name": call.name, "arguments": json_of(call.arguments)}
-    return {"id": call.id or f"call_{at}", "type": "function", "function": function}
-
-
-def _claude_blocks(pieces: Sequence[CompletionPiece]) -> Iterator[Json]:
-    calls = 0
-    for piece in pieces:
-        match piece:
-            case CompletionText():
-                yield {"type": "text", "text": piece.text}
-            case CompletionReasoning():
-                yield {"type": "thinking", "thinking": piece.text, "signature": ""}
-            case CompletionCalls():
-                for call in piece.calls:
-                    block_id = call.id or f"toolu_{calls}"
-                    yield {"type": "tool_use", "id": block_id, "name": call.name, "input": call.arguments}
-                    calls += 1
-
-
-def _gemini_parts(pieces: Sequence[CompletionPiece]) -> Iterator[Json]:
-    for piece in pieces:
-        match piece:
-            case CompletionText():
-                yield {"text": piece.text}
-            case CompletionReasoning():
-                yield {"text": piece.text, "thought": True}
-            case CompletionCalls():
-                for call in piece.calls:
-                    named: dict[str, Json] = {"id": call.id} if call.id else {}
-                    yield {"functionCall": {**named, "name": call.name, "args": call.arguments}}
 
 
 def _joined(pieces: Sequence[CompletionPiece], kind: type[CompletionText] | type[CompletionReasoning]) -> str:
@@ -241,26 +189,13 @@ def _order_lost(pieces: Sequence[CompletionPiece], name: str) -> Iterator[str]:
 CompletionWriter: TypeAlias = Callable[[Sequence[CompletionPiece], Format], Completion]
 
 _OWN: MappingProxyType[str, CompletionWriter] = MappingProxyType(
-    {"functionary": write_functionary, "harmony": write_harmony, "react": write_react}
+    {"functionary": write_functionary, "harmony": write_harmony, "openai": write_openai, "react": write_react}
 )
-
-_APIS: MappingProxyType[str, CompletionWriter] = MappingProxyType(
-    {"openai": write_openai, "claude": write_claude, "gemini": write_gemini}
-)
-
-
-def is_api(format: Format) -> bool:
-    """Whether the format's models are written as an API's JSON message.
-
-    Claude and Gemini have a text side too: the format itself decides, by how it writes a call.
-    """
-    return format.name in _APIS and format.write_calls((_PROBE,)).startswith("{")
 
 
 def write_completion(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
     """The exact text that a model of the format would emit for these pieces, and what it cannot hold."""
-    own = _APIS[format.name] if is_api(format) else _OWN.get(format.name, write_marked)
-    return own(tidy(pieces), format)
+    return _OWN.get(format.name, write_marked)(tidy(pieces), format)
 
 
 @dataclass(frozen=True, slots=True)

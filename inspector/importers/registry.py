@@ -23,14 +23,13 @@ from inspector.importers.data.openai_messages import OpenAiMessagesImporter
 from inspector.importers.data.raw_text import RawTextImporter
 from inspector.importers.data.sharegpt import ShareGptImporter
 from inspector.importers.data.trace_files import TraceFileImporter
-from inspector.importers.gateways.helicone import HeliconeImporter
-from inspector.importers.gateways.litellm import LiteLlmImporter
-from inspector.importers.gateways.openrouter import OpenRouterImporter
-from inspector.importers.gateways.portkey import PortkeyImporter
+from inspector.importers.gateways.helicone import HELICONE
+from inspector.importers.gateways.litellm import LITELLM
+from inspector.importers.gateways.openrouter import OPENROUTER
+from inspector.importers.gateways.portkey import PORTKEY
 from inspector.importers.proxies.har import HarImporter
 from inspector.importers.proxies.mitmproxy import MitmproxyImporter
-from inspector.importers.servers.api_captures import ApiCapturesImporter
-from inspector.importers.servers.chat_completions import ChatCompletionsImporter
+from inspector.importers.servers.api_captures import ApiCapturesImporter, ChatCompletionsImporter
 from inspector.importers.servers.sglang_log import SglangLogImporter
 from inspector.importers.servers.vllm_log import VllmLogImporter
 from inspector.importers.source import Importer
@@ -63,10 +62,10 @@ _BUILT_IN: tuple[Importer, ...] = (
     HermesSessionsImporter(),
     MitmproxyImporter(),
     HarImporter(),
-    LiteLlmImporter(),
-    HeliconeImporter(),
-    PortkeyImporter(),
-    OpenRouterImporter(),
+    LITELLM,
+    HELICONE,
+    PORTKEY,
+    OPENROUTER,
     TauBenchImporter(),
     Tau2BenchImporter(),
     InspectImporter(),

@@ -1,8 +1,9 @@
 """What the readers of all APIs share: their interface, error objects, finish reasons, and faults as wire events."""
 
+import re
 from typing import Protocol
 
-from inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Json
+from inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Json, Usage
 from inspector.rules.recording import (
     ABORTED_STREAM,
     CUT_OFF_BY_LENGTH,
@@ -23,6 +24,7 @@ from inspector.wire.events import (
 )
 from inspector.wire.provider_json import compact_json, parse_json
 
+_INDEX = re.compile(r"\[\d+\]")
 _MAX_QUOTE = 60
 _MAX_WORDS = 500  # of a body that is no error object, such as a proxy's HTML page
 
@@ -172,6 +174,57 @@ class AnswerReader(Protocol):
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
+        ...
+
+
+class ObjectReader:
+    """What the readers of most APIs share: what an answer says of itself, each time only what is new.
+
+    `_learn_head`, `_learn_usage` and `_learn_finish` append a fact; the first id and model stay. `_keep` keeps an
+    object whose members at some paths could not be read.
+    """
+
+    __slots__ = ("_model", "_response_id", "_usage", "faults", "finish")
+
+    def __init__(self, *, status: int | None = None, whole: bool = False) -> None:
+        self.faults = AnswerFaults(status=status, whole=whole)
+        self.finish = ""  # the server's finish reason
+        self._response_id = ""
+        self._model = ""
+        self._usage: UsageShape | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the finish reason came."""
+        return bool(self.finish)
+
+    def _learn_head(self, response_id: str | None, model: str | None, found: list[WireEvent]) -> None:
+        if (response_id and not self._response_id) or (model and not self._model):
+            self._response_id = self._response_id or response_id or ""
+            self._model = self._model or model or ""
+            found.append(FactsLearned(self._response_id or None, self._model or None))
+
+    def _learn_usage(self, usage: "UsageShape | None", found: list[WireEvent]) -> None:
+        if usage is not None and usage != self._usage:
+            self._usage = usage
+            found.append(FactsLearned(usage=usage.usage()))
+
+    def _learn_finish(self, finish: str, found: list[WireEvent]) -> FinishReason:
+        self.finish = finish
+        meaning = finish_meaning(finish)
+        found.append(FactsLearned(finish_reason=finish, finish=meaning))
+        return meaning
+
+    def _keep(self, strange: list[str], raw: str, at_s: float | None, found: list[WireEvent]) -> None:
+        if strange:
+            self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
+
+
+class UsageShape(Protocol):
+    """Token counts as an API sends them."""
+
+    def usage(self) -> Usage:
+        """The same in weaklink's words."""
         ...
 
 

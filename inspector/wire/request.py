@@ -40,13 +40,3 @@ def parameters_of(request: dict[str, Json], *, without: Collection[str]) -> str:
     """The members of a request that are settings, as compact JSON; `""` where there are none."""
     settings: dict[str, Json] = {key: value for key, value in request.items() if key not in without}
     return compact_json(settings) if settings else ""
-
-
-def text_of(value: Json) -> str:
-    """A text, or `""` for what is none."""
-    return value if isinstance(value, str) else ""
-
-
-def flag_of(value: Json) -> bool | None:
-    """A truth value, or None for what is none."""
-    return value if isinstance(value, bool) else None

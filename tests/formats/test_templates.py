@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText, is_api
+from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format, formats
-from inspector.formats.templates.registry import API_TEMPLATES, TEMPLATES, find_template
+from inspector.formats.templates.registry import TEMPLATES, find_template
 from inspector.formats.templates.template import Template, TemplateMessage
 from inspector.model import Role, ToolCall, ToolDefinition, ToolResult
 from inspector.segmentation import segment
@@ -19,7 +19,7 @@ ELEVEN = {
     "json_schema",
 }  # fmt: skip
 NOWHERE = Range(0, 0)
-IDS = {"mistral": ("call00000", "call00001"), "openai": ("call_0", "call_1"), "claude-api": ("toolu_0", "toolu_1")}
+IDS = {"mistral": ("call00000", "call00001"), "openai": ("call_0", "call_1")}
 TOOLS = (
     ToolDefinition(
         "get_weather",
@@ -68,15 +68,8 @@ def conversation(case: str) -> tuple[TemplateMessage, ...]:
 
 
 def with_template() -> list[tuple[str, Format, Template]]:
-    """The registered formats that have a template, and the APIs that have a text side too, by the case's name."""
-    listed = []
-    for one in formats():
-        template = TEMPLATES.get(one.name)
-        if template is not None:
-            listed.append((one.name, one, template))
-        if one.name in API_TEMPLATES:
-            listed.append((f"{one.name}-api", one, API_TEMPLATES[one.name]))
-    return listed
+    """The registered formats that have a template, by the case's name."""
+    return [(one.name, one, TEMPLATES[one.name]) for one in formats() if one.name in TEMPLATES]
 
 
 @pytest.mark.parametrize(
@@ -96,8 +89,7 @@ def test_a_conversation_is_rendered_as_the_family_presents_it(
 def test_a_rendered_conversation_reads_back_as_it_was(form: Format) -> None:
     template = find_template(form)
     assert template is not None
-    case = f"{form.name}-api" if form.name in API_TEMPLATES and is_api(form) else form.name
-    messages = conversation(case)
+    messages = conversation(form.name)
     headless = form.name in WITHOUT_TURN_TOKENS  # there, a system's words are not told from the model's
     text = template.transcript(messages[1:] if headless else messages, () if headless else TOOLS, form)
     found = segment(text, form.name)
@@ -141,9 +133,9 @@ def test_tools_without_a_system_turn_get_one() -> None:
     assert rendered.endswith("<|im_end|>\n<|im_start|>user\nTime?<|im_end|>\n")
 
 
-@pytest.mark.parametrize("case", sorted([*TEMPLATES, *(f"{name}-api" for name in API_TEMPLATES)]))
+@pytest.mark.parametrize("case", sorted(TEMPLATES))
 def test_a_family_finds_its_own_block_of_tools(case: str) -> None:
-    template = TEMPLATES[case] if case in TEMPLATES else API_TEMPLATES[case.removesuffix("-api")]
+    template = TEMPLATES[case]
     if template.offered is not None:
         assert template.tools(TOOLS) == ""
         assert template.offered(TOOLS)

@@ -7,7 +7,7 @@ import pytest
 
 from inspector.apis.providers import decoder_for
 from inspector.importers import Skipped, read_source
-from inspector.importers.servers.api_capture_decoder import ApiCaptureDecoder
+from inspector.importers.servers.api_captures import ApiCaptureDecoder
 from inspector.model import BodyState, Json, Trace, Turn
 from inspector.wire.decoder import decode_answer
 

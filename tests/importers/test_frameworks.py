@@ -4,18 +4,20 @@ import json
 
 import pytest
 
-from inspector.importers.telemetry.framework_answers import failure, read_answer_output, usage_of
+from inspector.importers.telemetry.framework_calls import (
+    failure,
+    read_answer_output,
+    read_request_input,
+    read_tool_list,
+    read_tool_output,
+    unwrapped_json,
+    usage_of,
+)
 from inspector.importers.telemetry.framework_messages import (
     KnownMessages,
     message_shown,
     read_any_messages,
     without_flattened,
-)
-from inspector.importers.telemetry.framework_requests import (
-    read_request_input,
-    read_tool_list,
-    read_tool_output,
-    unwrapped_json,
 )
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
 from inspector.model import BodyState, ErrorPhase, FinishReason, Json, Role, Turn

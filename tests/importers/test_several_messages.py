@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.importers import Skipped, read_source
-from inspector.importers.telemetry.framework_answers import one_answer, read_answer_output
+from inspector.importers.telemetry.framework_calls import one_answer, read_answer_output
 from inspector.importers.telemetry.otlp import read_span
 from inspector.importers.telemetry.otlp_span import Messages, OtlpSpan
 from inspector.importers.telemetry.spans import without_duplicates

@@ -8,26 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.apis.openai.chat import API
-from inspector.apis.openai.chat_captures import (
-    ChatStreamDecoder,
-    read_chat_body,
-    read_chat_completion,
-    read_chat_stream,
-)
+from inspector.apis.openai.chat import API, ChatReader
+from inspector.apis.providers import decoder_for
 from inspector.model import BodyState, ErrorPhase, FinishReason, Grade, Usage
 from inspector.text import decode
-from inspector.wire.events import PartGrew, TurnAssembly, WireEvent
+from inspector.wire.decoder import EventStreamDecoder, decode_answer
+from inspector.wire.events import DecodedTurn, PartGrew, TurnAssembly, WireEvent
 from tests.strategies import texts
-from tests.wire.transcripts import plain
+from tests.wire.transcripts import chat_body, chat_stream, plain
 
 CASES = Path(__file__).parent.parent / "cases" / "wire" / "openai_chat"
 BODIES = sorted(CASES.glob("*.body"))
 NAMES = [path.stem for path in BODIES]
 
 
+def answer(raw: bytes) -> DecodedTurn:
+    return decode_answer(decoder_for("/v1/chat/completions"), [(None, raw)])
+
+
 def events(*pieces: bytes) -> list[WireEvent]:
-    decoder = ChatStreamDecoder()
+    decoder = EventStreamDecoder(ChatReader())
     found = [event for piece in pieces for event in decoder.feed(piece)]
     return found + decoder.close()
 
@@ -35,7 +35,7 @@ def events(*pieces: bytes) -> list[WireEvent]:
 @pytest.mark.parametrize("body", BODIES, ids=NAMES)
 def test_a_recorded_body_gives_its_turn(body: Path, *, update_goldens: bool) -> None:
     golden = body.with_suffix(".json")
-    got = plain(read_chat_stream([(None, body.read_bytes())]))
+    got = plain(chat_stream(body.read_bytes()))
     text = json.dumps(got, indent=1) + "\n"
     if update_goldens:
         golden.write_text(text, encoding="ascii")
@@ -54,16 +54,16 @@ def test_no_cut_matters(body: Path) -> None:
 @pytest.mark.parametrize("body", BODIES, ids=NAMES)
 def test_a_body_cut_off_anywhere_keeps_what_came(body: Path) -> None:
     raw = body.read_bytes()
-    whole = {part.name: part.text for part in read_chat_stream([(None, raw)]).turn.parts}
+    whole = {part.name: part.text for part in chat_stream(raw).turn.parts}
     for at in range(len(raw)):
-        for part in read_chat_stream([(None, raw[:at])]).turn.parts:
+        for part in chat_stream(raw[:at]).turn.parts:
             assert part.name.startswith("wire:") or whole.get(part.name, "").startswith(part.text)
 
 
 def test_times_go_to_the_text_that_ends_with_the_bytes() -> None:
     first, second, *_ = (CASES / "plain.body").read_bytes().split(b"\n\n")[1:]
     arrivals = [(10.0, first[:9]), (10.5, first[9:] + b"\n\n" + second), (11.0, b"\n\n")]
-    decoder, assembly = ChatStreamDecoder(), TurnAssembly(API, started_s=9.0)
+    decoder, assembly = EventStreamDecoder(ChatReader()), TurnAssembly(API, started_s=9.0)
     for at_s, raw in arrivals:
         assembly.extend(decoder.feed(raw, at_s))
     part = assembly.decoded().turn.part("text")
@@ -76,7 +76,7 @@ def test_times_go_to_the_text_that_ends_with_the_bytes() -> None:
 
 
 def test_token_ids_and_logprobs_stay_with_their_chunk() -> None:
-    part = read_chat_stream([(None, (CASES / "token_ids.body").read_bytes())]).turn.part("text")
+    part = chat_stream((CASES / "token_ids.body").read_bytes()).turn.part("text")
     assert part is not None
     assert part.grade is Grade.TOKEN_IDS
     assert [(chunk.text, chunk.token_ids, chunk.logprobs) for chunk in part.arrivals()] == [
@@ -111,7 +111,7 @@ WHOLE: dict[str, Any] = {
 
 
 def test_a_whole_body_has_its_texts_and_no_chunks() -> None:
-    decoded = read_chat_completion(json.dumps(WHOLE))
+    decoded = chat_body(json.dumps(WHOLE).encode())
     assert not decoded.faults
     assert [(part.name, part.text, part.grade) for part in decoded.turn.parts] == [
         ("reasoning", "Hm.", Grade.TEXT_ONLY),
@@ -134,12 +134,9 @@ def test_a_whole_body_has_its_texts_and_no_chunks() -> None:
 
 
 def test_a_whole_body_is_recognised_by_how_it_begins() -> None:
-    assert (
-        read_chat_body(b"\xef\xbb\xbf\n" + json.dumps(WHOLE).encode()).turn
-        == read_chat_completion(json.dumps(WHOLE)).turn
-    )
-    streamed = (CASES / "plain.body").read_bytes()
-    assert read_chat_body(streamed) == read_chat_stream([(None, streamed)])
+    raw, streamed = json.dumps(WHOLE).encode(), (CASES / "plain.body").read_bytes()
+    assert answer(b"\xef\xbb\xbf\n" + raw).turn == chat_body(raw).turn
+    assert answer(streamed) == chat_stream(streamed)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +159,7 @@ def test_a_whole_body_is_recognised_by_how_it_begins() -> None:
 def test_a_whole_body_that_is_no_answer_has_one_fault(
     raw: bytes, status: int | None, code: str, error: tuple[str, str] | None, body: str
 ) -> None:
-    decoded = read_chat_completion(raw, status=status)
+    decoded = chat_body(raw, status=status)
     assert [fault.rule.code for _, fault in decoded.faults] == [code]
     generation = decoded.turn.generation
     assert generation is not None
@@ -208,7 +205,7 @@ def test_nothing_raises_and_no_cut_matters(pieces: list[bytes]) -> None:
         found = decoded.turn.part(part)
         assert found is not None
         assert 0 <= fault.range.start <= fault.range.end <= len(found.text)
-    read_chat_body(raw)
+    answer(raw)
 
 
 @pytest.mark.invariants
@@ -232,7 +229,7 @@ def test_a_reused_index_is_told_once_for_each_event_that_reuses_it() -> None:
     ]
     chunks = [*calls, {"choices": [{"finish_reason": "tool_calls"}]}]
     body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
-    decoded = read_chat_stream([(None, body.encode())])
+    decoded = chat_stream(body.encode())
     kept = decoded.turn.part("wire:reused_index")
     assert kept is not None
     assert kept.text == f"data: {json.dumps(calls[1])}\n\n"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from inspector.apis.openai.chat_captures import read_chat_completion, read_chat_stream
 from inspector.apis.providers import PROVIDERS, Provider, decoder_for, framing_of
 from inspector.model import BodyState, ErrorPhase, Json
 from inspector.wire.decoder import Framing, decode_answer
+from tests.wire.transcripts import chat_body, chat_stream
 
 CHAT_BODIES = sorted((Path(__file__).parent.parent / "cases" / "wire" / "openai_chat").glob("*.body"))
 WHOLE = b'{"object": "chat.completion", "choices": [{"message": {"content": "a"}, "finish_reason": "stop"}]}'
@@ -18,13 +18,13 @@ WHOLE = b'{"object": "chat.completion", "choices": [{"message": {"content": "a"}
 def test_a_chat_stream_is_read_as_its_own_decoder_reads_it(body: Path) -> None:
     raw = body.read_bytes()
     decoder = decoder_for("/v1/chat/completions", {"stream": True}, "text/event-stream; charset=utf-8", status=200)
-    assert decode_answer(decoder, [(None, raw)]) == read_chat_stream([(None, raw)], status=200)
+    assert decode_answer(decoder, [(None, raw)]) == chat_stream(raw, status=200)
 
 
 @pytest.mark.parametrize("path", ["", "/v1/chat/completions"])
 @pytest.mark.parametrize("content_type", ["", "application/json", "text/plain"])
 def test_a_whole_body_is_read_as_one(path: str, content_type: str) -> None:
-    assert decode_answer(decoder_for(path, None, content_type), [(None, WHOLE)]) == read_chat_completion(WHOLE)
+    assert decode_answer(decoder_for(path, None, content_type), [(None, WHOLE)]) == chat_body(WHOLE)
     assert (
         decode_answer(decoder_for(path, None, content_type), [(1.0, WHOLE), (2.0, b"\n")]).turn.parts[0].chunks is None
     )

@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 
+from inspector.apis.openai.chat import ChatReader
+from inspector.wire.decoder import Framing, decode_answer, new_decoder
 from inspector.wire.events import DecodedTurn
 
 
@@ -23,3 +25,13 @@ def plain(decoded: DecodedTurn) -> dict[str, Any]:
         "response_id": decoded.response_id,
         "generation": facts,
     }
+
+
+def chat_stream(raw: bytes, *, status: int | None = None) -> DecodedTurn:
+    """A streamed chat completion, decoded."""
+    return decode_answer(new_decoder(Framing.EVENTS, ChatReader, status=status), [(None, raw)])
+
+
+def chat_body(raw: bytes, *, status: int | None = None) -> DecodedTurn:
+    """A chat completion whose body came whole, decoded."""
+    return decode_answer(new_decoder(Framing.WHOLE, ChatReader, status=status), [(None, raw)])

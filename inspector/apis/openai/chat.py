@@ -3,28 +3,24 @@
 Pieces of calls are keyed by `index`; servers that do not keep to it are handled as well.
 """
 
-import re
-
 from inspector.apis.openai.chat_shapes import (
     ChatChunk,
     ChoiceDelta,
     ChoiceShape,
     FunctionDelta,
     Logprobs,
-    OpenAIUsageShape,
     TokenLogprob,
     ToolCallDelta,
     decode_chunk,
     lenient_chunk,
 )
-from inspector.wire.answer_reader import AnswerFaults, finish_meaning
-from inspector.wire.events import PROMPT_TOKENS_PART, CallNamed, FactsLearned, PartGrew, WireEvent
+from inspector.wire.answer_reader import ObjectReader
+from inspector.wire.events import PROMPT_TOKENS_PART, CallNamed, PartGrew, WireEvent
 from inspector.wire.provider_json import compact_json
 
 API = "chat.completions"
 """The name of this kind of endpoint in a generation's facts."""
 
-_INDEX = re.compile(r"\[\d+\]")
 DETAILS_PART = "wire:reasoning_details"
 """The part that keeps, as JSON texts, reasoning details that hold more than words: signatures, encrypted blocks."""
 
@@ -32,27 +28,18 @@ LEGACY_INDEX = -1
 """The index under which the one call of the legacy `function_call` stands."""
 
 
-class ChatReader:
+class ChatReader(ObjectReader):
     """Reads the objects of one answer: many chunks, or one body that came whole; see `inspector.wire.answer_reader`."""
 
-    __slots__ = ("_choices", "_first", "_model", "_response_id", "_usage", "faults", "finish")
+    __slots__ = ("_choices", "_first")
 
     api = API
     unended = "The stream ended with neither a finish reason nor `[DONE]`."
 
     def __init__(self, *, status: int | None = None, whole: bool = False) -> None:
-        self.faults = AnswerFaults(status=status, whole=whole)
-        self.finish = ""  # the first choice's finish reason
+        super().__init__(status=status, whole=whole)
         self._first = ChoiceReader(0)
         self._choices = {0: self._first}
-        self._response_id = ""
-        self._model = ""
-        self._usage: OpenAIUsageShape | None = None
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the first choice has its finish reason."""
-        return bool(self.finish)
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
@@ -68,22 +55,19 @@ class ChatReader:
             return self.faults.read_error(text, raw, at_s, found)
         strange += self._read_chunk(chunk, raw, at_s, found)
         if strange:
-            self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
+            self._keep(strange, raw, at_s, found)
         return True
 
     def _read_chunk(self, chunk: ChatChunk, raw: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
         strange: list[str] = []
-        if (chunk.id and not self._response_id) or (chunk.model and not self._model):
-            self._response_id = self._response_id or chunk.id or ""
-            self._model = self._model or chunk.model or ""
-            found.append(FactsLearned(self._response_id or None, self._model or None))
+        if not (self._model and self._response_id):
+            self._learn_head(chunk.id, chunk.model, found)
         if chunk.prompt_token_ids is not None:
             found.append(PartGrew(PROMPT_TOKENS_PART, compact_json(chunk.prompt_token_ids), at_s))
         for choice in chunk.choices or ():
             strange += self._read_choice(choice, raw, at_s, found)
-        if chunk.usage is not None and chunk.usage != self._usage:
-            self._usage = chunk.usage
-            found.append(FactsLearned(usage=chunk.usage.usage()))
+        if chunk.usage is not None:
+            self._learn_usage(chunk.usage, found)
         self.faults.last_part = self._first.last_part
         if chunk.error:
             self.faults.fail(chunk.error, raw, at_s, found)
@@ -100,8 +84,7 @@ class ChatReader:
             if reader.reused_index is not None:
                 self.faults.keep_reused(reader.reused_index, raw, at_s, found)
         if choice.finish_reason and not choice.index and choice.finish_reason != self.finish:
-            self.finish = choice.finish_reason
-            found.append(FactsLearned(finish_reason=self.finish, finish=finish_meaning(self.finish)))
+            self._learn_finish(choice.finish_reason, found)
         return strange
 
 

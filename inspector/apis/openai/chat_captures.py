@@ -5,7 +5,6 @@ A capture has no frame of its own, so what the events say decides where an answe
 
 import hashlib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +12,8 @@ import msgspec
 
 from inspector.apis.openai.chat import API, ChatReader
 from inspector.memory import RECORD_BYTES
-from inspector.text import decode
-from inspector.wire.decoder import DONE, EventStreamDecoder, read_whole
-from inspector.wire.events import DecodedTurn, TurnAssembly, WireEvent
+from inspector.wire.decoder import DONE, EventStreamDecoder, Framing, decode_answer, new_decoder
+from inspector.wire.events import DecodedTurn, TurnAssembly
 from inspector.wire.sse import ServerSentEvent, SseDecoder
 
 _BLANK = "\ufeff\r\n\t "
@@ -52,7 +50,7 @@ class ArrivingChatAnswer:
     def __init__(self, status: int | None, limit: int) -> None:
         self._status = status
         self._left = limit
-        self._decoder = ChatStreamDecoder(status=status)
+        self._decoder = EventStreamDecoder(ChatReader(status=status))
         self._assembly = TurnAssembly(API)
         self._body: list[str] = []  # the texts of an answer that came whole
         self._is_whole = False
@@ -101,7 +99,7 @@ class ArrivingChatAnswer:
         self._sha256.update(raw)
         self._left -= len(raw)
         if self._left < 0:
-            self._decoder, self._assembly, self._body = ChatStreamDecoder(), TurnAssembly(API), []
+            self._decoder, self._assembly, self._body = EventStreamDecoder(ChatReader()), TurnAssembly(API), []
         elif self._is_whole:
             self._body.append(text)
         else:
@@ -115,7 +113,8 @@ class ArrivingChatAnswer:
         if self._left < 0:
             return None
         if self._is_whole or not self._has_text:
-            return read_chat_completion("".join(self._body), status=self._status)
+            decoder = new_decoder(Framing.WHOLE, ChatReader, status=self._status)
+            return decode_answer(decoder, [(None, "".join(self._body).encode("utf-8", "surrogateescape"))])
         self._assembly.extend(self._decoder.close())
         return self._assembly.decoded()
 
@@ -241,52 +240,3 @@ class ChatCaptureDecoder:
             self._number += 1
             found.append(self._answer.captured(self._number))
         self._answer = ArrivingChatAnswer(status, self._max)
-
-
-class ChatStreamDecoder(EventStreamDecoder):
-    """Decodes a streamed chat completion; never raises, whatever the bytes.
-
-    `status` is the answer's HTTP status; None counts as 200.
-    """
-
-    __slots__ = ()
-
-    def __init__(self, *, status: int | None = None) -> None:
-        super().__init__(ChatReader(status=status))
-
-
-def read_chat_stream(arrivals: Iterable[tuple[float | None, bytes]], *, status: int | None = None) -> DecodedTurn:
-    """A streamed chat completion from its pieces, each with the seconds since the request began, or None."""
-    decoder = ChatStreamDecoder(status=status)
-    assembly = TurnAssembly(API)
-    for at_s, raw in arrivals:
-        assembly.extend(decoder.feed(raw, at_s))
-    assembly.extend(decoder.close())
-    return assembly.decoded()
-
-
-def read_chat_completion(raw: bytes | str, *, status: int | None = None) -> DecodedTurn:
-    """A chat completion, or an HTTP error, whose body came whole; never raises.
-
-    `status` is the HTTP status, None where unknown: an error object is then taken for an HTTP error. A body that is
-    cut off, or no answer at all, is kept word for word in the part `wire:unread`.
-    """
-    found: list[WireEvent] = []
-    read_whole(
-        ChatReader(status=status, whole=True), raw if isinstance(raw, str) else decode(raw), found, status=status
-    )
-    assembly = TurnAssembly(API, streamed=False)
-    assembly.extend(found)
-    return assembly.decoded()
-
-
-def read_chat_body(raw: bytes, *, status: int | None = None) -> DecodedTurn:
-    """A stored answer body, streamed or whole: what begins like JSON came whole, all else is an event stream.
-
-    No time of any chunk is known. Never raises.
-    """
-    start = raw[:64].removeprefix(b"\xef\xbb\xbf").lstrip()
-    is_error_page = status is not None and status >= 400 and not start.startswith((b"data:", b"event:", b":"))
-    if start.startswith((b"{", b"[")) or is_error_page:
-        return read_chat_completion(raw, status=status)
-    return read_chat_stream([(None, raw)], status=status)

@@ -1,13 +1,14 @@
-"""OpenAI's completions of raw prompts, streamed or whole: their JSON objects, in order, as wire events."""
-
-import re
+"""OpenAI's completions of raw prompts: the request, and the answer (streamed or whole) as wire events."""
 
 import msgspec
 
 from inspector.apis.openai.chat_shapes import OpenAIUsageShape
-from inspector.wire.answer_reader import AnswerFaults, finish_meaning
-from inspector.wire.events import PROMPT_TOKENS_PART, FactsLearned, PartGrew, WireEvent
-from inspector.wire.provider_json import NOTHING, StructReader, raw_text
+from inspector.json_members import flag_of, word_of
+from inspector.model import Json, Part, Role, Turn
+from inspector.wire.answer_reader import ObjectReader
+from inspector.wire.events import PROMPT_TOKENS_PART, PartGrew, WireEvent
+from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
+from inspector.wire.request import DecodedRequest, parameters_of
 
 API = "completions"
 """The name of this kind of endpoint in a generation's facts."""
@@ -15,7 +16,28 @@ API = "completions"
 PROMPT_LOGPROBS_PART = "wire:prompt_logprobs"
 """The part that keeps, as JSON text, the log probabilities of the prompt, where the server sent them (vLLM)."""
 
-_INDEX = re.compile(r"\[\d+\]")
+
+def read_completions_request(request: dict[str, Json]) -> DecodedRequest:
+    """A request for completions of a raw prompt; never raises.
+
+    The prompt is one user turn, several prompts are several; a prompt of token ids is kept as JSON text in the part
+    `content:0`. The template's own turns are not told apart here.
+    """
+    prompt = request.get("prompt")
+    prompts = prompt if isinstance(prompt, list) and not all(isinstance(one, int) for one in prompt) else [prompt]
+    return DecodedRequest(
+        API,
+        word_of(request.get("model")),
+        tuple(prompt_turn(one) for one in prompts if one is not None),
+        parameters=parameters_of(request, without=("model", "prompt", "stream")),
+        streams=flag_of(request.get("stream")) or False,
+    )
+
+
+def prompt_turn(prompt: Json) -> Turn:
+    """A raw prompt as a user's turn."""
+    part = Part("text", prompt) if isinstance(prompt, str) else Part("content:0", compact_json(prompt))
+    return Turn(Role.USER, (part,), "prompt")
 
 
 class TokenColumns(msgspec.Struct):
@@ -53,28 +75,16 @@ class TextChunk(msgspec.Struct):
 _read_chunk = StructReader(TextChunk)
 
 
-class CompletionsReader:
+class CompletionsReader(ObjectReader):
     """Reads the objects of one answer: many chunks, or one body that came whole; see `inspector.wire.answer_reader`.
 
     Choice 0 is the part `text`; any other is kept apart, in `choice1:text` and so on.
     """
 
-    __slots__ = ("_model", "_response_id", "_usage", "faults", "finish")
+    __slots__ = ()
 
     api = API
     unended = "The stream ended with neither a finish reason nor `[DONE]`."
-
-    def __init__(self, *, status: int | None = None, whole: bool = False) -> None:
-        self.faults = AnswerFaults(status=status, whole=whole)
-        self.finish = ""
-        self._response_id = ""
-        self._model = ""
-        self._usage: OpenAIUsageShape | None = None
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the first choice has its finish reason."""
-        return bool(self.finish)
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
@@ -84,19 +94,13 @@ class CompletionsReader:
             return self.faults.read_error(text, raw, at_s, found)
         if chunk.choices is None and chunk.usage is None:
             return self.faults.read_error(text, raw, at_s, found)
-        if (chunk.id and not self._response_id) or (chunk.model and not self._model):
-            self._response_id = self._response_id or chunk.id or ""
-            self._model = self._model or chunk.model or ""
-            found.append(FactsLearned(self._response_id or None, self._model or None))
+        self._learn_head(chunk.id, chunk.model, found)
         for choice in chunk.choices or ():
             self._read_choice(choice, at_s, found)
-        if chunk.usage is not None and chunk.usage != self._usage:
-            self._usage = chunk.usage
-            found.append(FactsLearned(usage=chunk.usage.usage()))
+        self._learn_usage(chunk.usage, found)
         if raw_text(chunk.error):
             self.faults.read_error(text, raw, at_s, found)
-        if strange:
-            self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
+        self._keep(strange, raw, at_s, found)
         return True
 
     def _read_choice(self, choice: TextChoice, at_s: float | None, found: list[WireEvent]) -> None:
@@ -115,8 +119,7 @@ class CompletionsReader:
         if choice.finish_reason and prefix:
             found.append(PartGrew(f"{prefix}finish_reason", choice.finish_reason, at_s))
         elif choice.finish_reason and choice.finish_reason != self.finish:
-            self.finish = choice.finish_reason
-            found.append(FactsLearned(finish_reason=self.finish, finish=finish_meaning(self.finish)))
+            self._learn_finish(choice.finish_reason, found)
 
 
 def _written_ids(columns: TokenColumns) -> list[int]:

@@ -1,14 +1,23 @@
-"""The messages and tools of an OpenAI-shaped request, or of a chat log, as turns and tool definitions."""
+"""The messages and tools of chat completions, read from a request or a chat log, and written.
 
-from collections.abc import Iterator
+Every importer, template and exporter of this shape goes through this module: what a message, a call, a result or a
+tool's definition looks like in OpenAI's JSON stands here. Sources: OpenAI's API reference (chat completions);
+`reasoning_content` (DeepSeek, vLLM, SGLang).
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import msgspec
 
-from inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn
+from inspector.apis.openai.chat import API
+from inspector.json_members import count_of, flag_of, list_of, object_of, objects_of, word_of
+from inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
 from inspector.wire.events import UNREAD_PART
 from inspector.wire.provider_json import compact_json, parse_json
+from inspector.wire.request import DecodedRequest, parameters_of
 
 _ROLES = {
     "system": Role.SYSTEM,
@@ -26,9 +35,36 @@ _ROLES = {
     "ipython": Role.TOOL,
 }
 
+API_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+"""The roles that the API itself knows; logs have others."""
+
 _REASONING = ("reasoning_content", "reasoning", "thinking")
-_TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
+TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
+"""The types of content blocks that are words."""
+
+_WRAPPERS = frozenset({"function", "custom"})
+BLOCK_PART = re.compile(r"content:\d+")
+"""The names of parts that keep a content block as JSON text."""
+
+CHAT_MEMBERS = ("model", "messages", "tools", "functions", "stream")
+"""The members of a request that are no settings."""
+
+CALLS = "tool_calls"
+"""The member of a message that holds its calls."""
+
 _encode = msgspec.msgpack.Encoder().encode
+
+
+def read_chat_request(request: dict[str, Json]) -> DecodedRequest:
+    """A request for chat completions; never raises."""
+    return DecodedRequest(
+        API,
+        word_of(request.get("model")),
+        read_messages(request.get("messages", [])),
+        read_tools(request.get("tools"), request.get("functions")),
+        parameters_of(request, without=CHAT_MEMBERS),
+        flag_of(request.get("stream")) or False,
+    )
 
 
 def read_messages(messages: Json) -> tuple[Turn, ...]:
@@ -123,7 +159,7 @@ def _block(block: Json) -> tuple[str, str]:
     match block:
         case str():
             return "text", block
-        case {"type": str(kind), "text": str(text)} if kind in _TEXT_BLOCKS:
+        case {"type": str(kind), "text": str(text)} if kind in TEXT_BLOCKS:
             return "text", text
         case {"type": "thinking", "thinking": str(text)} | {"type": "reasoning", "text": str(text)}:
             return "reasoning", text
@@ -133,7 +169,7 @@ def _block(block: Json) -> tuple[str, str]:
 
 
 def _calls(message: dict[str, Json]) -> Iterator[tuple[CallHeader, str]]:
-    listed = message.get("tool_calls")
+    listed = message.get(CALLS)
     calls: list[Json] = [*listed] if isinstance(listed, list) else [] if listed is None else [listed]
     legacy = message.get("function_call")
     if isinstance(legacy, dict):
@@ -188,3 +224,121 @@ def _definition(tool: Json) -> ToolDefinition:
 
 def _text(value: Json) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def calls_in(message: Json) -> list[dict[str, Json]]:
+    """The calls of a message, or of what has them under the same name, that are objects."""
+    return objects_of(object_of(message).get(CALLS))
+
+
+def with_calls(message: dict[str, Json], change: Callable[[Json], Json]) -> dict[str, Json]:
+    """The message with what `change` makes of its calls, or of None where it has none."""
+    return {**message, CALLS: change(message.get(CALLS))}
+
+
+def argument_texts(messages: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
+    """The id and the arguments of each call of the messages, as they stand there."""
+    for message in messages:
+        for call in calls_in(message):
+            yield call.get("id"), object_of(call.get("function")).get("arguments")
+
+
+def first_message(response: dict[str, Json]) -> dict[str, Json] | None:
+    """The assistant's message in a stored response; None where it holds none."""
+    said = first_choice(response).get("message")
+    return {"role": "assistant", **said} if isinstance(said, dict) else None
+
+
+def first_choice(response: dict[str, Json]) -> dict[str, Json]:
+    """The first choice of a stored response; empty where it holds none."""
+    choices = list_of(response.get("choices"))
+    return object_of(choices[0]) if choices else {}
+
+
+def stored_usage(usage: Json) -> Usage:
+    """The token counts of a stored response, of chat completions or Responses; what is no count is left out."""
+    counts = object_of(usage)
+    given, made = (object_of(counts.get(f"{side}_tokens_details")) for side in ("prompt", "completion"))
+    return Usage(
+        _first_count(counts, "prompt_tokens", "input_tokens"),
+        _first_count(counts, "completion_tokens", "output_tokens"),
+        count_of(made.get("reasoning_tokens")),
+        count_of(given.get("cached_tokens")),
+    )
+
+
+def _first_count(counts: dict[str, Json], *keys: str) -> int | None:
+    return next((count for key in keys if (count := count_of(counts.get(key))) is not None), None)
+
+
+def message_object(role: Json, content: Json, *, calls: Sequence[Json] = (), **members: Json) -> dict[str, Json]:
+    """A message: `members` that are None are left out, and so is an empty list of calls."""
+    said = {"role": role, "content": content, **{key: value for key, value in members.items() if value is not None}}
+    return {**said, CALLS: [*calls]} if calls else said
+
+
+def call_object(name: Json, arguments: Json, call_id: Json = None) -> dict[str, Json]:
+    """A call of a function, an element of a message's calls; without an id where that is None."""
+    named: dict[str, Json] = {} if call_id is None else {"id": call_id}
+    return {**named, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def tool_object(function: dict[str, Json]) -> dict[str, Json]:
+    """A tool's definition: `function` has its name, description and schema."""
+    return {"type": "function", "function": function}
+
+
+def write_message(turn: Turn) -> dict[str, Json]:
+    """A turn as a message, which `read_message` reads as the same turn, but for parts that no message has."""
+    said = {part.name: part.text for part in turn.parts}
+    is_written = turn.source_role in API_ROLES and _ROLES[turn.source_role] is turn.role
+    message = message_object(
+        turn.source_role if is_written else turn.role.value,
+        _written_content(turn),
+        reasoning_content=said.get("reasoning"),
+        refusal=said.get("refusal"),
+        calls=[_written_call(header, said[header.part]) for header in turn.calls if header.part in said],
+    )
+    result = turn.result or ResultHeader()
+    named = (("tool_call_id", result.call_id), ("name", result.name), ("is_error", result.is_error))
+    return {**message, **{key: value for key, value in named if value is not None}}
+
+
+def write_tool(tool: ToolDefinition) -> Json:
+    """A tool's definition in this shape: as it was sent, where that has this shape."""
+    try:
+        sent = parse_json(tool.raw)
+    except ValueError:
+        sent = None
+    if isinstance(sent, dict) and _WRAPPERS & sent.keys():
+        return sent
+    function: dict[str, Json] = {"name": tool.name}
+    function |= {"description": tool.description} if tool.description else {}
+    function |= {"parameters": tool.parameters} if tool.parameters is not None else {}
+    return tool_object(function)
+
+
+def _written_content(turn: Turn) -> Json:
+    """The text alone; a list of blocks where there are others; null for an answer without words."""
+    text = turn.part("text")
+    others = [part for part in turn.parts if BLOCK_PART.fullmatch(part.name)]
+    if not others:
+        return text.text if text is not None else None
+    blocks = list(map(_written_block, others))
+    words: list[Json] = [] if text is None else [{"type": "text", "text": text.text}]
+    return [*blocks, *words] if others[0].name == "content:0" else [*words, *blocks]
+
+
+def _written_block(part: Part) -> Json:
+    try:
+        return parse_json(part.text)
+    except ValueError:
+        return {"type": "unreadable", "raw": part.text}
+
+
+def _written_call(header: CallHeader, arguments: str) -> dict[str, Json]:
+    function: dict[str, Json] = {} if header.name is None else {"name": header.name}
+    call: dict[str, Json] = {} if header.id is None else {"id": header.id}
+    if header.custom:
+        return {**call, "type": "custom", "custom": {**function, "input": arguments}}
+    return {**call, "type": "function", "function": {**function, "arguments": arguments}}

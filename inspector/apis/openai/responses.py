@@ -14,26 +14,31 @@ import msgspec
 
 from inspector.apis.openai.chat_shapes import TokenDetails, TokenLogprob
 from inspector.apis.openai.messages import read_message, read_tools
+from inspector.json_members import flag_of, word_of
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage
-from inspector.wire.answer_reader import AnswerFaults, finish_meaning
+from inspector.wire.answer_reader import ObjectReader
 from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
-from inspector.wire.request import DecodedRequest, flag_of, parameters_of, text_of
+from inspector.wire.request import DecodedRequest, parameters_of
 
 _NO_SETTINGS = ("model", "input", "instructions", "tools", "stream", "previous_response_id")
 _CALL_TYPES = {"function_call": "arguments", "custom_tool_call": "input"}
-_RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
+RESULT_ITEMS = frozenset({"function_call_output", "custom_tool_call_output"})
+"""The types of items that hand a result back."""
+
 ANNOTATIONS_PART = "wire:annotations"
 """The part that keeps, as JSON texts, the annotations of a text."""
 
 _CUSTOM = "custom_tool_call"
-_CALLS = frozenset({"function_call", _CUSTOM})
-_READ = _CALLS | {"message", "reasoning"}
+CALL_ITEMS = frozenset({"function_call", _CUSTOM})
+"""The types of items that are calls."""
+
+_READ = CALL_ITEMS | {"message", "reasoning"}
 API = "responses"
 """The name of this kind of endpoint in a generation's facts."""
 
-_INDEX = re.compile(r"\[\d+\]")
-_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+END_EVENTS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+"""The types of events that end a stream; each holds the whole response."""
 
 # What the server's own tools grow by; the item that is done holds it whole.
 _KEPT_TEXTS = frozenset(
@@ -60,12 +65,12 @@ def read_responses_request(request: dict[str, Json]) -> DecodedRequest:
     items: list[Json] = given if isinstance(given, list) else [] if given is None else [given]
     return DecodedRequest(
         API,
-        text_of(request.get("model")),
+        word_of(request.get("model")),
         (*_instructions(request.get("instructions")), *_turns(items)),
         read_tools(request.get("tools")),
         parameters_of(request, without=_NO_SETTINGS),
         flag_of(request.get("stream")) or False,
-        text_of(request.get("previous_response_id")),
+        word_of(request.get("previous_response_id")),
     )
 
 
@@ -88,22 +93,22 @@ def _turns(items: list[Json]) -> Iterator[Turn]:
 
 def _is_answer(item: dict[str, Json]) -> bool:
     kind = _kind(item)
-    return item.get("role") == "assistant" if kind == "message" else kind not in _RESULTS
+    return item.get("role") == "assistant" if kind == "message" else kind not in RESULT_ITEMS
 
 
 def _kind(item: dict[str, Json]) -> str:
     """What an item is; one that does not say it is a message, as the API has it."""
-    return text_of(item.get("type", "message"))
+    return word_of(item.get("type", "message"))
 
 
 def _turn(item: Json) -> Turn:
     if not isinstance(item, dict):
         return read_message({"role": "user", "content": item} if isinstance(item, str) else item)
-    if _kind(item) not in _RESULTS:
+    if _kind(item) not in RESULT_ITEMS:
         return read_message(item)
     output = item.get("output", "")
     read = read_message({"role": "tool", "content": output})
-    return Turn(Role.TOOL, read.parts, _kind(item), result=ResultHeader(text_of(item.get("call_id")) or None))
+    return Turn(Role.TOOL, read.parts, _kind(item), result=ResultHeader(word_of(item.get("call_id")) or None))
 
 
 def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
@@ -116,13 +121,13 @@ def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
         kind = _kind(item)
         if kind in _CALL_TYPES:
             part = f"call:{len(calls)}"
-            name, call_id = text_of(item.get("name")) or None, text_of(item.get("call_id")) or None
+            name, call_id = word_of(item.get("name")) or None, word_of(item.get("call_id")) or None
             calls.append(CallHeader(part, name, call_id, kind == "custom_tool_call"))
             given = item.get(_CALL_TYPES[kind], "")
             texts[part] = [given if isinstance(given, str) else compact_json(given)]
         elif kind == "reasoning":
             texts.setdefault("reasoning", []).extend(_reasoning(item))
-            if encrypted := text_of(item.get("encrypted_content")):
+            if encrypted := word_of(item.get("encrypted_content")):
                 texts[f"wire:encrypted_reasoning:{at}"] = [encrypted]
         elif kind == "message":
             for said in read_message(item).parts:
@@ -138,7 +143,7 @@ def _reasoning(item: dict[str, Json]) -> Iterator[str]:
         pieces = item.get(key)
         for piece in pieces if isinstance(pieces, list) else ():
             if isinstance(piece, dict):
-                yield text_of(piece.get("text"))
+                yield word_of(piece.get("text"))
 
 
 class OutputText(msgspec.Struct):
@@ -273,7 +278,7 @@ class ItemsReader:
         except ValueError:
             return ["item"]
         known = self._by_index.get(self._count if index is None else index)
-        self.reused_index = index if known and known.id != item.id and known.kind in _CALLS else None
+        self.reused_index = index if known and known.id != item.id and known.kind in CALL_ITEMS else None
         self._begin(index, item, text, at_s, found)
         return [f"item.{path}" for path in strange]
 
@@ -340,7 +345,7 @@ class ItemsReader:
         self._by_index[opened.index if index is None else index] = opened
         if item.id:
             self._by_id[item.id] = opened
-        if item.type in _CALLS:
+        if item.type in CALL_ITEMS:
             opened.call = self.last_part = f"call:{self._calls}"
             self._calls += 1
             opened.is_named = bool(item.name)
@@ -441,21 +446,23 @@ _TEXTS = {
 }
 
 
-class ResponsesReader:
+class ResponsesReader(ObjectReader):
     """Reads the events of one answer, or a response that came whole; see `inspector.wire.answer_reader`."""
 
-    __slots__ = ("_items", "_model", "_response_id", "faults", "finish", "has_ended")
+    __slots__ = ("_is_over", "_items")
 
     api = API
     unended = "The stream ended without `response.completed`."
 
     def __init__(self, *, status: int | None = None, whole: bool = False) -> None:
-        self.faults = AnswerFaults(status=status, whole=whole)
-        self.finish = ""
-        self.has_ended = False
+        super().__init__(status=status, whole=whole)
         self._items = ItemsReader()
-        self._response_id = ""
-        self._model = ""
+        self._is_over = False
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether an event that ends the stream came."""
+        return self._is_over
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
@@ -476,8 +483,8 @@ class ResponsesReader:
         if self._items.contradicting:
             self.faults.keep_contradiction(self._items.contradicting, raw, at_s, found)
             self._items.contradicting = []
-        elif strange:
-            self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
+        else:
+            self._keep(strange, raw, at_s, found)
         return True
 
     def _read_event(
@@ -485,7 +492,7 @@ class ResponsesReader:
     ) -> list[str] | None:
         """The paths of what could not be read; None for an event that is not known."""
         if event.response is not None:
-            return self._read_response(event.response, raw, at_s, found, is_end=kind in _ENDS)
+            return self._read_response(event.response, raw, at_s, found, is_end=kind in END_EVENTS)
         match kind:
             case "response.output_item.added":
                 strange = self._items.open(event.output_index, raw_text(event.item), at_s, found)
@@ -517,12 +524,9 @@ class ResponsesReader:
         self, response: ResponseShape, raw: str, at_s: float | None, found: list[WireEvent], *, is_end: bool
     ) -> list[str]:
         strange = []
-        if (response.id and not self._response_id) or (response.model and not self._model):
-            self._response_id = self._response_id or response.id or ""
-            self._model = self._model or response.model or ""
-            found.append(FactsLearned(self._response_id or None, self._model or None))
+        self._learn_head(response.id, response.model, found)
         if is_end:
-            self.has_ended = True
+            self._is_over = True
             for index, item in enumerate(response.output or ()):
                 strange += self._items.finish(index, raw_text(item), at_s, found)
             self.faults.last_part = self._items.last_part
@@ -535,6 +539,5 @@ class ResponsesReader:
 
     def _learn_end(self, response: ResponseShape, found: list[WireEvent]) -> None:
         incomplete = response.incomplete_details.reason if response.incomplete_details else None
-        self.finish = incomplete or response.status or ""
-        if self.finish:
-            found.append(FactsLearned(finish_reason=self.finish, finish=finish_meaning(self.finish)))
+        if finish := incomplete or response.status:
+            self._learn_finish(finish, found)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from inspector.apis.located_pieces import ApiCallPiece
 from inspector.diagnostics import Edit, Fault, Fix, Related
-from inspector.formats.api.pieces import ApiCallPiece
 from inspector.formats.api.units import BracketCounter, Unit
 from inspector.formats.json.call_shape import has_arguments
 from inspector.json_scanner import JsonKind, JsonNode, is_strict, read_json

@@ -21,9 +21,7 @@ import re
 from collections.abc import Callable
 from typing import assert_never
 
-from inspector.diagnostics import Fault
-from inspector.formats.api.call_reading import GrowingCall, begin, literal, read_call
-from inspector.formats.api.pieces import (
+from inspector.apis.located_pieces import (
     ApiCallPiece,
     ApiFault,
     ApiPiece,
@@ -34,6 +32,8 @@ from inspector.formats.api.pieces import (
     TextPiece,
     TurnBegins,
 )
+from inspector.diagnostics import Fault
+from inspector.formats.api.call_reading import GrowingCall, begin, literal, read_call
 from inspector.formats.api.units import Cutter, EventLines, JsonValues, Unit, UnitKind
 from inspector.formats.format import NewParser
 from inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json

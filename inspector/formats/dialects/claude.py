@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from inspector.formats.api.claude_api import ClaudeShapes
+from inspector.apis.anthropic.located import ClaudeShapes
 from inspector.formats.api.parser import api_or_text
 from inspector.formats.dialect import Enclosed, ReasoningTag, dialect_table
 from inspector.formats.format import DetectionPatterns

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from inspector.formats.api.gemini_api import GeminiShapes
+from inspector.apis.gemini.located import GeminiShapes
 from inspector.formats.api.parser import api_or_text
 from inspector.formats.dialect import Transitions, dialect_table
 from inspector.formats.format import DetectionPatterns, Format

@@ -4,15 +4,17 @@ Sources: OpenAI's API reference; langchain-openai:tests/unit_tests/chat_models/t
 these is the plain content of such an answer: servers of open models leave reasoning tags in it.
 """
 
+from collections.abc import Sequence
 from types import MappingProxyType
 
-from inspector.formats.api.openai_api import OpenAiShapes, write_message
+from inspector.apis.openai.located import OpenAiShapes
 from inspector.formats.api.parser import api_or_text
+from inspector.formats.completion import CompletionCalls, openai_message
 from inspector.formats.dialect import dialect_table
 from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.writing import is_json_call
+from inspector.formats.json.writing import is_json_call, json_of
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
-from inspector.model import Role, SpanKind
+from inspector.model import Role, SpanKind, ToolCall
 from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
 from inspector.segmenter.machine import Machine
 
@@ -26,6 +28,11 @@ def _text_side(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
 def _read_call(closed: SpanClosed) -> ParseResult:
     """Calls come ready from the parser."""
     return closed.reading or ParseResult()
+
+
+def _write_calls(calls: Sequence[ToolCall]) -> str:
+    """The assistant's message that holds the calls."""
+    return json_of(openai_message((CompletionCalls(tuple(calls)),)))
 
 
 OPENAI = Format(
@@ -51,7 +58,7 @@ OPENAI = Format(
             SpanKind.REASONING: ReasoningReader(()),
         }
     ),
-    write_calls=write_message,
+    write_calls=_write_calls,
     expresses=is_json_call,
     ids=True,
 )

@@ -8,6 +8,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TypeAlias
 
+from inspector.apis.openai.messages import tool_object
 from inspector.formats.completion import CompletionPiece, write_completion
 from inspector.formats.format import Format
 from inspector.formats.json.writing import json_of
@@ -164,13 +165,13 @@ def llama_turns(tool_role: str) -> MappingProxyType[Role, tuple[str, str]]:
 
 def openai_tool(tool: ToolDefinition) -> dict[str, Json]:
     """The definition as OpenAI's `tools` hold it."""
-    return {"type": "function", "function": bare_tool(tool)}
+    return tool_object(bare_tool(tool))
 
 
-def bare_tool(tool: ToolDefinition, *, schema_key: str = "parameters") -> dict[str, Json]:
+def bare_tool(tool: ToolDefinition) -> dict[str, Json]:
     """The definition's name, description and schema; a tool without a schema takes no arguments."""
     schema: Json = {"type": "object", "properties": {}} if tool.parameters is None else tool.parameters
-    return {"name": tool.name, "description": tool.description, schema_key: schema}
+    return {"name": tool.name, "description": tool.description, "parameters": schema}
 
 
 def indented(value: Json) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from inspector.apis.anthropic import AnthropicUsageShape, read_turns
+from inspector.apis.anthropic.messages import CALL_BLOCK, AnthropicUsageShape, read_turns
 from inspector.importers.identity import instant, place_of, text_of
 from inspector.importers.records import Row, parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
@@ -108,7 +108,7 @@ class PartialClaudeAnswer:
 
     def _unparsed(self) -> Iterator[tuple[str, str]]:
         """The parts of calls whose input was no JSON, each with its raw text."""
-        inputs = [one.get("input") for one in self.blocks if isinstance(one, dict) and one.get("type") == "tool_use"]
+        inputs = [one.get("input") for one in self.blocks if isinstance(one, dict) and one.get("type") == CALL_BLOCK]
         for at, given in enumerate(inputs):
             match given:
                 case {"__unparsedToolInput": {"raw": str(raw)}}:
@@ -167,7 +167,7 @@ def _key(block: Json) -> tuple[str, str]:
     """What tells a block from the others of its answer: its id or words, or else all of it."""
     if isinstance(block, dict):
         kind, told = text_of(block, "type"), text_of(block, "id", "text", "thinking")
-        if told and kind in ("text", "thinking", "tool_use"):
+        if told and kind in ("text", "thinking", CALL_BLOCK):
             return kind, told
     return "", compact_json(block)
 

@@ -9,7 +9,7 @@ Rows with a `parent_tool_use_id` are a sub-agent's, a session of its own.
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from inspector.apis.anthropic import MessagesReader
+from inspector.apis.anthropic.messages import MessagesReader
 from inspector.importers.agents.claude_code import (
     SYNTHETIC_MODEL,
     PartialClaudeAnswer,

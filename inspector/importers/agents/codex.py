@@ -12,6 +12,7 @@ from inspector.apis.openai.responses import API, read_responses_request
 from inspector.importers.identity import instant, place_of, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from inspector.json_members import count_of
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import (
     BodyState,
@@ -283,10 +284,10 @@ class Rollout:
             return  # Codex repeats the counts when its limits change
         self._counted, self._open = total, None
         usage = Usage(
-            _number(last.get("input_tokens")),
-            _number(last.get("output_tokens")),
-            _number(last.get("reasoning_output_tokens")),
-            _number(last.get("cached_input_tokens")),
+            count_of(last.get("input_tokens")),
+            count_of(last.get("output_tokens")),
+            count_of(last.get("reasoning_output_tokens")),
+            count_of(last.get("cached_input_tokens")),
         )
         if self._counts_first is None:
             self._counts_first = self._last is None
@@ -367,10 +368,6 @@ def _statuses(info: Json) -> Iterator[int]:
         status = told.get("http_status_code") if isinstance(told, dict) else None
         if isinstance(status, int):
             yield status
-
-
-def _number(value: Json) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def is_item(value: JsonObject) -> bool:

@@ -9,10 +9,11 @@ with
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inspector.apis.openai.messages import read_message, read_tools
+from inspector.apis.openai.messages import read_message, read_tools, with_calls
 from inspector.importers.identity import instant, text_of
 from inspector.importers.records import Row, parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from inspector.json_members import object_of, objects_of
 from inspector.model import (
     ExternalId,
     Generation,
@@ -60,8 +61,7 @@ def _is_session(row: JsonObject) -> bool:
 
 def _trace(row: Row) -> Trace | Skipped:
     value = row.value
-    listed = value.get("messages")
-    messages = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    messages = objects_of(value.get("messages"))
     if not messages:
         return Skipped(row.record, "the session has no list `messages` with messages in it")
     model = text_of(value, "model")
@@ -92,8 +92,7 @@ def _trace(row: Row) -> Trace | Skipped:
 
 def _parent(value: JsonObject) -> ParentTrace | None:
     """The session that this one came from: Hermes Agent marks sub-agents and branches; else it was compressed."""
-    settings = _read(value.get("model_config"))
-    marks = settings if isinstance(settings, dict) else {}
+    marks = object_of(_read(value.get("model_config")))
     named = text_of(marks, "_delegate_from", "_branched_from") or text_of(value, "parent_session_id")
     if not named:
         return None
@@ -106,7 +105,7 @@ def _parent(value: JsonObject) -> ParentTrace | None:
 
 
 def _turn(message: JsonObject, model: str, tools: tuple[ToolDefinition, ...]) -> Turn:
-    read: JsonObject = {**message, "tool_calls": _read(message.get("tool_calls"))}
+    read = with_calls(message, _read)
     if message.get("role") == "tool":
         read["name"] = text_of(message, "tool_name", "name")
     turn = read_message(read)

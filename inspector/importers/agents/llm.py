@@ -13,6 +13,7 @@ from itertools import groupby
 from inspector.importers.identity import instant, text_of
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.importers.sqlite_tables import NEW_SCHEMA, OLD_SCHEMA, LogTables, json_column, open_tables
+from inspector.json_members import count_of, object_of
 from inspector.model import (
     CallHeader,
     ExternalId,
@@ -130,10 +131,10 @@ class LlmTurns:
             started=began,
             ended=ended,
             usage=Usage(
-                _number(row.get("input_tokens")),
-                _number(row.get("output_tokens")),
-                _number(_object(details.get("completion_tokens_details")).get("reasoning_tokens")),
-                _number(_object(details.get("prompt_tokens_details")).get("cached_tokens")),
+                count_of(row.get("input_tokens")),
+                count_of(row.get("output_tokens")),
+                count_of(object_of(details.get("completion_tokens_details")).get("reasoning_tokens")),
+                count_of(object_of(details.get("prompt_tokens_details")).get("cached_tokens")),
             ),
             finish_reason=finish or None,
             finish=finish_meaning(finish) if finish else None,
@@ -152,7 +153,7 @@ def result_turn(value: JsonObject, flags: frozenset[TurnFlag] = frozenset()) -> 
 
 def fragments_of(tables: LogTables, table: str, owner: Json) -> str:
     """The fragments that belong to a response or a part, in their order, joined by blank lines as `llm` does."""
-    listed = sorted(tables.of(table, owner), key=lambda row: _number(row.get("order")) or 0)
+    listed = sorted(tables.of(table, owner), key=lambda row: count_of(row.get("order")) or 0)
     found = tables.by_key("fragments", "id", (row.get("fragment_id") for row in listed))
     return "\n\n".join(text_of(row, "content") for row in found)
 
@@ -173,14 +174,6 @@ def tools_of(rows: list[JsonObject]) -> tuple[ToolDefinition, ...]:
 def json_text(value: Json) -> str:
     """A text as it stands, any other value as JSON, `""` for null."""
     return value if isinstance(value, str) else "" if value is None else compact_json(value)
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _number(value: Json) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def read_old_conversations(tables: LogTables) -> Iterator[Trace]:

@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inspector.apis.openai.messages import read_message
+from inspector.apis.openai.messages import first_choice, first_message, read_message, stored_usage
 from inspector.apis.openai.responses import read_responses_request
 from inspector.importers.agents.swe_agent import DERIVED, as_result, awaits_result, with_commands
 from inspector.importers.identity import instant, place_of, row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.model import Generation, Json, Outcome, Provenance, RecognisedBy, Role, Trace, Turn, TurnFlag, Usage
+from inspector.json_members import object_of
+from inspector.model import Generation, Json, Outcome, Provenance, RecognisedBy, Role, Trace, Turn, TurnFlag
 from inspector.wire.answer_reader import finish_meaning
 
 _COMMAND = re.compile(r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n```", re.DOTALL)  # its own default patterns
@@ -46,14 +47,14 @@ def _trace(row: Row, file: SourceFile) -> Trace | Skipped:
     messages = row.value.get("messages")
     if not isinstance(messages, list) or not messages:
         return Skipped(row.record, "the document has no list `messages` with messages in it")
-    info = _object(row.value.get("info"))
-    model = text_of(_object(_object(info.get("config")).get("model")), "model_name")
+    info = object_of(row.value.get("info"))
+    model = text_of(object_of(object_of(info.get("config")).get("model")), "model_name")
     turns: list[Turn] = []
     warnings = {_NOT_STORED: None}
     for message in messages:
         for turn in _read(message, turns[-1] if turns else None, model, warnings):
             turns.append(turn)
-    started = instant(_object(_object(messages[0]).get("extra")).get("timestamp"))
+    started = instant(object_of(object_of(messages[0]).get("extra")).get("timestamp"))
     return Trace(
         turns=tuple(turns),
         name=text_of(row.value, "instance_id"),
@@ -70,18 +71,14 @@ def _trace(row: Row, file: SourceFile) -> Trace | Skipped:
     )
 
 
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
 def _outcome(status: str) -> Outcome | None:
     return Outcome(status == "Submitted", status) if status else None
 
 
 def _read(message: Json, before: Turn | None, model: str, warnings: dict[str, None]) -> Iterator[Turn]:
     """The turns of a message; an answer that it hides comes first."""
-    value = _object(message)
-    extra = _object(value.get("extra"))
+    value = object_of(message)
+    extra = object_of(value.get("extra"))
     if value.get("role") == "assistant" or isinstance(value.get("output"), list):
         yield _answer(value, extra, model, warnings)
         return
@@ -108,13 +105,10 @@ def _hidden(extra: JsonObject) -> JsonObject | None:
     response = extra.get("response", extra.get("model_response"))
     if isinstance(response, str):
         return {"role": "assistant", "content": response}
-    told = _object(response)
+    told = object_of(response)
     if isinstance(told.get("output"), list):
         return told
-    choices = told.get("choices")
-    first = _object(choices[0]) if isinstance(choices, list) and choices else {}
-    said = first.get("message")
-    return {"role": "assistant", **said} if isinstance(said, dict) else None
+    return first_message(told)
 
 
 def _answer(value: JsonObject, extra: JsonObject, model: str, warnings: dict[str, None]) -> Turn:
@@ -135,7 +129,7 @@ def _commands(extra: JsonObject, turn: Turn) -> Iterator[str]:
     """The commands that mini-swe-agent took from the words; in version 1 it took one, and only where one stood."""
     actions = extra.get("actions")
     if isinstance(actions, list):
-        yield from (command for one in actions if (command := text_of(_object(one), "command")))
+        yield from (command for one in actions if (command := text_of(object_of(one), "command")))
         return
     text = turn.part("text")
     found: list[str] = _COMMAND.findall(text.text) if text else []
@@ -144,26 +138,14 @@ def _commands(extra: JsonObject, turn: Turn) -> Iterator[str]:
 
 
 def _generation(value: JsonObject, extra: JsonObject, model: str) -> Generation:
-    response = _object(extra.get("response")) or value
-    usage = _object(response.get("usage"))
-    choices = response.get("choices")
-    finish = text_of(_object(choices[0]), "finish_reason") if isinstance(choices, list) and choices else ""
+    response = object_of(extra.get("response")) or value
+    finish = text_of(first_choice(response), "finish_reason")
     return Generation(
         api="responses" if isinstance(value.get("output"), list) else "chat.completions",
         requested_model=model,
         answered_model=text_of(response, "model"),
         ended=instant(extra.get("timestamp")),
-        usage=Usage(
-            _count(usage, "prompt_tokens", "input_tokens"),
-            _count(usage, "completion_tokens", "output_tokens"),
-            _count(_object(usage.get("completion_tokens_details")), "reasoning_tokens"),
-            _count(_object(usage.get("prompt_tokens_details")), "cached_tokens"),
-        ),
+        usage=stored_usage(response.get("usage")),
         finish_reason=finish or None,
         finish=finish_meaning(finish) if finish else None,
     )
-
-
-def _count(usage: JsonObject, *keys: str) -> int | None:
-    counts = (usage.get(key) for key in keys)
-    return next((one for one in counts if isinstance(one, int) and not isinstance(one, bool)), None)

@@ -9,10 +9,19 @@ calls' raw text. An action of the agent without one stands for an answer itself.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from inspector.apis.openai.messages import read_message, read_tools
+from inspector.apis.openai.messages import (
+    call_object,
+    first_choice,
+    first_message,
+    message_object,
+    read_message,
+    read_tools,
+    stored_usage,
+)
 from inspector.importers.identity import instant, place_of, row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from inspector.json_members import object_of
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import (
     ExternalId,
@@ -30,7 +39,6 @@ from inspector.model import (
     Trace,
     Turn,
     TurnFlag,
-    Usage,
 )
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
@@ -134,7 +142,7 @@ class _OpenHandsSession:
         if not action:
             self._observe(event)
         elif action == "system":
-            self._begin(_object(event.get("args")))
+            self._begin(object_of(event.get("args")))
         elif action in _BOOKKEEPING and "tool_call_metadata" not in event:
             return
         elif event.get("source") == "agent":
@@ -163,34 +171,31 @@ class _OpenHandsSession:
     def _answer(self, event: JsonObject, action: str) -> None:
         if action == "finish":
             self.outcome = Outcome(completed=True, exit_status="finish")
-        response = _object(_object(event.get("tool_call_metadata")).get("model_response"))
+        response = object_of(object_of(event.get("tool_call_metadata")).get("model_response"))
         named = text_of(response, "id")
         if named and named in self.responses:
             return
         self.responses.add(named)
-        message = _message(response)
-        if message is None:
-            message = self._as_message(event, action)
+        message = first_message(response) or self._as_message(event, action)
         self.model = self.model or text_of(response, "model")
         made = _generation(response, event, self.tools)
         self.turns.append(replace(read_message(message), role=Role.ASSISTANT, source_role="agent", generation=made))
 
     def _as_message(self, event: JsonObject, action: str) -> JsonObject:
-        args = _object(event.get("args"))
+        args = object_of(event.get("args"))
         if action in _WORDS:
-            return {"role": "assistant", "content": _message_text(event)}
+            return message_object("assistant", _message_text(event))
         self.warnings[_DERIVED] = None
         self.asked.add(compact_json(event.get("id")))
         given: JsonObject = {key: value for key, value in args.items() if key != "thought"}
-        call: JsonObject = {"function": {"name": action, "arguments": given}}
-        return {"role": "assistant", "content": text_of(args, "thought") or None, "tool_calls": [call]}
+        return message_object("assistant", text_of(args, "thought") or None, calls=[call_object(action, given)])
 
     def _observe(self, event: JsonObject) -> None:
         kind = text_of(event, "observation")
-        state = text_of(_object(event.get("extras")), "agent_state")
+        state = text_of(object_of(event.get("extras")), "agent_state")
         if state in _ENDS:
             self.outcome = Outcome(_ENDS[state], state)
-        called = _object(event.get("tool_call_metadata"))
+        called = object_of(event.get("tool_call_metadata"))
         if kind in _BOOKKEEPING and not called:
             return
         content = text_of(event, "content") or text_of(event, "message")
@@ -203,40 +208,19 @@ class _OpenHandsSession:
 
 
 def _message_text(event: JsonObject) -> str:
-    args = _object(event.get("args"))
+    args = object_of(event.get("args"))
     return text_of(args, "content", "final_thought", "thought") or text_of(event, "message")
 
 
-def _message(response: JsonObject) -> JsonObject | None:
-    choices = response.get("choices")
-    message = _object(choices[0]).get("message") if isinstance(choices, list) and choices else None
-    return {"role": "assistant", **message} if isinstance(message, dict) else None
-
-
 def _generation(response: JsonObject, event: JsonObject, tools: tuple[ToolDefinition, ...]) -> Generation:
-    usage = _object(response.get("usage"))
-    choices = response.get("choices")
-    finish = text_of(_object(choices[0]), "finish_reason") if isinstance(choices, list) and choices else ""
+    finish = text_of(first_choice(response), "finish_reason")
     return Generation(
         api="chat.completions" if response else "",
         answered_model=text_of(response, "model"),
         tools=tools,
         tools_origin=ToolsOrigin.REQUEST if tools else None,
         ended=instant(event.get("timestamp")),
-        usage=Usage(
-            _number(usage.get("prompt_tokens")),
-            _number(usage.get("completion_tokens")),
-            _number(_object(usage.get("completion_tokens_details")).get("reasoning_tokens")),
-            _number(_object(usage.get("prompt_tokens_details")).get("cached_tokens")),
-        ),
+        usage=stored_usage(response.get("usage")),
         finish_reason=finish or None,
         finish=finish_meaning(finish) if finish else None,
     )
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _number(value: Json) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -8,15 +8,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from inspector.apis.openai.messages import read_message
+from inspector.apis.openai.messages import CALLS, read_message
 from inspector.importers.identity import place_of, row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from inspector.json_members import object_of, objects_of
 from inspector.json_text import write_json
 from inspector.model import (
     CallHeader,
     Generation,
-    Json,
     Outcome,
     Part,
     Provenance,
@@ -61,13 +61,12 @@ def _has_history(row: JsonObject) -> bool:
 
 
 def _trace(row: Row, file: SourceFile) -> Trace | Skipped:
-    history, steps = _objects(row.value.get("history")), _objects(row.value.get("trajectory"))
+    history, steps = objects_of(row.value.get("history")), objects_of(row.value.get("trajectory"))
     if not history and not steps:
         return Skipped(row.record, "the document has neither a `history` nor a `trajectory` with messages")
-    info = row.value.get("info")
-    info = info if isinstance(info, dict) else {}
+    info = object_of(row.value.get("info"))
     turns, hidden = _turns(history, steps)
-    derived = any(turn.calls and "tool_calls" not in message for turn, message in turns)
+    derived = any(turn.calls and CALLS not in message for turn, message in turns)
     warnings = (_NOT_STORED, *([_LOST] if hidden else []), *([DERIVED] if derived else []))
     return Trace(
         turns=tuple(turn for turn, _ in turns),
@@ -77,10 +76,6 @@ def _trace(row: Row, file: SourceFile) -> Trace | Skipped:
         outcome=_outcome(info),
         provenance=Provenance(source_version=text_of(info, "swe_agent_version"), record=row.record, warnings=warnings),
     )
-
-
-def _objects(value: Json) -> list[JsonObject]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _outcome(info: JsonObject) -> Outcome | None:

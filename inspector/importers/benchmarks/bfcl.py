@@ -13,6 +13,7 @@ from inspector.apis.openai.messages import read_message, read_tools
 from inspector.importers.identity import row_ids
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from inspector.json_members import objects_of
 from inspector.json_text import write_json
 from inspector.model import (
     BodyState,
@@ -60,28 +61,24 @@ class InferenceLog:
 
     def asked(self, turn: int) -> Iterator[Turn]:
         """What was said before the answers of a turn, counted from 0."""
-        yield from map(read_message, _messages(self._turn(turn).get(_QUERY)))
+        yield from map(read_message, objects_of(self._turn(turn).get(_QUERY)))
 
     def results(self, turn: int, step: int) -> Iterator[Turn]:
         """What the calls of a step gave, both counted from 0."""
-        for message in map(read_message, _messages(self._turn(turn).get(f"step_{step}"))):
+        for message in map(read_message, objects_of(self._turn(turn).get(f"step_{step}"))):
             if message.role is Role.TOOL:
                 yield message
 
     def tools(self, turn: int, step: int) -> tuple[ToolDefinition, ...]:
         """The tools of the request of a step, both counted from 0, or of the only request; none where not logged."""
-        for entry in _messages(self._turn(turn).get(f"step_{step}")) if self._turns else self._only:
-            content = entry.get("content") if isinstance(entry, dict) and entry.get("role") == _INPUT else None
+        for entry in objects_of(self._turn(turn).get(f"step_{step}")) if self._turns else self._only:
+            content = entry.get("content") if entry.get("role") == _INPUT else None
             if isinstance(content, dict) and content.get("tools"):
                 return read_tools(content["tools"])
         return ()
 
     def _turn(self, turn: int) -> JsonObject:
         return self._turns[turn] if turn < len(self._turns) else {}
-
-
-def _messages(value: Json) -> list[Json]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 class BfclImporter:

@@ -11,16 +11,16 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from inspector.apis.openai.messages import read_message, read_tools
+from inspector.apis.openai.messages import call_object, calls_in, message_object, read_message, read_tools
 from inspector.importers.identity import instant, place_of, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from inspector.json_members import count_of, object_of, objects_of
 from inspector.json_scanner import JsonKind, read_json
 from inspector.model import (
     CallHeader,
     ExternalId,
     Generation,
-    Json,
     ParentTrace,
     ParentWhy,
     Part,
@@ -70,7 +70,7 @@ class HarborAtifImporter:
                 yield trace
                 if isinstance(trace, Trace):
                     up = ParentTrace(trace.external_ids[0], ParentWhy.SUBAGENT)
-                    embedded = _objects(value.get("subagent_trajectories"))
+                    embedded = objects_of(value.get("subagent_trajectories"))
                     waiting += ((one, f"{record}, sub-agent {at}", up) for at, one in enumerate(embedded, 1))
 
 
@@ -86,10 +86,10 @@ class _TrajectoryPlace:
 def _trace(
     value: JsonObject, place: _TrajectoryPlace, parent: ParentTrace | None, seen: set[tuple[ExternalId, ...]]
 ) -> Trace | Skipped:
-    steps = _objects(value.get("steps"))
+    steps = objects_of(value.get("steps"))
     if not steps:
         return Skipped(place.record, "the trajectory has no list `steps` with steps in it")
-    agent = _object(value.get("agent"))
+    agent = object_of(value.get("agent"))
     tools = read_tools(agent.get("tool_definitions"))
     warnings = {_NOT_STORED: None}
     turns = [turn for step in steps for turn in _turns(step, text_of(agent, "model_name"), tools, warnings)]
@@ -122,7 +122,7 @@ def _ids(value: JsonObject, steps: list[JsonObject], place: _TrajectoryPlace) ->
 
 
 def _parent(value: JsonObject, agent: JsonObject) -> ParentTrace | None:
-    up = text_of(_object(agent.get("extra")), "parent_session_id")
+    up = text_of(object_of(agent.get("extra")), "parent_session_id")
     if up:
         return ParentTrace(ExternalId("session_id", up), ParentWhy.SUBAGENT)
     continued = _CONTINUED.fullmatch(text_of(value, "session_id"))
@@ -147,26 +147,17 @@ def _turns(
         turn = _with_commands(turn, warnings)
         made = _generation(step, model, tools, warnings)
         yield replace(turn, source_role=source, flags=copied, generation=made)
-    for result in _objects(_object(step.get("observation")).get("results")):
+    for result in objects_of(object_of(step.get("observation")).get("results")):
         yield replace(_result(result), flags=copied)
 
 
 def _said(step: JsonObject, role: str) -> Turn:
-    calls: list[Json] = [
-        {
-            "id": call.get("tool_call_id"),
-            "function": {"name": call.get("function_name"), "arguments": call.get("arguments")},
-        }
-        for call in _objects(step.get("tool_calls"))
+    calls = [
+        call_object(call.get("function_name"), call.get("arguments"), call.get("tool_call_id"))
+        for call in calls_in(step)
     ]
-    return read_message(
-        {
-            "role": role,
-            "content": step.get("message"),
-            "reasoning_content": step.get("reasoning_content"),
-            "tool_calls": calls,
-        }
-    )
+    thoughts = step.get("reasoning_content")
+    return read_message(message_object(role, step.get("message"), reasoning_content=thoughts, calls=calls))
 
 
 def _result(result: JsonObject) -> Turn:
@@ -201,7 +192,7 @@ def _with_commands(turn: Turn, warnings: dict[str, None]) -> Turn:
 def _generation(
     step: JsonObject, model: str, tools: tuple[ToolDefinition, ...], warnings: dict[str, None]
 ) -> Generation:
-    metrics = _object(step.get("metrics"))
+    metrics = object_of(step.get("metrics"))
     if metrics.get("completion_token_ids"):
         warnings[_NO_TEXTS] = None
     count = step.get("llm_call_count")
@@ -214,20 +205,8 @@ def _generation(
         tools_origin=ToolsOrigin.REQUEST if tools else None,
         ended=instant(step.get("timestamp")),
         usage=Usage(
-            _number(metrics.get("prompt_tokens")),
-            _number(metrics.get("completion_tokens")),
-            cached_tokens=_number(metrics.get("cached_tokens")),
+            count_of(metrics.get("prompt_tokens")),
+            count_of(metrics.get("completion_tokens")),
+            cached_tokens=count_of(metrics.get("cached_tokens")),
         ),
     )
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(value: Json) -> list[JsonObject]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _number(value: Json) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator
 
 from inspector.importers.benchmarks.inspect_archive import Archive, ArchiveMember
-from inspector.importers.benchmarks.inspect_requests import MessagePool
-from inspector.importers.benchmarks.inspect_sample import Evaluation, read_sample
+from inspector.importers.benchmarks.inspect_sample import Evaluation, MessagePool, read_sample
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.records import parse_json_bytes, read_rows, too_long
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile

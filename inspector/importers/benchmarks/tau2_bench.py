@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from inspector.apis.openai.messages import read_message, read_tools
+from inspector.apis.openai.messages import CALLS, argument_texts, calls_in, message_object, read_message, read_tools
 from inspector.importers.identity import instant, text_of
 from inspector.importers.records import read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from inspector.json_members import count_of, object_of, objects_of
 from inspector.model import (
     ExternalId,
     Generation,
@@ -71,7 +72,7 @@ class Tau2BenchImporter:
             elif not isinstance(listed := row.value.get("simulations"), list) or not listed:
                 yield Skipped(row.record, "the run has no list `simulations` with simulations in it")
             else:
-                run = _Run(_object(row.value.get("info")))
+                run = _Run(object_of(row.value.get("info")))
                 for number, one in enumerate(listed, 1):
                     record = f"{row.record}, simulation {number}"
                     if isinstance(one, dict):
@@ -92,7 +93,7 @@ class _Run:
     """What a run says of all its simulations."""
 
     def __init__(self, info: JsonObject, *, is_alone: bool = False) -> None:
-        environment, agent, user = (_object(info.get(f"{key}_info")) for key in ("environment", "agent", "user"))
+        environment, agent, user = (object_of(info.get(f"{key}_info")) for key in ("environment", "agent", "user"))
         self.is_alone = is_alone
         self.domain = text_of(environment, "domain_name")
         self.policy = text_of(environment, "policy")
@@ -135,7 +136,7 @@ def _traces(simulation: JsonObject, run: _Run, record: str) -> Iterator[Trace | 
         name += f", trial {trial}"
     turns = tuple(_turns(messages, run.agent))
     policy = [Turn(Role.SYSTEM, (Part("text", run.policy),), "policy", flags=_SYNTHETIC)] if run.policy else []
-    acts = any(one.role is Role.USER and one.value.get("tool_calls") for one in messages)
+    acts = any(one.role is Role.USER and one.value.get(CALLS) for one in messages)
     trace = Trace(
         turns=(*policy, *turns),
         name=name,
@@ -172,8 +173,8 @@ def _traces(simulation: JsonObject, run: _Run, record: str) -> Iterator[Trace | 
 
 def _messages(simulation: JsonObject) -> Iterator[_Message]:
     """The messages in order, those that stand together one by one."""
-    for outer in objects(simulation.get("messages")):
-        for value in objects(outer.get("tool_messages")) or [outer]:
+    for outer in objects_of(simulation.get("messages")):
+        for value in objects_of(outer.get("tool_messages")) or [outer]:
             role = _ROLES.get(text_of(value, "role"), Role.USER)
             yield _Message(value, role, Role.USER if value.get("requestor") == "user" else Role.ASSISTANT)
 
@@ -186,9 +187,9 @@ def _turns(messages: tuple[_Message, ...], side: _Side) -> Iterator[Turn]:
             if message.requestor is side.role:
                 yield _result(value)
         elif message.role is side.role:
-            is_greeting = at == 0 and not any(value.get(key) for key in ("usage", "raw_data", "tool_calls"))
+            is_greeting = at == 0 and not any(value.get(key) for key in ("usage", "raw_data", CALLS))
             yield _greeting(value) if is_greeting else _answer(value, side)
-        elif not value.get("tool_calls"):
+        elif not value.get(CALLS):
             role = "system" if message.role is Role.SYSTEM else "user"
             yield replace(read_message({"role": role, "content": value.get("content")}), source_role=message.role.value)
 
@@ -213,18 +214,11 @@ def _greeting(value: JsonObject) -> Turn:
 def _answer(value: JsonObject, side: _Side) -> Turn:
     raw = raw_answer(value)
     calls: list[Json] = [
-        {**call, "arguments": raw.arguments.get(text_of(call, "id"), call.get("arguments"))}
-        for call in objects(value.get("tool_calls"))
+        {**call, "arguments": raw.arguments.get(text_of(call, "id"), call.get("arguments"))} for call in calls_in(value)
     ]
-    turn = read_message(
-        {
-            "role": "assistant",
-            "content": value.get("content"),
-            "reasoning_content": raw.reasoning or None,
-            "tool_calls": calls,
-        }
-    )
-    usage = _object(value.get("usage"))
+    thoughts = raw.reasoning or None
+    turn = read_message(message_object("assistant", value.get("content"), reasoning_content=thoughts, calls=calls))
+    usage = object_of(value.get("usage"))
     ended, took = instant(value.get("timestamp")), value.get("generation_time_seconds")
     return replace(
         turn,
@@ -238,7 +232,7 @@ def _answer(value: JsonObject, side: _Side) -> Turn:
             tools_origin=ToolsOrigin.REQUEST if side.tools else None,
             started=Instant(ended.at_s - took, InstantSource.DERIVED) if ended and isinstance(took, float) else None,
             ended=ended,
-            usage=Usage(_number(usage.get("prompt_tokens")), _number(usage.get("completion_tokens"))),
+            usage=Usage(count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens"))),
             finish_reason=raw.finish or None,
             finish=finish_meaning(raw.finish) if raw.finish else None,
         ),
@@ -250,26 +244,18 @@ def _are_rewritten(messages: tuple[_Message, ...], role: Role) -> bool:
         text_of(call, "id") not in raw_answer(message.value).arguments
         for message in messages
         if message.role is role
-        for call in objects(message.value.get("tool_calls"))
+        for call in calls_in(message.value)
     )
 
 
 def _outcome(simulation: JsonObject) -> Outcome:
     why = text_of(simulation, "termination_reason")
-    reward = _object(simulation.get("reward_info")).get("reward")
+    reward = object_of(simulation.get("reward_info")).get("reward")
     return Outcome(
         completed=why in _ENDED if why else None,
         exit_status=why or None,
         reward=float(reward) if isinstance(reward, int | float) and not isinstance(reward, bool) else None,
     )
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _number(value: Json) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 @dataclass(frozen=True)  # no slots: what is asked for often is computed once
@@ -280,7 +266,7 @@ class RawAnswer:
 
     @cached_property
     def _choice(self) -> JsonObject:
-        return next(iter(objects(self.value.get("choices"))), self.value)
+        return next(iter(objects_of(self.value.get("choices"))), self.value)
 
     @cached_property
     def _message(self) -> JsonObject:
@@ -300,7 +286,7 @@ class RawAnswer:
     @property
     def reasoning(self) -> str:
         """The thoughts before the answer."""
-        blocks = objects(self._message.get("thinking_blocks"))
+        blocks = objects_of(self._message.get("thinking_blocks"))
         return text_of(self._message, "reasoning_content", "reasoning") or "".join(
             text_of(block, "thinking") for block in blocks
         )
@@ -308,21 +294,10 @@ class RawAnswer:
     @cached_property
     def arguments(self) -> dict[str, str]:
         """The exact texts of the calls' arguments, by the calls' ids."""
-        calls = objects(self._message.get("tool_calls"))
-        texts = ((call.get("id"), _arguments(call.get("function"))) for call in calls)
+        texts = argument_texts([self._message])
         return {named: text for named, text in texts if isinstance(named, str) and isinstance(text, str)}
 
 
 def raw_answer(message: JsonObject) -> RawAnswer:
     """The provider's answer that a message keeps."""
-    raw = message.get("raw_data")
-    return RawAnswer(raw if isinstance(raw, dict) else {})
-
-
-def objects(value: Json) -> list[JsonObject]:
-    """The entries of a list that are objects; none where it is no list."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _arguments(function: Json) -> Json:
-    return function.get("arguments") if isinstance(function, dict) else None
+    return RawAnswer(object_of(message.get("raw_data")))

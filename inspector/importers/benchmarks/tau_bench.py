@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from inspector.apis.openai.messages import read_message
+from inspector.apis.openai.messages import CALLS, read_message
 from inspector.importers.identity import row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
@@ -127,7 +127,7 @@ def _is_doubled(message: Json) -> bool:
     """Whether all calls of a message stand in its text too, in the same order, and were parsed from there."""
     if not isinstance(message, dict):
         return False
-    calls, said = message.get("tool_calls"), message.get("content")
+    calls, said = message.get(CALLS), message.get("content")
     if not isinstance(calls, list) or not calls or not isinstance(said, str):
         return False
     functions = [call.get("function") if isinstance(call, dict) else None for call in calls]

@@ -16,6 +16,7 @@ from inspector.formats.transcript import read_transcript
 from inspector.importers.identity import row_ids
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from inspector.json_members import list_of
 from inspector.memory import RECORD_MEMORY, transcript_memory
 from inspector.model import ExternalId, Generation, Json, Outcome, Provenance, RecognisedBy, Role, Trace, Turn, Usage
 from inspector.model.columns import Entries
@@ -53,7 +54,7 @@ def _is_group(row: JsonObject) -> bool:
 
 
 def _rollouts(row: Row) -> Iterator[Trace | Skipped]:
-    scores, masks, listed = (_listed(row.value.get(key)) for key in ("scores", "masks", "messages"))
+    scores, masks, listed = (list_of(row.value.get(key)) for key in ("scores", "masks", "messages"))
     settings = row.value.get("generation_params")
     parameters = compact_json(settings) if isinstance(settings, dict) and settings else ""
     if not listed:
@@ -107,10 +108,6 @@ def _usage(mask: Json, turns: Entries[Turn]) -> Usage:
         return Usage()
     given = sum(one == _GIVEN for one in mask)
     return Usage(given, len(mask) - given, computed=True)
-
-
-def _listed(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
 
 
 def _at(values: list[Json], at: int) -> Json:

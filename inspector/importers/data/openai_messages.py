@@ -1,30 +1,30 @@
 """Conversations in OpenAI's messages: fine-tuning data sets and chat logs.
 
-A row is `{"messages": [{"role": "assistant", "content": ..., "tool_calls": [...]}], "tools": [...]}` (OpenAI's
-fine-tuning guide), with the legacy `functions` and `function_call` too. A file whose records are messages is one
-conversation, or one for each session that its messages name.
+A row is `{"messages": [{"role": "assistant", "content": ..., ...}], "tools": [...]}` (OpenAI's fine-tuning guide), with
+the legacy `functions` and `function_call` too. A file whose records are messages is one conversation, or one for each
+session that its messages name.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from inspector.apis.anthropic import API as ANTHROPIC
-from inspector.apis.anthropic import read_messages_request
-from inspector.apis.openai.messages import read_messages, read_tools
+from inspector.apis.anthropic.messages import API as ANTHROPIC
+from inspector.apis.anthropic.messages import OWN_BLOCKS, read_messages_request
+from inspector.apis.openai.messages import CALLS, read_messages, read_tools
 from inspector.apis.providers import api_of_request
 from inspector.importers.identity import SESSION_KEYS, instant, place_of, recognised_by, row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from inspector.json_members import word_of
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import ExternalId, Generation, Json, Provenance, Role, ToolsOrigin, Trace
 from inspector.wire.provider_json import compact_json
 
 _LISTS = ("messages", "conversations", "conversation")
-_SAID = frozenset({"content", "tool_calls", "function_call"})
+_SAID = frozenset({"content", CALLS, "function_call"})
 _ANSWERS = ("response", "choices", "output", "run_type")
 _RUNS = ("trajectory", "trajectory_format", "traj", "steps", "events")
-_ANTHROPIC_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 _PARAMETERS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "tool_choice", "parallel_tool_calls")
 _BESIDE = ("model", "tools", "functions", "timestamp", "created")
 
@@ -100,9 +100,9 @@ def _is_anthropic(value: JsonObject, messages: list[Json]) -> bool:
     """Whether a row has the shape of Anthropic's requests: its tools or its messages' blocks."""
     if api_of_request({"tools": value.get("tools")}) == ANTHROPIC:
         return True
-    contents = (one.get("content") for one in messages if isinstance(one, dict) and "tool_calls" not in one)
+    contents = (one.get("content") for one in messages if isinstance(one, dict) and CALLS not in one)
     blocks = (block for content in contents if isinstance(content, list) for block in content)
-    return any(isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS for block in blocks)
+    return any(isinstance(block, dict) and word_of(block.get("type")) in OWN_BLOCKS for block in blocks)
 
 
 def _generation(value: JsonObject) -> Generation:

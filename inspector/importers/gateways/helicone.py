@@ -4,26 +4,20 @@ Bodies are there only if they were asked for (`--include-body`). The answer to a
 from it, or the stream's own text in `streamed_data` (docs.helicone.ai: rest/request/post-v1requestquery).
 """
 
-from collections.abc import Iterator, Sequence
-
 from inspector.importers.gateways.logged_requests import (
     GatewayAnswer,
+    GatewayImporter,
     LoggedRequest,
     address_of,
     answer_of,
     body_of,
-    entries_of,
-    gathered,
-    gathered_from,
     number_of,
-    object_of,
     parsed_member,
-    read_entries,
-    sample_rows,
+    parsed_object,
 )
 from inspector.importers.identity import instant, text_of
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.model import Json, Trace
+from inspector.importers.source import JsonObject, Skipped
+from inspector.model import Json
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
 
 NOT_TIMED = "the source keeps no times of chunks, and most answers as Helicone put them together"
@@ -41,44 +35,26 @@ _ENDS = {
 """Statuses of Helicone's own: pending, cancelled, refused as a threat."""
 
 
-class HeliconeImporter:
-    """The sessions that its requests make up."""
-
-    name = "helicone"
-    signs = "rows of Helicone's requests: `request_id`, `request_created_at` and bodies"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the keys that only a row of Helicone's requests has."""
-        return 0.95 if any(_is_ours(one) for row in sample_rows(sample) for _, one in entries_of(row)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The traces, behind the rows that are none."""
-        return gathered(_logged(file))
-
-    def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
-        """The same of several files, whose requests may belong to the same sessions."""
-        return gathered_from(files, _logged, self.name)
-
-
 def _is_ours(value: JsonObject) -> bool:
     return value.keys() >= _ROW and not _BODIES.isdisjoint(value)
 
 
-def _logged(file: SourceFile) -> Iterator[LoggedRequest | Skipped]:
-    for row in read_entries(file):
-        if isinstance(row, Skipped):
-            yield row
-            continue
-        for place, value in entries_of(row.value):
-            record = f"{row.record}{place}"
-            if _is_ours(value):
-                yield _request(value, record)
-            else:
-                yield Skipped(record, "this is no row of Helicone's requests: it lacks `request_created_at` or bodies")
+def _read(value: JsonObject, record: str) -> LoggedRequest | Skipped:
+    if _is_ours(value):
+        return _request(value, record)
+    return Skipped(record, "this is no row of Helicone's requests: it lacks `request_created_at` or bodies")
+
+
+HELICONE = GatewayImporter(
+    name="helicone",
+    signs="rows of Helicone's requests: `request_id`, `request_created_at` and bodies",
+    confidence=lambda value: 0.95 if _is_ours(value) else 0.0,
+    new_reader=lambda: _read,
+)
 
 
 def _request(row: JsonObject, record: str) -> LoggedRequest | Skipped:
-    asked = object_of(row.get("request_body"))
+    asked = parsed_object(row.get("request_body"))
     if _ANY_WORDS.isdisjoint(asked):
         return Skipped(record, _OMITTED if asked or not row.get("signed_body_url") else _NO_BODIES)
     started, ended, first = _times(row)
@@ -116,7 +92,7 @@ def _times(row: JsonObject) -> tuple[float | None, float | None, float | None]:
 
 def _headers(row: JsonObject) -> Headers:
     """The ids that the client gave to its session, as headers; properties keep them."""
-    given = object_of(row.get("request_properties")) or object_of(row.get("properties"))
+    given = parsed_object(row.get("request_properties")) or parsed_object(row.get("properties"))
     return tuple(
         (name, str(value))
         for name, value in given.items()

@@ -6,28 +6,23 @@ completions, because LiteLLM logs their answers so.
 """
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
+from inspector.apis.anthropic.messages import as_chat
 from inspector.importers.gateways.logged_requests import (
+    GatewayImporter,
     LoggedRequest,
+    ReadEntry,
     answer_of,
     body_of,
-    entries_of,
-    gathered,
-    gathered_from,
     number_of,
-    object_of,
     parsed_member,
-    read_entries,
-    sample_rows,
+    parsed_object,
 )
 from inspector.importers.identity import instant, text_of
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.model import Json, Trace
+from inspector.importers.source import JsonObject, Skipped
+from inspector.model import Json
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
-from inspector.wire.provider_json import compact_json
 
 _ONLY_PAYLOADS = frozenset({"litellm_call_id", "status_fields", "model_map_information", "hidden_params"})
 _SPEND = frozenset({"request_id", "call_type", "spend", "startTime"})
@@ -60,41 +55,19 @@ _CUT = b"litellm_truncated"
 _REDACTED = "redacted-by-litellm"
 
 
-class LiteLlmImporter:
-    """The sessions that its requests make up."""
+def _new_reader() -> ReadEntry:
+    seen: set[tuple[str, ...]] = set()
 
-    name = "litellm"
-    signs = "LiteLLM's logging payloads, or rows of its SpendLogs"
+    def read(value: JsonObject, record: str) -> LoggedRequest | Skipped:
+        if not _is_ours(value):
+            return Skipped(record, "this is neither a standard logging payload of LiteLLM nor a SpendLogs row")
+        key = _key(value)
+        if key in seen:
+            return Skipped(record, f"the request `{key[0][:80]}` is logged twice", is_irrelevant=True)
+        seen.update([key] if key[0] else [])
+        return logged_request(value, record)
 
-    def recognises(self, sample: FileSample) -> float:
-        """By the keys that only a payload has beside its messages, or those of SpendLogs."""
-        rows = (one for row in sample_rows(sample) for _, one in entries_of(_unwrapped(row)))
-        return 0.95 if any(map(_is_ours, rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The traces, behind the rows that are none."""
-        return gathered(_logged(file, set()))
-
-    def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
-        """The same of several files, whose requests may belong to the same sessions."""
-        return gathered_from(files, partial(_logged, seen=set()), self.name)
-
-
-def _logged(file: SourceFile, seen: set[tuple[str, ...]]) -> Iterator[LoggedRequest | Skipped]:
-    """The requests of a file; `seen` are the keys of those that were read already."""
-    for row in read_entries(file):
-        if isinstance(row, Skipped):
-            yield row
-            continue
-        for place, value in entries_of(_unwrapped(row.value)):
-            record = f"{row.record}{place}"
-            if not _is_ours(value):
-                yield Skipped(record, "this is neither a standard logging payload of LiteLLM nor a SpendLogs row")
-            elif (key := _key(value)) in seen:
-                yield Skipped(record, f"the request `{key[0][:80]}` is logged twice", is_irrelevant=True)
-            else:
-                seen.update([key] if key[0] else [])
-                yield logged_request(value, record)
+    return read
 
 
 def _unwrapped(value: JsonObject) -> JsonObject:
@@ -106,6 +79,15 @@ def _unwrapped(value: JsonObject) -> JsonObject:
 def _is_ours(value: JsonObject) -> bool:
     is_payload = "messages" in value and "response" in value and not _ONLY_PAYLOADS.isdisjoint(value)
     return is_payload or value.keys() >= _SPEND
+
+
+LITELLM = GatewayImporter(
+    name="litellm",
+    signs="LiteLLM's logging payloads, or rows of its SpendLogs",
+    confidence=lambda value: 0.95 if _is_ours(value) else 0.0,
+    new_reader=_new_reader,
+    unwrapped=_unwrapped,
+)
 
 
 def _key(value: JsonObject) -> tuple[str, ...]:
@@ -134,7 +116,7 @@ def request_in(row: JsonObject, answer: Json, call_type: str) -> LiteLLMRequest 
             return _IS_REDACTED
         if not messages:
             return _NO_REQUEST if "spend" in row else _NOT_KEPT
-        settings = object_of(row.get("model_parameters"))
+        settings = parsed_object(row.get("model_parameters"))
         body = {"model": text_of(row, "model_group", "model"), _WORDS[kind]: _words(messages, kind), **settings}
     warnings: tuple[str, ...] = ()
     if kind == "chat" and (call_type.endswith("anthropic_messages") or "messages" not in body):
@@ -144,8 +126,8 @@ def request_in(row: JsonObject, answer: Json, call_type: str) -> LiteLLMRequest 
 
 def _as_sent(row: JsonObject) -> JsonObject | None:
     """The body that the proxy got, as newer SpendLogs keep it; None where they do not."""
-    held = object_of(row.get("proxy_server_request"))
-    body = object_of(held.get("body")) or held
+    held = parsed_object(row.get("proxy_server_request"))
+    body = parsed_object(held.get("body")) or held
     return body if any(body.get(key) for key in _ANY_WORDS) else None
 
 
@@ -199,7 +181,7 @@ def logged_request(row: JsonObject, record: str) -> LoggedRequest | Skipped:
 
 
 def _exchange(row: JsonObject, record: str, asked: LiteLLMRequest, answer: Json) -> Exchange:
-    metadata = object_of(row.get("metadata"))
+    metadata = parsed_object(row.get("metadata"))
     started, first, ended = (_moment(row.get(key)) for key in ("startTime", "completionStartTime", "endTime"))
     streams = asked.streams or row.get("stream") is True
     is_early = streams and first is not None and ended is not None and (started or 0.0) < first < ended
@@ -234,7 +216,7 @@ def _ending(row: JsonObject, metadata: JsonObject, *, had_begun: bool) -> tuple[
     """
     if (text_of(row, "status") or text_of(metadata, "status")) != "failure":
         return 200, ExchangeEnd.COMPLETE, ""
-    error = object_of(row.get("error_information")) or object_of(metadata.get("error_information"))
+    error = parsed_object(row.get("error_information")) or parsed_object(metadata.get("error_information"))
     message = text_of(row, "error_str") or text_of(error, "error_message")
     kind, code = text_of(error, "error_class"), str(error.get("error_code") or "")
     if had_begun:
@@ -248,10 +230,10 @@ def _ending(row: JsonObject, metadata: JsonObject, *, had_begun: bool) -> tuple[
 
 def _headers(row: JsonObject, metadata: JsonObject) -> Headers:
     """The client's headers as far as LiteLLM kept them, and the session's id that it certainly sent."""
-    asked = object_of(metadata.get("requester_metadata"))
+    asked = parsed_object(metadata.get("requester_metadata"))
     sent = tuple(
         (name, value)
-        for name, value in object_of(asked.get("headers")).items()
+        for name, value in parsed_object(asked.get("headers")).items()
         if isinstance(value, str) and not name.lower().startswith("content-")
     )
     session = text_of(asked, "session_id") or ("" if "spend" in row else text_of(row, "session_id"))
@@ -281,47 +263,3 @@ def _moment(value: Json) -> float | None:
 
 def _is_redacted(answer: Json) -> bool:
     return answer == _REDACTED or (isinstance(answer, dict) and answer.get("text") == _REDACTED)
-
-
-def as_chat(body: JsonObject) -> JsonObject:
-    """A request's body with its messages in the shape of chat completions; what has that shape already stays.
-
-    `system` becomes the first message, a `tool_use` block a call, a `tool_result` block a message of its own.
-    """
-    messages = body.get("messages", body.get("input"))
-    listed: list[Json] = messages if isinstance(messages, list) else [{"role": "user", "content": messages}]
-    system: list[Json] = [{"role": "system", "content": body["system"]}] if body.get("system") else []
-    settings = {key: value for key, value in body.items() if key not in ("system", "messages", "input")}
-    return {**settings, "messages": [*system, *(new for one in listed for new in _messages(one))]}
-
-
-def _messages(message: Json) -> Iterator[Json]:
-    content = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(message, dict) or not isinstance(content, list):
-        yield message
-        return
-    blocks = [(block, block.get("type") if isinstance(block, dict) else "") for block in content]
-    for block, kind in blocks:
-        if kind == "tool_result" and isinstance(block, dict):
-            yield _result(block)
-    calls: list[Json] = [_call(block) for block, kind in blocks if kind == "tool_use" and isinstance(block, dict)]
-    rest = [block for block, kind in blocks if kind not in ("tool_use", "tool_result")]
-    if calls:
-        yield {**message, "content": rest or None, "tool_calls": [*_listed(message.get("tool_calls")), *calls]}
-    elif rest or not content:
-        yield {**message, "content": rest}
-
-
-def _call(block: JsonObject) -> JsonObject:
-    given = block.get("input")
-    arguments = given if isinstance(given, str) else compact_json(given)
-    return {"id": block.get("id"), "type": "function", "function": {"name": block.get("name"), "arguments": arguments}}
-
-
-def _result(block: JsonObject) -> JsonObject:
-    kept = {"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": block.get("content", "")}
-    return {**kept, "is_error": block["is_error"]} if "is_error" in block else kept
-
-
-def _listed(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []

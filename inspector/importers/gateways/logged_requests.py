@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 import msgspec
@@ -50,6 +51,48 @@ class LoggedRequest:
 
 Logged: TypeAlias = Callable[[SourceFile], Iterator[LoggedRequest | Trace | Skipped]]
 """What a gateway's file holds, record by record."""
+
+ReadEntry: TypeAlias = Callable[[JsonObject, str], LoggedRequest | Trace | Skipped]
+"""Reads an entry of a log; the text names its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayImporter:
+    """An Importer of a gateway's log: the sessions that its requests make up.
+
+    `confidence` says of an entry how sure it is that it is this gateway's; `new_reader` makes a ReadEntry for one
+    import. `unwrapped` takes the entry out of what some writers put around it. `may_be_table` is whether there are
+    exports as CSV.
+    """
+
+    name: str
+    signs: str
+    confidence: Callable[[JsonObject], float]
+    new_reader: Callable[[], ReadEntry]
+    unwrapped: Callable[[JsonObject], JsonObject] = lambda value: value
+    may_be_table: bool = True
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the surest of the first entries."""
+        rows = sample_rows(sample) if self.may_be_table else sample.rows
+        entries = (one for row in rows for _, one in entries_of(self.unwrapped(row)))
+        return max(map(self.confidence, entries), default=0.0)
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The traces, behind the records that are none, or traces by themselves."""
+        return gathered(self._logged(file, self.new_reader()))
+
+    def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
+        """The same of several files, whose requests may belong to the same sessions."""
+        return gathered_from(files, partial(self._logged, read=self.new_reader()), self.name)
+
+    def _logged(self, file: SourceFile, read: ReadEntry) -> Iterator[LoggedRequest | Trace | Skipped]:
+        for row in read_entries(file) if self.may_be_table else read_rows(file):
+            if isinstance(row, Skipped):
+                yield row
+            else:
+                for place, value in entries_of(self.unwrapped(row.value)):
+                    yield read(value, f"{row.record}{place}")
 
 
 def gathered(records: Iterable[LoggedRequest | Trace | Skipped]) -> Iterator[Trace | Skipped]:
@@ -172,7 +215,7 @@ def parsed_member(value: Json) -> Json:
     return value
 
 
-def object_of(value: Json) -> JsonObject:
+def parsed_object(value: Json) -> JsonObject:
     """An object, or its JSON text; an empty one for anything else."""
     held = parsed_member(value)
     return held if isinstance(held, dict) else {}

@@ -4,21 +4,18 @@
 record may hold both.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from inspector.apis.openai.messages import CALLS
 from inspector.importers.gateways.logged_requests import (
+    GatewayImporter,
     LoggedRequest,
     body_of,
-    entries_of,
-    gathered,
-    gathered_from,
     number_of,
-    object_of,
+    parsed_object,
 )
 from inspector.importers.identity import instant, text_of
-from inspector.importers.records import read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from inspector.importers.source import JsonObject, Skipped
 from inspector.model import (
     BodyState,
     ErrorPhase,
@@ -46,28 +43,6 @@ ONLY_FACTS = "the source keeps facts of generations only: no prompts, no answers
 _IDS = ("id", "session_id", "upstream_id")
 
 
-class OpenRouterImporter:
-    """The sessions of generations whose words were kept, and a trace each for those known only by facts."""
-
-    name = "openrouter"
-    signs = "OpenRouter's facts of a generation (`native_tokens_prompt`, ...), or its input and completion"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the members of a generation's facts, or of its content."""
-        rows = [one for row in sample.rows for _, one in entries_of(row)]
-        if any(map(_has_facts, rows)):
-            return 0.95
-        return 0.9 if any(one.keys() == {"input", "output"} and _has_content(one) for one in rows) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The generations known only by facts, then the sessions of those with words, behind the records of neither."""
-        return gathered(_logged(file))
-
-    def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
-        """The same of several files, whose requests may belong to the same sessions."""
-        return gathered_from(files, _logged, self.name)
-
-
 def _has_facts(value: JsonObject) -> bool:
     return "id" in value and "model" in value and len(_FACTS & value.keys()) >= 2
 
@@ -79,27 +54,36 @@ def _has_content(value: JsonObject) -> bool:
     return not asked.keys().isdisjoint(("messages", "prompt")) and "completion" in answered
 
 
-def _logged(file: SourceFile) -> Iterator[LoggedRequest | Trace | Skipped]:
-    for row in read_rows(file):
-        if isinstance(row, Skipped):
-            yield row
-            continue
-        for place, value in entries_of(row.value):
-            record = f"{row.record}{place}"
-            if _has_content(value):
-                yield LoggedRequest(_exchange(value, record), warnings=(NO_CHUNKS,))
-            elif _has_facts(value):
-                yield known_by_facts(value, record)
-            else:
-                yield Skipped(record, "this is neither a generation's facts nor its content")
+def _confidence(value: JsonObject) -> float:
+    if _has_facts(value):
+        return 0.95
+    return 0.9 if value.keys() == {"input", "output"} and _has_content(value) else 0.0
+
+
+def _read(value: JsonObject, record: str) -> LoggedRequest | Trace | Skipped:
+    if _has_content(value):
+        return LoggedRequest(_exchange(value, record), warnings=(NO_CHUNKS,))
+    if _has_facts(value):
+        return known_by_facts(value, record)
+    return Skipped(record, "this is neither a generation's facts nor its content")
+
+
+OPENROUTER = GatewayImporter(
+    name="openrouter",
+    signs="OpenRouter's facts of a generation (`native_tokens_prompt`, ...), or its input and completion",
+    confidence=_confidence,
+    new_reader=lambda: _read,
+    may_be_table=False,
+)
+"""A trace each for generations known only by facts, then the sessions of those whose words were kept."""
 
 
 def _exchange(value: JsonObject, record: str) -> Exchange:
-    asked, answered = object_of(value.get("input")), object_of(value.get("output"))
+    asked, answered = parsed_object(value.get("input")), parsed_object(value.get("output"))
     began = instant(value.get("created_at"))
     started = None if began is None else began.at_s
     ended = ended_s(value)
-    has_words = bool(answered.get("completion") or answered.get("reasoning") or answered.get("tool_calls"))
+    has_words = bool(answered.get("completion") or answered.get("reasoning") or answered.get(CALLS))
     is_chat = "messages" in asked
     body: JsonObject = {
         **{key: value[key] for key in ("model", "session_id", "user") if value.get(key)},
@@ -127,14 +111,11 @@ def _answer(value: JsonObject, answered: JsonObject, *, is_chat: bool) -> JsonOb
     """The completion as the API's answer would have been."""
     said = answered.get("completion")
     message: JsonObject = {
-        "message": {
-            "role": "assistant",
-            "content": said,
-            "reasoning": answered.get("reasoning"),
-            "tool_calls": answered.get("tool_calls"),
-        }
+        "role": "assistant",
+        "content": said,
+        **{key: answered.get(key) for key in ("reasoning", CALLS)},
     }
-    choice: JsonObject = message if is_chat else {"text": said or ""}
+    choice: JsonObject = {"message": message} if is_chat else {"text": said or ""}
     usage: dict[str, Json] = {
         "prompt_tokens": value.get("tokens_prompt"),
         "completion_tokens": value.get("tokens_completion"),

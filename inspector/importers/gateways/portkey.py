@@ -4,25 +4,19 @@ A row has `request` and `response` beside the columns that were chosen; a log ob
 metadata (portkey.ai/docs: product/observability/logs-export, api-reference/logs).
 """
 
-from collections.abc import Iterator, Sequence
-
 from inspector.importers.gateways.logged_requests import (
+    GatewayImporter,
     LoggedRequest,
     address_of,
     answer_of,
     body_of,
-    entries_of,
-    gathered,
-    gathered_from,
     number_of,
-    object_of,
     parsed_member,
-    read_entries,
-    sample_rows,
+    parsed_object,
 )
 from inspector.importers.identity import instant, text_of
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.model import Json, Trace
+from inspector.importers.source import JsonObject, Skipped
+from inspector.model import Json
 from inspector.sessions.exchange import Exchange, Headers, RequestHead
 
 NOT_TIMED = "the source keeps no times of chunks, and most answers as Portkey put them together"
@@ -34,25 +28,6 @@ _COLUMNS = frozenset({
 
 _ANY_WORDS = frozenset({"messages", "input", "prompt", "contents"})
 _NO_REQUEST = "the row holds no request: the columns `request` and `response` were not exported, or not kept"
-
-
-class PortkeyImporter:
-    """The sessions that its requests make up."""
-
-    name = "portkey"
-    signs = "a request and its response beside the columns of Portkey's export, or with metadata"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By a request and a response beside an export's columns, or as HTTP messages with metadata."""
-        return 0.95 if any(_is_ours(one) for row in sample_rows(sample) for _, one in entries_of(row)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The traces, behind the rows that are none."""
-        return gathered(_logged(file))
-
-    def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
-        """The same of several files, whose requests may belong to the same sessions."""
-        return gathered_from(files, _logged, self.name)
 
 
 def _is_ours(value: JsonObject) -> bool:
@@ -68,23 +43,24 @@ def _is_log(value: JsonObject) -> bool:
     return "url" in request and "body" in request and "body" in response
 
 
-def _logged(file: SourceFile) -> Iterator[LoggedRequest | Skipped]:
-    for row in read_entries(file):
-        if isinstance(row, Skipped):
-            yield row
-            continue
-        for place, value in entries_of(row.value):
-            record = f"{row.record}{place}"
-            if _is_log(value):
-                yield _log(value, record)
-            elif _is_ours(value):
-                yield _row(value, record)
-            else:
-                yield Skipped(record, "this is neither a row of Portkey's export nor an object of its log API")
+def _read(value: JsonObject, record: str) -> LoggedRequest | Skipped:
+    if _is_log(value):
+        return _log(value, record)
+    if _is_ours(value):
+        return _row(value, record)
+    return Skipped(record, "this is neither a row of Portkey's export nor an object of its log API")
+
+
+PORTKEY = GatewayImporter(
+    name="portkey",
+    signs="a request and its response beside the columns of Portkey's export, or with metadata",
+    confidence=lambda value: 0.95 if _is_ours(value) else 0.0,
+    new_reader=lambda: _read,
+)
 
 
 def _log(value: JsonObject, record: str) -> LoggedRequest | Skipped:
-    request, response, metadata = (object_of(value.get(key)) for key in ("request", "response", "metadata"))
+    request, response, metadata = (parsed_object(value.get(key)) for key in ("request", "response", "metadata"))
     started = instant(value.get("created_at", metadata.get("created_at", metadata.get("start_time"))))
     return _request(
         record,
@@ -108,7 +84,7 @@ def _row(value: JsonObject, record: str) -> LoggedRequest | Skipped:
         answered=_inner(parsed_member(value.get("response"))),
         address=text_of(value, "request_url"),
         headers=(),
-        metadata=object_of(value.get("metadata")),
+        metadata=parsed_object(value.get("metadata")),
         trace=text_of(value, "trace_id"),
         status=number_of(value.get("response_status_code")),
         started=None if started is None else started.at_s,
@@ -156,7 +132,7 @@ def _inner(value: Json) -> Json:
 
 
 def _texts(headers: Json) -> Headers:
-    held = object_of(headers).items()
+    held = parsed_object(headers).items()
     return tuple(
         (name, value) for name, value in held if isinstance(value, str) and not name.lower().startswith("content-")
     )

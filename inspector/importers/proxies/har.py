@@ -21,6 +21,7 @@ from inspector.importers.identity import instant, text_of
 from inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
 from inspector.importers.records import AFTER_THE_ARRAY, Element, NotJsonError, parse_json_bytes, read_elements
 from inspector.importers.source import HEAD_BYTES, FileSample, JsonObject, Skipped, SourceFile
+from inspector.json_members import object_of
 from inspector.model import Json, Trace
 from inspector.scanning import closing_quote
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
@@ -341,14 +342,14 @@ def read_entry(
     value: JsonObject, record: str, body_beside: Callable[[str], bytes | None]
 ) -> SeenExchange | OtherTraffic | None:
     """What an entry holds, None where it has no request; never raises. `body_beside` finds a body by its name."""
-    request, response = _object(value.get("request")), _object(value.get("response"))
+    request, response = object_of(value.get("request")), object_of(value.get("response"))
     url = text_of(request, "url")
     if not url:
         return None
     if url.lower().startswith(("ws:", "wss:")) or value.get("_webSocketMessages"):
         return OtherTraffic("WebSocket connections")
-    posted = _HarBody(_object(request.get("postData")), _headers(request.get("headers")), body_beside)
-    answered = _HarBody(_object(response.get("content")), _headers(response.get("headers")), body_beside)
+    posted = _HarBody(object_of(request.get("postData")), _headers(request.get("headers")), body_beside)
+    answered = _HarBody(object_of(response.get("content")), _headers(response.get("headers")), body_beside)
     events = tuple(_events(value.get("_eventSourceMessages")))
     status = _status(response.get("status"))
     is_rebuilt = bool(events) and not answered.raw
@@ -485,7 +486,3 @@ def _ended_s(value: JsonObject) -> float | None:
     if began is None or isinstance(lasted_ms, bool) or not isinstance(lasted_ms, int | float):
         return None
     return began.at_s + lasted_ms / 1000 if 0 <= lasted_ms < 1e12 else None
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}

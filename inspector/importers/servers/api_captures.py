@@ -1,34 +1,37 @@
-"""Bare answers of any API, as `curl` prints them or a program writes them down.
+"""Bare answers of any API, as `curl` prints them or a program writes them down; chat completions by themselves.
 
-Text completions, Responses, Anthropic's messages, Ollama's chat and generate, Gemini; chat completions among them too.
-A file is an event stream, with the header lines of HTTP before each answer or without; or JSON: lines of a stream,
-bodies that came whole, or one array of chunks. An answer is one trace of one turn. No request is kept here: prompts,
-tools and results are unknown.
+A file is an event stream or several (`data: {...}`), with the header lines of HTTP before each answer or without; or
+JSON: bodies that came whole, lines or chunks of a stream as rows, or one array of chunks. An answer is one trace of one
+turn; where it was streamed, its deltas are the turn's chunks. No request is kept here: prompts, tools and results are
+unknown.
 """
 
+import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from inspector.apis.gemini import API as GEMINI
+import msgspec
+
+from inspector.apis import ollama
+from inspector.apis.answer_heads import ObjectHead, head_of
+from inspector.apis.anthropic import messages as anthropic_messages
+from inspector.apis.gemini.generate_content import API as GEMINI
+from inspector.apis.openai import completions, responses
 from inspector.apis.openai.chat import API as CHAT
-from inspector.apis.openai.chat_captures import MAX_ANSWER_BYTES, CapturedAnswer
-from inspector.apis.providers import OLLAMA, PROVIDERS
+from inspector.apis.openai.chat_captures import MAX_ANSWER_BYTES, STATUS_LINE, CapturedAnswer, ChatCaptureDecoder
+from inspector.apis.providers import OLLAMA, PROVIDERS, decoder_for
 from inspector.importers.compression import DamagedDataError
-from inspector.importers.identity import answer_ids
+from inspector.importers.identity import answer_ids, instant
 from inspector.importers.records import Line, first_rows, layout_of, parse_json_bytes, read_lines, read_rows, too_long
-from inspector.importers.servers.api_capture_decoder import (
-    AnswerBounds,
-    ApiCaptureDecoder,
-    ArrivingCapture,
-    ObjectHead,
-    api_decoder,
-    head_of,
-)
-from inspector.importers.source import FileSample, Skipped, SourceFile
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from inspector.json_members import objects_of
 from inspector.model import Generation, Instant, Json, Provenance, RecognisedBy, Trace
-from inspector.wire.decoder import Framing, new_decoder
+from inspector.wire.decoder import DONE, Decoder, Framing, new_decoder
+from inspector.wire.events import TurnAssembly, WireEvent
+from inspector.wire.provider_json import parse_json
+from inspector.wire.sse import ServerSentEvent, SseDecoder
 
 _BLOCK = 1 << 16
 _BLANK = b"\xef\xbb\xbf \t\r\n"
@@ -44,12 +47,89 @@ _ANSWER = re.compile(
     r'|"type"\s*:\s*"message"[^{]*"role"\s*:\s*"assistant"'
 )
 
+_CHAT_ANSWER = re.compile(r'"choices"\s*:\s*\[')
+_OTHER_API = re.compile(r'"object"\s*:\s*"text_completion"')
+_ERROR_OR_END = re.compile(r'^(?:data:[ \t]*)?(?:\[DONE\]|\{\s*"error"\s*:)', re.MULTILINE)
+_WITH_AN_ERROR = frozenset({"error", "user_id"})
+_CHAT_EVENTS = re.compile(rb"^data:[^\n]*\}[ \t]*\r?\ndata:", re.MULTILINE)
 _TWO_EVENTS = re.compile(rb"^data:[^\n]*\}[ \t]*\r?\n(?:data|event):", re.MULTILINE)
 _ONLY_THE_ANSWER = "the source keeps the answer only: no prompt, tools or results"
 _NO_TIMES = "the source keeps no times of chunks"
 _NO_ANSWER = "the row is no answer of an API that weaklink knows"
 _BETWEEN = {Framing.WHOLE: b"", Framing.LINES: b"\n", Framing.EVENTS: b"\n\n", Framing.ARRAY: b""}
+_BLANK_TEXT = "\ufeff\r\n\t "
+_STREAM_STARTS = ("data:", "event:", "id:", "retry:", ":")
+_BODY_STARTS = ("{", "[")
+
+_PATHS = {
+    completions.API: "/v1/completions",
+    responses.API: "/v1/responses",
+    anthropic_messages.API: "/v1/messages",
+    GEMINI: "/v1/models/x:streamGenerateContent",
+    ollama.CHAT: "/api/chat",
+    ollama.GENERATE: "/api/generate",
+}
+
 _READERS = {provider.api: provider.new_reader for provider in PROVIDERS}
+
+
+class ChatCompletionsImporter:
+    """One trace an answer."""
+
+    name = "chat-completions"
+    signs = "the `choices` of chat completions, or the error of a server, with no request beside them"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the `choices` of a chat completion in an event stream, an HTTP response or a row; faintly by an error."""
+        text = sample.text.lstrip("\ufeff \t\r\n")
+        if _FRAME.match(text):
+            if _OTHER_API.search(text):
+                return 0.0
+            return 0.9 if _CHAT_ANSWER.search(text) else 0.5 if _ERROR_OR_END.search(text) else 0.0
+        if any(map(_is_chat_answer, sample.rows)):
+            return 0.9
+        return 0.3 if any(map(_is_error, sample.rows)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """Each answer; one of more than 64 MiB is skipped."""
+        is_json = file.head.lstrip(_BLANK).startswith((b"{", b"["))
+        found = _chat_rows(file) if is_json else _from_stream(file, ChatCaptureDecoder(), _CHAT_EVENTS, _ended)
+        for answer in found:
+            yield answer if isinstance(answer, Skipped) else _trace(answer, file.path, (_ONLY_THE_ANSWER,))
+
+
+def _is_chat_answer(row: JsonObject) -> bool:
+    named = isinstance(row.get("choices"), list) and str(row.get("object", "")).startswith("chat.completion")
+    return named or _holds(row, "message") or _holds(row, "delta")
+
+
+def _holds(row: JsonObject, key: str) -> bool:
+    """Whether one of the row's choices has this member."""
+    return any(key in choice for choice in objects_of(row.get("choices")))
+
+
+def _is_error(row: JsonObject) -> bool:
+    return isinstance(row.get("error"), dict) and row.keys() <= _WITH_AN_ERROR
+
+
+def _chat_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
+    decoder = ChatCaptureDecoder()
+    for row in read_rows(file):
+        if isinstance(row, Skipped):
+            yield row
+            continue
+        raw = row.raw.translate(_ONE_LINE) + b"\n\n"
+        if _holds(row.value, "message"):
+            yield from decoder.close()
+            yield from decoder.feed(raw)
+            yield from decoder.close()
+        elif isinstance(row.value.get("choices"), list):
+            yield from decoder.feed(b"data: " + raw)
+        elif row.value.get("error"):
+            yield from decoder.feed(raw)
+        else:
+            yield Skipped(row.record, "the row is no answer: it has neither `choices` nor an `error`")
+    yield from decoder.close()
 
 
 class ApiCapturesImporter:
@@ -68,23 +148,28 @@ class ApiCapturesImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """Each answer; one of more than 64 MiB is skipped."""
         for answer in _answers(file):
-            yield answer if isinstance(answer, Skipped) else _trace(answer, file.path)
+            yield answer if isinstance(answer, Skipped) else _trace(answer, file.path, _warnings(answer))
 
 
 def _answers(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
     if not file.head.lstrip(_BLANK).startswith((b"{", b"[")):
-        return _from_stream(file)
+        return _from_stream(file, ApiCaptureDecoder(), _TWO_EVENTS, _with_end)
     return _from_array(file) if _is_one_array(file) else _from_rows(file)
 
 
-def _from_stream(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
-    decoder = ApiCaptureDecoder()
-    lost_empty_lines = _TWO_EVENTS.search(file.head)  # and with them where events end
+def _from_stream(
+    file: SourceFile,
+    decoder: "ChatCaptureDecoder | ApiCaptureDecoder",
+    two_events: re.Pattern[bytes],
+    ended: Callable[[bytes], bytes],
+) -> Iterator[CapturedAnswer | Skipped]:
+    """The answers of a stream; where it has `two_events` without the empty line between, `ended` ends each line."""
+    lost_empty_lines = two_events.search(file.head)  # and with them where events end
     try:
         with file.open() as stream:
             if lost_empty_lines:
                 for line in read_lines(stream):
-                    yield from [line] if isinstance(line, Skipped) else decoder.feed(_with_end(line.raw))
+                    yield from [line] if isinstance(line, Skipped) else decoder.feed(ended(line.raw))
             else:
                 while block := stream.read(_BLOCK):
                     yield from decoder.feed(block)
@@ -93,6 +178,10 @@ def _from_stream(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
         yield Skipped("end of file", str(error))
     else:
         yield from decoder.close()
+
+
+def _ended(line: bytes) -> bytes:
+    return line + b"\n\n"
 
 
 def _with_end(line: bytes) -> bytes:
@@ -191,19 +280,209 @@ def _from_array(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
     yield answer.captured(1)
 
 
-def _trace(answer: CapturedAnswer, path: Path) -> Trace | Skipped:
+def _warnings(answer: CapturedAnswer) -> tuple[str, ...]:
+    parts = answer.decoded.turn.parts if answer.decoded is not None else ()
+    is_timed = any(part.chunks and part.chunks.offsets_s for part in parts)
+    return (_ONLY_THE_ANSWER,) if is_timed else (_ONLY_THE_ANSWER, _NO_TIMES)
+
+
+def _trace(answer: CapturedAnswer, path: Path, warnings: tuple[str, ...]) -> Trace | Skipped:
     record = f"answer {answer.number}"
     if answer.decoded is None:
         return Skipped(record, too_long(MAX_ANSWER_BYTES))
     turn = answer.decoded.turn
     made = turn.generation
     assert isinstance(made, Generation)
-    is_timed = any(part.chunks and part.chunks.offsets_s for part in turn.parts)
     return Trace(
         turns=(turn,),
         model=made.answered_model,
         started=made.started or (Instant(answer.created_s) if answer.created_s else None),
         external_ids=tuple(answer_ids(answer, path)),
         recognised_by=RecognisedBy.FILE,
-        provenance=Provenance(record=record, warnings=(_ONLY_THE_ANSWER, *(() if is_timed else (_NO_TIMES,)))),
+        provenance=Provenance(record=record, warnings=warnings),
     )
+
+
+class AnswerBounds:
+    """Tells, object by object, where one answer of a capture ends and the next begins.
+
+    `is_framed` is whether the capture itself holds answers together, as a JSON array or an event stream does; where it
+    does not (lines), an object without an id behind a finish is another answer's.
+    """
+
+    def __init__(self, *, is_framed: bool) -> None:
+        self._is_framed = is_framed
+        self._is_empty, self._has_ended, self._is_finished = True, False, False
+        self._id = self._api = ""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the answer has what ends it, so that what says nothing belongs to none."""
+        return self._has_ended
+
+    def take(self, head: ObjectHead | None) -> bool:
+        """Take the next object, None for one that says nothing; False where another answer begins with it."""
+        belongs = self._belongs(head)
+        if not belongs:
+            self._has_ended, self._is_finished, self._id, self._api = False, False, "", ""
+        self._is_empty = False
+        if head is not None:
+            self._has_ended = self._has_ended or head.ends
+            self._is_finished = self._is_finished or head.finishes
+            self._id, self._api = self._id or head.id, self._api or head.api
+        return belongs
+
+    def end(self) -> None:
+        """What ends an answer by itself came: `[DONE]`."""
+        self._has_ended = not self._is_empty
+
+    def _belongs(self, head: ObjectHead | None) -> bool:
+        if self._is_empty:
+            return True
+        if self._has_ended or (head is not None and (head.begins or self._is_another(head.api))):
+            return False
+        if not self._is_finished:
+            return True
+        if head is None:
+            return self._is_framed
+        if head.id and self._id:
+            return head.id == self._id
+        return self._is_framed
+
+    def _is_another(self, api: str) -> bool:
+        return bool(api and self._api) and api != self._api
+
+
+def api_decoder(api: str, *, status: int | None = None) -> Decoder:
+    """A decoder for an answer of this kind of endpoint, however it is framed; of any where `api` is empty."""
+    return decoder_for(_PATHS.get(api, ""), status=status)
+
+
+class ArrivingCapture:
+    """An answer while its bytes come, which `decoder` reads; of more than `limit` bytes nothing is kept."""
+
+    def __init__(self, decoder: Decoder, *, limit: int = MAX_ANSWER_BYTES) -> None:
+        self._decoder = decoder
+        self._left = limit
+        self._assembly: TurnAssembly | None = None
+        self._sha256 = hashlib.sha256()
+        self._created: Json = None
+
+    def take(self, raw: bytes, head: ObjectHead | None = None) -> None:
+        """Take bytes of the answer; `head` is that of the object in them."""
+        self._sha256.update(raw)
+        self._left -= len(raw)
+        self._created = self._created or (head.created if head else None)
+        if self._left >= 0:
+            self._extend(self._decoder.feed(raw))
+        else:
+            self._assembly = None
+
+    def captured(self, number: int) -> CapturedAnswer:
+        """The answer, now that it has ended."""
+        digest = self._sha256.hexdigest()[:16]
+        if self._left < 0:
+            return CapturedAnswer(number, None, None, digest)
+        self._extend(self._decoder.close())
+        assembly = self._assembly or TurnAssembly(self._decoder.api, streamed=self._decoder.streamed)
+        created = instant(self._created)
+        return CapturedAnswer(number, assembly.decoded(), created.at_s if created else None, digest)
+
+    def _extend(self, events: list[WireEvent]) -> None:
+        if events and self._assembly is None:
+            self._assembly = TurnAssembly(self._decoder.api, streamed=self._decoder.streamed)
+        if self._assembly is not None:
+            self._assembly.extend(events)
+
+
+class ApiCaptureDecoder:
+    """Cuts a capture into answers and decodes each; never raises, and where the bytes are cut does not matter.
+
+    Answers are event streams, bodies of JSON or of lines of it, or all by turns, with the header lines of HTTP before
+    them or without; headers are read for the status and not kept. It holds the answer that has not ended, of at most
+    64 MiB, and one event of the stream beside it.
+    """
+
+    def __init__(self) -> None:
+        self._sse = SseDecoder()
+        self._number = 0
+        self._status: int | None = None
+        self._answer: ArrivingCapture | None = None
+        self._bounds = AnswerBounds(is_framed=True)
+        self._is_whole = self._goes_on = False
+
+    def feed(self, raw: bytes) -> list[CapturedAnswer]:
+        """The answers that are known to have ended."""
+        return self._take(self._sse.feed(raw))
+
+    def close(self) -> list[CapturedAnswer]:
+        """The end of the capture: the last answer."""
+        found = self._take(self._sse.close())
+        self._begin(None, found, at_end=True)
+        return found
+
+    def _take(self, events: list[ServerSentEvent]) -> list[CapturedAnswer]:
+        found: list[CapturedAnswer] = []
+        for event in events:
+            head = STATUS_LINE.search(event.raw) if "HTTP/" in event.raw else None
+            if head:
+                if before := event.raw[: head.start()].strip(_BLANK_TEXT):
+                    self._add(before, None)
+                self._begin(int(head["status"]), found)
+            elif self._goes_on:
+                self._add(event.raw, None)
+            else:
+                self._take_event(event, found)
+            self._goes_on = not event.complete
+        return found
+
+    def _take_event(self, event: ServerSentEvent, found: list[CapturedAnswer]) -> None:
+        start = event.raw.lstrip(_BLANK_TEXT)
+        is_body = start.startswith(_BODY_STARTS)
+        head: ObjectHead | None = None
+        if event.data == DONE:
+            self._bounds.end()
+        elif event.data is not None or is_body:
+            head = head_of(_value(event.raw if event.data is None else event.data))
+            begins = not self._bounds.take(head)
+            if begins or (self._is_whole and (is_body or start.startswith(_STREAM_STARTS))):
+                self._begin(None, found)
+                self._bounds.take(head)
+        if self._answer is None:
+            is_error_page = self._status is not None and self._status >= 400
+            self._is_whole = is_body or (is_error_page and not start.startswith(_STREAM_STARTS))
+        self._add(event.raw, head)
+
+    def _add(self, text: str, head: ObjectHead | None) -> None:
+        if self._answer is None:
+            if not text.strip(_BLANK_TEXT):
+                return
+            self._answer = ArrivingCapture(api_decoder(head.api if head else "", status=self._status))
+        self._answer.take(text.encode("utf-8", "surrogateescape"), head)
+
+    def _begin(self, status: int | None, found: list[CapturedAnswer], *, at_end: bool = False) -> None:
+        """Hand out the answer so far, if it is one: what only forwards or announces (1xx, 3xx, a tunnel) is none."""
+        known = self._status
+        if self._answer is None and known is not None and (known >= 400 or (at_end and known < 300)):
+            self._answer = ArrivingCapture(api_decoder("", status=known))
+        if self._answer is not None and (known is None or 200 <= known < 300 or known >= 400):
+            self._number += 1
+            found.append(self._answer.captured(self._number))
+        self._answer, self._status = None, status
+        self._bounds = AnswerBounds(is_framed=True)
+        self._is_whole = False
+
+
+def _value(text: str) -> Json:
+    try:
+        value: Json = msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return _parse_slowly(text)
+    return value
+
+
+def _parse_slowly(text: str) -> Json:
+    try:
+        return parse_json(text.lstrip("\ufeff"))
+    except ValueError:
+        return None

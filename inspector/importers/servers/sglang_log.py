@@ -16,7 +16,8 @@ from inspector.importers.identity import instant, text_of
 from inspector.importers.records import parse_json_bytes, read_lines
 from inspector.importers.servers.served_completions import HELD_BYTES, OutputPiece, ServedCompletion, traces_served
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.model import BodyState, Json, Trace, Turn
+from inspector.json_members import object_of
+from inspector.model import BodyState, Trace, Turn
 
 _ROW = re.compile(rb'\{"timestamp": ?"[^"]{1,40}", ?"event": ?"request\.(?:received|finished)"')
 _EVENTS = frozenset({"request.received", "request.finished"})
@@ -108,8 +109,8 @@ def _row(raw: bytes, record: str) -> JsonObject | Skipped | None:
 
 
 def _received(row: JsonObject, record: str) -> ServedCompletion:
-    asked = _object(row.get("obj"))
-    given = _object(asked.get("sampling_params"))
+    asked = object_of(row.get("obj"))
+    given = object_of(asked.get("sampling_params"))
     text = asked.get("text")
     prompt = text if isinstance(text, str) and text else None
     at = instant(row.get("timestamp"))
@@ -126,8 +127,8 @@ def _received(row: JsonObject, record: str) -> ServedCompletion:
 def _finished(row: JsonObject, received: ServedCompletion | None, record: str) -> ServedCompletion | Skipped:
     """A request that is over; its row repeats what it asked, by now as text too."""
     again = _received(row, received.record if received else record)
-    out = _object(row.get("out"))
-    told = _object(out.get("meta_info"))
+    out = object_of(row.get("out"))
+    told = object_of(out.get("meta_info"))
     text = out.get("text")
     if again.prompt is None and received is not None:
         again = replace(again, prompt=received.prompt, is_cut=received.is_cut)
@@ -175,7 +176,3 @@ def _is_cut(text: str) -> bool:
     """Whether a text has the length that cuts leave, and the gap in its middle."""
     kept = len(text) - len(_GAP)
     return kept in _CUTS and text.startswith(_GAP, kept // 2)
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}

@@ -12,10 +12,10 @@ from hashlib import blake2b
 
 import msgspec
 
-from inspector.apis.anthropic import read_turns
-from inspector.apis.gemini import read_gemini_request
-from inspector.apis.openai.messages import read_message
-from inspector.apis.openai.responses import read_responses_request
+from inspector.apis.anthropic.messages import CALL_BLOCK, OWN_BLOCKS, RESULT_ID, read_turns
+from inspector.apis.gemini.generate_content import read_gemini_request
+from inspector.apis.openai.messages import CALLS, TEXT_BLOCKS, call_object, read_message
+from inspector.apis.openai.responses import CALL_ITEMS, RESULT_ITEMS, read_responses_request
 from inspector.importers.source import JsonObject
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
 from inspector.model import BodyState, CallHeader, Generation, Json, Part, ResultHeader, Role, Turn
@@ -30,22 +30,18 @@ _LANGCHAIN = {
     "remove": "user",
 }
 
-_ITEMS = frozenset(
-    {"function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "item_reference"}
-)
-
-_ANTHROPIC = frozenset({"tool_use", "tool_result", "redacted_thinking", "thinking"})
+_ITEMS = CALL_ITEMS | RESULT_ITEMS | {"item_reference"}
 _GEMINI = ("text", "functionCall", "function_call", "functionResponse", "function_response", "inlineData")
 _KEPT = ("reasoning_content", "reasoning", "thinking", "refusal")
-_TEXTS = frozenset({"text", "input_text", "output_text", "user-prompt", "system-prompt"})
+_TEXTS = TEXT_BLOCKS | {"user-prompt", "system-prompt"}
 _THOUGHTS = frozenset({"reasoning", "thinking", "reasoning_content"})
-_CALLS = frozenset({"tool_call", "tool-call", "tool_use", "function_call", "invalid_tool_call", "server_tool_call"})
+_CALLS = frozenset({"tool_call", "tool-call", CALL_BLOCK, "function_call", "invalid_tool_call", "server_tool_call"})
 
 _RESULTS = frozenset(
     {"tool_call_response", "tool-result", "tool_result", "tool-return", "retry-prompt", "function_call_output"}
 )
 
-_IDS = ("tool_call_id", "toolCallId", "tool_use_id", "call_id", "id")
+_IDS = ("tool_call_id", "toolCallId", RESULT_ID, "call_id", "id")
 _NAMES = ("tool_name", "toolName", "name")
 _ARGUMENTS = ("arguments", "args", "input", "rawInput")
 _ANSWERS = ("response", "result", "output", "content")
@@ -146,8 +142,8 @@ def read_any_message(message: Json) -> ReadMessages:
         return _of_blocks(message, parts)
     if isinstance(content, list):
         kinds = {str(one.get("type")) for one in content if isinstance(one, dict)}
-        if kinds & _ANTHROPIC and not message.get("tool_calls"):
-            return ReadMessages(tuple(read_turns(message)), is_rewritten="tool_use" in kinds)
+        if kinds & OWN_BLOCKS and not message.get(CALLS):
+            return ReadMessages(tuple(read_turns(message)), is_rewritten=CALL_BLOCK in kinds)
         return _of_blocks(message, content)
     return _of_members(message)
 
@@ -203,7 +199,7 @@ def _said(message: JsonObject, calls: list[Json]) -> Turn:
     thoughts = {key: message.get(key) or more.get(key) for key in _KEPT}
     legacy = None if calls else message.get("function_call")
     said: JsonObject = {"role": message.get("role", "user"), "content": message.get("content"), **thoughts}
-    return read_message({**said, "tool_calls": calls, "function_call": legacy})
+    return read_message({**said, CALLS: calls, "function_call": legacy})
 
 
 def _result_turn(result: JsonObject, message: JsonObject) -> Turn:
@@ -215,11 +211,11 @@ def _result_turn(result: JsonObject, message: JsonObject) -> Turn:
 def _calls(message: JsonObject) -> tuple[list[Json], bool]:
     """The calls of an answer: LangChain keeps their text beside the parsed ones, and broken ones apart."""
     extra = message.get("additional_kwargs")
-    raw = extra.get("tool_calls") if isinstance(extra, dict) else None
+    raw = extra.get(CALLS) if isinstance(extra, dict) else None
     if isinstance(raw, list) and raw:
         return [call_of(one) if isinstance(one, dict) else one for one in raw], False
     listed: list[Json] = []
-    for key in ("tool_calls", "toolCalls", "invalid_tool_calls"):
+    for key in (CALLS, "toolCalls", "invalid_tool_calls"):
         found = message.get(key)
         listed += found if isinstance(found, list) else []
     calls: list[JsonObject] = [call_of(one) for one in listed if isinstance(one, dict)]
@@ -282,10 +278,8 @@ def call_of(block: JsonObject) -> JsonObject:
     inner = next((one for key in ("function", "toolInvocation") if isinstance(one := block.get(key), dict)), block)
     arguments = first_member(inner, _ARGUMENTS)
     name = first_member(inner, _NAMES)
-    return {
-        "id": first_member(block, _IDS) or first_member(inner, _IDS),
-        "function": {"name": name if isinstance(name, str) else None, "arguments": arguments},
-    }
+    call_id = first_member(block, _IDS) or first_member(inner, _IDS)
+    return call_object(name if isinstance(name, str) else None, arguments, call_id)
 
 
 def has_parsed_arguments(call: JsonObject) -> bool:

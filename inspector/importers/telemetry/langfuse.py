@@ -12,20 +12,18 @@ from dataclasses import replace
 from inspector.importers.identity import text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.importers.telemetry.framework_answers import (
+from inspector.importers.telemetry.framework_calls import (
     FrameworkAnswer,
     failure,
     missing_answer,
     read_answer_output,
-    usage_of,
-)
-from inspector.importers.telemetry.framework_messages import KnownMessages, read_any_message
-from inspector.importers.telemetry.framework_requests import (
     read_request_input,
     read_tool_list,
     read_tool_output,
     unwrapped_json,
+    usage_of,
 )
+from inspector.importers.telemetry.framework_messages import KnownMessages, read_any_message
 from inspector.importers.telemetry.span_sessions import SESSION, TRACE, RowSpool, session_traces, utc_instant
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
 from inspector.model import (

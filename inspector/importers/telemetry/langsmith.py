@@ -13,17 +13,20 @@ from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import text_of
 from inspector.importers.records import parse_json_bytes, read_rows, too_long
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.importers.telemetry.framework_answers import (
+from inspector.importers.telemetry.framework_calls import (
     FrameworkAnswer,
     failure,
     missing_answer,
     read_answer_output,
+    read_request_input,
+    read_tool_list,
+    read_tool_output,
     usage_of,
 )
 from inspector.importers.telemetry.framework_messages import KnownMessages
-from inspector.importers.telemetry.framework_requests import read_request_input, read_tool_list, read_tool_output
 from inspector.importers.telemetry.span_sessions import RowSpool, session_traces, utc_instant
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
+from inspector.json_members import object_of
 from inspector.memory import RECORD_BYTES
 from inspector.model import (
     BodyState,
@@ -260,7 +263,7 @@ def session_of(run: JsonObject) -> str:
 
 
 def _metadata(run: JsonObject) -> JsonObject:
-    return _object(_object(run.get("extra")).get("metadata"))
+    return object_of(object_of(run.get("extra")).get("metadata"))
 
 
 def _model_call(run: JsonObject, known: KnownMessages) -> ModelCall:
@@ -277,7 +280,7 @@ def _model_call(run: JsonObject, known: KnownMessages) -> ModelCall:
 
 def _request(run: JsonObject, known: KnownMessages) -> DecodedRequest:
     asked = read_request_input(run.get("inputs"), known)
-    invoked = _object(_object(run.get("extra")).get("invocation_params"))
+    invoked = object_of(object_of(run.get("extra")).get("invocation_params"))
     settings: JsonObject = {key: value for key, value in invoked.items() if key not in _NO_SETTINGS}
     return replace(
         asked,
@@ -289,7 +292,7 @@ def _request(run: JsonObject, known: KnownMessages) -> DecodedRequest:
 
 def _generation(run: JsonObject, answer: FrameworkAnswer) -> Generation:
     known = answer.turn.generation or Generation()
-    usage = usage_of(_object(run.get("outputs")).get("usage_metadata"))
+    usage = usage_of(object_of(run.get("outputs")).get("usage_metadata"))
     usage = usage_of(run) if usage == Usage() else usage
     error = _error(run)
     return replace(
@@ -315,7 +318,7 @@ def _tokens(run: JsonObject) -> list[tuple[Instant | None, str]]:
     found: list[tuple[Instant | None, str]] = []
     for event in events if isinstance(events, list) else ():
         if isinstance(event, dict) and event.get("name") == "new_token":
-            token = _object(event.get("kwargs")).get("token")
+            token = object_of(event.get("kwargs")).get("token")
             found.append((utc_instant(event.get("time")), token if isinstance(token, str) else ""))
     return found
 
@@ -349,12 +352,8 @@ def _tool_run(run: JsonObject) -> ToolRun:
 
 def _arguments(inputs: Json) -> str:
     """A tool's arguments; LangChain puts those of a tool that it traces into one text, as Python shows them."""
-    given = _object(inputs)
+    given = object_of(inputs)
     alone = given.get("input")
     if given.keys() == {"input"}:
         return alone if isinstance(alone, str) else compact_json(alone)
     return compact_json(inputs)
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}

@@ -13,10 +13,11 @@ from typing import Any, Self
 
 import msgspec
 
+from inspector.apis.openai.messages import CALLS
 from inspector.apis.providers import decoder_for, read_request
 from inspector.importers.records import parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, Skipped, SourceFile
-from inspector.importers.telemetry.framework_answers import one_answer
+from inspector.importers.telemetry.framework_calls import one_answer
 from inspector.importers.telemetry.framework_messages import KnownMessages
 from inspector.importers.telemetry.otlp_genai import read_genai
 from inspector.importers.telemetry.otlp_json import has_resources, merged_spans, spans_of
@@ -37,6 +38,7 @@ from inspector.importers.telemetry.otlp_span import (
 )
 from inspector.importers.telemetry.span_traces import traces_of_spans
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
+from inspector.json_members import word_of
 from inspector.model import (
     BodyState,
     ErrorPhase,
@@ -55,7 +57,8 @@ from inspector.model import (
 from inspector.sealed_spool import SealedSpool, SpoolPlace
 from inspector.sessions.fingerprints import message_digest, says_nothing
 from inspector.wire.answer_reader import finish_meaning
-from inspector.wire.events import DecodedTurn, TurnAssembly
+from inspector.wire.decoder import decode_answer
+from inspector.wire.events import DecodedTurn
 from inspector.wire.provider_json import compact_json, parse_json
 from inspector.wire.request import DecodedRequest
 
@@ -344,10 +347,7 @@ def _raw_answer(told: SpanFacts, answer: Turn) -> DecodedTurn | None:
     if not isinstance(body, dict) or not any(isinstance(body.get(key), list) for key in _ANSWER_KEYS):
         return None
     decoder = decoder_for("", told.raw_request, "application/json", status=200)
-    events = decoder.feed(told.raw_answer.encode("utf-8", "surrogatepass"))
-    assembly = TurnAssembly(decoder.api, streamed=False)
-    assembly.extend([*events, *decoder.close()])
-    read = assembly.decoded()
+    read = decode_answer(decoder, [(None, told.raw_answer.encode("utf-8", "surrogatepass"))])
     if says_nothing(read.turn) or not (told.answers == [] or message_digest(read.turn) == message_digest(answer)):
         return None
     return read
@@ -355,7 +355,7 @@ def _raw_answer(told: SpanFacts, answer: Turn) -> DecodedTurn | None:
 
 def _has_values(message: dict[str, Json]) -> bool:
     """Whether arguments of a message's calls are values and not texts."""
-    functions = (call.get("function", call) for call in objects(message.get("tool_calls")))
+    functions = (call.get("function", call) for call in objects(message.get(CALLS)))
     return any(isinstance(one, dict) and isinstance(one.get("arguments"), dict | list) for one in functions)
 
 
@@ -376,10 +376,12 @@ def _ended(generation: Generation, span: OtlpSpan, told: SpanFacts, answer: Turn
 def _error(span: OtlpSpan, *, has_words: bool) -> GenerationError | None:
     """How a span failed, by its status, its `error.type` and its event `exception`; None where it did not."""
     raised = next((event.attributes for event in span.events if event.name == "exception"), {})
-    code = span.text("error.type") or _text(raised.get("exception.type"))
+    code = span.text("error.type") or word_of(raised.get("exception.type"))
     if span.status != ERROR and not span.text("error.type"):
         return None
-    message = span.message or _text(raised.get("exception.message")) or span.text("error.message", "exception.message")
+    message = (
+        span.message or word_of(raised.get("exception.message")) or span.text("error.message", "exception.message")
+    )
     status = span.number("http.response.status_code", "http.status_code")
     found = _STATUS.search(message) or (_CODE.fullmatch(code))
     if status is None and found is not None:
@@ -408,7 +410,3 @@ def _warnings(span: OtlpSpan, told: SpanFacts, call: ModelCall) -> Iterator[str]
         yield _CUT
     if span.dropped:
         yield _DROPPED
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""

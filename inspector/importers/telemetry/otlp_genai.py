@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from inspector.apis.openai.messages import read_tools
+from inspector.apis.openai.messages import CALLS, call_object, message_object, read_tools
 from inspector.importers.source import JsonObject
 from inspector.importers.telemetry.otlp_span import (
     Message,
@@ -124,7 +124,7 @@ def _of_parts(role: Json, parts: list[Json], finish: Json = None) -> Iterator[Js
         if not isinstance(part, dict):
             blocks.append(part)
         elif kind == "tool_call":
-            calls.append({"id": part.get("id"), "function": _function(part)})
+            calls.append(call_object(part.get("name"), part.get("arguments"), part.get("id")))
         elif kind == "tool_call_response":
             results.append(_result(part))
         elif kind in ("text", "reasoning") and isinstance(words := part.get("content"), str):
@@ -133,16 +133,7 @@ def _of_parts(role: Json, parts: list[Json], finish: Json = None) -> Iterator[Js
             blocks.append(part)
     yield from results
     if blocks or calls or not results:
-        message: JsonObject = {"role": role, "content": blocks}
-        if calls:
-            message["tool_calls"] = calls
-        if finish:
-            message["finish_reason"] = finish
-        yield message
-
-
-def _function(part: JsonObject) -> Json:
-    return {"name": part.get("name"), "arguments": part.get("arguments")}
+        yield message_object(role, blocks, calls=calls, finish_reason=finish or None)
 
 
 def _result(part: JsonObject) -> Json:
@@ -232,8 +223,8 @@ def _message(body: JsonObject, role: str) -> Json:
     named = body.get("role")
     if isinstance(named, str) and named:
         kept["role"] = named
-    if (calls := lenient_json(body.get("tool_calls"))) is not None:
-        kept["tool_calls"] = calls
+    if (calls := lenient_json(body.get(CALLS))) is not None:
+        kept[CALLS] = calls
     for key in ("content", "reasoning_content", "reasoning", "name"):
         if key in body:
             kept[key] = body[key]
@@ -245,8 +236,8 @@ def _message(body: JsonObject, role: str) -> Json:
 def _read_choice(body: JsonObject, told: SpanFacts) -> None:
     held = lenient_json(body.get("message"))
     message = held if isinstance(held, dict) else {"content": body.get("content", "") if held is None else held}
-    calls = body.get("tool_calls")
-    told.answers.append(_message(message if calls is None else {"tool_calls": calls, **message}, "assistant"))
+    calls = body.get(CALLS)
+    told.answers.append(_message(message if calls is None else {CALLS: calls, **message}, "assistant"))
     finish = body.get("finish_reason")
     if isinstance(finish, str) and not told.finish_reason:
         told.finish_reason = finish

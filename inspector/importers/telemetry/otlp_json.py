@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from inspector.importers.source import JsonObject
 from inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, objects
+from inspector.json_members import word_of
 from inspector.model import Json
 
 RESOURCE_KEYS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
@@ -52,13 +53,13 @@ def span_of(span: JsonObject, service: str = "") -> OtlpSpan:
         _hex(_member(span, "traceId"), 16),
         _hex(_member(span, "spanId"), 8),
         _hex(_member(span, "parentSpanId"), 8),
-        _word(span.get("name")),
+        word_of(span.get("name")),
         seconds(_member(span, "startTimeUnixNano")),
         seconds(_member(span, "endTimeUnixNano")),
         attributes_of(span.get("attributes")),
         tuple(map(_event, objects(span.get("events")))),
         ERROR if status.get("code") in _ERRORS else 0,
-        _word(status.get("message")),
+        word_of(status.get("message")),
         service,
         _count(_member(span, "droppedAttributesCount")) + _count(_member(span, "droppedEventsCount")),
     )
@@ -101,7 +102,7 @@ def seconds(value: Json) -> float | None:
 def _of_record(record: JsonObject, service: str) -> Iterator[OtlpSpan]:
     id_ = _hex(_member(record, "spanId"), 8)
     attributes = attributes_of(record.get("attributes"))
-    name = _word(_member(record, "eventName")) or _word(attributes.get("event.name"))
+    name = word_of(_member(record, "eventName")) or word_of(attributes.get("event.name"))
     if not id_ or not name:
         return
     body = value_of(record.get("body"))
@@ -117,14 +118,14 @@ def _of_record(record: JsonObject, service: str) -> Iterator[OtlpSpan]:
 
 def _event(event: JsonObject) -> OtlpEvent:
     return OtlpEvent(
-        _word(event.get("name")), seconds(_member(event, "timeUnixNano")), attributes_of(event.get("attributes"))
+        word_of(event.get("name")), seconds(_member(event, "timeUnixNano")), attributes_of(event.get("attributes"))
     )
 
 
 def _service(resource: JsonObject) -> str:
     held = resource.get("resource")
     attributes = attributes_of(held.get("attributes")) if isinstance(held, dict) else {}
-    return _word(attributes.get("service.name"))
+    return word_of(attributes.get("service.name"))
 
 
 def _member(value: JsonObject, key: str) -> Json:
@@ -139,7 +140,7 @@ def _values(held: Json) -> list[Json]:
 
 def _hex(value: Json, size: int) -> str:
     """An id as hexadecimal digits; `""` for none, and for one that is all zeros."""
-    text = _word(value)
+    text = word_of(value)
     if text.endswith("=") and len(text) == 4 * -(-size // 3):
         try:
             text = base64.b64decode(text, validate=True).hex()
@@ -157,10 +158,6 @@ def _integer(value: Json) -> Json:
 def _count(value: Json) -> int:
     number = _integer(value)
     return number if isinstance(number, int) and not isinstance(number, bool) else 0
-
-
-def _word(value: Json) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def merged_spans(spans: Iterable[OtlpSpan]) -> list[OtlpSpan]:

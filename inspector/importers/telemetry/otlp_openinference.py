@@ -5,7 +5,7 @@ Source: Arize-ai/openinference, spec/semantic_conventions.md.
 
 from collections.abc import Iterator
 
-from inspector.apis.openai.messages import read_tools
+from inspector.apis.openai.messages import CALLS, read_tools
 from inspector.importers.source import JsonObject
 from inspector.importers.telemetry.otlp_span import (
     OtlpSpan,
@@ -82,14 +82,13 @@ def _message(message: JsonObject) -> Iterator[tuple[str, Json]]:
     if blocks or "content" in message:
         yield "content", blocks or message["content"]
     calls: list[Json] = [
-        inner if isinstance(inner := call.get("tool_call"), dict) else call
-        for call in objects(message.get("tool_calls"))
+        inner if isinstance(inner := call.get("tool_call"), dict) else call for call in objects(message.get(CALLS))
     ]
     if message.get("function_call_name"):
         arguments = message.get("function_call_arguments_json", "")
         calls.append({"function": {"name": message["function_call_name"], "arguments": arguments}})
     if calls:
-        yield "tool_calls", calls
+        yield CALLS, calls
     for key in ("tool_call_id", "name", "reasoning_content"):
         if message.get(key) is not None:
             yield key, message[key]

@@ -6,7 +6,7 @@ packages/opentelemetry-semantic-conventions-ai and the instrumentations.
 
 from collections.abc import Iterator
 
-from inspector.apis.openai.messages import read_tools
+from inspector.apis.openai.messages import CALLS, call_object, read_tools
 from inspector.importers.source import JsonObject
 from inspector.importers.telemetry.otlp_span import (
     OtlpSpan,
@@ -71,14 +71,13 @@ def _message(one: JsonObject, role: str) -> Iterator[tuple[str, Json]]:
     yield "role", one.get("role") or role
     yield "content", _content(one.get("content"))
     calls: list[Json] = [
-        {"id": call.get("id"), "function": {"name": call.get("name"), "arguments": call.get("arguments")}}
-        for call in objects(one.get("tool_calls"))
+        call_object(call.get("name"), call.get("arguments"), call.get("id")) for call in objects(one.get(CALLS))
     ]
     legacy = one.get("function_call")
     if isinstance(legacy, dict):
         calls.append({"function": legacy})
     if calls:
-        yield "tool_calls", calls
+        yield CALLS, calls
     for key in ("tool_call_id", "name", "finish_reason", "reasoning_content", "reasoning", "refusal"):
         if one.get(key) is not None:
             yield key, one[key]

@@ -15,6 +15,7 @@ from inspector.importers.sqlite_tables import LogTables, open_tables
 from inspector.importers.telemetry.otlp import TOO_DEEP, SpanSpool, session_traces, spool_spans, traces_in
 from inspector.importers.telemetry.otlp_json import span_of
 from inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, flattened, lenient_json, objects
+from inspector.json_members import word_of
 from inspector.model import ExternalId, Json, Trace
 
 _MAGIC = b"SQLite format 3\0"
@@ -171,16 +172,16 @@ def read_phoenix_span(row: JsonObject) -> OtlpSpan:
     if isinstance(kind, str):
         attributes.setdefault("openinference.span.kind", kind)
     return OtlpSpan(
-        _word(ids.get("trace_id")),
-        _word(ids.get("span_id")),
-        _word(row.get("parent_id")),
-        _word(row.get("name")),
+        word_of(ids.get("trace_id")),
+        word_of(ids.get("span_id")),
+        word_of(row.get("parent_id")),
+        word_of(row.get("name")),
         seconds_of(row.get("start_time")),
         seconds_of(row.get("end_time")),
         {key: value for key, value in attributes.items() if value is not None},
         events_of(row.get("events")),
         ERROR if row.get("status_code") == "ERROR" else 0,
-        _word(row.get("status_message")),
+        word_of(row.get("status_message")),
     )
 
 
@@ -188,7 +189,7 @@ def events_of(listed: Json) -> tuple[OtlpEvent, ...]:
     """The events of a span; their times are `timestamp`s."""
     return tuple(
         OtlpEvent(
-            _word(one.get("name")),
+            word_of(one.get("name")),
             seconds_of(one.get("timestamp")),
             held if isinstance(held := one.get("attributes"), dict) else {},
         )
@@ -200,7 +201,3 @@ def seconds_of(value: Json) -> float | None:
     """A time, which is UTC where it names no zone, in seconds since 1970-01-01 UTC."""
     read = instant(value)
     return None if read is None else read.at_s
-
-
-def _word(value: Json) -> str:
-    return value if isinstance(value, str) else ""

@@ -1,12 +1,13 @@
-"""Anthropic's Messages API: messages, content blocks and the events of a stream; calls written as a message.
+"""Anthropic's Messages API: messages, content blocks and the events of a stream, with places.
 
 Sources: Anthropic's API reference (Messages, streaming); FORMATS of tool use: `tool_use` with an object, in a stream
 as fragments of JSON text, of which the first is often empty and a call without arguments has none.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from inspector.formats.api.pieces import (
+from inspector.apis.anthropic.messages import CALL_BLOCK, RESULT_ID, STREAM_EVENTS
+from inspector.apis.located_pieces import (
     ApiCallPiece,
     ApiPiece,
     CallsEnd,
@@ -24,24 +25,12 @@ from inspector.formats.api.pieces import (
     text_of,
     truth,
 )
-from inspector.formats.json.writing import json_of
 from inspector.json_scanner import JsonKind, JsonNode
-from inspector.model import SpanKind, ToolCall
+from inspector.model import SpanKind
 from inspector.text import Range
 
-_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_CALLS = frozenset({CALL_BLOCK, "server_tool_use", "mcp_tool_use"})
 _WORD_DELTAS = {"text_delta": (SpanKind.TEXT, "text"), "thinking_delta": (SpanKind.REASONING, "thinking")}
-_EVENTS = frozenset(
-    {
-        "message_start",
-        "content_block_start",
-        "content_block_delta",
-        "content_block_stop",
-        "message_delta",
-        "message_stop",
-        "ping",
-    }
-)
 _LENGTHS = ("max_tokens", "model_context_window_exceeded")
 
 
@@ -64,7 +53,7 @@ class ClaudeShapes:
         if value.kind is JsonKind.ARRAY:
             return self._array(value.items)
         kind = text_of(value, "type")
-        if kind in _EVENTS and self._is_event(value, kind):
+        if (kind in STREAM_EVENTS or kind == "ping") and self._is_event(value, kind):
             self._is_stream = True
             return list(self._event(value, kind))
         if kind == "error" and member(value, "error") is not None and self._is_stream:
@@ -122,16 +111,6 @@ class ClaudeShapes:
                 yield CallsEnd(node.range)
 
 
-def write_message(calls: Sequence[ToolCall]) -> str:
-    """The assistant's message that holds the calls; a call without an id gets one from its place."""
-    blocks = (
-        f'{{"type": "tool_use", "id": {json_of(call.id or f"toolu_{at}")}, "name": {json_of(call.name)}, '
-        f'"input": {json_of(call.arguments)}}}'
-        for at, call in enumerate(calls)
-    )
-    return f'{{"role": "assistant", "content": [{", ".join(blocks)}]}}'
-
-
 def _is_message(node: JsonNode) -> bool:
     if text_of(node, "role") not in ("assistant", "user", "system"):
         return False
@@ -152,7 +131,7 @@ def _is_block(node: JsonNode) -> bool:
         case "tool_use" | "server_tool_use" | "mcp_tool_use":
             return node.member("input") is not None or string(node, "name") is not None
         case "tool_result":
-            return node.member("tool_use_id") is not None
+            return node.member(RESULT_ID) is not None
         case "image" | "document" | "search_result" | "container_upload":
             return member(node, "source", "content", "file_id") is not None
         case kind:
@@ -181,7 +160,7 @@ def _block(node: JsonNode, key: str | None = None, *, by_model: bool = True) -> 
     elif kind == "tool_result" or kind.endswith("_tool_result"):
         content = member(node, "content")
         place = content.range if content is not None else node.range
-        yield ResultPiece(place, content, string(node, "tool_use_id"), None, truth(node, "is_error"))
+        yield ResultPiece(place, content, string(node, RESULT_ID), None, truth(node, "is_error"))
     elif kind in ("text", "thinking"):
         said = string(node, kind)
         if said is not None and is_filled(said):

@@ -1,26 +1,21 @@
-"""OpenAI's APIs: messages, chat completions, their chunks, and the Responses API's items and events.
+"""OpenAI's APIs with places: messages, chat completions, their chunks, and the Responses API's items and events.
 
 Sources: OpenAI's API reference (chat completion object, messages); langchain-openai:tests/unit_tests/chat_models/
 test_base.py; `reasoning_content` (DeepSeek, SGLang), `reasoning` (vLLM, OpenRouter), content blocks of kind `thinking`
 (Mistral).
 
-Which call a chunk's piece belongs to is decided as for a recorded stream (`wire.openai_calls`): by its index, and by
-id
+Which call a chunk's piece belongs to is decided as for a recorded stream (`apis.openai.chat`): by its index, and by id
 and name where a server gives every call the same index.
 
 Source: OpenAI's API reference (Responses: object, streaming events); langchain-openai:tests/unit_tests/chat_models/
 test_base.py. Events repeat at their end what deltas brought before; what was read once is structure the second time.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
-from inspector.apis.openai.chat import LEGACY_INDEX, CallParts
-from inspector.apis.openai.chat_shapes import FunctionDelta
-from inspector.apis.openai.chat_shapes import ToolCallDelta as WirePiece
-from inspector.diagnostics import Fault
-from inspector.formats.api.pieces import (
+from inspector.apis.located_pieces import (
     ApiCallPiece,
     ApiFault,
     ApiPiece,
@@ -39,14 +34,16 @@ from inspector.formats.api.pieces import (
     string,
     text_of,
 )
-from inspector.formats.json.writing import json_of
+from inspector.apis.openai.chat import LEGACY_INDEX, CallParts
+from inspector.apis.openai.chat_shapes import FunctionDelta
+from inspector.apis.openai.chat_shapes import ToolCallDelta as WirePiece
+from inspector.apis.openai.messages import API_ROLES, CALLS, TEXT_BLOCKS
+from inspector.apis.openai.responses import CALL_ITEMS, END_EVENTS, RESULT_ITEMS
+from inspector.diagnostics import Fault
 from inspector.json_scanner import JsonKind, JsonNode
-from inspector.model import SpanKind, ToolCall
+from inspector.model import SpanKind
 from inspector.rules.recording import ERROR_INSIDE_200, REUSED_CALL_INDEX
 from inspector.text import Range
-
-_CALLS = frozenset({"function_call", "custom_tool_call"})
-_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 _WORD_DELTAS = {
     "response.output_text.delta": (SpanKind.TEXT, ""),
@@ -57,11 +54,8 @@ _WORD_DELTAS = {
 
 _CALL_DELTAS = frozenset({"response.function_call_arguments.delta", "response.custom_tool_call_input.delta"})
 _CALL_DONE = frozenset({"response.function_call_arguments.done", "response.custom_tool_call_input.done"})
-_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
-_ROLES = frozenset({"assistant", "user", "system", "developer", "tool", "function"})
 _RESULT_ROLES = frozenset({"tool", "function"})
-_WORDS_KEYS = ("content", "tool_calls", "function_call", "reasoning_content", "reasoning", "refusal")
-_TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
+_WORDS_KEYS = ("content", CALLS, "function_call", "reasoning_content", "reasoning", "refusal")
 
 
 class OpenAiShapes:
@@ -123,18 +117,6 @@ class OpenAiShapes:
         return [] if node.member("usage") is not None or node.member("choices") is not None else None
 
 
-def write_message(calls: Sequence[ToolCall]) -> str:
-    """The assistant's message that holds the calls; a call without an id gets one from its place."""
-    written = ", ".join(_written(call, at) for at, call in enumerate(calls))
-    return f'{{"role": "assistant", "content": null, "tool_calls": [{written}]}}'
-
-
-def _written(call: ToolCall, at: int) -> str:
-    arguments = json_of(json_of(call.arguments))
-    function = f'{{"name": {json_of(call.name)}, "arguments": {arguments}}}'
-    return f'{{"id": {json_of(call.id or f"call_{at}")}, "type": "function", "function": {function}}}'
-
-
 class ChunkReader:
     """Reads the `choices` of one answer; choice 0 is the answer, any other is only told of."""
 
@@ -172,7 +154,7 @@ class ChunkReader:
                 yield from cut_off(finish, ("length",))
 
     def _pieces(self, delta: JsonNode) -> Iterator[ApiPiece]:
-        for call in objects(delta, "tool_calls"):
+        for call in objects(delta, CALLS):
             if member(call, "custom") is not None:
                 piece = msgspec.structs.replace(whole_call(call), key="")
             else:
@@ -247,9 +229,9 @@ def is_event(node: JsonNode) -> bool:
 def read_item(node: JsonNode, key: str | None = None) -> Iterator[ApiPiece]:
     """What an item says; `key` is that of its call where pieces of it came or may come."""
     kind = text_of(node, "type")
-    if kind in _CALLS:
+    if kind in CALL_ITEMS:
         yield _call(node, kind, key)
-    elif kind in _OUTPUTS:
+    elif kind in RESULT_ITEMS:
         output = member(node, "output")
         place = output.range if output is not None else node.range
         yield ResultPiece(place, output, string(node, "call_id"))
@@ -295,7 +277,7 @@ class EventReader:
                 yield ApiCallPiece(said.range, key, arguments=said, is_text="custom" in kind)
         elif kind in ("response.output_item.added", "response.output_item.done"):
             yield from self._item(node, is_done=kind.endswith("done"))
-        elif kind in _ENDS:
+        elif kind in END_EVENTS:
             yield from self._end(node, member(node, "response"))
 
     def _item(self, node: JsonNode, *, is_done: bool) -> Iterator[ApiPiece]:
@@ -303,7 +285,7 @@ class EventReader:
         if item is None:
             return
         key = text_of(item, "id") or f"output {number(node, 'output_index')}"
-        if text_of(item, "type") in _CALLS and key not in self._heard:
+        if text_of(item, "type") in CALL_ITEMS and key not in self._heard:
             self._hear(key)
             yield from (
                 _streamed(piece, self._heard) for piece in read_item(item, key) if isinstance(piece, ApiCallPiece)
@@ -364,11 +346,11 @@ def _streamed(piece: ApiCallPiece, heard: set[str]) -> ApiCallPiece:
 
 def is_message(node: JsonNode) -> bool:
     """Whether a value is a message: of a known role with words or calls, or, without a role, with whole calls."""
-    if text_of(node, "role") in _ROLES:
+    if text_of(node, "role") in API_ROLES:
         content = member(node, "content")
         is_content = content is None or content.kind in (JsonKind.STRING, JsonKind.ARRAY)
         return is_content and any(node.member(key) is not None for key in _WORDS_KEYS)
-    calls = items(node, "tool_calls")
+    calls = items(node, CALLS)
     return bool(calls) and all(string(member(call, "function"), "name") is not None for call in calls)
 
 
@@ -387,7 +369,7 @@ def read_message(node: JsonNode) -> Iterator[ApiPiece]:
         return
     by_model = role in ("", "assistant")
     yield from read_words(node, by_model=by_model, in_order=False)
-    for call in items(node, "tool_calls"):
+    for call in items(node, CALLS):
         yield whole_call(call)
     legacy = member(node, "function_call")
     if legacy is not None:
@@ -432,6 +414,18 @@ def call_of(node: JsonNode, function: JsonNode, key: str | None = None, *, wants
     )
 
 
+def call_arguments(message: JsonNode) -> Iterator[tuple[int, JsonNode]]:
+    """The arguments of a message's calls, each with the number of its call; none for a call without arguments."""
+    listed, legacy = message.member(CALLS), message.member("function_call")
+    calls = [*(listed.value.items if listed is not None else ()), *([legacy.value] if legacy is not None else [])]
+    for at, call in enumerate(calls):
+        inner = call.member("function") or call.member("custom")
+        function = inner.value if inner is not None and inner.value.kind is JsonKind.OBJECT else call
+        arguments = function.member("arguments") or function.member("input")
+        if arguments is not None:
+            yield at, arguments.value
+
+
 def _reasoning(node: JsonNode) -> list[JsonNode]:
     plain = [one for key in ("reasoning_content", "reasoning") if is_filled(one := string(node, key)) and one]
     if len(plain) == 2 and plain[0].scalar == plain[1].scalar:  # some servers send the same words under both names
@@ -443,7 +437,7 @@ def _reasoning(node: JsonNode) -> list[JsonNode]:
 def _block(block: JsonNode, *, by_model: bool, in_order: bool) -> Iterator[TextPiece]:
     kind = text_of(block, "type")
     text = string(block, "text")
-    if kind in _TEXT_BLOCKS and text is not None and is_filled(text):
+    if kind in TEXT_BLOCKS and text is not None and is_filled(text):
         yield TextPiece(SpanKind.TEXT, text, by_model=by_model, in_order=in_order)
     elif kind == "refusal" and is_filled(refusal := string(block, "refusal")) and refusal is not None:
         yield TextPiece(SpanKind.TEXT, refusal, "refusal", by_model=by_model, in_order=in_order)

@@ -5,23 +5,22 @@ it. Candidate 0 is the turn; others are kept in parts that begin with `choice1:`
 of the Gemini API and of Vertex AI, and the types of python-genai:google/genai/types.py.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from inspector.json_members import word_of
 from inspector.model import CallHeader, FinishReason, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
-from inspector.wire.answer_reader import AnswerFaults, finish_meaning
+from inspector.wire.answer_reader import ObjectReader
 from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, parse_json, raw_text
-from inspector.wire.request import DecodedRequest, parameters_of, text_of
+from inspector.wire.request import DecodedRequest, parameters_of
 
 _NO_SETTINGS = frozenset({"model", "contents", "systemInstruction", "tools"})
 API = "generate_content"
 """The name of this kind of endpoint in a generation's facts."""
 
-_INDEX = re.compile(r"\[\d+\]")
 MESSAGE_PART = "wire:finish_message"
 """The part that keeps the server's words for why it ended or blocked; a malformed call is in no other part."""
 
@@ -51,7 +50,7 @@ def read_gemini_request(request: dict[str, Json]) -> DecodedRequest:
     contents = body.get("contents", [])
     return DecodedRequest(
         API,
-        text_of(request.get("model")).removeprefix("models/"),
+        word_of(request.get("model")).removeprefix("models/"),
         (
             *_system(body.get("systemInstruction")),
             *(turn for content in _listed(contents) for turn in _turns(content)),
@@ -72,7 +71,7 @@ def _turns(content: Json) -> Iterator[Turn]:
         yield Turn(Role.USER, (Part("text", content),), "user")
         return
     held = content if isinstance(content, dict) else {}
-    source_role = text_of(held.get("role"))
+    source_role = word_of(held.get("role"))
     said: list[tuple[int, dict[str, Json]]] = []
     for at, part in enumerate(_listed(held.get("parts", [] if held else content))):
         members: dict[str, Json] = {"": part}
@@ -98,18 +97,18 @@ def _said(parts: list[tuple[int, dict[str, Json]]], source_role: str) -> Iterato
                 texts.setdefault("reasoning" if members.get("thought") is True else "text", []).append(words)
             case {"functionCall": dict(call)}:
                 part = f"call:{len(calls)}"
-                calls.append(CallHeader(part, text_of(call.get("name")) or None, text_of(call.get("id")) or None))
+                calls.append(CallHeader(part, word_of(call.get("name")) or None, word_of(call.get("id")) or None))
                 texts[part] = [compact_json(call["args"]) if "args" in call else ""]
             case _:
                 texts[f"content:{at}"] = [compact_json(members.get("", members))]
-        if signature := text_of(members.get("thoughtSignature")):
+        if signature := word_of(members.get("thoughtSignature")):
             texts[f"wire:signature:{at}"] = [signature]
     role = Role.ASSISTANT if source_role == "model" else Role.SYSTEM if source_role == "system" else Role.USER
     yield Turn(role, tuple(Part(name, "".join(all_)) for name, all_ in texts.items()), source_role, tuple(calls))
 
 
 def _result(response: dict[str, Json], source_role: str) -> Turn:
-    header = ResultHeader(text_of(response.get("id")) or None, text_of(response.get("name")) or None)
+    header = ResultHeader(word_of(response.get("id")) or None, word_of(response.get("name")) or None)
     return Turn(Role.TOOL, (Part("text", compact_json(response.get("response"))),), source_role, result=header)
 
 
@@ -128,8 +127,8 @@ def _tools(tools: Json) -> Iterator[ToolDefinition]:
 def _definition(declared: Json) -> ToolDefinition:
     members = {camel_case(key): value for key, value in declared.items()} if isinstance(declared, dict) else {}
     return ToolDefinition(
-        text_of(members.get("name")),
-        text_of(members.get("description")),
+        word_of(members.get("name")),
+        word_of(members.get("description")),
         members.get("parametersJsonSchema", members.get("parameters")),
         compact_json(declared),
     )
@@ -245,27 +244,18 @@ read_response = StructReader(GenerateResponse, rename=camel_case)
 read_part = StructReader(GeminiPart, rename=camel_case)
 
 
-class GeminiReader:
+class GeminiReader(ObjectReader):
     """Reads the objects of one answer: many chunks, or one body that came whole; see `inspector.wire.answer_reader`."""
 
-    __slots__ = ("_candidates", "_first", "_model", "_response_id", "_usage", "faults", "finish")
+    __slots__ = ("_candidates", "_first")
 
     api = API
     unended = "The stream ended without a finish reason."
 
     def __init__(self, *, status: int | None = None, whole: bool = False) -> None:
-        self.faults = AnswerFaults(status=status, whole=whole)
-        self.finish = ""
+        super().__init__(status=status, whole=whole)
         self._first = CandidateReader(0)
         self._candidates = {0: self._first}
-        self._response_id = ""
-        self._model = ""
-        self._usage: GeminiUsageShape | None = None
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the first candidate has its finish reason, or the prompt was blocked."""
-        return bool(self.finish)
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
@@ -280,21 +270,15 @@ class GeminiReader:
         if raw_text(response.error) or not (is_answer or response.model_version):
             return self.faults.read_error(text, raw, at_s, found)
         strange += self._read_response(response, raw, at_s, found)
-        if strange:
-            self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
+        self._keep(strange, raw, at_s, found)
         return True
 
     def _read_response(
         self, response: GenerateResponse, raw: str, at_s: float | None, found: list[WireEvent]
     ) -> list[str]:
         strange = []
-        if (response.response_id and not self._response_id) or (response.model_version and not self._model):
-            self._response_id = self._response_id or response.response_id or ""
-            self._model = self._model or response.model_version or ""
-            found.append(FactsLearned(self._response_id or None, self._model or None))
-        if response.usage_metadata is not None and response.usage_metadata != self._usage:
-            self._usage = response.usage_metadata
-            found.append(FactsLearned(usage=self._usage.usage()))
+        self._learn_head(response.response_id, response.model_version, found)
+        self._learn_usage(response.usage_metadata, found)
         for candidate in response.candidates or ():
             reader = self._candidates.setdefault(candidate.index, CandidateReader(candidate.index))
             strange += reader.read(candidate, at_s, found)
@@ -307,10 +291,7 @@ class GeminiReader:
         return strange
 
     def _learn_end(self, candidate: Candidate, raw: str, at_s: float | None, found: list[WireEvent]) -> None:
-        self.finish = candidate.finish_reason or ""
-        meaning = finish_meaning(self.finish)
-        found.append(FactsLearned(finish_reason=self.finish, finish=meaning))
-        if meaning is FinishReason.ERROR:
+        if self._learn_finish(candidate.finish_reason or "", found) is FinishReason.ERROR:
             words = candidate.finish_message or f"finish reason {self.finish}"
             error: Json = {"message": words, "code": self.finish}
             self.faults.fail(error, raw, at_s, found, in_answer=True)

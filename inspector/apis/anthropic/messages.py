@@ -6,18 +6,18 @@ stop reason and `message_stop`. Text and thoughts go to `text` and `reasoning`, 
 Anthropic's API reference (messages, streaming) and the types of anthropic-sdk-python:src/anthropic/types.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from inspector.apis.openai.messages import read_message, read_tools
+from inspector.apis.openai.messages import CALLS, call_object, read_message, read_tools
+from inspector.json_members import flag_of, list_of, word_of
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage
-from inspector.wire.answer_reader import AnswerFaults, finish_meaning
+from inspector.wire.answer_reader import ObjectReader
 from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
-from inspector.wire.request import DecodedRequest, flag_of, parameters_of, text_of
+from inspector.wire.request import DecodedRequest, parameters_of
 
 API = "messages"
 """The name of this kind of endpoint in a generation's facts."""
@@ -25,11 +25,31 @@ API = "messages"
 DETAILS_PART = "wire:stop_details"
 """The part that keeps, as JSON text, what the server says of its stop reason."""
 
-_INDEX = re.compile(r"\[\d+\]")
 CITATIONS_PART = "wire:citations"
 """The part that keeps, as JSON texts, the citations of a text."""
 
-_READ = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
+STREAM_EVENTS = frozenset(
+    {
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+    }
+)
+"""The types of a stream's events, but for `ping` and `error`."""
+
+CALL_BLOCK = "tool_use"
+"""The type of a block that is a call."""
+
+RESULT_ID = "tool_use_id"
+"""The member of a result's block that names its call."""
+
+OWN_BLOCKS = frozenset({CALL_BLOCK, "tool_result", "thinking", "redacted_thinking"})
+"""The types of blocks that the messages of no other API have."""
+
+_READ = frozenset({"text", "thinking", "redacted_thinking", CALL_BLOCK})
 
 _KEPT = frozenset(
     {"container_upload", "image", "document", "search_result", "compaction", "fallback", "mcp_tool_listing"}
@@ -48,7 +68,7 @@ def read_messages_request(request: dict[str, Json]) -> DecodedRequest:
     messages = request.get("messages", [])
     return DecodedRequest(
         API,
-        text_of(request.get("model")),
+        word_of(request.get("model")),
         (*_system(request.get("system")), *(turn for message in _listed(messages) for turn in read_turns(message))),
         read_tools(request.get("tools")),
         parameters_of(request, without=("model", "messages", "system", "tools", "stream")),
@@ -91,7 +111,7 @@ def _result(block: dict[str, Json]) -> Turn:
     read = read_message({"role": "tool", "content": block.get("content", "")})
     is_error = block.get("is_error")
     header = ResultHeader(
-        text_of(block.get("tool_use_id")) or None, None, is_error if isinstance(is_error, bool) else None
+        word_of(block.get("tool_use_id")) or None, None, is_error if isinstance(is_error, bool) else None
     )
     return Turn(Role.TOOL, read.parts, "user", result=header)
 
@@ -105,11 +125,11 @@ def _assistant(blocks: list[Json]) -> Turn:
         match block:
             case {"type": "tool_use"}:
                 part = f"call:{len(calls)}"
-                calls.append(CallHeader(part, text_of(members.get("name")) or None, text_of(members.get("id")) or None))
+                calls.append(CallHeader(part, word_of(members.get("name")) or None, word_of(members.get("id")) or None))
                 texts[part] = [compact_json(members["input"]) if "input" in members else ""]
             case {"type": "thinking", "thinking": str(words)}:
                 texts.setdefault("reasoning", []).append(words)
-                if signature := text_of(members.get("signature")):
+                if signature := word_of(members.get("signature")):
                     texts[f"wire:signature:{at}"] = [signature]
             case {"type": "redacted_thinking", "data": str(words)}:
                 texts[f"wire:redacted_thinking:{at}"] = [words]
@@ -123,6 +143,46 @@ def _assistant(blocks: list[Json]) -> Turn:
 
 def _listed(messages: Json) -> list[Json]:
     return messages if isinstance(messages, list) else [messages]
+
+
+def as_chat(body: dict[str, Json]) -> dict[str, Json]:
+    """A request's body with its messages in the shape of chat completions; what has that shape already stays.
+
+    `system` becomes the first message, a `tool_use` block a call, a `tool_result` block a message of its own.
+    """
+    messages = body.get("messages", body.get("input"))
+    listed: list[Json] = messages if isinstance(messages, list) else [{"role": "user", "content": messages}]
+    system: list[Json] = [{"role": "system", "content": body["system"]}] if body.get("system") else []
+    settings = {key: value for key, value in body.items() if key not in ("system", "messages", "input")}
+    return {**settings, "messages": [*system, *(new for one in listed for new in _chat_messages(one))]}
+
+
+def _chat_messages(message: Json) -> Iterator[Json]:
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or not isinstance(content, list):
+        yield message
+        return
+    blocks = [(block, block.get("type") if isinstance(block, dict) else "") for block in content]
+    for block, kind in blocks:
+        if kind == "tool_result" and isinstance(block, dict):
+            yield _chat_result(block)
+    calls: list[Json] = [_chat_call(block) for block, kind in blocks if kind == "tool_use" and isinstance(block, dict)]
+    rest = [block for block, kind in blocks if kind not in ("tool_use", "tool_result")]
+    if calls:
+        yield {**message, "content": rest or None, CALLS: [*list_of(message.get(CALLS)), *calls]}
+    elif rest or not content:
+        yield {**message, "content": rest}
+
+
+def _chat_call(block: dict[str, Json]) -> dict[str, Json]:
+    given = block.get("input")
+    arguments = given if isinstance(given, str) else compact_json(given)
+    return call_object(block.get("name"), arguments, block.get("id"))
+
+
+def _chat_result(block: dict[str, Json]) -> dict[str, Json]:
+    kept = {"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": block.get("content", "")}
+    return {**kept, "is_error": block["is_error"]} if "is_error" in block else kept
 
 
 class ContentBlockShape(msgspec.Struct, forbid_unknown_fields=True):
@@ -222,19 +282,18 @@ read_block = StructReader(ContentBlockShape)
 read_kind = StructReader(BlockKindShape)
 
 
-class MessagesReader:
+class MessagesReader(ObjectReader):
     """Reads the events of one answer, or a message that came whole; see `inspector.wire.answer_reader`."""
 
-    __slots__ = ("_blocks", "_is_stopped", "_usage", "faults", "finish")
+    __slots__ = ("_blocks", "_counts", "_is_stopped")
 
     api = API
     unended = "The stream ended without `message_stop`."
 
     def __init__(self, *, status: int | None = None, whole: bool = False) -> None:
-        self.faults = AnswerFaults(status=status, whole=whole)
-        self.finish = ""
+        super().__init__(status=status, whole=whole)
         self._blocks = ContentBlocksReader()
-        self._usage = AnthropicUsageShape()
+        self._counts = AnthropicUsageShape()
         self._is_stopped = False
 
     @property
@@ -256,8 +315,7 @@ class MessagesReader:
             return self.faults.read_error(text, raw, at_s, found)
         strange += more
         self.faults.last_part = self._blocks.last_part
-        if strange:
-            self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
+        self._keep(strange, raw, at_s, found)
         return True
 
     def _read_event(self, event: AnthropicEvent, at_s: float | None, found: list[WireEvent]) -> list[str] | None:
@@ -301,11 +359,10 @@ class MessagesReader:
         found: list[WireEvent],
     ) -> None:
         if usage is not None:
-            self._usage = usage.after(self._usage)
-            found.append(FactsLearned(usage=self._usage.usage()))
+            self._counts = usage.after(self._counts)
+            found.append(FactsLearned(usage=self._counts.usage()))
         if end.stop_reason:
-            self.finish = end.stop_reason
-            found.append(FactsLearned(finish_reason=self.finish, finish=finish_meaning(self.finish)))
+            self._learn_finish(end.stop_reason, found)
         if details := raw_text(end.stop_details):
             found.append(PartGrew(DETAILS_PART, details, at_s))
 

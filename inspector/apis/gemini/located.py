@@ -1,13 +1,13 @@
-"""Google's Gemini API: responses, contents and parts, whole or as a stream; calls written as a model's content.
+"""Google's Gemini API: responses, contents and parts, whole or as a stream, with places.
 
 Sources: Gemini's API reference (GenerateContentResponse, Content, Part); langchain-google-genai:tests/unit_tests/
 test_chat_models.py. Protobuf's JSON knows every member in camel and in snake case. A call without arguments may lack
 `args`; numbers arrive as floats; a call that the server could not read is told in `finishMessage` alone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from inspector.formats.api.pieces import (
+from inspector.apis.located_pieces import (
     ApiCallPiece,
     ApiPiece,
     RefusedCall,
@@ -26,9 +26,8 @@ from inspector.formats.api.pieces import (
     text_of,
     truth,
 )
-from inspector.formats.json.writing import json_of
 from inspector.json_scanner import JsonKind, JsonNode
-from inspector.model import SpanKind, ToolCall
+from inspector.model import SpanKind
 from inspector.text import Range
 
 _CALL = ("functionCall", "function_call")
@@ -111,17 +110,6 @@ class GeminiShapes:
             message = string(candidate, *_FINISH_MESSAGE)
             if reason.scalar == "MALFORMED_FUNCTION_CALL":
                 yield RefusedCall(message if message is not None and is_filled(message) else reason)
-
-
-def write_content(calls: Sequence[ToolCall]) -> str:
-    """The model's content that holds the calls; an id is written where a call has one."""
-    parts = ", ".join(map(_written, calls))
-    return f'{{"role": "model", "parts": [{parts}]}}'
-
-
-def _written(call: ToolCall) -> str:
-    id_ = f'"id": {json_of(call.id)}, ' if call.id else ""
-    return f'{{"functionCall": {{{id_}"name": {json_of(call.name)}, "args": {json_of(call.arguments)}}}}}'
 
 
 def _is_response(node: JsonNode) -> bool:

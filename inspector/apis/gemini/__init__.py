@@ -1,0 +1,1 @@
+"""OpenAI's APIs, which many servers share: chat completions, completions and Responses."""
