@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from inspector.capture.events import RecordingObserver
 from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
 from inspector.checks.recording import check_recording
+from inspector.checks.repetition import ONCE_A_RUN, may_have_runs
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic
 from inspector.formats.detection import detect_format
@@ -13,7 +14,7 @@ from inspector.formats.format import Format
 from inspector.formats.structured import read_structured_part
 from inspector.model import CallHeader, Chunk, Part, Role, Span, Turn
 from inspector.rules.json_syntax import TRUNCATED_JSON
-from inspector.segmentation import Segmenter
+from inspector.segmentation import Segmenter, segment_whole
 from inspector.wire.events import PROMPT_PART, WIRE_PREFIX
 
 _FIRST_LOOK, _LAST_LOOK = 16, 512  # code points: a call that opens the answer shows within them
@@ -139,7 +140,16 @@ class LiveReading:
             self._begin_text(settled, part.text)
         assert self._segmenter is not None
         self._tell(self._segmenter, self._segmenter.close())
+        if max((self._in_text[rule.code] for rule in ONCE_A_RUN), default=0) > 1 or may_have_runs(part.text):
+            self._tell_runs(part.text, settled)
         self.spoken = settled
+
+    def _tell_runs(self, text: str, settled: Format) -> None:
+        """Tell of one marker many times in a row as the whole text does: once, with its count."""
+        whole = segment_whole(text, settled, prompt=self._prompt, tools=self._tools, turn=self._turn)
+        self._in_text = Counter(one.rule.code for one in whole.diagnostics)
+        for diagnostic in whole.diagnostics:
+            self._tell_fault(diagnostic)
 
     def _tell(self, segmenter: Segmenter, spans: list[Span]) -> None:
         calls, diagnostics = segmenter.take()

@@ -19,7 +19,9 @@ FEWEST_IN_TURN = 3
 
 _NAMED_TOKEN = re.compile("<(?:pad|unk|bos|eos)>")
 _TOKEN_RUN = re.compile(rf"(<\|[^|<>\s]{{1,60}}\|>|{_NAMED_TOKEN.pattern})(?:\s?\1){{2,}}")
-_SAME_PLACE = (STRAY_END_MARKER, SPECIAL_TOKEN_LEAK)
+ONCE_A_RUN = (STRAY_END_MARKER, SPECIAL_TOKEN_LEAK)
+"""The rules of which a run of faults in a row is one fault."""
+
 _FEWEST_FAULTS = 3
 _LONGEST_GAP = 4  # characters of white space between two markers of a run
 _OTHERS = re.compile(r"user|human|system|developer|observation|ipython|tool\b", re.IGNORECASE)
@@ -93,8 +95,8 @@ def with_runs_once(text: str, spans: Sequence[Span], faults: Iterable[Fault]) ->
     found = list(faults)
     runs = list(token_runs(text, spans))
     if runs:
-        found = [*runs, *(one for one in found if one.rule not in _SAME_PLACE or not _is_within(one, runs))]
-    for rule in _SAME_PLACE:
+        found = [*runs, *(one for one in found if one.rule not in ONCE_A_RUN or not _is_within(one, runs))]
+    for rule in ONCE_A_RUN:
         if sum(one.rule is rule for one in found) >= _FEWEST_FAULTS:
             found = _with_rule_once(text, found, rule)
     return sorted(found, key=lambda fault: (fault.range, fault.rule.code))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from inspector.capture.recorder import Recorder
@@ -70,6 +70,8 @@ def test_nothing_that_comes_makes_the_recorder_fail(played: list[Exchange]) -> N
 
 @in_the_gate(60, most=300)
 @given(texts(), st.lists(st.integers(1, 40), min_size=1, max_size=8), st.sampled_from(["hermes-4", "mine", "glm-4.5"]))
+@example("</think></think></think>", [1], "hermes-4")
+@example("<|im_start|>" * 5 + " and <|im_start|>", [7, 1], "hermes-4")
 def test_what_is_told_of_a_running_answer_is_what_the_inspection_finds(said: str, sizes: list[int], model: str) -> None:
     sink, watch = ToldSink(), ToldWatch()
     recorder = Recorder(sink, watch=watch)
