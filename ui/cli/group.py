@@ -63,6 +63,7 @@ COMMANDS = MappingProxyType(
         "record": CommandEntry(
             "ui.cli.record:record", "Record what agents and models say: a proxy for any model server."
         ),
+        "run": CommandEntry("ui.cli.run:run", "Run a command and record its requests to models, without changing it."),
         "log": CommandEntry("ui.cli.log:log", "Record a model's output from a pipe or a growing file, live."),
         "tail": CommandEntry(
             "ui.cli.tail:tail", "Follow what is being recorded: spans as they close, faults as they appear."

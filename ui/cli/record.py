@@ -3,85 +3,28 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
-from threading import Lock
 
 import click
 
 from inspector.capture.event_lines import EVENTS_PATH
-from inspector.capture.events import ExchangeFacts
 from inspector.capture.events_route import events_route
 from inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, run_proxy
 from inspector.capture.proxy.config import DEFAULT_PORT, TOKEN_PREFIX
 from inspector.capture.recorder import Recorder
-from inspector.diagnostics import Diagnostic
 from inspector.errors import StoreError, WeaklinkError
-from inspector.model import Span, ToolCall
-from inspector.rules.catalogue import find_rule
-from inspector.sessions.exchange import ExchangeEnd
 from storage import IDLE_AFTER_S, StoreSink, open_store
 from ui.cli.console import color_option, database_option, print_lines, screen_width
 from ui.cli.redaction_options import redaction_options, redactor_of
-from ui.views.styled_text import GLYPHS, Line, Run, Style, style_of, visible_line
-from ui.views.wording import counted, wrapped
-
-_ENDS = {
-    ExchangeEnd.UPSTREAM_DROPPED: "the upstream dropped it",
-    ExchangeEnd.CLIENT_LEFT: "the client left",
-    ExchangeEnd.NOT_CONNECTED: "the upstream was not reached",
-    ExchangeEnd.TIMED_OUT: "timed out",
-    ExchangeEnd.NOT_STORED: "the recording stopped",
-}
+from ui.cli.request_lines import RequestLines, farewell, lost_messages
+from ui.cli.run import run_command
+from ui.views.styled_text import Line, Run, Style, visible_line
+from ui.views.wording import wrapped
 
 _SWITCH_S = 0.001  # what any read or write of a stream may wait for while other threads make the record; else 5 ms
 _SUMMED = 16  # blocks of traces; a tenth of a second each
 _POLL_S = 1.0  # how often the sink is asked for its troubles
-
-
-class RequestLines:
-    """Puts a line per request to a model; the other requests are only counted."""
-
-    def __init__(self, put: Callable[[Line], object], *, is_quiet: bool) -> None:
-        self._put, self._is_quiet = put, is_quiet
-        self._lock = Lock()
-        self._is_storing = True
-        self.requests = self.others = 0
-
-    def span_closed(self, key: str, turn: int, part: str, span: Span, calls: Sequence[ToolCall]) -> None:
-        """Nothing to say: `weaklink tail` shows spans."""
-
-    def fault_found(self, key: str, turn: int, diagnostic: Diagnostic) -> None:
-        """Nothing to say yet: the request's line counts them."""
-
-    def exchange_ended(self, facts: ExchangeFacts) -> None:
-        """Say it."""
-        if not facts.key:
-            self.others += 1
-            return
-        self.requests += 1
-        if not self._is_quiet:
-            with self._lock:
-                self._put(request_line(facts, datetime.now().astimezone().strftime("%H:%M:%S")))
-
-    def trouble(self, message: str) -> None:
-        """Say what keeps the recorder from its work."""
-        self._say(message)
-
-    def storing(self, trouble: Exception | None, backlog: int) -> None:
-        """Say, when it changes, that the database refuses what is written, or takes it again."""
-        if trouble is not None and backlog and self._is_storing:
-            self._is_storing = False
-            self._say(f"{trouble}. The traffic goes on; what is recorded waits in memory.")
-        elif not backlog and not self._is_storing:
-            self._is_storing = True
-            self._say("The database takes the record again; nothing waits.")
-
-    def _say(self, message: str) -> None:
-        with self._lock:
-            sys.stderr.write(f"weaklink: {visible_line(message)}\n")
-            sys.stderr.flush()
 
 
 def banner(url: str, upstreams: Sequence[tuple[str, str]], place: str, *, width: int) -> Iterator[Line]:
@@ -105,31 +48,6 @@ def banner(url: str, upstreams: Sequence[tuple[str, str]], place: str, *, width:
     yield ()
 
 
-def request_line(facts: ExchangeFacts, time: str) -> Line:
-    """One request: time, method, path, model, how it ended, how long it took, and what is wrong with the answer."""
-    runs = [
-        Run(f"{time} ", Style.DIM),
-        Run(f"{facts.method} {visible_line(facts.target.partition('?')[0])} "),
-        *((Run(f"{visible_line(facts.model)} ", Style.STRONG),) if facts.model else ()),
-        _status(facts),
-    ]
-    runs += [Run(f", {said}") for said in _times(facts)]
-    if facts.end in _ENDS and not _is_done(facts):
-        runs += (Run(", "), Run(_ENDS[facts.end], Style.ERROR))
-    runs += _faults(facts.faults)
-    return tuple(runs)
-
-
-def farewell(requests: int, others: int, redacted: int, *, lost: Sequence[str]) -> Iterator[Line]:
-    """What a recording has kept when it ends, and what it lost."""
-    said = f"weaklink: recorded {counted(requests, 'request')}"
-    said += f", {others:,} others passed through" if others else ""
-    said += f"; {counted(redacted, 'secret')} replaced" if redacted else ""
-    yield (Run(f"{said}."),)
-    for sentence in lost:
-        yield (Run(f"{GLYPHS['warning']} {sentence}", Style.WARNING),)
-
-
 def _instructions(base: str) -> Iterator[tuple[str, str]]:
     yield "openai SDK", f"OPENAI_BASE_URL={base}/v1 python agent.py"
     yield "anthropic SDK", f"ANTHROPIC_BASE_URL={base} python agent.py"
@@ -138,49 +56,16 @@ def _instructions(base: str) -> Iterator[tuple[str, str]]:
     yield "curl", f"curl {base}/v1/chat/completions -d @request.json"
 
 
-def _status(facts: ExchangeFacts) -> Run:
-    if facts.status is None:
-        return Run("no answer", Style.ERROR)
-    return Run(str(facts.status), Style.OK if facts.status < 400 else Style.ERROR)
-
-
-def _times(facts: ExchangeFacts) -> Iterator[str]:
-    if facts.first_token_s is not None:
-        yield f"first token {_seconds(facts.first_token_s)}"
-    if facts.output_tokens is not None:
-        yield counted(facts.output_tokens, "token")
-    elif facts.chunks:
-        yield counted(facts.chunks, "chunk")
-    if facts.duration_s is not None:
-        yield _seconds(facts.duration_s)
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
-
-
-def _is_done(facts: ExchangeFacts) -> bool:
-    """Whether the answer was whole although the client closed first, as openai's SDK does."""
-    return facts.end is ExchangeEnd.CLIENT_LEFT and "C504" not in facts.faults
-
-
-def _faults(faults: Mapping[str, int]) -> Iterator[Run]:
-    for code, number in sorted(faults.items()):
-        rule = find_rule(code)
-        times = f" x{number}" if number > 1 else ""
-        yield Run(f"  {GLYPHS[rule.severity.value]} {code} {rule.name}{times}", style_of(rule.severity))
-
-
 class RecordingError(WeaklinkError):
     """The proxy cannot listen where it was told to."""
 
 
 @click.command("record")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.option(
     "--upstream",
     "upstreams",
     multiple=True,
-    required=True,
     metavar="URL",
     help="The server to forward to; `PREFIX=URL` for requests below a path. May be given several times.",
 )
@@ -204,6 +89,7 @@ class RecordingError(WeaklinkError):
 @database_option
 @color_option
 def record(
+    command: tuple[str, ...],
     upstreams: tuple[str, ...],
     patterns: tuple[str, ...],
     where: str | None,
@@ -224,9 +110,16 @@ def record(
     Clients are pointed at this proxy instead of the server; they see byte for byte what the server sends. What passes
     is kept as it arrives, chunk by chunk, with keys, tokens and passwords replaced. A line per request tells status,
     time to the first token, tokens and the faults that were found while the model was still speaking. Loggers in other
-    processes may send their events here too. Ctrl-C ends it.
+    processes may send their events here too. Ctrl-C ends it. With a COMMAND it is `weaklink run`.
     """
     redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content)
+    if command:
+        if len(upstreams) > 1:
+            raise click.UsageError("a COMMAND's clients have their own upstreams; give at most one --upstream for all")
+        upstream = upstreams[0] if upstreams else None
+        run_command(command, upstream, where, redacts, check=False, quiet=quiet, color=color)
+    if not upstreams:
+        raise click.UsageError("Missing option '--upstream': the server to forward to, or `-- COMMAND` to run.")
     config = ProxyConfig(
         upstreams=tuple(map(parse_upstream, upstreams)),
         host=host,
@@ -245,7 +138,7 @@ def record(
         finally:
             recorder.close()
             sink.close()
-            said = farewell(lines.requests, lines.others, redacts.count, lost=list(_lost_messages(recorder, sink)))
+            said = farewell(lines.requests, lines.others, redacts.count, lost=list(lost_messages(recorder, sink)))
             print_lines(said, color=color, stream=sys.stderr)
         with suppress(StoreError):  # it only makes reading faster, and whatever imports next does it
             store.sum_pending(limit=_SUMMED)
@@ -288,15 +181,6 @@ def _print_banner(address: BoundAddress, config: ProxyConfig, place: str, color:
     upstreams = [(upstream.prefix, upstream.url) for upstream in config.upstreams]
     print_lines(banner(url, upstreams, place, width=screen_width()), color=color, stream=sys.stderr)
     sys.stderr.flush()
-
-
-def _lost_messages(recorder: Recorder, sink: StoreSink) -> Iterator[str]:
-    if recorder.dropped_bytes:
-        yield f"{recorder.dropped_bytes:,} bytes came faster than they could be recorded; their turns say so."
-    if recorder.refused_events:
-        yield f"{counted(recorder.refused_events, 'event')} could not be handed to the database."
-    if sink.trouble is not None:
-        yield f"The database refused what was written for a time: {visible_line(str(sink.trouble))}."
 
 
 def _put(lines: list[Line], *, color: str) -> None:

@@ -1,0 +1,257 @@
+"""`weaklink run`: a command is recorded and not changed, and nothing of it is left behind, whatever ends first."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from inspector.capture.proxy.config import ProxyConfigError
+from storage import open_store
+from tests.capture import scripted_answers as scripted
+from tests.capture.upstream import Answer, Received, running_upstream
+from tests.ui.conftest import START, environment
+from ui.cli.run import CLIENT_VARIABLES, routes
+
+_CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo",}}\n</tool_call>'
+_ASKS = """
+import json, os, sys, urllib.request
+address = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+for words in sys.argv[2:]:
+    body = {"model": "hermes-4", "messages": [{"role": "user", "content": words}]}
+    request = urllib.request.Request(address, json.dumps(body).encode(), {"content-type": "application/json"})
+    print(json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"])
+print("said on stderr", file=sys.stderr)
+sys.exit(int(sys.argv[1]))
+"""
+_CLIENTS = """
+import anthropic, openai
+openai.OpenAI(api_key="none").chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi, first"}])
+messages = [{"role": "user", "content": "Hi, second"}]
+anthropic.Anthropic(api_key="none").messages.create(model="m", max_tokens=9, messages=messages)
+"""
+_PATIENCE_S = 60.0
+
+
+def run(folder: Path, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """`weaklink run` with these words, in a process of its own."""
+    return subprocess.run(
+        [*START, "run", "--db", "t.db", *words],
+        cwd=folder,
+        env=environment(folder, **variables),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_PATIENCE_S,
+    )
+
+
+@contextmanager
+def begun(folder: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
+    """`weaklink run`, going on; killed at the end."""
+    process = subprocess.Popen(
+        [*START, "run", "--db", "t.db", *words], cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate(timeout=_PATIENCE_S)
+
+
+def test_the_command_goes_through_unchanged_and_a_line_a_session_says_how_it_went(tmp_path: Path) -> None:
+    with running_upstream(scripted.chat_answer(_CALL)) as upstream:
+        done = run(
+            tmp_path, "--upstream", upstream.url, "--", sys.executable, "-c", _ASKS, "3", "Is it warm?", "Is it wet?"
+        )
+    assert (done.returncode, done.stdout) == (3, f"{_CALL}\n" * 2)
+    assert [request.target for request in upstream.requests] == ["/v1/chat/completions"] * 2
+    first, *said = done.stderr.splitlines()
+    assert first == "said on stderr"
+    assert said[0] == "weaklink: recorded 2 requests."
+    assert re.fullmatch(
+        r"✖ broken  Is it (warm|wet)\?  #1 J104 trailing-comma get_weather  weaklink show \d --db .*t\.db", said[1]
+    )
+    assert len(said) == 3
+    with open_store(tmp_path / "t.db") as store:
+        ids = {one.external_ids["run"] for one in store.traces()}
+        assert len(ids) == 1
+        assert len(store.traces(f"session:{ids.pop()}")) == 2
+
+
+def test_clients_go_where_they_went_before(tmp_path: Path) -> None:
+    def answer(request: Received) -> Answer:
+        is_anthropic = request.target.startswith("/there")
+        return scripted.messages_answer("Hi.") if is_anthropic else scripted.chat_answer("Hi.")
+
+    with running_upstream(answer) as upstream:
+        done = run(
+            tmp_path,
+            *("--check", "--", sys.executable, "-c", _CLIENTS),
+            OPENAI_BASE_URL=f"{upstream.url}/here/v1",
+            ANTHROPIC_BASE_URL=f"{upstream.url}/there",
+        )
+    assert done.returncode == 0, done.stderr
+    assert [request.target for request in upstream.requests] == ["/here/v1/chat/completions", "/there/v1/messages"]
+    assert done.stderr.splitlines()[0] == "weaklink: recorded 2 requests."
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["sh", "-c", "exit 7"], 7, "no request to a model came through the proxy"),
+        (["sh", "-c", "kill -9 $$"], 137, "no request to a model came through the proxy"),
+        (["no-such-command"], 127, "cannot run `no-such-command`: No such file or directory"),
+        (["./t.txt"], 126, "cannot run `./t.txt`: Permission denied"),
+        (["sh", "-c", "trap '' PIPE; yes | head -1 >&2; exit 0"], 0, "y\n"),
+    ],
+)
+def test_the_exit_code_is_the_commands_own(tmp_path: Path, words: list[str], code: int, said: str) -> None:
+    (tmp_path / "t.txt").write_text("not a program")
+    done = run(tmp_path, "--", *words)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert said in done.stderr
+
+
+def test_check_fails_for_a_command_that_ended_well_with_a_broken_session(tmp_path: Path) -> None:
+    with running_upstream(scripted.chat_answer(_CALL)) as upstream:
+        words = ("--upstream", upstream.url, "--quiet", "--", sys.executable, "-c", _ASKS)
+        assert run(tmp_path, "--check", *words, "0", "Hi").returncode == 1
+        done = run(tmp_path, *words, "0", "Hi")
+    assert (done.returncode, done.stderr) == (0, "said on stderr\n")
+
+
+def test_what_weaklink_cannot_do_is_125(tmp_path: Path) -> None:
+    (tmp_path / "t.db").write_text("no database, and long enough to be none" * 10)
+    done = run(tmp_path, "--", "touch", "ran")
+    assert (done.returncode, done.stdout) == (125, "")
+    assert done.stderr.startswith("weaklink: ")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+def test_a_signal_to_weaklink_reaches_the_command_once(tmp_path: Path, number: signal.Signals) -> None:
+    name = number.name.removeprefix("SIG")
+    script = f"trap 'echo {name} >> got' {name}; echo ready; for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done; exit 5"
+    with begun(tmp_path, "--", "sh", "-c", script) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        assert process.wait(_PATIENCE_S) == 5
+    assert (tmp_path / "got").read_text() == f"{name}\n"
+
+
+def test_the_terminals_interrupt_is_the_commands(tmp_path: Path) -> None:
+    pid, terminal = pty.fork()
+    if not pid:
+        os.chdir(tmp_path)
+        script = "import sys, time; print(sys.stdin.isatty(), 'ready', flush=True); time.sleep(50)"
+        words = [*START, "run", "--db", "t.db", "--", sys.executable, "-c", script]
+        os.execve(words[0], words, environment(tmp_path))
+    said = b""
+    while b"ready" not in said:
+        said += os.read(terminal, 1_000)
+    assert b"True ready" in said
+    os.write(terminal, b"\x03")
+    with suppress(OSError):
+        while piece := os.read(terminal, 1_000):
+            said += piece
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
+    assert said.count(b"KeyboardInterrupt") == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has subreapers")
+@pytest.mark.parametrize("killed", ["weaklink", "supervisor", "command"])
+def test_nothing_is_left_whatever_is_killed(tmp_path: Path, killed: str) -> None:
+    script = "(sleep 300 & sleep 301 &) ; setsid sleep 302 & echo $OPENAI_BASE_URL; sleep 303; exit 1"
+    with begun(tmp_path, "--", "sh", "-c", script) as process:
+        assert process.stdout is not None
+        port = process.stdout.readline().split(":")[2].partition("/")[0]
+        deadline = time.monotonic() + _PATIENCE_S
+        below = _below(process.pid)
+        while sum(words.startswith("sleep 30") for words in below.values()) < 4 and time.monotonic() < deadline:
+            below = _below(process.pid)
+        command = next(pid for pid, words in below.items() if words.startswith("sh -c"))
+        supervisor = next(pid for pid, words in below.items() if "run" in words.split() and pid != process.pid)
+        os.kill({"weaklink": process.pid, "supervisor": supervisor, "command": command}[killed], signal.SIGKILL)
+        assert process.wait(_PATIENCE_S) == (-9 if killed == "weaklink" else 137)
+        deadline = time.monotonic() + _PATIENCE_S
+        while (left := [pid for pid in below if _is_alive(pid)]) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert left == []
+    refused = subprocess.run(["sh", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{port}"], check=False, capture_output=True)
+    assert refused.returncode != 0
+
+
+def _below(of: int) -> dict[int, str]:
+    """The processes below one, with their command lines."""
+    found: dict[int, str] = {}
+    with suppress(OSError):  # one that has just ended
+        for child in Path(f"/proc/{of}/task/{of}/children").read_text().split():
+            found[int(child)] = Path(f"/proc/{child}/cmdline").read_text().replace("\0", " ")
+            found |= _below(int(child))
+    return found
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+_DEFAULTS = {one.name: one.default for one in CLIENT_VARIABLES}
+
+
+@pytest.mark.parametrize(
+    ("variables", "upstream", "name", "goes_to"),
+    [
+        ({}, None, "OPENAI_BASE_URL", "https://api.openai.com/v1"),
+        ({"OPENAI_BASE_URL": "http://h:1/a/v1/"}, None, "OPENAI_BASE_URL", "http://h:1/a/v1"),
+        ({"OPENAI_BASE_URL": "http://h:1/v1"}, None, "OPENAI_API_BASE", "https://api.openai.com/v1"),
+        ({"OLLAMA_HOST": "h:11434"}, None, "OLLAMA_HOST", "http://h:11434"),
+        ({"OLLAMA_HOST": "0.0.0.0"}, None, "OLLAMA_HOST", "http://127.0.0.1:11434"),
+        ({"OLLAMA_HOST": "http://h"}, "http://u:2", "OLLAMA_HOST", "http://u:2"),
+        ({}, "http://u:2", "OPENAI_BASE_URL", "http://u:2/v1"),
+        ({}, "http://u:2/api", "OPENAI_BASE_URL", "http://u:2/api"),
+        ({}, "http://u:2", "ANTHROPIC_BASE_URL", "http://u:2"),
+    ],
+)
+def test_each_client_has_a_path_to_its_own_server(
+    variables: Mapping[str, str], upstream: str | None, name: str, goes_to: str
+) -> None:
+    paths, upstreams = routes(variables, upstream)
+    assert paths.keys() == _DEFAULTS.keys()
+    assert {one.prefix: one.url for one in upstreams}[paths[name]] == goes_to
+
+
+def test_an_upstream_that_is_no_address_is_refused() -> None:
+    with pytest.raises(ProxyConfigError, match="user name or password"):
+        routes({}, "http://a:b@h")
+
+
+def test_record_with_a_command_is_run(tmp_path: Path) -> None:
+    with running_upstream(scripted.chat_answer("Hi.")) as upstream:
+        done = subprocess.run(
+            [
+                *START,
+                *("record", "--db", "t.db", "--upstream", upstream.url),
+                *("--", sys.executable, "-c", _ASKS, "4", "Hello"),
+            ],
+            cwd=tmp_path,
+            env=environment(tmp_path),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_PATIENCE_S,
+        )
+    assert (done.returncode, done.stdout) == (4, "Hi.\n")
+    assert json.loads(upstream.requests[0].body)["model"] == "hermes-4"
