@@ -45,64 +45,40 @@ class WholeWords(BashComplete):
 
 
 class CommandEntry(NamedTuple):
-    """Where a subcommand lies (`module:attribute`), and its line in the list of commands."""
+    """Where a subcommand lies (`module:attribute`), its line in the list of commands, and the section of that list."""
 
     place: str
     summary: str
+    section: str = "Commands"
 
 
+_RECORD, _READ, _JUDGE, _DATA, _KEEP = "Record", "Read", "Judge", "Training data", "Keep"
 COMMANDS = MappingProxyType(
     {
-        "demo": CommandEntry(
-            "ui.cli.demo:demo", "See it work: import the sample traces and show what broke, and where."
-        ),
-        "segment": CommandEntry(
-            "ui.cli.segment:segment_text", "Cut one raw model output into spans, calls and diagnostics."
-        ),
-        "import": CommandEntry("ui.cli.import_paths:import_paths", "Put log files into the database."),
-        "record": CommandEntry(
-            "ui.cli.record:record", "Record what agents and models say: a proxy for any model server."
-        ),
-        "run": CommandEntry("ui.cli.run:run", "Run a command and record its requests to models, without changing it."),
-        "log": CommandEntry("ui.cli.log:log", "Record a model's output from a pipe or a growing file, live."),
-        "tail": CommandEntry(
-            "ui.cli.tail:tail", "Follow what is being recorded: spans as they close, faults as they appear."
-        ),
-        "list": CommandEntry(
-            "ui.cli.list_traces:list_traces", "List the traces in the database, with status and break."
-        ),
-        "show": CommandEntry("ui.cli.show:show", "Show one trace: its turns, its chain, and what is wrong."),
-        "search": CommandEntry("ui.cli.list_traces:search", "Find words in the texts of the traces in the database."),
-        "tui": CommandEntry(
-            "ui.cli.tui:tui", "Browse the traces in the terminal, and land on the link where one broke."
-        ),
-        "stats": CommandEntry(
-            "ui.cli.stats:stats", "Measure traces: how often calls and chains hold, by model, tool, prompt."
-        ),
-        "check": CommandEntry("ui.cli.check:check", "Inspect log files without a database; for CI."),
-        "web": CommandEntry("ui.cli.web:web", "Show the database in a browser: what breaks, how often, and where."),
-        "report": CommandEntry(
-            "ui.cli.report:report", "Write what breaks and the worst chains as HTML pages for others."
-        ),
-        "data": CommandEntry(
-            "ui.cli.data.group:data", "Work on training data: lint, score, report, fix, convert, annotate."
-        ),
-        "export": CommandEntry(
-            "ui.cli.export:export", "Write traces as a trace file, JSON, Markdown or one HTML page."
-        ),
-        "diff": CommandEntry("ui.cli.diff:diff", "Show where runs of one task part, and what differs there."),
-        "reinspect": CommandEntry("ui.cli.database:reinspect", "Inspect the traces in the database again."),
-        "db": CommandEntry(
-            "ui.cli.database:database", "Look after the database: upgrade, check, backup, stats, prune."
-        ),
-        "rule": CommandEntry("ui.cli.rules:rule", "Explain one rule."),
-        "rules": CommandEntry("ui.cli.rules:rules", "List every rule."),
-        "formats": CommandEntry(
-            "ui.cli.formats:formats", "List the formats that weaklink reads, or detect that of a text."
-        ),
-        "completion": CommandEntry(
-            "ui.cli.completion:completion", "Print the script that completes commands in your shell."
-        ),
+        "run": CommandEntry("ui.cli.run:run", "Run a command and record its requests to models.", _RECORD),
+        "record": CommandEntry("ui.cli.record:record", "Record what agents say: a proxy for model servers.", _RECORD),
+        "log": CommandEntry("ui.cli.log:log", "Record a model's output from a pipe or a growing file.", _RECORD),
+        "import": CommandEntry("ui.cli.import_paths:import_paths", "Put log files into the database.", _RECORD),
+        "tail": CommandEntry("ui.cli.tail:tail", "Follow what is being recorded.", _RECORD),
+        "demo": CommandEntry("ui.cli.demo:demo", "See it work on the sample traces.", _READ),
+        "segment": CommandEntry("ui.cli.segment:segment_text", "Cut one raw model output into spans and calls.", _READ),
+        "list": CommandEntry("ui.cli.list_traces:list_traces", "List traces, with status and break.", _READ),
+        "show": CommandEntry("ui.cli.show:show", "Show one trace, and what is wrong with it.", _READ),
+        "search": CommandEntry("ui.cli.list_traces:search", "Find words in the texts of traces.", _READ),
+        "diff": CommandEntry("ui.cli.diff:diff", "Show where runs of one task part.", _READ),
+        "tui": CommandEntry("ui.cli.tui:tui", "Browse the traces in the terminal.", _READ),
+        "web": CommandEntry("ui.cli.web:web", "Browse the traces in a browser.", _READ),
+        "check": CommandEntry("ui.cli.check:check", "Inspect log files without a database; for CI.", _JUDGE),
+        "stats": CommandEntry("ui.cli.stats:stats", "Measure how often calls and chains hold.", _JUDGE),
+        "report": CommandEntry("ui.cli.report:report", "Write what breaks as HTML pages for others.", _JUDGE),
+        "rule": CommandEntry("ui.cli.rules:rule", "Explain one rule.", _JUDGE),
+        "rules": CommandEntry("ui.cli.rules:rules", "List every rule.", _JUDGE),
+        "formats": CommandEntry("ui.cli.formats:formats", "List the formats, or detect that of a text.", _JUDGE),
+        "data": CommandEntry("ui.cli.data.group:data", "Lint, score, verify and make training data.", _DATA),
+        "export": CommandEntry("ui.cli.export:export", "Write traces as files for others to read.", _KEEP),
+        "reinspect": CommandEntry("ui.cli.database:reinspect", "Inspect the traces in the database again.", _KEEP),
+        "db": CommandEntry("ui.cli.database:database", "Upgrade, check, back up, measure or prune it.", _KEEP),
+        "completion": CommandEntry("ui.cli.completion:completion", "Complete commands in your shell.", _KEEP),
     }
 )
 
@@ -140,9 +116,13 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of subcommands in `--help`, from the table."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in self.table.items()])
+        """The lists of subcommands in `--help`, from the table."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name, entry in self.table.items():
+            sections.setdefault(entry.section, []).append((name, entry.summary))
+        for title, listed in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(listed)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """What a shell offers while a subcommand is being typed, from the table."""
@@ -175,7 +155,7 @@ def weaklink() -> None:
 
     Reads raw model output and the logs of agents, and marks what is wrong with each tool call at the exact characters.
     Data goes to stdout, everything else to stderr. The exit code is 0 when the command ran, whatever it found, and 2
-    when it could not; `check` alone exits with 1 when it found what it is to fail on.
+    when it could not. It is 1 when `check`, `data lint` or `data verify` found what they are to fail on.
     """
 
 
