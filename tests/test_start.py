@@ -69,8 +69,8 @@ def _answer(folder: Path) -> str:
         (lambda _: ["--help"], 12),
         (lambda _: ["rule", "J104"], 195),
         (_segment, 180),
-        (_check, 320),
-        (_list, 250),
+        (_check, 325),
+        (_list, 255),
     ],
 )
 def test_a_command_loads_few_of_the_modules(words: Callable[[Path], list[str]], most: int, tmp_path: Path) -> None:

@@ -1,21 +1,14 @@
 """A rule explained: what it says, why it matters, how to fix it, and an example that breaks it, marked."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from itertools import pairwise
 
-from inspector.dataset.candidates import row_candidate
-from inspector.dataset.lint.duplicates import DuplicateFinder, duplicate_fault, sample_keys
-from inspector.dataset.lint.linting import LintOptions, lint_sample
-from inspector.dataset.record_rewrite import RecordPart, find_slots
-from inspector.dataset.rows import DataRow, MissingLibraryError
-from inspector.dataset.samples import ROW_PART, Sample, read_sample
-from inspector.dataset.verifiers import find_verifier, run_verifier
-from inspector.diagnostics import Diagnostic, Fault
+from inspector.diagnostics import Diagnostic
 from inspector.importers.reading import unread_in
-from inspector.inspection import CONTEXT_WINDOW, Inspection, PartInspection, inspect_trace
+from inspector.inspection import Inspection, PartInspection, inspect_trace
 from inspector.model import (
     BodyState,
     CallHeader,
@@ -33,7 +26,6 @@ from inspector.model import (
     Usage,
 )
 from inspector.rules.rule import DATA_FORMAT, FILE_FORMAT, ROW_FORMAT, Rule
-from inspector.text import Range
 from ui.views.marked_text import marked_lines
 from ui.views.places import StepPlaces
 from ui.views.styled_text import Line, Run, Style, style_of
@@ -71,74 +63,15 @@ def read_example(text: str, format: str) -> Example:
         trace = Trace((Turn(Role.USER, (Part("text", text),)),))
         faults = tuple(fault.at(1, "text") for fault in unread_in(text))
         return Example(trace, replace(inspect_trace(trace, select=("C5",)), diagnostics=faults), is_sketch=False)
-    if format == ROW_FORMAT:
-        return _verified_row(text)
-    if format == DATA_FORMAT:
-        return _data_example(text)
+    if format in (ROW_FORMAT, DATA_FORMAT):
+        # The readers and checks of training data are a fifth of what the other rules' examples need.
+        examples = import_module("ui.views.rule_samples")
+        trace, inspection = (examples.verified_row if format == ROW_FORMAT else examples.linted_rows)(text)
+        return Example(trace, inspection, is_sketch=format == ROW_FORMAT)
     is_sketch = text.startswith("@")
     turns = tuple(_turns(text)) if is_sketch else (Turn(Role.ASSISTANT, (Part("text", text),)),)
     trace = Trace(turns, format=format)
     return Example(trace, inspect_trace(trace), is_sketch)
-
-
-def _verified_row(text: str) -> Example:
-    """A row with the diagnostics of the verifier that it names."""
-    row = json.loads(text)
-    candidate = row_candidate(row)
-    verdict = run_verifier(find_verifier(row["verifier"]), candidate)
-    inspection = replace(inspect_trace(candidate.trace), diagnostics=verdict.diagnostics)
-    return Example(candidate.trace, inspection, is_sketch=True)
-
-
-class _Words:
-    """Counts words, in the place of a tokenizer."""
-
-    def count(self, text: str) -> int:
-        return len(text.split())
-
-
-def _data_example(text: str) -> Example:
-    """Rows of training data, linted, with the faults at their places in the text."""
-    before_context, _, context = text.partition("\n@context ")
-    rows, _, evaluated = before_context.partition("\n@eval\n")
-    options = LintOptions(counter=_Words() if context else None, context=int(context or CONTEXT_WINDOW))
-    leaked = [sample_keys(one, with_shingles=False).user for one, _ in _samples(evaluated)]
-    try:
-        finder = DuplicateFinder(leaked, near="\n" in rows)
-    except MissingLibraryError:
-        finder = DuplicateFinder(leaked, near=False)
-    faults: list[Fault] = []
-    for sample, start in _samples(rows):
-        found = lint_sample(sample, options)
-        for rule, message, _ in finder.take(sample_keys(sample), sample.record):
-            found.append(duplicate_fault(sample, rule, message))
-        faults += (_in_text(sample, one).moved(start) for one in found)
-    trace = Trace((Turn(Role.USER, (Part("text", text),)),))
-    diagnostics = tuple(fault.at(1, "text") for fault in sorted(faults, key=lambda fault: fault.range))
-    return Example(trace, replace(inspect_trace(trace, select=("C5",)), diagnostics=diagnostics), is_sketch=False)
-
-
-def _samples(rows: str) -> Iterator[tuple[Sample, int]]:
-    """The sample of each line, and where the line begins."""
-    start = 0
-    for number, line in enumerate(rows.split("\n"), 1):
-        if line.strip():
-            value: Json = json.loads(line)
-            if not isinstance(value, dict):
-                raise ValueError(f"line {number} is no object")
-            yield read_sample(DataRow("file", f"line {number}", number, value, line.encode())), start
-        start += len(line) + 1
-
-
-def _in_text(sample: Sample, found: Diagnostic) -> Fault:
-    """A fault at its place in the row's text; without its repair where that is in a message."""
-    if found.location.part == ROW_PART:
-        return found.fault
-    node = sample.row_node
-    slot = find_slots(node, sample.trace).get((found.location.turn, found.location.part)) if node is not None else None
-    place = RecordPart(sample.raw_text, slot).place(found.range) if slot is not None else None
-    whole = Range(0, len(sample.raw_text))
-    return replace(found.fault, range=place or whole, fix=None, related=(), call=None)
 
 
 def _turns(sketch: str) -> Iterator[Turn]:

@@ -1,0 +1,76 @@
+"""Examples of the rules about training data: rows that are linted, and a row that a verifier judges."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inspector.dataset.candidates import row_candidate
+from inspector.dataset.lint.duplicates import DuplicateFinder, duplicate_fault, sample_keys
+from inspector.dataset.lint.linting import LintOptions, lint_sample
+from inspector.dataset.record_rewrite import RecordPart, find_slots
+from inspector.dataset.rows import DataRow, MissingLibraryError
+from inspector.dataset.samples import ROW_PART, Sample, read_sample
+from inspector.dataset.verifiers import find_verifier, run_verifier
+from inspector.diagnostics import Diagnostic, Fault
+from inspector.inspection import CONTEXT_WINDOW, Inspection, inspect_trace
+from inspector.model import Json, Part, Role, Trace, Turn
+from inspector.text import Range
+
+
+def verified_row(text: str) -> tuple[Trace, Inspection]:
+    """A row with the diagnostics of the verifier that it names."""
+    row = json.loads(text)
+    candidate = row_candidate(row)
+    verdict = run_verifier(find_verifier(row["verifier"]), candidate)
+    return candidate.trace, replace(inspect_trace(candidate.trace), diagnostics=verdict.diagnostics)
+
+
+class _Words:
+    """Counts words, in the place of a tokenizer."""
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+
+def linted_rows(text: str) -> tuple[Trace, Inspection]:
+    """Rows of training data, linted, with the faults at their places in the text."""
+    before_context, _, context = text.partition("\n@context ")
+    rows, _, evaluated = before_context.partition("\n@eval\n")
+    options = LintOptions(counter=_Words() if context else None, context=int(context or CONTEXT_WINDOW))
+    leaked = [sample_keys(one, with_shingles=False).user for one, _ in _samples(evaluated)]
+    try:
+        finder = DuplicateFinder(leaked, near="\n" in rows)
+    except MissingLibraryError:
+        finder = DuplicateFinder(leaked, near=False)
+    faults: list[Fault] = []
+    for sample, start in _samples(rows):
+        found = lint_sample(sample, options)
+        for rule, message, _ in finder.take(sample_keys(sample), sample.record):
+            found.append(duplicate_fault(sample, rule, message))
+        faults += (_in_text(sample, one).moved(start) for one in found)
+    trace = Trace((Turn(Role.USER, (Part("text", text),)),))
+    diagnostics = tuple(fault.at(1, "text") for fault in sorted(faults, key=lambda fault: fault.range))
+    return trace, replace(inspect_trace(trace, select=("C5",)), diagnostics=diagnostics)
+
+
+def _samples(rows: str) -> Iterator[tuple[Sample, int]]:
+    """The sample of each line, and where the line begins."""
+    start = 0
+    for number, line in enumerate(rows.split("\n"), 1):
+        if line.strip():
+            value: Json = json.loads(line)
+            if not isinstance(value, dict):
+                raise ValueError(f"line {number} is no object")
+            yield read_sample(DataRow("file", f"line {number}", number, value, line.encode())), start
+        start += len(line) + 1
+
+
+def _in_text(sample: Sample, found: Diagnostic) -> Fault:
+    """A fault at its place in the row's text; without its repair where that is in a message."""
+    if found.location.part == ROW_PART:
+        return found.fault
+    node = sample.row_node
+    slot = find_slots(node, sample.trace).get((found.location.turn, found.location.part)) if node is not None else None
+    place = RecordPart(sample.raw_text, slot).place(found.range) if slot is not None else None
+    whole = Range(0, len(sample.raw_text))
+    return replace(found.fault, range=place or whole, fix=None, related=(), call=None)
