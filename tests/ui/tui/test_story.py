@@ -66,7 +66,7 @@ def test_from_the_list_to_the_broken_link_and_what_it_came_from(screen: Terminal
 
     screen.press("Escape")
     screen.shows("1 of 42 chains")
-    filter_by(screen, "tool:track_shipment calls:3", "1 of 42 chains", "good-multi-step", instead_of="code:S204")
+    filter_by(screen, "tool:track_shipment calls:3", "1 of 42 chains", "Order SO-10423", instead_of="code:S204")
     screen.press("Enter")
     screen.shows("steps 3", "✔ ok")
     screen.press("2")
