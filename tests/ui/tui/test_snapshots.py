@@ -14,6 +14,7 @@ from storage import open_store
 from tests.ui.tui.apps import LONG_AGO_S, filled, press, running
 from tests.ui.views.dissect import scenes
 from ui.tui.app import WeaklinkApp
+from ui.tui.chains import chain_list
 
 GOLDENS = Path(__file__).parents[2] / "cases" / "tui"
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
@@ -25,6 +26,7 @@ _UNIQUE = re.compile(r"terminal-\d+")
 def as_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(chain_list, "_now_s", lambda: LONG_AGO_S + 400 * 86_400)
 
 
 def stored(path: Path) -> str:

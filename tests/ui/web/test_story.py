@@ -32,7 +32,7 @@ def test_from_what_breaks_most_to_its_characters_to_a_good_run_and_by_a_link_bac
 
         page.get_by_role("button", name=re.compile("All of them|The traces behind these numbers")).click()
         expect(page.get_by_role("heading", name="Traces", exact=True)).to_be_visible()
-        page.locator(".listing tbody tr", has_text="invented-value").dblclick()
+        page.locator(".listing tbody tr", has_text="Refund invoice 2025-0114").dblclick()
 
         expect(page.locator(".streambox")).to_contain_text("[T406] error-result")
         _lit(page, "service unavailable, try again later")
