@@ -74,7 +74,7 @@ _ENGLISH = frozenset(
         "where",
     ]
 )
-_ENDINGS = ("ation", "ate", "ing", "er", "ed", "es", "s", "e")
+_ENDINGS = ("s", "ation", "ate", "ing", "er", "ed", "ie", "e")
 _ADDED_TOOLS = 3
 _LEAST_WORD = 3
 _NO_TOOL_FITS = {
@@ -371,13 +371,11 @@ def telling_words(text: str) -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
-    """A word without its grammatical endings, as many as it has, down to three letters."""
-    if word.endswith("ies") and len(word) > _LEAST_WORD + 2:
-        word = f"{word[:-3]}y"
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _LEAST_WORD:
-            return _stem(word[: -len(ending)])
-    return word
+    """A word without its grammatical endings, as many as it has, down to three letters; a plural has its word's."""
+    ending = next((one for one in _ENDINGS if word.endswith(one) and len(word) - len(one) >= _LEAST_WORD), None)
+    if ending is None:
+        return word
+    return _stem(f"{word[: -len(ending)]}{'y' if ending == 'ie' else ''}")
 
 
 def _spaced(name: str) -> str:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from inspector.dataset.candidates import row_candidate
@@ -149,6 +149,8 @@ def test_a_seed_gives_the_same_row_without_a_call(seed: int, kind: str) -> None:
 WORD = st.text("abcdefghijklmnopqrstuvwxyz", min_size=4, max_size=8)
 
 
+@example("aate", "aaaa", "plural")
+@example("aaie", "aaaa", "plural")
 @given(WORD, WORD, st.sampled_from(["name", "description", "parameter", "plural"]))
 def test_a_tool_that_shares_a_telling_word_with_the_request_always_fits(word: str, other: str, place: str) -> None:
     telling = f"zq{word}"
