@@ -35,9 +35,10 @@ _STATUS = {
 
 
 def pareto(rows: Rows, *, label: str, count: str, key: str, height: int) -> str | None:
-    """Horizontal bars in the order of the rows, each with its count and the share of all down to it.
+    """Horizontal bars in the order of the rows, each with its count.
 
-    A row bears `cumulated`, that share, and `said`, the words beside its bar. The label of the bar that was clicked.
+    A row has `said`, the words beside its bar, and for the tooltip `cumulated`, the share of it and those above. Gives
+    the label of the bar that was clicked.
     """
     longest = max(float(str(row[count])) for row in rows)
     base = alt.Chart(_data(rows)).encode(
@@ -47,7 +48,7 @@ def pareto(rows: Rows, *, label: str, count: str, key: str, height: int) -> str 
     told = [
         alt.Tooltip(f"{label}:N"),
         alt.Tooltip(f"{count}:Q", format=","),
-        alt.Tooltip("cumulated:Q", title="share down to it", format=".0%"),
+        alt.Tooltip("cumulated:Q", title="share with those above", format=".0%"),
     ]
     drawn = base.mark_bar(color=_colour_of(Style.ERROR), cursor="pointer", size=_thickness(height, len(rows))).encode(
         tooltip=told

@@ -91,7 +91,7 @@ def day_rows(days: Sequence[GroupFigures]) -> Rows:
 
 
 def code_rows(codes: Sequence[Slice]) -> Rows:
-    """A row for each of the most frequent reasons of breaks, with the share of all breaks down to it."""
+    """A row for each of the most frequent reasons of breaks: its share of them, and that with those above."""
     total = sum(one.traces for one in codes)
     sums = list(accumulate(one.traces for one in codes))
     return [
@@ -100,7 +100,7 @@ def code_rows(codes: Sequence[Slice]) -> Rows:
             "value": one.value,
             "traces": one.traces,
             "cumulated": upto / total,
-            "said": f"{one.traces:,} · {percent(upto / total)} %",
+            "said": f"{one.traces:,} · {percent(one.traces / total)} %",
         }
         for one, upto in zip(codes[:_MOST_BARS], sums, strict=False)
     ]
@@ -227,7 +227,7 @@ def _codes(figures: TriageFigures, wanted: str, height: int) -> None:
     found = pareto(rows, label="rule", count="traces", key=f"weaklink_codes_{wanted}", height=height)
     left_out = len(codes) - len(rows)
     more = f" {counted(left_out, 'more rule')} broke some." if left_out else ""
-    st.caption(f"How many chains it broke, and the share of all breaks down to it.{more}")
+    st.caption(f"How many chains each rule broke, and its share of all breaks.{more}")
     if found is not None:
         code = next(code_of(str(row["value"])) for row in rows if row["rule"] == found)
         narrow(wanted, "status:broken", field("code", code) if code else "")

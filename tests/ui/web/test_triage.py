@@ -77,7 +77,7 @@ def test_breaks_add_up_down_the_list_also_where_it_is_cut() -> None:
     rows = code_rows(codes)
     assert len(rows) == 10
     assert rows[0]["said"] == "6 · 30 %"
-    assert rows[1]["rule"] == "T406 error-result"
+    assert (rows[1]["rule"], rows[1]["said"]) == ("T406 error-result", "3 · 15 %")
     assert rows[1]["cumulated"] == 9 / 20
 
 
