@@ -329,7 +329,7 @@ def _tokenizer(path: str) -> Any:
     try:
         from tokenizers import Tokenizer  # noqa: PLC0415  # optional, 30 ms
     except ImportError as error:
-        raise missing_library("tokenizers", "tokens are counted") from error
+        raise missing_library("tokenizers", "Counting tokens") from error
     try:
         return Tokenizer.from_file(path)
     except Exception as error:  # the library raises plain Exceptions

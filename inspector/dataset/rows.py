@@ -342,13 +342,13 @@ def _arrow() -> Any:
         import pyarrow  # noqa: PLC0415  # 50 ms, and optional
         import pyarrow.ipc  # noqa: PLC0415  # the same
     except ImportError as error:
-        raise missing_library("pyarrow", "Parquet and Arrow files are read and written") from error
+        raise missing_library("pyarrow", "Reading and writing Parquet and Arrow files") from error
     return pyarrow
 
 
 def missing_library(name: str, use: str) -> MissingLibraryError:
-    """The error for a library of the extra `data` that is not there; `use` says what it does: "rows are compared"."""
-    return MissingLibraryError(f"`{name}` is not installed, with which {use}: pip install 'weaklink[data]'")
+    """The error for a library of the extra `data` that is not installed; `use` is what needs it: "Counting tokens"."""
+    return MissingLibraryError(f"{use} needs `{name}`, which is not installed: pip install 'weaklink[data]'")
 
 
 # ---------------------------------------------------------------- writing

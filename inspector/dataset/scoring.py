@@ -11,7 +11,7 @@ For one call with its reference:
 * overall: the mean of those that were measured.
 
 A dimension with nothing to measure is 1. Without a reference accuracy and type precision are not measured. Arguments
-that cannot be read score 0. The Berkeley leaderboard's references allow several values for an argument, and some to be
+that cannot be read score 0 in what is measured. The Berkeley leaderboard's references allow several values for an argument, and some to be
 missing, and match calls in any order; any other reference is matched in order.
 """
 
@@ -203,7 +203,8 @@ def _plain(tool: str | None) -> str:
 def _scored(sample: Sample, step: Step, wanted: ExpectedCall | None, *, is_extra: bool = False) -> CallScore:
     name, arguments = step.call.name or "", step.call.arguments
     if not isinstance(arguments, dict):
-        return CallScore(name, is_extra=is_extra)
+        without = 0.0 if wanted is not None or is_extra else None
+        return CallScore(name, accuracy=without, type_precision=without, is_extra=is_extra)
     required, properties = schema_names(sample.offered.find(step.call.name))
     reference = wanted.arguments if wanted is not None else {} if is_extra else None
     score = score_arguments(

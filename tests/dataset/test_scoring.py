@@ -151,3 +151,13 @@ def test_the_failed_call_of_a_recovery_is_not_scored() -> None:
     }
     (only,) = score_sample(read_sample(DataRow("f", "line 1", 1, row))).calls
     assert only.overall == 1
+
+
+@pytest.mark.parametrize(("expected", "measured"), [(None, None), ([{"name": "book_train", "arguments": {}}], 0.0)])
+def test_arguments_that_cannot_be_read_score_0_in_what_is_measured(expected: Any, measured: float | None) -> None:
+    call = '<tool_call>\n{"name": "book_train", "arguments": "Oslo"}\n</tool_call>'
+    messages = [{"role": "user", "content": "A train."}, {"role": "assistant", "content": call}]
+    row: dict[str, Any] = {"messages": messages, "tools": [TOOL]} | ({"expected": expected} if expected else {})
+    (score,) = score_sample(read_sample(DataRow("f", "line 1", 1, row))).calls
+    assert (score.completeness, score.no_hallucination, score.overall) == (0.0, 0.0, 0.0)
+    assert (score.accuracy, score.type_precision) == (measured, measured)

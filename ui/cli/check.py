@@ -9,8 +9,8 @@ import click
 from inspector.rules.rule import Severity
 from ui.cli.check_baseline import write_baseline
 from ui.cli.check_files import check_file
-from ui.cli.check_settings import NEVER, CheckArguments, CheckSettings, check_settings
-from ui.cli.console import color_option, print_lines, screen_width
+from ui.cli.check_settings import CheckArguments, CheckSettings, check_settings, judging_options
+from ui.cli.console import color_option, print_lines, print_notice, screen_width
 from ui.cli.paths import separate_files
 from ui.reports.check_json import CheckJson
 from ui.reports.check_lines import CheckLines
@@ -18,34 +18,21 @@ from ui.reports.check_report import CheckReporter, CheckTotals
 from ui.reports.github_annotations import CheckGithub
 from ui.reports.junit import CheckJunit
 from ui.reports.sarif import CheckSarif
-from ui.views.styled_text import visible_line
 
 _FOUND, _COULD_NOT_RUN = 1, 2
-OUTPUTS = ("text", "json", "sarif", "junit", "github")
 
 
 @click.command("check")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option("--output", type=click.Choice(OUTPUTS), default="text", show_default=True, help="How to report.")
-@click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names or prefixes, J1,F301.")
-@click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules.")
-@click.option(
-    "--fail-on",
-    type=click.Choice([*(severity.value for severity in Severity), NEVER]),
-    help="Exit with 1 from this severity up.  [default: error]",
-)
+@judging_options
 @click.option(
     "--allow-skipped", is_flag=True, default=None, help="Let records and files pass that could not be read; note them."
 )
 @click.option(
     "--strict", is_flag=True, default=None, help="Fail also for files of no known source that were found in a folder."
 )
-@click.option("--baseline", metavar="FILE", help="Let only faults fail that do not stand in FILE.")
-@click.option("--write-baseline", "new_baseline", metavar="FILE", help="Write all faults of this run to FILE.")
 @click.option("--format", metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
 @click.option("--source", metavar="NAME", help="Read every file as one of this source, instead of recognising it.")
-@click.option("--config", "config_file", metavar="FILE", help="Take the configuration from FILE.")
-@click.option("--no-config", is_flag=True, help="Heed no configuration.")
 @color_option
 @click.pass_context
 def check(
@@ -92,9 +79,9 @@ def check(
     totals, is_whole = _checked(paths, chosen, report)
     report.close(totals)
     if not totals.traces:
-        _report_error("no trace could be read")
+        print_notice("no trace could be read")
     if new_baseline is not None and not is_whole:
-        _report_error(f"{new_baseline} is not written: not everything could be read")
+        print_notice(f"{new_baseline} is not written: not everything could be read")
     if not totals.traces or (new_baseline is not None and not is_whole):
         ctx.exit(_COULD_NOT_RUN)
     if new_baseline is not None:
@@ -111,11 +98,11 @@ def exit_code(chosen: CheckSettings, totals: CheckTotals) -> int:
 def check_report(output: str, chosen: CheckSettings, color: str) -> CheckReporter:
     """The reporter for a kind of output, to stdout; notes go to stderr."""
     reports: dict[str, Callable[[], CheckReporter]] = {
-        "text": lambda: CheckLines(partial(print_lines, color=color), _report_error, screen_width()),
+        "text": lambda: CheckLines(partial(print_lines, color=color), print_notice, screen_width()),
         "json": lambda: CheckJson(sys.stdout),
         "sarif": lambda: CheckSarif(sys.stdout),
         "junit": lambda: CheckJunit(sys.stdout, chosen.fails),
-        "github": lambda: CheckGithub(sys.stdout, _report_error),
+        "github": lambda: CheckGithub(sys.stdout, print_notice),
     }
     return reports[output]()
 
@@ -133,7 +120,3 @@ def _checked(paths: tuple[str, ...], chosen: CheckSettings, report: CheckReporte
             is_whole = is_whole and not file.is_failure
     totals.gone = chosen.baseline.gone(looked_at, chosen.rules)
     return totals, is_whole and totals.traces > 0
-
-
-def _report_error(sentence: str) -> None:
-    sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")

@@ -10,7 +10,7 @@ from typing import TextIO
 
 import click
 
-from ui.views.styled_text import Line, Style, plain
+from ui.views.styled_text import Line, Style, plain, visible_line
 
 # Select Graphic Rendition, ECMA-48: of the sixteen colours, so that the terminal's own theme decides how they look.
 _SGR: Mapping[Style, str] = MappingProxyType(
@@ -81,6 +81,11 @@ def print_lines(lines: Iterable[Line], *, color: str = "auto", stream: TextIO | 
 
 def _coloured(line: Line) -> str:
     return "".join(f"\x1b[{_SGR[run.style]}m{run.text}\x1b[0m" if run.style in _SGR else run.text for run in line)
+
+
+def print_notice(sentence: str) -> None:
+    """Write a sentence to stderr, beside the data."""
+    sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")
 
 
 @contextmanager

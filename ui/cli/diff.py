@@ -13,9 +13,9 @@ from inspector.inspection import inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Trace
 from storage import open_store
-from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
+from ui.cli.console import color_option, database_option, json_option, print_lines, print_notice, screen_width
 from ui.cli.paths import is_path, placed_files, records_of
-from ui.cli.store_options import LOCK_TIMEOUT_S, print_notice, trace_id
+from ui.cli.store_options import LOCK_TIMEOUT_S, trace_id
 from ui.importing.file_places import PlacedFile
 from ui.views.run_diff import ComparedRun, compare, diff_lines, diff_object
 

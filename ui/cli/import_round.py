@@ -14,8 +14,8 @@ from typing import Protocol, TypeAlias
 from inspector.importers.records import layout_of
 from inspector.importers.source import HEAD_BYTES
 from storage import Store
+from ui.cli.console import print_notice
 from ui.cli.import_jobs import ImportOptions, job_count, read_in_order
-from ui.cli.store_options import print_notice
 from ui.importing.file_places import PlacedFile, files_below
 from ui.importing.files import FileReports, FileSaver, report_only
 from ui.reports.import_report import FileReport

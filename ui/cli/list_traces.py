@@ -9,14 +9,13 @@ import click
 
 from inspector.json_text import write_json
 from storage import ListCursor, Order, Store, TraceSummary, open_store
-from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
+from ui.cli.console import color_option, database_option, json_option, print_lines, print_notice, screen_width
 from ui.cli.store_options import (
     LOCK_TIMEOUT_S,
     FilterType,
     fill_text_index,
     filter_of,
     filter_option,
-    print_notice,
     recover_traces,
     remember_list,
 )

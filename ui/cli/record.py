@@ -17,13 +17,12 @@ from inspector.errors import StoreError, WeaklinkError
 from storage import IDLE_AFTER_S, StoreSink, open_store
 from ui.cli.console import color_option, database_option, print_lines, screen_width
 from ui.cli.redaction_options import redaction_options, redactor_of
-from ui.cli.request_lines import RequestLines, farewell, lost_messages
+from ui.cli.request_lines import SUMMED, RequestLines, farewell, lost_messages
 from ui.cli.run import run_command
 from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.wording import wrapped
 
 _SWITCH_S = 0.001  # what any read or write of a stream may wait for while other threads make the record; else 5 ms
-_SUMMED = 16  # blocks of traces; a tenth of a second each
 _POLL_S = 1.0  # how often the sink is asked for its troubles
 
 
@@ -141,7 +140,7 @@ def record(
             said = farewell(lines.requests, lines.others, redacts.count, lost=list(lost_messages(recorder, sink)))
             print_lines(said, color=color, stream=sys.stderr)
         with suppress(StoreError):  # it only makes reading faster, and whatever imports next does it
-            store.sum_pending(limit=_SUMMED)
+            store.sum_pending(limit=SUMMED)
 
 
 async def _serve(

@@ -9,8 +9,8 @@ import click
 
 from inspector.atomic_write import check_folder, whole_folder
 from storage import Store, open_store
-from ui.cli.console import database_option
-from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, print_notice, recover_traces
+from ui.cli.console import database_option, print_notice
+from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces
 from ui.reports.html_page import html_page
 from ui.reports.static_report import GENERATOR, StaticReport, report_html, trace_file_name, worst_chains
 from ui.views.styled_text import visible_line

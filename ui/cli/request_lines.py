@@ -15,6 +15,9 @@ from storage import StoreSink
 from ui.views.styled_text import GLYPHS, Line, Run, Style, style_of, visible_line
 from ui.views.wording import counted
 
+SUMMED = 16
+"""Blocks of traces that a recording sums up at its end; a tenth of a second each."""
+
 _ENDS = {
     ExchangeEnd.UPSTREAM_DROPPED: "the upstream dropped it",
     ExchangeEnd.CLIENT_LEFT: "the client left",

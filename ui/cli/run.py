@@ -23,7 +23,7 @@ from inspector.model import ExternalId
 from storage import StoreSink, TraceSummary, open_store
 from ui.cli.console import color_option, database_option, print_lines
 from ui.cli.redaction_options import redaction_options, redactor_of
-from ui.cli.request_lines import RequestLines, farewell, lost_messages
+from ui.cli.request_lines import SUMMED, RequestLines, farewell, lost_messages
 from ui.cli.supervisor import CommandEnd, Supervisor
 from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.trace_list import break_words, listed_status, listed_title
@@ -181,7 +181,7 @@ def run_command(
                 recorder.close()
                 sink.close()
             with suppress(StoreError):
-                store.sum_pending(limit=16)
+                store.sum_pending(limit=SUMMED)
             found = store.traces(f"session:{run_id}", limit=_MOST_LINES + 1)
             is_broken = store.paging().count(f"session:{run_id} status:broken") > 0
             place = str(store.place)

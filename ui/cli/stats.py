@@ -7,7 +7,7 @@ import click
 from inspector.chain.metrics import FEWEST
 from inspector.json_text import write_json
 from storage import open_store
-from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
+from ui.cli.console import color_option, database_option, json_option, print_lines, print_notice, screen_width
 from ui.cli.paths import placed_files
 from ui.cli.stats_options import (
     ComparedGroups,
@@ -17,7 +17,7 @@ from ui.cli.stats_options import (
     read_expected,
 )
 from ui.cli.stats_sources import FileStatistics, stored_statistics
-from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, print_notice, recover_traces
+from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces
 from ui.views.stats import Statistics, statistics_lines
 from ui.views.stats_json import statistics_object
 

@@ -20,8 +20,8 @@ from inspector.chain.metrics_groups import (
 from inspector.errors import UnreadableFileError
 from inspector.importers.records import parse_json_bytes
 from inspector.inspection import Inspection
+from ui.cli.console import print_notice
 from ui.cli.files import open_binary
-from ui.cli.store_options import print_notice
 from ui.views.trace import POSITION_IDS
 
 _MEASURES = ("tool_selection", "parameter_accuracy")

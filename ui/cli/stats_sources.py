@@ -14,9 +14,9 @@ from inspector.redaction.redactor import Redactor
 from storage import ListCursor, Prompt, Store, TraceSummary, Violations
 from storage.derived_rows import figures_in
 from storage.statistics import keys_of, prompt_of
+from ui.cli.console import print_notice
 from ui.cli.paths import records_of
 from ui.cli.stats_options import ComparedGroups, Expected, id_among, select_groups, with_agreement, with_expected
-from ui.cli.store_options import print_notice
 from ui.importing.file_places import PlacedFile
 from ui.views.stats import Statistics
 

@@ -16,7 +16,7 @@ from inspector.errors import StoreError, WeaklinkError
 from inspector.json_text import write_json
 from storage import FilterError, Store, open_store
 from storage.filter import parse_filter
-from ui.cli.console import progress_bar
+from ui.cli.console import print_notice, progress_bar
 from ui.views.styled_text import cell_width, visible_line
 from ui.views.wording import counted
 
@@ -129,8 +129,3 @@ def fill_text_index(store: Store) -> None:
                 waiting -= done
     except StoreError as error:
         print_notice(f"the text index could not be written: {error}")
-
-
-def print_notice(sentence: str) -> None:
-    """A sentence beside the data."""
-    sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")

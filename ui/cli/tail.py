@@ -32,8 +32,8 @@ from inspector.rules.conversation import NO_FINAL_ANSWER, UNRECOVERED_ERROR
 from inspector.rules.rule import Rule
 from inspector.text import Range
 from storage import NoDatabaseYetError, Store, TraceSummary, open_store, place_of
-from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
-from ui.cli.store_options import LOCK_TIMEOUT_S, FilterType, filter_of, filter_option, print_notice, recover_traces
+from ui.cli.console import color_option, database_option, json_option, print_lines, print_notice, screen_width
+from ui.cli.store_options import LOCK_TIMEOUT_S, FilterType, filter_of, filter_option, recover_traces
 from ui.views import live as live_json
 from ui.views import live as live_lines
 from ui.views.styled_text import Line

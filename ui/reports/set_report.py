@@ -10,6 +10,7 @@ from inspector.version import __version__
 from ui.reports.html import escaped, head_html, style_sheet
 from ui.reports.static_report import share_bar
 from ui.views.styled_text import visible_line
+from ui.views.wording import counted
 
 _TITLES = {
     "tools": "distinct tools in a sample",
@@ -55,7 +56,7 @@ def is_gap(deviation: float | None) -> bool:
 
 def set_lines(paths: Sequence[str], report: Report, other: Report | None = None) -> Iterator[str]:
     """The report as text; `other` is a second set beside it."""
-    yield f"{report['samples']:,} samples, {report['samples_with_calls']:,} with calls" + (
+    yield f"{counted(report['samples'], 'sample')}, {report['samples_with_calls']:,} with calls" + (
         f"; beside them {other['samples']:,}, {other['samples_with_calls']:,} with calls" if other is not None else ""
     )
     beside = {(group, name): share for group, name, share, *_ in share_rows(other)} if other is not None else {}

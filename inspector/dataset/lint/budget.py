@@ -30,7 +30,7 @@ class TokenizerFile:
         try:
             from tokenizers import Tokenizer  # noqa: PLC0415  # 40 ms, and optional
         except ImportError as error:
-            raise missing_library("tokenizers", "tokens are counted") from error
+            raise missing_library("tokenizers", "Counting tokens") from error
         try:
             self._tokenizer = Tokenizer.from_file(path)
         except Exception as error:  # the library raises bare Exception

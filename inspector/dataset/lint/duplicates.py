@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
+from importlib.util import find_spec
 from typing import Any
 
 from inspector.dataset.rows import missing_library
@@ -100,14 +101,19 @@ def duplicate_fault(sample: Sample, rule: Rule, message: str) -> Diagnostic:
     return Fault(rule, Range(0, len(part.text)), message).at(1, part.name)
 
 
+def require_comparison() -> None:
+    """MissingLibraryError where near duplicates cannot be found."""
+    if find_spec("datasketch") is None:
+        raise missing_library("datasketch", "Finding near duplicates")
+
+
 class _NearIndex:
     """datasketch's index of MinHash signatures; the library is loaded here, and takes a second."""
 
     def __init__(self) -> None:
-        try:
-            from datasketch import MinHash, MinHashLSH  # noqa: PLC0415  # loads scipy, and is optional
-        except ImportError as error:
-            raise missing_library("datasketch", "near duplicates are found (--ignore D715 leaves them out)") from error
+        require_comparison()
+        from datasketch import MinHash, MinHashLSH  # noqa: PLC0415  # loads scipy, and is optional
+
         self._empty: Any = MinHash(num_perm=_PERMUTATIONS, hashfunc=int)
         self._lsh: Any = MinHashLSH(threshold=_CANDIDATE_SIMILARITY, num_perm=_PERMUTATIONS)
         self._signatures: dict[str, Any] = {}

@@ -2,7 +2,7 @@
 
 py3langid (a model of character sequences for 97 languages, 4 MB, offline and without chance) is used because lingua's
 models take 100 MB and langdetect gives another answer each time unless it is seeded. It is loaded with the first text
-that needs it; without it only scripts are told apart.
+that needs it; without it only scripts are distinguished.
 """
 
 import re
@@ -119,6 +119,6 @@ def _identifier() -> Any:
 
 
 def require_detector() -> None:
-    """MissingLibraryError where languages of one script cannot be told apart."""
+    """MissingLibraryError where languages of one script cannot be distinguished."""
     if _identifier() is None:
-        raise missing_library("py3langid", "languages are told apart")
+        raise missing_library("py3langid", "Distinguishing languages of one script")

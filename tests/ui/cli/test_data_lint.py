@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from inspector.dataset.rows import open_row_file
+from inspector.dataset.rows import MissingLibraryError, open_row_file
 from ui.cli.group import weaklink
 
 TOOL = {
@@ -171,3 +171,12 @@ def test_no_command_writes_over_its_input() -> None:
         done = CliRunner().invoke(weaklink, ["data", *words])
         assert "one of the files that are read" in str(done.exception)
     assert json.loads(Path("train.jsonl").read_text(encoding="utf-8")) == GOOD
+
+
+def test_a_library_that_is_not_installed_leaves_its_rule_out_with_a_notice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inspector.dataset.lint.duplicates.find_spec", lambda _: None)
+    done = run("lint", write("train.jsonl", GOOD, GOOD))
+    assert "D714 duplicate-sample" in done.stdout
+    assert "D715 near-duplicate-sample is not checked. Finding near duplicates needs `datasketch`" in done.stderr
+    with pytest.raises(MissingLibraryError, match=r"which is not installed: pip install 'weaklink\[data\]'"):
+        run("lint", "train.jsonl", "--select", "D715")

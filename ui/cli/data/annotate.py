@@ -14,10 +14,10 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Trace
 from storage import ListCursor, Store, open_store
-from ui.cli.console import database_option
+from ui.cli.console import database_option, print_notice
 from ui.cli.files import open_output
 from ui.cli.paths import is_path, placed_files, records_of
-from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, print_notice, recover_traces, trace_id
+from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces, trace_id
 from ui.importing.file_places import PlacedFile
 from ui.views.wording import counted
 

@@ -16,7 +16,7 @@ from inspector.formats.registry import find_format
 from inspector.rules.catalogue import RULES, select_rules
 from inspector.rules.rule import Rule
 from inspector.segmentation import AUTO
-from ui.cli.console import color_option, json_option, print_lines, screen_width
+from ui.cli.console import color_option, json_option, print_lines, print_notice, screen_width
 from ui.cli.data.fix_files import FixOptions, fix_file
 from ui.cli.files import open_output
 from ui.importing.file_places import files_below
@@ -74,17 +74,17 @@ def fix(
     targets = _targets(paths, output, out_dir)
     _refuse_originals(targets)
     is_shown = with_diff or (output is None and out_dir is None)
-    report: FixReport = FixQuietly(_report_error)
+    report: FixReport = FixQuietly(print_notice)
     if as_json:
         report = FixJson(sys.stdout)
     elif is_shown:
-        report = FixLines(partial(print_lines, color=color), _report_error, screen_width())
+        report = FixLines(partial(print_lines, color=color), print_notice, screen_width())
     if out_dir is not None:
         for _, target in targets:
             Path(target or out_dir).parent.mkdir(parents=True, exist_ok=True)
     files = [_fixed(path, target, asked, report) for path, target in targets]
     report.close()
-    _report_error(sum_words(files))
+    print_notice(sum_words(files))
     if not any(file.refused is None for file in files):
         ctx.exit(_COULD_NOT_RUN)
 
@@ -95,7 +95,7 @@ def _fixed(path: str, target: str | None, asked: FixOptions, report: FixReport) 
         file = replace(_written(path, target, asked, report), output=target)
     except UnreadableFileError as error:
         file = FixedFile(path, refused=str(error))
-        _report_error(str(error))
+        print_notice(str(error))
     report.file(file)
     return file
 
@@ -167,7 +167,3 @@ def _rules(select: tuple[str, ...], ignore: tuple[str, ...]) -> frozenset[Rule]:
 
 def _words(given: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word for piece in given for word in piece.replace(",", " ").split())
-
-
-def _report_error(sentence: str) -> None:
-    sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")

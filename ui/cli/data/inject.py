@@ -13,16 +13,13 @@ from inspector.dataset.faults_to_inject import KINDS
 from inspector.dataset.injection import DEFAULT_RATES, InjectedRow, NotInjected, inject_faults, known_kinds
 from inspector.dataset.rows import DataRow, RejectedRow, RowWriter
 from inspector.importers.source import JsonObject
+from ui.cli.console import print_notice
 from ui.cli.data.options import (
-    jobs_option,
+    making_options,
     map_rows,
-    output_option,
     paths_argument,
-    rejected_option,
     rejected_rows,
-    report_error,
     row_output,
-    seed_option,
 )
 from ui.views.wording import counted
 
@@ -48,10 +45,7 @@ _MOST_OF_ONE = 8
     help="Share of injected rows among all that are written.",
 )
 @click.option("--only-injected", is_flag=True, help="Leave the copies of the rows out: one injected row for each row.")
-@output_option
-@rejected_option
-@jobs_option
-@seed_option
+@making_options
 @click.pass_context
 def inject(
     ctx: click.Context,
@@ -87,7 +81,7 @@ def inject(
             if not isinstance(answer, RejectedRow):
                 mix.add(*answer, writer)
     for line in mix.summary():
-        report_error(line)
+        print_notice(line)
     if not mix.rows:
         ctx.exit(_COULD_NOT_RUN)
 

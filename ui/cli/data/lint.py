@@ -11,9 +11,10 @@ import click
 
 from inspector.chain.steps import Break
 from inspector.dataset.lint.budget import TokenizerFile
-from inspector.dataset.lint.duplicates import DuplicateFinder, SampleKeys, sample_keys
+from inspector.dataset.lint.duplicates import DuplicateFinder, SampleKeys, require_comparison, sample_keys
+from inspector.dataset.lint.languages import require_detector
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
-from inspector.dataset.rows import DataRow, RejectedRow, find_data_files, read_data
+from inspector.dataset.rows import DataRow, MissingLibraryError, RejectedRow, find_data_files, read_data
 from inspector.dataset.samples import Sample, read_sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.importers.reading import unread_record
@@ -22,20 +23,25 @@ from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET
 from inspector.model import Role
 from inspector.redaction.redactor import Redactor
 from inspector.rules.rule import Rule, Severity
-from inspector.rules.training import CUT_BY_BUDGET, DUPLICATE_SAMPLE, LEAKED_SAMPLE, NEAR_DUPLICATE_SAMPLE
+from inspector.rules.training import (
+    CUT_BY_BUDGET,
+    DUPLICATE_SAMPLE,
+    LANGUAGE_MISMATCH,
+    LEAKED_SAMPLE,
+    NEAR_DUPLICATE_SAMPLE,
+)
 from inspector.segmentation import AUTO
 from inspector.text import LineIndex, Range
-from ui.cli.check import OUTPUTS, check_report, exit_code
+from ui.cli.check import check_report, exit_code
 from ui.cli.check_baseline import write_baseline
-from ui.cli.check_settings import NEVER, CheckArguments, CheckSettings, check_settings
-from ui.cli.console import color_option
+from ui.cli.check_settings import CheckArguments, CheckSettings, check_settings, judging_options
+from ui.cli.console import color_option, print_notice
 from ui.cli.data.options import (
     jobs_option,
     map_rows,
     paths_argument,
     rejected_option,
     rejected_rows,
-    report_error,
 )
 from ui.reports.check_report import (
     CheckedFile,
@@ -59,17 +65,8 @@ _OF_SET = frozenset({DUPLICATE_SAMPLE, NEAR_DUPLICATE_SAMPLE, LEAKED_SAMPLE})
 
 @click.command("lint")
 @paths_argument
-@click.option("--output", type=click.Choice(OUTPUTS), default="text", show_default=True, help="How to report.")
-@click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names or prefixes, D7,J1.")
-@click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules.")
-@click.option(
-    "--fail-on",
-    type=click.Choice([*(severity.value for severity in Severity), NEVER]),
-    help="Exit with 1 from this severity up.  [default: error]",
-)
+@judging_options
 @click.option("--allow-skipped", is_flag=True, default=None, help="Let rows pass that could not be read.")
-@click.option("--baseline", metavar="FILE", help="Let only faults fail that are not in FILE.")
-@click.option("--write-baseline", "new_baseline", metavar="FILE", help="Write all faults of this run to FILE.")
 @click.option("--format", metavar="NAME", help="The format of the set's calls; see `weaklink formats`.")
 @click.option(
     "--eval", "eval_paths", multiple=True, metavar="PATH", help="Evaluation data that must not be in the set (D716)."
@@ -78,8 +75,6 @@ _OF_SET = frozenset({DUPLICATE_SAMPLE, NEAR_DUPLICATE_SAMPLE, LEAKED_SAMPLE})
 @click.option(
     "--context", type=click.IntRange(min=1), default=CONTEXT_WINDOW, show_default=True, help="The context in tokens."
 )
-@click.option("--config", "config_file", metavar="FILE", help="Take the configuration from FILE.")
-@click.option("--no-config", is_flag=True, help="Ignore configuration files.")
 @jobs_option
 @rejected_option
 @color_option
@@ -121,6 +116,7 @@ def lint(
     settings = check_settings(given, config_file, no_config=no_config)
     if tokenizer is not None:
         TokenizerFile(tokenizer)
+    left_out = _without_library(settings)
     work = RowLinter(
         format=settings.wanted.format,
         set_format=_set_format(paths, settings.wanted.format),
@@ -128,19 +124,19 @@ def lint(
         context=context,
         select=tuple(settings.wanted.select),
         ignore=tuple(settings.wanted.ignore),
-        with_shingles=NEAR_DUPLICATE_SAMPLE in settings.rules,
+        with_shingles=NEAR_DUPLICATE_SAMPLE in settings.rules - left_out,
     )
     report = check_report(output, settings, color)
     with rejected_rows(rejected, paths) as unread:
         unread.is_silent = True
-        totals = _Linting(settings, report, _finder(settings, eval_paths)).run(
+        totals = _Linting(settings, report, _finder(settings.rules - left_out, eval_paths)).run(
             map_rows(paths, work, unread, jobs=jobs, label="Linting", keep_rejected=True)
         )
-    off = _not_looked_at(eval_paths, tokenizer)
+    off = _not_looked_at(eval_paths, tokenizer) | left_out
     totals.gone = settings.baseline.gone(find_data_files(paths), settings.rules - off)
     report.close(totals)
     if not totals.traces:
-        report_error("no row could be read")
+        print_notice("no row could be read")
         ctx.exit(_COULD_NOT_RUN)
     if new_baseline is not None:
         write_baseline(new_baseline, settings.baseline.met())
@@ -160,12 +156,27 @@ def _set_format(paths: Sequence[str], format: str) -> str | None:
     return format_of_set(map(read_sample, rows))
 
 
-def _finder(settings: CheckSettings, eval_paths: tuple[str, ...]) -> DuplicateFinder | None:
-    if not _OF_SET & settings.rules:
+def _without_library(settings: CheckSettings) -> frozenset[Rule]:
+    """The rules that need a library which is not installed, with a notice; MissingLibraryError with --select."""
+    left_out: set[Rule] = set()
+    for rule, require in ((NEAR_DUPLICATE_SAMPLE, require_comparison), (LANGUAGE_MISMATCH, require_detector)):
+        if rule in settings.rules:
+            try:
+                require()
+            except MissingLibraryError as error:
+                if settings.wanted.select:
+                    raise
+                print_notice(f"{rule} is not checked. {error}")
+                left_out.add(rule)
+    return frozenset(left_out)
+
+
+def _finder(rules: frozenset[Rule], eval_paths: tuple[str, ...]) -> DuplicateFinder | None:
+    if not _OF_SET & rules:
         return None
     rows = (row for row in (read_data(eval_paths) if eval_paths else ()) if isinstance(row, DataRow))
     leaked = (sample_keys(read_sample(row), with_shingles=False).user for row in rows)
-    return DuplicateFinder(leaked, near=NEAR_DUPLICATE_SAMPLE in settings.rules)
+    return DuplicateFinder(leaked, near=NEAR_DUPLICATE_SAMPLE in rules)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,16 +20,13 @@ from inspector.dataset.negatives import (
 from inspector.dataset.rows import DataRow, RejectedRow, RowWriter, read_data
 from inspector.dataset.samples import read_sample
 from inspector.importers.source import JsonObject
+from ui.cli.console import print_notice
 from ui.cli.data.options import (
-    jobs_option,
+    making_options,
     map_rows,
-    output_option,
     paths_argument,
-    rejected_option,
     rejected_rows,
-    report_error,
     row_output,
-    seed_option,
 )
 from ui.views.wording import counted
 
@@ -51,10 +48,7 @@ _RESERVE = 1_000
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this kind; several times: these.")
 @click.option("--leave-open", is_flag=True, help="Leave the last answer out, for a model to write.")
 @click.option("--only-negatives", is_flag=True, help="Leave the copies of the rows out, and make all there are.")
-@output_option
-@rejected_option
-@jobs_option
-@seed_option
+@making_options
 @click.pass_context
 def negatives(
     ctx: click.Context,
@@ -92,7 +86,7 @@ def negatives(
                 row, calls, found = answer
                 mix.add(row, found, writer, calls=calls)
     for line in mix.summary():
-        report_error(line)
+        print_notice(line)
     if not mix.rows:
         ctx.exit(_COULD_NOT_RUN)
 
@@ -144,7 +138,7 @@ class _Balance:
         """What was written, by kind, and what was skipped, by reason."""
         written = self.made + (self.rows if self.copies else 0)
         without = self.made + (self.without_call if self.copies else 0)
-        share = f"; {100 * without / written:.1f} % of {written:,} rows have no call" if written else ""
+        share = f"; {100 * without / written:.1f} % of {counted(written, 'row')} without a call" if written else ""
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.most_common())
         lines = [f"{counted(self.made, 'negative')}{f' ({kinds})' if kinds else ''}{share}"]
         return lines + [f"{counted(count, 'row')} skipped: {reason}" for reason, count in self.skipped.most_common()]

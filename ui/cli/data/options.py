@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -22,8 +22,7 @@ from inspector.dataset.rows import (
     read_file,
     refuse_inputs,
 )
-from ui.cli.console import progress_bar
-from ui.views.styled_text import visible_line
+from ui.cli.console import print_notice, progress_bar
 
 _Answer = TypeVar("_Answer")
 _BATCH = 200
@@ -53,6 +52,16 @@ rejected_option = click.option(
 output_option = click.option(
     "--output", metavar="FILE", help="Write rows to FILE, as Parquet if its name ends in .parquet.  [default: stdout]"
 )
+
+
+_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
+
+
+def making_options(command: _Decorated) -> _Decorated:
+    """The options of every command that makes new rows."""
+    for option in (seed_option, jobs_option, rejected_option, output_option):
+        command = option(command)
+    return command
 
 
 def cores() -> int:
@@ -86,7 +95,7 @@ class RejectedRows:
         self.count += 1
         if self.count <= _REPORTED and not self.is_silent:
             place = f"{row.file}:{row.line}:{row.column}" if row.line is not None else row.file
-            report_error(f"{place}: {row.record}: {row.reason}")
+            print_notice(f"{place}: {row.record}: {row.reason}")
         if self._writer is not None:
             self._writer.write(row.value)
 
@@ -100,7 +109,7 @@ def rejected_rows(path: str | None, inputs: Iterable[str] = ()) -> Iterator[Reje
         rejected = RejectedRows(JsonLinesWriter(stream) if stream is not None else None)
         yield rejected
     if rejected.count > _REPORTED and not rejected.is_silent:
-        report_error(f"{rejected.count} rows could not be read; the first {_REPORTED} are listed")
+        print_notice(f"{rejected.count} rows could not be read; the first {_REPORTED} are listed")
 
 
 def map_rows(
@@ -147,8 +156,3 @@ def _answers(paths: Sequence[str], work: Callable[[DataRow], _Answer], jobs: int
 
 def _batch(work: Callable[[DataRow], _Answer], rows: Sequence[DataRow | RejectedRow]) -> list[_Answer | RejectedRow]:
     return [row if isinstance(row, RejectedRow) else work(row) for row in rows]
-
-
-def report_error(sentence: str) -> None:
-    """Print a sentence on stderr."""
-    sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")

@@ -11,6 +11,7 @@ from inspector.dataset.samples import read_sample
 from inspector.errors import UnknownFormatError
 from inspector.formats.registry import find_format
 from inspector.segmentation import AUTO
+from ui.cli.console import print_notice
 from ui.cli.data.options import (
     jobs_option,
     map_rows,
@@ -18,7 +19,6 @@ from ui.cli.data.options import (
     paths_argument,
     rejected_option,
     rejected_rows,
-    report_error,
     row_output,
 )
 from ui.views.wording import counted
@@ -107,10 +107,10 @@ def render(
                 else:
                     writer.write(one.value)
                     written[one.format] += 1
-    report_error(f"{counted(scenarios, 'scenario')} as {counted(written.total(), 'row')}")
+    print_notice(f"{counted(scenarios, 'scenario')} as {counted(written.total(), 'row')}")
     if skipped:
         told = ", ".join(f"{count} {name}" for name, count in skipped.most_common())
-        report_error(f"{counted(skipped.total(), 'row')} skipped, as the format cannot hold all: {told}")
+        print_notice(f"{counted(skipped.total(), 'row')} skipped, as the format cannot hold all: {told}")
     if not scenarios:
         ctx.exit(_COULD_NOT_RUN)
 

@@ -17,7 +17,7 @@ from inspector.dataset.samples import read_sample
 from inspector.importers.source import JsonObject
 from inspector.json_text import write_json
 from inspector.segmentation import AUTO
-from ui.cli.console import json_option
+from ui.cli.console import json_option, print_notice
 from ui.cli.data.options import (
     RejectedRows,
     jobs_option,
@@ -26,7 +26,6 @@ from ui.cli.data.options import (
     paths_argument,
     rejected_option,
     rejected_rows,
-    report_error,
     row_output,
 )
 from ui.reports.set_report import set_lines, set_page
@@ -78,7 +77,7 @@ def report(
     try:
         require_detector()
     except MissingLibraryError as error:
-        report_error(f"languages of one script are not told apart: {error}")
+        print_notice(str(error))
     with rejected_rows(rejected, (*paths, *against)) as unread:
         if wanted is not None:
             _list(paths, wanted, work, unread, output=output, jobs=jobs)
@@ -94,7 +93,7 @@ def report(
     elif html is None:
         sys.stdout.writelines(f"{line}\n" for line in set_lines(paths, value, beside))
     if not measured.samples:
-        report_error("no row could be read")
+        print_notice("no row could be read")
         ctx.exit(_COULD_NOT_RUN)
 
 
@@ -117,7 +116,7 @@ def _list(
             if not isinstance(measured, RejectedRow) and wanted in measured.facts.features:
                 writer.write(measured.row)
                 number += 1
-    report_error(f"{number:,} samples with {wanted}")
+    print_notice(f"{number:,} samples with {wanted}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from inspector.importers.source import JsonObject
 from inspector.json_text import write_json
 from inspector.model import Json
 from inspector.segmentation import AUTO
-from ui.cli.console import json_option
+from ui.cli.console import json_option, print_notice
 from ui.cli.data.options import (
     jobs_option,
     map_rows,
@@ -24,7 +24,6 @@ from ui.cli.data.options import (
     paths_argument,
     rejected_option,
     rejected_rows,
-    report_error,
     row_output,
 )
 from ui.cli.stats_options import read_expected
@@ -89,9 +88,9 @@ def score(
     if not as_json and writer is None:
         sys.stdout.writelines(f"{line}\n" for line in table.lines(by))
     if minimum is not None:
-        report_error(f"{table.kept:,} of {table.rows:,} samples have an overall score of {minimum} or more")
+        print_notice(f"{table.kept:,} of {table.rows:,} samples have an overall score of {minimum} or more")
     if not table.rows:
-        report_error("no row could be read")
+        print_notice("no row could be read")
         ctx.exit(_COULD_NOT_RUN)
 
 

@@ -25,13 +25,12 @@ from inspector.model import Json
 from inspector.rules.catalogue import select_rules
 from inspector.segmentation import AUTO
 from inspector.text import LineIndex
-from ui.cli.console import json_option
+from ui.cli.console import json_option, print_notice
 from ui.cli.data.options import (
     RejectedRows,
     jobs_option,
     map_rows,
     paths_argument,
-    report_error,
     seed_option,
 )
 from ui.views.segment_json import diagnostic_object
@@ -150,7 +149,7 @@ def verify(
         with open_row_file(report_file, inputs) as writer:
             writer.write(report)
     for line in sampling.summary(wanted_k):
-        report_error(line)
+        print_notice(line)
     if not sampling.count:
         ctx.exit(_COULD_NOT_RUN)
     if unread.count or sampling.passed < sampling.count:
