@@ -16,7 +16,7 @@ from ui.views.minimap import LEGEND, minimap
 from ui.views.places import StepPlaces
 from ui.views.status import call_brief, outcome_words, status_run, step_glyph
 from ui.views.styled_text import visible_line
-from ui.views.trace import fault_counts, model_of, shown_diagnostics, title_of, trace_facts
+from ui.views.trace import fault_counts, heading_of, model_of, shown_diagnostics, trace_facts
 from ui.views.trace_list import break_words, trace_title
 from ui.views.turn import answers, error_words, turn_facts
 
@@ -52,7 +52,7 @@ def _entry(summary: TraceSummary) -> str:
 
 def trace_html(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
     """The section of one trace; its element bears the id `trace-N`."""
-    yield f'<section class="trace" id="trace-{id}">\n<h1>trace {id} <span>{escaped(title_of(trace))}</span></h1>\n'
+    yield f'<section class="trace" id="trace-{id}">\n<h1>trace {id} <span>{escaped(heading_of(trace))}</span></h1>\n'
     yield from _facts(trace, inspection)
     yield from _break(trace, inspection)
     yield from _chain(id, inspection.chain)

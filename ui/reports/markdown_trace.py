@@ -16,7 +16,7 @@ from ui.views.chain import ending
 from ui.views.places import StepPlaces
 from ui.views.status import call_brief, outcome_words, status_run, step_glyph
 from ui.views.styled_text import Line, plain, visible_line
-from ui.views.trace import fault_counts, model_of, shown_diagnostics, title_of, trace_facts
+from ui.views.trace import fault_counts, heading_of, model_of, shown_diagnostics, trace_facts
 from ui.views.turn import answers, turn_facts, turn_lines
 
 _WIDTH = 100
@@ -26,7 +26,7 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+.!|~&:@-])")
 
 def trace_markdown(id: int, trace: Trace, inspection: Inspection, *, full: bool = True) -> Iterator[str]:
     """The report in lines, each with its line feed; `full` shows long texts whole."""
-    yield from _lines(f"# trace {id}{' ' + code(title_of(trace)) if title_of(trace) else ''}", "")
+    yield from _lines(f"# trace {id}{' ' + code(heading_of(trace)) if heading_of(trace) else ''}", "")
     yield from _facts(trace, inspection)
     if inspection.chain.broken is not None:
         yield from _lines("## Break", "")

@@ -8,8 +8,9 @@ from inspector.chain.endings import task_outcome
 from inspector.chain.grouping import grouped
 from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
-from inspector.model import Liveness, Trace, Turn
+from inspector.model import Liveness, Role, Trace, Turn
 from inspector.rules.rule import Severity
+from inspector.text import opening_of
 from ui.views.break_story import break_lines
 from ui.views.chain import chain_lines, ending
 from ui.views.minimap import minimap
@@ -77,7 +78,7 @@ def trace_head(
     trace: Trace, inspection: Inspection, *, id: int, width: int, liveness: Liveness | None = None
 ) -> Iterator[Line]:
     """What a trace is, where it comes from and how it ended, or has come to while it is recorded, before its turns."""
-    yield clipped((Run(f"trace {id}", Style.STRONG), Run(f"  {visible_line(title_of(trace)[:_LONGEST])}")), width)
+    yield clipped((Run(f"trace {id}", Style.STRONG), Run(f"  {visible_line(heading_of(trace)[:_LONGEST])}")), width)
     for name, said in trace_facts(trace, inspection):
         yield from _fact(name, (Run(folded_middle(said, _LONGEST)),), width)
     chain = inspection.chain
@@ -96,6 +97,13 @@ def title_of(trace: Trace) -> str:
     """What a trace is known by: its name, else the first telling id of its source; empty where it has neither."""
     telling = (id.value for id in trace.external_ids if id.name not in POSITION_IDS)
     return trace.name or next(telling, "")
+
+
+def heading_of(trace: Trace) -> str:
+    """The title of a trace on its own page, as lists have it: its name, else the user's first words, else its id."""
+    user = next((turn for turn in trace.turns if turn.role is Role.USER), None)
+    opening = opening_of(user.parts[0].text) if user is not None and user.parts else ""
+    return trace.name or opening or title_of(trace)
 
 
 def model_of(trace: Trace) -> str:

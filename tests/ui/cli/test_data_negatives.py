@@ -40,7 +40,7 @@ def test_the_share_is_reached_and_rare_tools_are_not_drowned(weaklink: Run, tmp_
     assert set(by_tool) == set(NAMES)
     assert {one["kind"] for one in made} == {"tool-removed", "already-given"}
     assert b"30 negatives" in done.stderr
-    assert b"30.0 % of 100 rows have no call" in done.stderr
+    assert b"30.0 % of 100 rows without a call" in done.stderr
 
 
 def test_a_seed_decides_whatever_the_number_of_processes(weaklink: Run, tmp_path: Path) -> None:

@@ -200,10 +200,12 @@ def test_a_trace_is_shown_from_its_turns_to_its_break(weaklink: Run, logs: Path)
     shown = done.stdout.decode()
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"\x1b" not in done.stdout
+    head, _, turns = shown.partition("── 1 user")
+    assert "Rome?" in head.splitlines()[0]  # the title: this trace has no name of its own
+    assert "Rome?" in turns.partition("── 2 assistant")[0]
     order = [
         "✖ broken at step 1 of 1",
         "── 1 user",
-        "Rome?",
         "── 2 assistant",
         "^",
         "error[J104]",
