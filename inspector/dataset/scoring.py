@@ -11,8 +11,8 @@ For one call with its reference:
 * overall: the mean of those that were measured.
 
 A dimension with nothing to measure is 1. Without a reference accuracy and type precision are not measured. Arguments
-that cannot be read score 0 in what is measured. The Berkeley leaderboard's references allow several values for an argument, and some to be
-missing, and match calls in any order; any other reference is matched in order.
+that cannot be read score 0 in what is measured. The Berkeley leaderboard's references allow several values for an
+argument, and some to be missing, and match calls in any order; any other reference is matched in order.
 """
 
 from collections.abc import Mapping, Sequence
