@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 
 # HYPOTHESIS_PROFILE chooses: `dev` while writing, `ci` (the default) in the gate, `full` in `make test-slow`,
 # and `fuzz` for a night.
-_EXAMPLES = {"dev": 50, "ci": 50, "full": 500, "fuzz": int(os.environ.get("WEAKLINK_FUZZ_EXAMPLES", "1000000"))}
+_EXAMPLES = {"dev": 50, "ci": 25, "full": 500, "fuzz": int(os.environ.get("WEAKLINK_FUZZ_EXAMPLES", "1000000"))}
 for _name, _examples in _EXAMPLES.items():
     settings.register_profile(
         _name,

@@ -36,7 +36,7 @@ def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield opened
 
 
-@in_the_gate(20, most=300)
+@in_the_gate(10, most=300)
 @given(traces(), inspections())
 def test_whatever_a_trace_holds_comes_back(shared: Store, made: Trace, inspection: Inspection) -> None:
     (saved,) = shared.save([(made, inspection)])
@@ -55,7 +55,7 @@ def _told(made: Trace) -> str:
     return repr(replace(made, turns=tuple(replace(turn, flags=frozenset()) for turn in made.turns)))
 
 
-@in_the_gate(15, most=100)
+@in_the_gate(6, most=100)
 @given(st.lists(st.tuples(traces(), inspections()), max_size=3))
 def test_a_batch_comes_back(shared: Store, made: list[tuple[Trace, Inspection]]) -> None:
     for saved, (one, inspection) in zip(shared.save(made), made, strict=True):
@@ -112,6 +112,7 @@ def replace_call(call: ToolCall, value: object) -> ToolCall:
     return changed
 
 
+@pytest.mark.slow
 def test_a_million_chunks_come_back(store: Store, tmp_path: Path) -> None:
     count = 1_000_000
     chunks = Chunks(

@@ -4,12 +4,13 @@ import os
 import socket
 import subprocess
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
-from tests.ui.conftest import START, environment
+from tests.ui.conftest import START, Run, environment
 
 ROW = '{"messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]}\n'
 TEXT = '{"id": "a", "text": "<tool_call>\\n{\\"name\\": \\"f\\", \\"arguments\\": {}}\\n</tool_call>"}\n'
@@ -43,26 +44,25 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def run(place: Path, *words: str, patience_s: float = 60) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [*START, *words], cwd=place, env=environment(place), capture_output=True, timeout=patience_s, check=False
-    )
-
-
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["import", "dry-run", "check", "stats", "annotate", "fix"])
-def test_a_folder_with_a_pipe_is_walked_past_it(tmp_path: Path, folder: Path, name: str) -> None:
-    done = run(tmp_path, *ALL[name], "logs")
+def test_a_folder_with_a_pipe_is_walked_past_it(weaklink: Run, name: str) -> None:
+    done = weaklink(*ALL[name], "logs")
     assert done.returncode == 0, done.stderr
     said = (done.stdout + done.stderr).decode()
     assert "named pipe" in " ".join(said.split())
     assert "socket" in said
 
 
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
-def test_a_named_one_is_refused_in_words(tmp_path: Path, folder: Path, name: str, kind: str) -> None:
+# Each waits some seconds for somebody to write into the pipe.
+PIPES = [pytest.param("pipe", name, marks=() if name in {"import", "segment"} else pytest.mark.slow) for name in ALL]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("kind", "name"), [*PIPES, *product(["socket", "device"], ALL)])
+def test_a_named_one_is_refused_in_words(weaklink: Run, kind: str, name: str) -> None:
     path = "/dev/zero" if kind == "device" else f"logs/{kind}.jsonl"
-    done = run(tmp_path, *ALL[name], path)
+    done = weaklink(*ALL[name], path)
     assert done.returncode == 2, done.stderr
     said = " ".join((done.stdout + done.stderr).decode().split())
     words = {"pipe": "pipe", "socket": "socket" if name in {*COMMANDS, "fix"} else "logs/socket", "device": "device"}
@@ -85,8 +85,8 @@ def written(folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", [*COMMANDS, "convert", "detect"])
-def test_a_pipe_that_is_written_to_is_read(tmp_path: Path, written: str, name: str) -> None:
-    done = run(tmp_path, *ALL[name], written)
+def test_a_pipe_that_is_written_to_is_read(weaklink: Run, written: str, name: str) -> None:
+    done = weaklink(*ALL[name], written)
     assert done.returncode == 0, done.stderr
     assert b"pipe" not in done.stderr
     assert done.stdout
