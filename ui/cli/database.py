@@ -70,7 +70,7 @@ def upgrade(where: str | None) -> None:
 def stats(where: str | None, *, as_json: bool, color: str) -> None:
     """Count what the database holds."""
     with open_store(where, create=False) as store:
-        found, place = store.stats(), str(store.place)
+        found, place = store.maintenance.stats(), str(store.place)
     if as_json:
         sys.stdout.write(write_json(stats_object(found, place)) + "\n")
     else:
@@ -89,7 +89,7 @@ def check(ctx: click.Context, where: str | None, *, as_json: bool) -> None:
     """
     with open_store(where, create=False, read_only=True) as store:
         with progress_bar("checking", _traces_in(store)) as advance:
-            found = store.check(advance)
+            found = store.maintenance.check(advance)
         place = str(store.place)
     if as_json:
         sys.stdout.write(write_json({"database": place, **asdict(found), "problems": list(found.problems)}) + "\n")
@@ -103,7 +103,7 @@ def check(ctx: click.Context, where: str | None, *, as_json: bool) -> None:
 
 def _traces_in(store: Store) -> int:
     try:
-        return store.stats().traces
+        return store.maintenance.stats().traces
     except StoreError:
         return 0  # the check says why
 
@@ -128,7 +128,7 @@ def backup(file: Path, where: str | None) -> None:
     the server's own tool: `pg_dump`.
     """
     with open_store(where, create=False, read_only=True) as store:
-        store.back_up(file)
+        store.maintenance.back_up(file)
     sys.stdout.write(f"{visible_line(str(file))}: {size_text(file.stat().st_size)} written\n")
 
 
@@ -149,8 +149,8 @@ def prune(ctx: click.Context, before: datetime, where: str | None, *, keep_broke
     with open_store(where, create=False) as store:
         if not yes and not _agreed(store, before, keep_broken=keep_broken):
             ctx.exit(0)
-        gone = store.prune(before_s=before.timestamp(), keep_broken=keep_broken)
-        store.sum_pending()
+        gone = store.maintenance.prune(before_s=before.timestamp(), keep_broken=keep_broken)
+        store.statistics.sum_pending()
     sys.stdout.write(f"{counted(gone, 'trace')} deleted\n")
 
 
@@ -159,9 +159,9 @@ def prune(ctx: click.Context, before: datetime, where: str | None, *, keep_broke
 def vacuum(where: str | None) -> None:
     """Give back the room that deleted traces took; needs as much free room while it runs."""
     with open_store(where, create=False) as store:
-        before = store.stats().size_bytes
-        store.vacuum()
-        after = store.stats().size_bytes
+        before = store.maintenance.stats().size_bytes
+        store.maintenance.vacuum()
+        after = store.maintenance.stats().size_bytes
     sys.stdout.write(f"{size_text(before)} before, {size_text(after)} now\n")
 
 
@@ -197,10 +197,10 @@ def reinspect(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> No
     """
     with open_store(where, create=False) as store:
         numbers = list(dict.fromkeys(trace_id(store, id) for id in ids)) if ids else None
-        total = store.stats().traces if numbers is None else len(numbers)
+        total = store.maintenance.stats().traces if numbers is None else len(numbers)
         damaged: list[StoreError] = []
         done = _reinspected(store, numbers, total, damaged.append)
-        store.sum_pending()
+        store.statistics.sum_pending()
     for error in damaged:
         sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
     sys.stdout.write(f"{counted(done, 'trace')} inspected again by weaklink {__version__}\n")
@@ -210,7 +210,7 @@ def reinspect(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> No
 
 def _reinspected(store: Store, numbers: list[int] | None, total: int, on_damaged: Callable[[StoreError], None]) -> int:
     with progress_bar("inspecting", total) as advance:
-        return store.reinspect(_counting(advance), numbers, on_damaged=on_damaged)
+        return store.maintenance.reinspect(_counting(advance), numbers, on_damaged=on_damaged)
 
 
 def _counting(advance: Callable[[int], None]) -> Callable[[Trace], Inspection]:

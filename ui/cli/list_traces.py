@@ -207,7 +207,7 @@ def search(words: tuple[str, ...], limit: int, where: str | None, *, as_json: bo
     wanted = filter_of(words)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         fill_text_index(store)
-        found = store.search(wanted, limit=limit)
+        found = store.search.find(wanted, limit=limit)
         if found.waiting:
             print_notice(f"{_so_far(store, found.waiting)}; what waits was not searched")
     if as_json:
@@ -221,5 +221,5 @@ def search(words: tuple[str, ...], limit: int, where: str | None, *, as_json: bo
 
 
 def _so_far(store: Store, waiting: int) -> str:
-    traces = store.stats().traces
+    traces = store.maintenance.stats().traces
     return f"the text index holds {traces - waiting:,} of {counted(traces, 'trace')}"

@@ -140,7 +140,7 @@ def record(
             said = farewell(lines.requests, lines.others, redacts.count, lost=list(lost_messages(recorder, sink)))
             print_lines(said, color=color, stream=sys.stderr)
         with suppress(StoreError):  # it only makes reading faster, and whatever imports next does it
-            store.sum_pending(limit=SUMMED)
+            store.statistics.sum_pending(limit=SUMMED)
 
 
 async def _serve(

@@ -181,7 +181,7 @@ def run_command(
                 recorder.close()
                 sink.close()
             with suppress(StoreError):
-                store.sum_pending(limit=SUMMED)
+                store.statistics.sum_pending(limit=SUMMED)
             found = store.traces(f"session:{run_id}", limit=_MOST_LINES + 1)
             is_broken = store.paging().count(f"session:{run_id} status:broken") > 0
             place = str(store.place)

@@ -56,7 +56,7 @@ def filled(where: Path, *files: Path) -> Path:
         for file in files:
             traces = [one for one in read_source(file).records if isinstance(one, Trace)]
             store.save((one, inspect_trace(one)) for one in traces)
-        store.index_pending()
+        store.search.index_pending()
     return where
 
 
