@@ -15,8 +15,7 @@ from inspector.errors import StoreError
 from inspector.model import Outcome
 from storage import Store, open_store, upgrade_store
 from storage.engine import new_engine, place_of, writing
-from storage.migrating import SCRIPTS, config, migrate
-from storage.schema import REVISIONS, VERSION_TABLE
+from storage.schema import REVISIONS, SCRIPTS, VERSION_TABLE, config, migrate
 from storage.tables import metadata
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 

@@ -22,9 +22,9 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
 from storage import Store, StoreSink, open_store, tables, upgrade_store
 from storage.engine import new_engine, place_of, writing
-from storage.migrating import config
 from storage.packing.values import GroupSums, pack_sums, unpack_sums
 from storage.rollups import ROLLUP_QUERIES, SUMMED, blocks_without_rollups, summed_query
+from storage.schema import config
 from storage.writing import delete_rows, delete_traces, insert_rows, insert_traces, trace_rows, update_traces
 from tests.examples import in_the_gate
 from tests.storage.conftest import DATABASES

@@ -15,8 +15,7 @@ from ui.cli.paths import separate_files
 from ui.reports.check_json import CheckJson
 from ui.reports.check_lines import CheckLines
 from ui.reports.check_report import CheckReporter, CheckTotals
-from ui.reports.github_annotations import CheckGithub
-from ui.reports.junit import CheckJunit
+from ui.reports.ci_reports import CheckGithub, CheckJunit
 from ui.reports.sarif import CheckSarif
 
 _FOUND, _COULD_NOT_RUN = 1, 2

@@ -19,11 +19,9 @@ from inspector.importers.records import parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, Skipped, SourceFile
 from inspector.importers.telemetry.framework_calls import one_answer
 from inspector.importers.telemetry.framework_messages import KnownMessages
+from inspector.importers.telemetry.otlp_conventions import read_openinference, read_openllmetry, with_langfuse
 from inspector.importers.telemetry.otlp_genai import read_genai
 from inspector.importers.telemetry.otlp_json import has_resources, merged_spans, spans_of
-from inspector.importers.telemetry.otlp_langfuse import with_langfuse
-from inspector.importers.telemetry.otlp_openinference import read_openinference
-from inspector.importers.telemetry.otlp_openllmetry import read_openllmetry
 from inspector.importers.telemetry.otlp_protobuf import is_otlp, read_protobuf
 from inspector.importers.telemetry.otlp_span import (
     ERROR,

@@ -9,8 +9,8 @@ from inspector.chain.metrics_figures import TRACE_NUMBERS
 from inspector.chain.metrics_groups import GroupFigures, GroupKey, Slice, compared_groups
 from inspector.checks.schema_complexity import SchemaComplexity
 from storage import Prompt, Violations
+from ui.cli.stats import statistics_object
 from ui.views.stats import Statistics, statistics_lines
-from ui.views.stats_json import statistics_object
 from ui.views.stats_wording import bar, percent
 from ui.views.styled_text import cell_width, plain
 

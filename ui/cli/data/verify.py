@@ -12,10 +12,9 @@ from typing import TextIO
 
 import click
 
-from inspector.dataset.atropos import scored_group
 from inspector.dataset.rejection import CandidateGroup, PassRate, ScoredCandidate, pass_all, pass_at
 from inspector.dataset.rows import DataRow, RejectedRow, RowWriter, find_data_files, open_row_file
-from inspector.dataset.verified_rows import VerifiedRow, VerifyOptions, verify_row
+from inspector.dataset.verified_rows import VerifiedRow, VerifyOptions, scored_group, verify_row
 from inspector.dataset.verifiers import find_verifier
 from inspector.formats.registry import find_format
 from inspector.importers.records import parse_json_bytes
