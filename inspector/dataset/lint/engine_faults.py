@@ -13,7 +13,8 @@ D707 and D708 are here for samples whose tools the engine does not know.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inspector.chain.steps import Step, StepOutcome, quoted
+from inspector.chain.steps import Step, quoted
+from inspector.dataset.corrections import deliberate_steps
 from inspector.dataset.lint.structure import row_fault
 from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
@@ -97,24 +98,6 @@ def _definitions(sample: Sample) -> list[tuple[int, str, Range]]:
         for span in part.spans
         if span.kind is SpanKind.TOOL_DEFINITIONS and sample.trace.turns[part.turn - 1].role is not Role.ASSISTANT
     ]
-
-
-def deliberate_steps(sample: Sample) -> tuple[Step, ...]:
-    """The failed calls that the sample shows on purpose, with their corrections behind them."""
-    steps = tuple(sample.inspection.chain.steps)
-    is_marked = sample.type == "error_recovery" or bool(sample.row.value.get("injected"))
-    return tuple(step for step in steps if _is_deliberate(step, steps, is_marked=is_marked))
-
-
-def _is_deliberate(step: Step, steps: tuple[Step, ...], *, is_marked: bool) -> bool:
-    if not step.outcome.failed:
-        return False
-    later = [one for one in steps if one.number > step.number and not one.outcome.failed]
-    if is_marked:
-        return bool(later)
-    has_refusal = step.error is not None or step.outcome is StepOutcome.ERROR_RESULT
-    same_tool = any(one.call.name == step.call.name for one in later)
-    return has_refusal and (same_tool or (step.recovery is not None and step.recovery.is_sure))
 
 
 def _belongs(found: Diagnostic, step: Step) -> bool:
