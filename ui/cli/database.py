@@ -48,15 +48,15 @@ class Moment(click.ParamType[datetime]):
 
 @click.group("db")
 def database() -> None:
-    """Look after the database: upgrade it, check and copy it, count, delete what is old, free space."""
+    """Manage the database: upgrade, check, copy, count, delete old traces, free space."""
 
 
 @database.command("upgrade")
 @database_option
 def upgrade(where: str | None) -> None:
-    """Upgrade the database to this weaklink's version of the tables.
+    """Upgrade the database schema to this version of weaklink.
 
-    Where it is of this version already, nothing is done. What was recorded is kept.
+    Does nothing if the schema is current. All recordings are kept.
     """
     changed = upgrade_store(where)
     said = "is upgraded to this version" if changed else "is of this version already"
@@ -68,7 +68,7 @@ def upgrade(where: str | None) -> None:
 @database_option
 @color_option
 def stats(where: str | None, *, as_json: bool, color: str) -> None:
-    """Count what the database holds."""
+    """Count what the database contains."""
     with open_store(where, create=False) as store:
         found, place = store.maintenance.stats(), str(store.place)
     if as_json:
@@ -82,7 +82,7 @@ def stats(where: str | None, *, as_json: bool, color: str) -> None:
 @database_option
 @click.pass_context
 def check(ctx: click.Context, where: str | None, *, as_json: bool) -> None:
-    """Look through the whole database for damage.
+    """Check the whole database for damage.
 
     SQLite checks its pages and indexes; then every trace is read, its checksums are verified, and the rows that lists,
     filters and figures read are compared with it. Prints a line for each problem; the exit code is then 1.
@@ -124,8 +124,8 @@ def _checked_lines(found: IntegrityReport) -> Iterator[str]:
 def backup(file: Path, where: str | None) -> None:
     """Copy the database into a new FILE, while others may read and write it.
 
-    The copy is the database as it is at one moment, readable by this user only. A database on a server is copied by
-    the server's own tool: `pg_dump`.
+    The copy shows the database at one moment, and only this user can read it. For a database on a server, use the
+    server's own tool: `pg_dump`.
     """
     with open_store(where, create=False, read_only=True) as store:
         store.maintenance.back_up(file)
@@ -142,7 +142,7 @@ def prune(ctx: click.Context, before: datetime, where: str | None, *, keep_broke
     """Delete the traces from before a date, or older than an age such as 12h, 30d, 8w or 1y.
 
     A trace is as old as its first request, or as its import where the source keeps no times. Asks before it deletes;
-    without a terminal it wants --yes. `weaklink db vacuum` gives back the room.
+    without a terminal it requires --yes. `weaklink db vacuum` frees the space.
     """
     if not yes and not sys.stdin.isatty():
         raise click.UsageError("without a terminal nobody can be asked; --yes deletes without asking.")
@@ -157,7 +157,7 @@ def prune(ctx: click.Context, before: datetime, where: str | None, *, keep_broke
 @database.command("vacuum")
 @database_option
 def vacuum(where: str | None) -> None:
-    """Give back the room that deleted traces took; needs as much free room while it runs."""
+    """Free the space of deleted traces; needs as much free space while it runs."""
     with open_store(where, create=False) as store:
         before = store.maintenance.stats().size_bytes
         store.maintenance.vacuum()
@@ -190,10 +190,10 @@ def _count_before(store: Store, before_s: float, *, keep_broken: bool) -> int:
 @database_option
 @click.pass_context
 def reinspect(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> None:
-    """Inspect traces again with this version of weaklink: those named, or all.
+    """Inspect traces again with this version of weaklink: the given ones, or all.
 
-    What was recorded stays as it is; spans, calls, steps and diagnostics are made anew from it. Ctrl-C keeps those
-    that are finished. A trace of which the record is damaged is left as it is and reported; the exit code is then 1.
+    Recordings stay as they are; spans, calls, steps and diagnostics are derived again from them. Ctrl-C keeps the
+    traces that are finished. A trace with a damaged record is left alone and reported; the exit code is then 1.
     """
     with open_store(where, create=False) as store:
         numbers = list(dict.fromkeys(trace_id(store, id) for id in ids)) if ids else None

@@ -17,17 +17,17 @@ from ui.views.turn import unfinished_turns
 
 @click.command("show")
 @click.argument("named", metavar="ID|LINK")
-@click.option("--full", is_flag=True, help="Print long texts whole, and sound calls as they were written.")
+@click.option("--full", is_flag=True, help="Print long texts in full, and valid calls as they were written.")
 @json_option
 @database_option
 @color_option
 def show(named: str, where: str | None, *, full: bool, as_json: bool, color: str) -> None:
-    """Show one trace: its turns with what is wrong marked in place, its chain, and where that broke.
+    """Show one trace: its turns with faults marked in place, its chain, and where the chain broke.
 
-    ID is the number that `weaklink list` prints, or an id of the source's own that one trace alone bears. Long texts
-    are folded in the middle; faults never are. Of a trace that is still being recorded, a turn that has not ended is
-    shown as far as it came. Of a link (`weaklink://trace/12?step=4`, or the address of a trace in the web page) only
-    the turns are shown that it leads to.
+    ID is the number that `weaklink list` prints, or an id from the source that belongs to one trace only. Long texts
+    are shortened in the middle, faults never. A turn that is still being recorded is shown as far as it got. Of a link
+    (`weaklink://trace/12?step=4`, or the address of a trace in the web page), only the turns that it points to are
+    shown.
     """
     link = read_link(named)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:

@@ -35,9 +35,9 @@ _COULD_NOT_RUN = 2
     "--by",
     multiple=True,
     metavar="KEYS",
-    help="Groups: model, tool, format, source, reasoning, prompt, code, day; several with commas.",
+    help="Group by model, tool, format, source, reasoning, prompt, code or day; separate several with commas.",
 )
-@click.option("--compare", "compares", is_flag=True, help="Say which groups differ by more than noise.")
+@click.option("--compare", "compares", is_flag=True, help="Show which groups differ significantly.")
 @click.option(
     "--min",
     "fewest",
@@ -45,11 +45,11 @@ _COULD_NOT_RUN = 2
     show_default=True,
     type=click.IntRange(min=2),
     metavar="N",
-    help="No interval, and no comparison, for fewer traces.",
+    help="Minimum number of traces for an interval or a comparison.",
 )
-@click.option("--expected", "expected_path", metavar="FILE", help="JSON lines of the calls that each task wanted.")
-@click.option("--source", metavar="NAME", help="Read every PATH as one of this source, instead of recognising it.")
-@click.option("--full", is_flag=True, help="Show every group, and every measure of it.")
+@click.option("--expected", "expected_path", metavar="FILE", help="JSON lines with the expected calls of each task.")
+@click.option("--source", metavar="NAME", help="Treat every PATH as this source instead of detecting it.")
+@click.option("--full", is_flag=True, help="Show every group with every measure.")
 @json_option
 @database_option
 @color_option
@@ -69,7 +69,7 @@ def stats(
     where: str | None,
     color: str,
 ) -> None:
-    """Measure the traces in the database, or in files: how often calls are sound, chains hold, errors are made good.
+    """Measure traces in the database or in files: how often calls are valid, chains succeed and errors are recovered.
 
     \b
     weaklink stats --by model,reasoning
@@ -77,12 +77,12 @@ def stats(
     weaklink stats --compare model=hermes-4 model=qwen3
     weaklink stats logs/ --by day
 
-    Every value bears its 95 % interval; calls of one trace are not taken for independent. With --compare each group is
-    held against the largest, or the second and further ones of those named against the first, and p-values are
-    corrected for how many comparisons are made. `prompt` is a hash of the system prompt and the tools.
+    Every value has a 95 % interval, which does not assume that calls of one trace are independent. With --compare each
+    group is compared with the largest, or with the first one named, and p-values are corrected for multiple
+    comparisons. `prompt` is a hash of the system prompt and the tools.
 
-    Tool selection and parameter accuracy want --expected: lines of {"id", "expected": [{"name", "arguments"}]}, or of
-    the Berkeley leaderboard's possible answers. The id is one that the source gives to the trace.
+    Tool selection and parameter accuracy require --expected: lines of {"id", "expected": [{"name", "arguments"}]}, or
+    of the Berkeley leaderboard's possible answers. The id is one that the source gives the trace.
     """  # noqa: D301  # Click wants the backspace itself
     named = [word for word in words if compares and is_compared_group(word)]
     paths = [word for word in words if word not in named]

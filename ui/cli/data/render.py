@@ -49,7 +49,7 @@ _COULD_NOT_RUN = 2
     type=click.Choice(["simplify", "skip"]),
     default="simplify",
     show_default=True,
-    help="What to do where a format cannot hold all: write the rest and say so in `dropped`, or skip the row.",
+    help="What to do when a format cannot express everything: list the loss in `dropped`, or skip the row.",
 )
 @click.option("--tokenizer", metavar="FILE", help="Count tokens by this tokenizer.json, as the column `tokens`.")
 @output_option
