@@ -69,13 +69,13 @@ def read(text: str) -> Filter:
     return found
 
 
-_QUOTE = 'a quote does not close, or stands within a word; write `key:"two words"`'
+_QUOTE = 'a quote does not close, or is within a word; write `key:"two words"`'
 _NOTHING = "nothing can begin with this character"
 
 
 def _unexpected(error: lark.UnexpectedToken, text: str) -> str:
     expected = list(dict.fromkeys(_SAID[name] for name in _SAID if name in error.accepts | error.expected))
-    could = f"here could stand {', '.join(expected)}" if expected else "here the filter could end"
+    could = f"expected {', '.join(expected)}" if expected else "expected the end of the filter"
     if error.token.type == "$END":
         return "a `(` is not closed; here `)` is missing" if "`)`" in expected else f"the filter ends too soon; {could}"
     if (
@@ -83,8 +83,8 @@ def _unexpected(error: lark.UnexpectedToken, text: str) -> str:
         and "_CLOSE" not in error.accepts
         and not _is_open(text, error.token.start_pos or 0)
     ):
-        return "this `)` closes nothing; text that holds one stands in quotes"
-    return f"`{error.token}` cannot stand here; {could}. Text to be found stands in quotes"
+        return "this `)` closes nothing; put text that contains one in quotes"
+    return f"`{error.token}` is not valid here; {could}. Put text to search for in quotes"
 
 
 def _is_open(text: str, at: int) -> bool:
@@ -111,7 +111,7 @@ class _TokenLimits:
             if terms > MOST_TERMS:
                 raise FilterError(f"a filter has at most {MOST_TERMS} terms", at)
             if depth > DEEPEST:
-                raise FilterError(f"parentheses stand within each other at most {DEEPEST} deep", at)
+                raise FilterError(f"parentheses can be nested at most {DEEPEST} deep", at)
             yield token
 
 

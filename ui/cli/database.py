@@ -145,7 +145,7 @@ def prune(ctx: click.Context, before: datetime, where: str | None, *, keep_broke
     without a terminal it requires --yes. `weaklink db vacuum` frees the space.
     """
     if not yes and not sys.stdin.isatty():
-        raise click.UsageError("without a terminal nobody can be asked; --yes deletes without asking.")
+        raise click.UsageError("there is no terminal to ask on; --yes deletes without asking.")
     with open_store(where, create=False) as store:
         if not yes and not _agreed(store, before, keep_broken=keep_broken):
             ctx.exit(0)

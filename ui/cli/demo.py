@@ -57,7 +57,7 @@ def _fresh(path: Path) -> Path:
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             path.with_name(name).unlink(missing_ok=True)
     except OSError as error:
-        raise StoreError(f"cannot begin {path} anew: {error.strerror or error}") from error
+        raise StoreError(f"cannot replace {path}: {error.strerror or error}") from error
     return path
 
 

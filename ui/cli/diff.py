@@ -47,7 +47,7 @@ def diff(
     """  # noqa: D301  # Click wants the backspace itself
     runs = list(islice((run for word in words for run in _runs(word, source, where)), _MOST + 1))
     if len(runs) > _MOST:
-        raise click.UsageError(f"more than {_MOST} runs cannot stand side by side; FILE#RECORD names one of a file.")
+        raise click.UsageError(f"more than {_MOST} runs cannot be compared at once; FILE#RECORD selects one of a file.")
     if len(runs) < 2:
         raise click.UsageError("it takes two runs to compare them; FILE#RECORD names one of a file, a number a trace.")
     found = compare(runs)

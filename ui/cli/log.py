@@ -158,7 +158,7 @@ def log(
     closed pipe, ends the trace with what was received.
     """
     if follow and file == STDIN:
-        raise click.UsageError("--follow wants a FILE; standard input is followed anyway.")
+        raise click.UsageError("--follow requires a FILE; standard input is followed anyway.")
     if to is not None and ctx.get_parameter_source("where") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--db and --to exclude each other.")
     redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content)

@@ -240,7 +240,7 @@ def _no_requests(others: int) -> Iterator[Line]:
     passed = f" ({counted(others, 'request')} of another kind passed through)" if others else ""
     yield (
         Run(
-            f"weaklink: no request to a model came through the proxy{passed}: the command asked none, or it has an "
+            f"weaklink: no request to a model came through the proxy{passed}: the command made none, or it has an "
             "address of its own in its code or settings and does not read the environment."
         ),
     )

@@ -137,7 +137,7 @@ def _check(
     if sides is not None and by:
         raise click.UsageError("the groups that are named to be compared make --by needless; leave one of both out.")
     if compares and sides is None and not by:
-        raise click.UsageError("--compare wants groups: `--by model`, or `model=a model=b`.")
+        raise click.UsageError("--compare requires groups: `--by model`, or `model=a model=b`.")
 
 
 def _nothing(expression: str, paths: list[str]) -> str:

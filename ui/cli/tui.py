@@ -29,7 +29,7 @@ def tui(ctx: click.Context, trace: str | None, expression: str, theme: str, wher
     file that WEAKLINK_KEYMAP names.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        sys.stderr.write("weaklink: `tui` wants a terminal; `weaklink list` and `weaklink show` print into anything\n")
+        sys.stderr.write("weaklink: `tui` requires a terminal; `weaklink list` and `weaklink show` do not\n")
         ctx.exit(_COULD_NOT_RUN)
     from ui.tui.app import WeaklinkApp  # noqa: PLC0415  # Textual takes 170 ms to load, which a refusal need not pay
     from ui.tui.app import tune_memory as settle  # noqa: PLC0415  # of the same package

@@ -110,7 +110,7 @@ def render(
     print_notice(f"{counted(scenarios, 'scenario')} as {counted(written.total(), 'row')}")
     if skipped:
         told = ", ".join(f"{count} {name}" for name, count in skipped.most_common())
-        print_notice(f"{counted(skipped.total(), 'row')} skipped, as the format cannot hold all: {told}")
+        print_notice(f"{counted(skipped.total(), 'row')} skipped, since the format cannot express everything: {told}")
     if not scenarios:
         ctx.exit(_COULD_NOT_RUN)
 

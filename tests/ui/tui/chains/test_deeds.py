@@ -115,7 +115,7 @@ async def test_what_is_wrong_with_a_filter_is_said_to_its_end_on_a_narrow_screen
         await press(pilot, "f", *"color:blue")
         said = " ".join(shown(app).split())
         assert "there is no key `color`" in said
-        assert "Text to be found stands in quotes." in said
+        assert "Put text to search for in quotes." in said
         bar = app.screen.query_one(FilterBar)
         assert bar.region.bottom <= app.size.height - 2
         await press(pilot, *("backspace",) * 10)
