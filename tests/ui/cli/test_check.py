@@ -72,7 +72,7 @@ def test_text_goes_by_file_and_trace_with_carets(weaklink: Run, logs: Path) -> N
         "  |  ^",
         "",
         "logs/warning.jsonl:1 t1",
-        "warning[J113] wrong-arguments-key: The arguments are under `parameters`;",
+        "warning[J113] wrong-arguments-key: The arguments stand under `parameters`;",
         "      this format calls them `arguments`.",
         " --> turn 2, text, line 2 column 15",
         "  |",
