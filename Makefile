@@ -39,7 +39,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-pythons test-lowest test-atropos test-slow check lint types mypy pyright fuzz rule-pages architecture pictures bench bench-store bench-tui bench-web bench-import bench-proxy wheel release constraints clean install dev system-packages
+.PHONY: help demo test test-pythons test-lowest test-atropos test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures bench bench-store bench-tui bench-web bench-import bench-proxy wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -126,6 +126,9 @@ build/axe/installed: | .venv/installed-dev
 
 rule-pages: dev ## Make the pages on rules in docs/rules
 	$(BIN)/python -m pytest tests/test_rule_pages.py --update-goldens
+
+format-table: dev ## Make the table of the formats in docs/formats.md
+	$(BIN)/python -m pytest tests/test_texts.py -k docs_list_every_format --update-goldens
 
 architecture: dev ## Draw the import graph in docs/architecture.md
 	$(BIN)/python -m pytest tests/test_architecture.py --update-goldens

@@ -90,8 +90,8 @@ def _once(path: Path, database: Path, lines: Sequence[str]) -> dict[str, float]:
     )
     with open_store(database) as store:
         timed("writing", lambda: store.save_drafts(drafts))
-        timed("text index", store.index_pending)
-        timed("sums", store.sum_pending)
+        timed("text index", store.search.index_pending)
+        timed("sums", store.statistics.sum_pending)
     return took
 
 

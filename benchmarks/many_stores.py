@@ -36,7 +36,7 @@ def fill(where: str, traces: int) -> None:
     """Put so many traces into a new store, indexed, summed up, and with the database's statistics of a store in use."""
     with open_store(where) as store:
         store.save((one, inspect_trace(one)) for one in originals(traces))
-        store.index_pending()
+        store.search.index_pending()
     engine = new_engine(place_of(where))
     with engine.begin() as connection:
         _copy(connection, traces // min(ORIGINALS, traces))

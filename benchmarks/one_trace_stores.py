@@ -19,6 +19,6 @@ def one_trace_store(path: Path, make: Callable[[int], Trace], size: int) -> Path
     trace = make(size)
     with open_store(unready) as store:
         store.save([(trace, inspect_trace(trace))])
-        store.index_pending()
+        store.search.index_pending()
     unready.rename(path)
     return path

@@ -56,7 +56,7 @@ def _into_sqlite(folder: Path, traces: list[Trace], million: float, best: dict[s
     for number in range(3):
         with open_store(folder / f"{number}.db") as store:
             saved = min(saved, _took(partial(store.save, inspected)))
-            indexed = min(indexed, _took(store.index_pending))
+            indexed = min(indexed, _took(store.search.index_pending))
     for stage, took in (("SQLite's inserts", max(saved - drafted, 1e-9)), ("the text index", indexed)):
         say(f"  {stage:16} {million / took:6.1f} MB/s, of json.loads: {best['json.loads'] / took:6.2f}")
 

@@ -109,7 +109,7 @@ class _Pair:
         for name, wanted in _AT_DEPTH.items():
             length = len(self.small.traces(wanted, limit=_PAGE, after=_at_depth(self.small)))
             self._against(name, length, partial(_deep_page, wanted=wanted, length=length))
-        self._against("search, with excerpts", _PAGE, lambda store: store.search(COMMON, limit=_PAGE))
+        self._against("search, with excerpts", _PAGE, lambda store: store.search.find(COMMON, limit=_PAGE))
 
     def _against(self, name: str, length: int, ask: Callable[[Store], object]) -> None:
         ways = {"small": partial(ask, self.small), "large": partial(ask, self.large)}

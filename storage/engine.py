@@ -198,6 +198,26 @@ def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
         yield connection
 
 
+@dataclass(frozen=True, slots=True)
+class Database:
+    """An open database. Both transactions raise StoreError for what the database refuses."""
+
+    engine: sa.Engine
+    place: DatabaseLocation
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A transaction that reads; see `snapshot`."""
+        with database_errors(self.place), snapshot(self.engine) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """A transaction that writes; see `writing`."""
+        with database_errors(self.place), writing(self.engine) as connection:
+            yield connection
+
+
 def insert_new(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert the rows that break no unique constraint."""
     new = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert

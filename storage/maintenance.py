@@ -1,8 +1,6 @@
 """Maintenance of a store: counting, inspecting again, deleting old traces, checking the database for damage."""
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -19,13 +17,13 @@ from storage.checksums import CHECKED_COLUMNS, RECORD_COLUMNS, check_row
 from storage.derived_rows import DerivedRows, derived_rows
 from storage.engine import (
     DAMAGE_ERRORS,
+    Database,
     DatabaseLocation,
     back_up,
     damage_errors,
     database_errors,
     size_bytes,
     vacuum,
-    writing,
 )
 from storage.packing.blobs import from_blob
 from storage.packing.values import unpack_sums
@@ -273,13 +271,10 @@ def _check_rollups(connection: sa.Connection) -> Iterator[str]:
 
 
 class Maintenance:
-    """What is done to a store as a whole; `Store` is one, and says which errors are raised."""
+    """What is done to a store as a whole: `Store.maintenance`. Errors as `Store` raises them."""
 
-    _engine: sa.Engine
-    place: DatabaseLocation
-
-    @abstractmethod
-    def _reads(self) -> AbstractContextManager[sa.Connection]: ...
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def reinspect(
         self,
@@ -293,42 +288,34 @@ class Maintenance:
         A trace that is damaged is left as it is and given to `on_damaged`; without that its StoreError is raised.
         """
         done = 0
-        with self._reads() as connection:
+        with self._database.reading() as connection:
             every = sa.select(tables.trace.c.id).order_by(tables.trace.c.id)
             wanted = list(connection.scalars(every)) if ids is None else [find_id(connection, one) for one in ids]
         for group in in_groups(wanted, _INSPECTED):
-            with database_errors(self.place), writing(self._engine) as connection:
-                done += inspect_again(connection, self.place, inspect, group, on_damaged)
+            with self._database.writing() as connection:
+                done += inspect_again(connection, self._database.place, inspect, group, on_damaged)
         return done
-
-    def delete(self, ids: Iterable[int | str]) -> int:
-        """Delete traces; how many."""
-        with database_errors(self.place), writing(self._engine) as connection:
-            numbers = sorted({find_id(connection, one) for one in ids})
-            delete_traces(connection, numbers)
-            drop_unused_toolsets(connection)
-        return len(numbers)
 
     def prune(self, *, before_s: float, keep_broken: bool = False) -> int:
         """Delete the traces from before a time (seconds since 1970-01-01 UTC); how many there were."""
-        with database_errors(self.place), writing(self._engine) as connection:
+        with self._database.writing() as connection:
             return prune(connection, before_s=before_s, keep_broken=keep_broken)
 
     def stats(self) -> StoreStats:
         """What the store holds."""
-        with self._reads() as connection:
+        with self._database.reading() as connection:
             return stats_of(connection, version=__version__)
 
     def check(self, advance: Callable[[int], None] = lambda _: None) -> IntegrityReport:
         """Look through everything for damage; `advance` is called with 1 behind each trace."""
-        with self._reads() as connection:
-            return check_database(connection, self.place, advance)
+        with self._database.reading() as connection:
+            return check_database(connection, self._database.place, advance)
 
     def back_up(self, file: Path) -> None:
         """Copy the database into a new file while others may write to it; StoreError for one on a server."""
-        back_up(self.place, file)
+        back_up(self._database.place, file)
 
     def vacuum(self) -> None:
         """Give back the room that deleted traces took."""
-        with database_errors(self.place):
-            vacuum(self._engine)
+        with database_errors(self._database.place):
+            vacuum(self._database.engine)

@@ -1,15 +1,13 @@
 """Marks: a user's notes about a trace, or about one turn or step of it."""
 
 import time
-from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from storage import tables
-from storage.engine import DatabaseLocation, database_errors, writing
+from storage.engine import Database
 from storage.packing.blobs import escaped, unescaped
 from storage.reading import find_id
 from storage.rows import in_groups
@@ -80,37 +78,34 @@ def _at(trace_id: int, turn: int | None, step: int | None) -> list[sa.ColumnElem
 
 
 class Bookmarks:
-    """What a store keeps of a reader's marks; `Store` is one, and says which errors are raised."""
+    """The marks of a store: `Store.marks`. Errors as `Store` raises them."""
 
-    _engine: sa.Engine
-    place: DatabaseLocation
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-    @abstractmethod
-    def _reads(self) -> AbstractContextManager[sa.Connection]: ...
-
-    def mark(self, id: int | str, *, turn: int | None = None, step: int | None = None, note: str = "") -> None:
+    def put(self, id: int | str, *, turn: int | None = None, step: int | None = None, note: str = "") -> None:
         """Mark a trace, or one turn or step of it (both count from 1), with a note; that of a second mark counts.
 
         Marks stay when a longer version of the session comes or the trace is inspected again; they go with it.
         """
-        with database_errors(self.place), writing(self._engine) as connection:
+        with self._database.writing() as connection:
             put_mark(connection, Mark(find_id(connection, id), turn, step, note, time.time()))
 
-    def unmark(
+    def remove(
         self, id: int | str, *, turn: int | None = None, step: int | None = None, own_only: bool = False
     ) -> None:
         """Take away the mark of one turn or step of a trace; where neither is named all its marks.
 
         `own_only` then leaves those of its turns and steps.
         """
-        with database_errors(self.place), writing(self._engine) as connection:
+        with self._database.writing() as connection:
             number = find_id(connection, id)
             if own_only or turn is not None or step is not None:
                 remove_mark(connection, number, turn, step)
             else:
                 remove_marks(connection, number)
 
-    def marks(self, ids: Iterable[int | str]) -> dict[int, tuple[Mark, ...]]:
+    def of(self, ids: Iterable[int | str]) -> dict[int, tuple[Mark, ...]]:
         """The marks of these traces, the oldest first, by the trace's number; traces without one are left out."""
-        with self._reads() as connection:
+        with self._database.reading() as connection:
             return read_marks(connection, [find_id(connection, one) for one in ids])

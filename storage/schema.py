@@ -1,9 +1,54 @@
-"""The version of a database's tables: made when it is new, refused when it is not ours, upgraded on request."""
+"""The version of a database's tables: made when new, refused when not ours, upgraded by Alembic on request."""
 
+from pathlib import Path
+
+import msgspec
 import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
 
 from inspector.errors import StoreError
+from inspector.model import Outcome
+from storage import tables
 from storage.engine import DatabaseLocation, write_ahead, writing
+from storage.packing.blobs import from_blob
+from storage.packing.values import unpack
+from storage.record_rows import outcome_columns
+from storage.rows import Row, in_groups
+from storage.writing import update_traces
+
+_AT_ONCE = 200
+SCRIPTS = Path(__file__).parent / "migrations"
+
+
+def migrate(connection: sa.Connection, to: str) -> None:
+    """Lift or lower the tables to a version, within the connection's transaction."""
+    lower = to == "base"
+    (command.downgrade if lower else command.upgrade)(config(connection), to)
+
+
+def config(connection: sa.Connection | None = None) -> Config:
+    """What Alembic asks for: the folder of scripts, and the connection they run on."""
+    settings = Config(attributes={"connection": connection})
+    settings.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
+    settings.set_main_option("path_separator", "os")
+    return settings
+
+
+def fill_in_outcomes(connection: sa.Connection) -> None:
+    """Fill in the source's outcome of every trace, which a database before v0008 holds in its facts alone."""
+    trace = tables.trace.c
+    ids = connection.scalars(sa.select(trace.id).order_by(trace.id)).all()
+    for group in in_groups(ids, _AT_ONCE):
+        rows: list[Row] = []
+        for id_, facts in connection.execute(sa.select(trace.id, trace.facts).where(trace.id.in_(group))):
+            try:
+                said = unpack(from_blob(facts)).get("outcome")
+                rows.append({"trace_id": id_, **outcome_columns(Outcome(*said) if said else None)})
+            except (msgspec.MsgspecError, ValueError, TypeError):
+                continue  # that it is damaged is said when it is read
+        update_traces(connection, rows)
+
 
 VERSION_TABLE = "weaklink_version"
 REVISIONS = ("v0006", "v0007", "v0008", "v0009")
@@ -58,8 +103,8 @@ def upgrade(engine: sa.Engine, place: DatabaseLocation) -> bool:
     StoreError for a database that is not weaklink's, or is of a newer weaklink.
     """
     # Only here: Alembic takes 80 ms to load, and a database is upgraded once.
-    from storage.migrating import fill_in_outcomes as keep_outcomes  # noqa: PLC0415  # it needs what Alembic has loaded, and the tables
-    from storage.migrating import migrate  # noqa: PLC0415
+    from storage.schema import fill_in_outcomes as keep_outcomes  # noqa: PLC0415  # it needs what Alembic has loaded, and the tables
+    from storage.schema import migrate  # noqa: PLC0415
 
     with writing(engine) as connection:
         state = _state(connection)

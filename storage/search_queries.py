@@ -2,9 +2,7 @@
 
 import re
 import unicodedata
-from abc import abstractmethod
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
@@ -12,7 +10,7 @@ import sqlalchemy as sa
 from inspector.diagnostics import Location
 from inspector.text import Range
 from storage import tables
-from storage.engine import DAMAGE_ERRORS, DatabaseLocation, damage_errors, database_errors, writing
+from storage.engine import DAMAGE_ERRORS, Database, damage_errors
 from storage.filter import Filter, PhraseTerm, parse_filter
 from storage.filter.terms import required_words
 from storage.listing import page
@@ -108,22 +106,19 @@ def _without_accents(text: str) -> str:
     )
 
 
-class SearchQueries:
-    """What a store finds in texts; `Store` is one, and says which errors are raised."""
+class TextSearch:
+    """Searches over the texts of a store: `Store.search`. Errors as `Store` raises them."""
 
-    _engine: sa.Engine
-    place: DatabaseLocation
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-    @abstractmethod
-    def _reads(self) -> AbstractContextManager[sa.Connection]: ...
-
-    def search(self, words: str, *, limit: int = 20, after: ListCursor | None = None) -> SearchResults:
+    def find(self, words: str, *, limit: int = 20, after: ListCursor | None = None) -> SearchResults:
         """The newest traces that hold these words, with the place of the first; what a filter takes is taken here too.
 
         Raises FilterError. How many traces the text index has still to read is said: see `index_pending`.
         """
         wanted = parse_filter(words)
-        with self._reads() as connection, damage_errors(self.place, "a trace"):
+        with self._database.reading() as connection, damage_errors(self._database.place, "a trace"):
             traces = page(connection, wanted, limit=limit, after=after)
             hits = tuple(search_hit(connection, trace, first_words(wanted)) for trace in traces)
             return SearchResults(hits, count_rows(connection, tables.search_pending))
@@ -133,11 +128,11 @@ class SearchQueries:
         done = 0
         while (limit is None or done < limit) and self._waiting():
             room = _GROUP if limit is None else min(_GROUP, limit - done)
-            with database_errors(self.place), writing(self._engine) as connection:
+            with self._database.writing() as connection:
                 done += index_waiting(connection, room)
         return done
 
     def _waiting(self) -> int:
         """How many traces the text index has still to read; asked before writing, which a reader may not be allowed."""
-        with self._reads() as connection:
+        with self._database.reading() as connection:
             return count_rows(connection, tables.search_pending)

@@ -1,9 +1,7 @@
 """The statistics that a store answers: figures, where chains broke, which schemas were violated."""
 
 import time
-from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -12,7 +10,7 @@ from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from storage import tables
 from storage.blocks import TraceBlock
-from storage.engine import DatabaseLocation, damage_errors, database_errors, writing
+from storage.engine import Database, damage_errors
 from storage.filter import PhraseTerm, parse_filter
 from storage.filter.sql import condition_of
 from storage.filter.terms import negations_inward
@@ -38,8 +36,8 @@ from storage.statistics import (
 _Answer = TypeVar("_Answer")
 
 
-class StatisticsQueries:
-    """The part of a store that adds up figures; every answer is aggregates in the database, and reads no trace.
+class TraceStatistics:
+    """Figures over the traces of a store: `Store.statistics`. Every answer is aggregates in the database.
 
     Without a filter, answers are put together from those that `sum_pending` keeps of whole blocks of traces; they are
     the same without it, only that each trace is then counted again, at a microsecond a trace and question.
@@ -47,11 +45,8 @@ class StatisticsQueries:
     grouped by; ValueError where that cannot be done at once. Running traces count as what they have come to.
     """
 
-    _engine: sa.Engine
-    place: DatabaseLocation
-
-    @abstractmethod
-    def _reads(self) -> AbstractContextManager[sa.Connection]: ...
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def figures(self, filter: str = "", *, by: Sequence[GroupKey] = ()) -> list[GroupFigures]:  # noqa: A002  # as in `traces`
         """What the traces come to, group by group, the group of the most traces first; none where there are none.
@@ -85,36 +80,32 @@ class StatisticsQueries:
         """
         done = 0
         for block in self._not_summed()[:limit]:
-            with (
-                database_errors(self.place),
-                writing(self._engine) as connection,
-                damage_errors(self.place, "a rollup"),
-            ):
+            with self._database.writing() as connection, damage_errors(self._database.place, "a rollup"):
                 done += make_rollups(connection, block)
         return done
 
     def _not_summed(self) -> list[TraceBlock]:
         """Asked before writing, which a reader may not be allowed."""
-        with self._reads() as connection:
+        with self._database.reading() as connection:
             return blocks_without_rollups(connection)
 
     def _answer(self, question: StatisticsQuery[_Answer], wanted: str) -> _Answer:
-        with self._reads() as connection:
+        with self._database.reading() as connection:
             conditions = _conditions(connection, wanted)
             if conditions:
                 return question.answer(question.sums(connection, conditions))
-            with damage_errors(self.place, "a rollup"):
+            with damage_errors(self._database.place, "a rollup"):
                 return question.answer(summed_query(connection, question))
 
     def prompts(self, hashes: Sequence[str]) -> dict[str, Prompt]:
         """What the prompts with these hashes are known by; one trace of each is read."""
         trace = tables.trace.c
         found: dict[str, Prompt] = {}
-        with self._reads() as connection:
+        with self._database.reading() as connection:
             for one in hashes:
                 wanted = sa.select(trace.id).where(trace.prompt_hash == one).order_by(trace.sort_at_s.desc()).limit(1)
                 for id_ in connection.scalars(wanted):
-                    with damage_errors(self.place, f"trace {id_}"):
+                    with damage_errors(self._database.place, f"trace {id_}"):
                         found[one] = prompt_of(read_trace(connection, id_))
         return found
 
@@ -123,7 +114,7 @@ class StatisticsQueries:
         tool = tables.tool.c
         named = {key(name): name for name in tools}
         found: dict[str, SchemaComplexity] = {}
-        with self._reads() as connection, damage_errors(self.place, "the definition of a tool"):
+        with self._database.reading() as connection, damage_errors(self._database.place, "the definition of a tool"):
             for group in in_groups(named):
                 rows = connection.execute(sa.select(tool.name, tool.body).where(tool.name.in_(group)).order_by(tool.id))
                 for name, body in dict(rows.all()).items():

@@ -13,6 +13,7 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace, Turn
 from storage import tables
 from storage.engine import (
+    Database,
     DatabaseLocation,
     damage_errors,
     database_errors,
@@ -20,8 +21,6 @@ from storage.engine import (
     new_engine,
     place_of,
     prepare_file,
-    snapshot,
-    writing,
 )
 from storage.filter import FilterCompletion, complete_filter, parse_filter
 from storage.listing import Paging, page
@@ -34,10 +33,11 @@ from storage.running.following import Following
 from storage.running.rows import end_orphaned_trace, orphaned_traces, read_open_turns, write_steps
 from storage.running.steps import SessionWrite
 from storage.schema import check_file, ensure_current, upgrade
-from storage.search_queries import SearchQueries
-from storage.statistics_queries import StatisticsQueries
+from storage.search_queries import TextSearch
+from storage.statistics_queries import TraceStatistics
 from storage.summaries import ListCursor, TraceSummary, summaries
-from storage.writing import KeptInspection, Saved, TraceDraft, kept_inspection, trace_rows, write
+from storage.toolsets import drop_unused_toolsets
+from storage.writing import KeptInspection, Saved, TraceDraft, delete_traces, kept_inspection, trace_rows, write
 
 _GROUP, _GROUP_BYTES = 200, 32 << 20  # traces whose rows are in memory at a time, and about how much their texts take
 _RECOVERED = 5  # the same, where their rows are written one by one
@@ -56,7 +56,7 @@ def upgrade_store(where: str | Path | None = None) -> bool:
     try:
         with database_errors(place):
             is_changed = upgrade(engine, place)
-        Store(engine, place).sum_pending()
+        Store(Database(engine, place)).statistics.sum_pending()
         return is_changed
     finally:
         engine.dispose()
@@ -84,20 +84,33 @@ def open_store(
     except BaseException:
         engine.dispose()
         raise
-    return Store(engine, place)
+    return Store(Database(engine, place))
 
 
-class Store(StatisticsQueries, Bookmarks, SearchQueries, Maintenance):
+class Store:
     """Traces and inspections in a database. Made by `open_store`; may be used from several threads at once.
 
     Every method raises StoreError for what the database refuses, and what it then was to write is not there at all.
     An `id` may be a trace's number, or an external id that one trace alone bears; StoreError for any other.
     """
 
-    def __init__(self, engine: sa.Engine, place: DatabaseLocation) -> None:
-        self._engine = engine
-        self.place = place
-        self._mark = mark_of(place)
+    marks: Bookmarks
+    statistics: TraceStatistics
+    search: TextSearch
+    maintenance: Maintenance
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._mark = mark_of(database.place)
+        self.marks = Bookmarks(database)
+        self.statistics = TraceStatistics(database)
+        self.search = TextSearch(database)
+        self.maintenance = Maintenance(database)
+
+    @property
+    def place(self) -> DatabaseLocation:
+        """Where the database is."""
+        return self._database.place
 
     def __enter__(self) -> Self:
         return self
@@ -107,7 +120,7 @@ class Store(StatisticsQueries, Bookmarks, SearchQueries, Maintenance):
 
     def close(self) -> None:
         """Let go of the database."""
-        self._engine.dispose()
+        self._database.engine.dispose()
 
     def save(self, items: Iterable[tuple[Trace, Inspection]]) -> list[Saved]:
         """Keep traces with their inspections, in one transaction; what became of each, in order.
@@ -123,7 +136,7 @@ class Store(StatisticsQueries, Bookmarks, SearchQueries, Maintenance):
 
         `record` is made by `storage.record_rows.record_rows`. A trace that is kept so is saved as `KeptRows`.
         """
-        with self._reads() as connection:
+        with self._database.reading() as connection:
             return kept_inspection(connection, record)
 
     def save_drafts(self, items: Iterable[TraceDraft]) -> list[Saved]:
@@ -133,21 +146,29 @@ class Store(StatisticsQueries, Bookmarks, SearchQueries, Maintenance):
         if not first:
             return []
         now_s = time.time()
-        with database_errors(self.place), writing(self._engine) as connection:
+        with self._database.writing() as connection:
             saved = write(connection, first, now_s)
             for group in drafts:
                 saved += write(connection, group, now_s)
         return saved
 
     def catch_up(self, *, limit: int | None = None) -> int:
-        """Do what waits after traces were saved: `index_pending`, and once nothing is left of that `sum_pending`.
+        """Update the text index, then the sums of statistics, for traces that were saved since.
 
         All of it, or at most `limit` traces or one block; how many traces and blocks, 0 when all is done.
         """
-        done = self.index_pending(limit=limit)
+        done = self.search.index_pending(limit=limit)
         if limit is not None and done:
             return done
-        return done + self.sum_pending(limit=None if limit is None else 1)
+        return done + self.statistics.sum_pending(limit=None if limit is None else 1)
+
+    def delete(self, ids: Iterable[int | str]) -> int:
+        """Delete traces; how many."""
+        with self._database.writing() as connection:
+            numbers = sorted({find_id(connection, one) for one in ids})
+            delete_traces(connection, numbers)
+            drop_unused_toolsets(connection)
+        return len(numbers)
 
     def make_again_if_gone(self) -> bool:
         """Make a new database where the file of this one was moved away, deleted or replaced; whether it was."""
@@ -155,9 +176,9 @@ class Store(StatisticsQueries, Bookmarks, SearchQueries, Maintenance):
             return False
         check_file(self.place, create=True)
         prepare_file(self.place)
-        self._engine.dispose()
+        self._database.engine.dispose()
         with database_errors(self.place):
-            ensure_current(self._engine, self.place, create=True)
+            ensure_current(self._database.engine, self.place, create=True)
         self._mark = mark_of(self.place)
         return True
 
@@ -173,12 +194,12 @@ class Store(StatisticsQueries, Bookmarks, SearchQueries, Maintenance):
         The id of each session's trace; None where that is no longer there, and nothing of its step was kept. A trace
         is idle when nothing came for `idle_after_s` seconds and no turn is open.
         """
-        with database_errors(self.place), writing(self._engine) as connection:
+        with self._database.writing() as connection:
             return write_steps(connection, owner, steps, time.time(), idle_after_s=idle_after_s)
 
     def open_turns(self, id: int | str) -> dict[int, Turn]:
         """The turns of a running trace that have begun and not ended, by number; cut where what is written ends."""
-        with self._reads() as connection:
+        with self._database.reading() as connection:
             number = find_id(connection, id)
             with damage_errors(self.place, f"the open turn of trace {number}"):
                 return read_open_turns(connection, number)
@@ -196,7 +217,7 @@ class Store(StatisticsQueries, Bookmarks, SearchQueries, Maintenance):
 
     def turns_of_running(self, id: int) -> tuple[Turn, ...] | None:
         """The turns of a running trace that have ended; None where it is not running, or not there."""
-        with self._reads() as connection, damage_errors(self.place, f"trace {id}"):
+        with self._database.reading() as connection, damage_errors(self.place, f"trace {id}"):
             live = tables.live.c.trace_id
             if connection.scalar(sa.select(live).where(live == id)) is None:
                 return None
@@ -209,7 +230,7 @@ class Store(StatisticsQueries, Bookmarks, SearchQueries, Maintenance):
         """
         done = 0
         while self._broken_off():
-            with database_errors(self.place), writing(self._engine) as connection:
+            with self._database.writing() as connection:
                 for id_ in orphaned_traces(connection, time.time())[:_RECOVERED]:
                     with damage_errors(self.place, f"trace {id_}"):
                         end_orphaned_trace(connection, inspect, id_, time.time())
@@ -218,7 +239,7 @@ class Store(StatisticsQueries, Bookmarks, SearchQueries, Maintenance):
 
     def trace(self, id: int | str) -> Trace:
         """The trace, equal to the one that was saved."""
-        with self._reads() as connection:
+        with self._database.reading() as connection:
             number = find_id(connection, id)
             with damage_errors(self.place, f"trace {number}"):
                 return read_trace(connection, number)
@@ -234,7 +255,7 @@ class Store(StatisticsQueries, Bookmarks, SearchQueries, Maintenance):
         for screens that show some of it. Else all of it is made at once, for whoever goes through it. In columns the
         inspection of a wide running trace is that of as many turns as its recorder has inspected.
         """
-        with self._reads() as connection:
+        with self._database.reading() as connection:
             number = find_id(connection, id)
             with damage_errors(self.place, f"trace {number}"):
                 trace = read_trace(connection, number, in_columns=in_columns)
@@ -245,40 +266,36 @@ class Store(StatisticsQueries, Bookmarks, SearchQueries, Maintenance):
 
     def summary(self, id: int | str) -> TraceSummary:
         """What a list shows of one trace."""
-        with self._reads() as connection:
+        with self._database.reading() as connection:
             return summaries(connection, [find_id(connection, id)])[0]
 
     def traces(self, filter: str = "", *, limit: int = 100, after: ListCursor | None = None) -> list[TraceSummary]:  # noqa: A002  # it is what users call it
         """The newest traces that a filter lets through, or the next ones behind `after`, the last one's cursor.
 
-        Raises FilterError for a filter that cannot be read. Words are looked up in the text index: see `index_pending`.
+        Raises FilterError for a filter that cannot be read. Words are looked up in the text index;
+        `search.index_pending` updates it.
         """
         wanted = parse_filter(filter)
-        with self._reads() as connection:
+        with self._database.reading() as connection:
             return page(connection, wanted, limit=limit, after=after)
 
     def paging(self) -> Paging:
         """What a screen asks that shows long lists, page by page."""
-        return Paging(self._reads)
+        return Paging(self._database.reading)
 
     def complete(self, filter: str, cursor: int | None = None) -> list[FilterCompletion]:  # noqa: A002  # as in `traces`
         """What could stand at the cursor in a filter, or at its end, the likeliest first; 50 at most."""
-        with self._reads() as connection:
+        with self._database.reading() as connection:
             return complete_filter(connection, filter, len(filter) if cursor is None else cursor)
 
     def _broken_off(self) -> list[int]:
         """Asked before writing, which a reader may not be allowed."""
-        with self._reads() as connection:
+        with self._database.reading() as connection:
             return orphaned_traces(connection, time.time())
 
     @contextmanager
     def _following(self) -> Iterator[sa.Connection]:
-        with self._reads() as connection, damage_errors(self.place, "a running trace"):
-            yield connection
-
-    @contextmanager
-    def _reads(self) -> Iterator[sa.Connection]:
-        with database_errors(self.place), snapshot(self._engine) as connection:
+        with self._database.reading() as connection, damage_errors(self.place, "a running trace"):
             yield connection
 
 

@@ -51,15 +51,25 @@ _Loader.add_constructor("!json", lambda loader, node: json.loads(loader.construc
 
 @cache
 def load(path: Path) -> dict[str, tuple[CaseFields, ...]]:
-    """The lists of cases of a file, with the tools that they name; the file is parsed once a run."""
+    """The lists of cases of a file, with the tools that they name; the file is parsed once a run.
+
+    A case with `rows` has them as its text, JSON lines.
+    """
     content: dict[str, Any] = yaml.load(path.read_bytes(), _Loader)  # a subclass of the safe loader
     tools = content.pop("tools", {})
     for cases in content.values():
         for case in cases:
+            if "rows" in case:
+                case["text"] = "\n".join(map(_row_text, case["rows"]))
             assert isinstance(case.get("text", ""), str), f"a text in {path} is not a string: quote it"
             if isinstance(case.get("tools"), str):
                 case["tools"] = tools[case["tools"]]
     return {name: tuple(cases) for name, cases in content.items()}
+
+
+def _row_text(row: object) -> str:
+    """A line of a data file: a row as JSON, or as it is where the case has it as text."""
+    return row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)
 
 
 def cases_of(path: Path) -> tuple[CaseFields, ...]:

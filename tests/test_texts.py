@@ -139,7 +139,7 @@ def test_docs_list_every_format(update_goldens: bool) -> None:
     if update_goldens:
         (DOCS / "formats.md").write_text(FORMATS.sub(lambda _: table, text), encoding="utf-8")
     else:
-        assert FORMATS.findall(text) == [table], "`make test ARGS='tests/test_texts.py --update-goldens'` mends it"
+        assert FORMATS.findall(text) == [table], "run `make format-table`"
 
 
 def test_the_example_in_the_readme_is_what_the_command_prints(update_goldens: bool, tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
-"""Finds the calls that correct a failed call: what makes a fault of a training sample a lesson and no defect."""
+"""Failed calls that later calls correct: what makes a fault of a training sample a lesson and no defect."""
 
 from collections.abc import Sequence
 
 from inspector.chain.steps import Recovery, Step, StepOutcome
 from inspector.chain.tool_kinds import bare_name
 from inspector.checks.tools import nearest_word
+from inspector.dataset.samples import Sample
 
 _DONE = (StepOutcome.OK, StepOutcome.PENDING)
 
@@ -32,3 +33,21 @@ def _is_same_tool(failed: Step, later: Step) -> bool:
         return not failed.call.name
     mine, theirs = bare_name(failed.call.name), bare_name(later.call.name)
     return mine == theirs or (failed.outcome is StepOutcome.UNKNOWN_TOOL and nearest_word(mine, [theirs]) is not None)
+
+
+def deliberate_steps(sample: Sample) -> tuple[Step, ...]:
+    """The failed calls that the sample shows on purpose, with their corrections behind them."""
+    steps = tuple(sample.inspection.chain.steps)
+    is_marked = sample.type == "error_recovery" or bool(sample.row.value.get("injected"))
+    return tuple(step for step in steps if _is_deliberate(step, steps, is_marked=is_marked))
+
+
+def _is_deliberate(step: Step, steps: tuple[Step, ...], *, is_marked: bool) -> bool:
+    if not step.outcome.failed:
+        return False
+    later = [one for one in steps if one.number > step.number and not one.outcome.failed]
+    if is_marked:
+        return bool(later)
+    has_refusal = step.error is not None or step.outcome is StepOutcome.ERROR_RESULT
+    same_tool = any(one.call.name == step.call.name for one in later)
+    return has_refusal and (same_tool or (step.recovery is not None and step.recovery.is_sure))

@@ -21,7 +21,7 @@ from typing import Any
 
 from inspector.chain.metrics_expected import CALLS, ExpectedCall, expected_of
 from inspector.chain.steps import Step
-from inspector.dataset.lint.engine_faults import deliberate_steps
+from inspector.dataset.corrections import deliberate_steps
 from inspector.dataset.samples import Sample
 from inspector.model import Json, ToolDefinition
 

@@ -175,8 +175,8 @@ def most_confident(scores: Sequence[tuple[float, Importer]]) -> RecognisedSource
 
 
 def named_by_user(importer: Importer) -> RecognisedSource:
-    """The importer that the user named; what the file holds was not asked."""
-    return RecognisedSource(importer, f"`--source {importer.name}` names it; what the file holds was not asked.")
+    """The importer that the user named; the content of the file was not checked."""
+    return RecognisedSource(importer, f"`--source {importer.name}` names it; the content of the file was not checked.")
 
 
 def signs_of(importer: Importer) -> str:

@@ -78,7 +78,7 @@ class JsonMachine:
         frame, cursor = self.frame, self.cursor
         got = cursor.text[at]
         if frame.comma >= 0 and frame.next is not ExpectedToken.COMMA:
-            self.report(say.trailing_comma(frame.comma, got))
+            self.report(say.trailing_comma.at(frame.comma, got))
         edits = [Edit(Range(at, at + 1), frame.closes_with)] if got != frame.closes_with else []
         cursor.at = at + 1
         if frame.doubled:
@@ -159,7 +159,7 @@ def mismatched(machine: JsonMachine) -> None:
         machine.report(say.wrong_kind(at, got, frame.closes_with, Range(frame.start, frame.start + 1)))
         _close_as_if_right(machine, at)
     else:
-        machine.report(say.closer_without_opener(at, got))
+        machine.report(say.closer_without_opener.at(at, got))
         cursor.at += 1
 
 
@@ -171,7 +171,7 @@ def _waiting_for(machine: JsonMachine, closer: str) -> int:
 def _close_as_if_right(machine: JsonMachine, at: int) -> None:
     frame = machine.frame
     if frame.comma >= 0 and frame.next is not ExpectedToken.COMMA:
-        machine.report(say.trailing_comma(frame.comma, frame.closes_with))
+        machine.report(say.trailing_comma.at(frame.comma, frame.closes_with))
     machine.cursor.at = at + 1
     machine.close_unwritten(at + 1)
 
@@ -181,7 +181,7 @@ def _close_down_to(machine: JsonMachine, depth: int, at: int) -> None:
     frames = machine.cursor.frames
     inner = frames[depth + 1 :]
     if inner[-1].comma >= 0 and inner[-1].next is not ExpectedToken.COMMA:
-        machine.report(say.trailing_comma(inner[-1].comma, machine.cursor.text[at]))
+        machine.report(say.trailing_comma.at(inner[-1].comma, machine.cursor.text[at]))
     insert_at = inner[-1].last_end
     closers = "".join(frame.closes_with for frame in reversed(inner))
     opener = Range(inner[-1].start, inner[-1].start + 1)
@@ -211,7 +211,7 @@ def colon_after_value(machine: JsonMachine) -> None:
 def _becomes_object(frame: Frame, text: str) -> None:
     key = frame.items.pop()
     frame.key, frame.key_range, frame.next, frame.opener = str(key.scalar), key.range, ExpectedToken.COLON, "{"
-    frame.fault = say.object_in_square_brackets(frame.start, key.range.of(text))
+    frame.fault = say.object_in_square_brackets.at(frame.start, key.range.of(text))
 
 
 def _ended_before_key(machine: JsonMachine) -> None:
@@ -279,7 +279,7 @@ def bracket_for_key(machine: JsonMachine) -> None:
     at, got = cursor.at, cursor.peek()
     directly = not frame.members and frame.comma < 0
     if got == "{" and directly and cursor.text[at - 1] == "{" and not frame.doubled and not frame.fault:
-        frame.doubled, frame.fault = True, say.doubled_brace(at)
+        frame.doubled, frame.fault = True, say.doubled_brace.at(at)
         cursor.at += 1
     elif lacks_opening_bracket(machine):
         gather_into_array(machine)

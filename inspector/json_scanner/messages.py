@@ -1,4 +1,9 @@
-"""The messages, hints and repairs of JSON syntax faults."""
+"""The messages, hints and repairs of JSON syntax faults.
+
+Most are rows of a table; a function makes those whose words, place or repair depend on more than the text at the place.
+"""
+
+from dataclasses import dataclass
 
 from inspector.diagnostics import Edit, Fault, Fix, Related
 from inspector.json_scanner.quoting import counted, shown
@@ -24,14 +29,157 @@ from inspector.rules.json_syntax import (
     UNBALANCED_BRACKET,
     UNQUOTED_WORD,
 )
+from inspector.rules.rule import Rule
 from inspector.text import Range
 
 
-def trailing_comma(comma: int, closer: str) -> Fault:
-    """A comma before a closing bracket."""
-    place = Range(comma, comma + 1)
-    message = f"A comma stands before `{closer}`, but nothing follows it."
-    return Fault(TRAILING_COMMA, place, message, "Delete the comma.", deleted(place, safe=True))
+@dataclass(frozen=True, slots=True)
+class FaultMessage:
+    """A row of the table of messages: what a fault of one kind says of the text at its place, and what repairs it.
+
+    In the texts, `{here}` is what the place holds, quoted; `{value}` what the caller gives, `{shown}` the same quoted.
+    `repair` is what the repair writes at the place: nothing deletes it, None is no repair.
+    """
+
+    rule: Rule
+    message: str
+    hint: str | None = None
+    repair: str | None = None
+    safe: bool = False
+
+    def __call__(self, text: str, place: Range, value: str = "") -> Fault:
+        """The fault at a place of a text."""
+        return self._fault(place, value, shown(text, place.start, place.end))
+
+    def at(self, at: int, value: str = "") -> Fault:
+        """The fault at one character; its message does not show it."""
+        return self._fault(Range(at, at + 1), value, "")
+
+    def _fault(self, place: Range, value: str, here: str) -> Fault:
+        words = {"here": here, "value": value, "shown": shown(value)}
+        hint = None if self.hint is None else self.hint.format_map(words)
+        fix = None if self.repair is None else replaced(place, self.repair.format_map(words), safe=self.safe)
+        return Fault(self.rule, place, self.message.format_map(words), hint, fix)
+
+
+# commas, colons and other signs
+
+trailing_comma = FaultMessage(
+    TRAILING_COMMA,
+    "A comma stands before `{value}`, but nothing follows it.",
+    "Delete the comma.",
+    repair="",
+    safe=True,
+)
+extra_colon = FaultMessage(
+    MISSING_VALUE,
+    "A second colon follows the key {shown}; one was expected.",
+    "Delete the colon.",
+    repair="",
+    safe=True,
+)
+wrong_sign = FaultMessage(
+    MALFORMED_JSON, "{here} stands where JSON expects `{value}`.", "Write `{value}`.", repair="{value}", safe=True
+)
+needless_semicolon = FaultMessage(
+    MALFORMED_JSON, "`;` stands where `{value}` was expected.", "Delete the semicolon.", repair="", safe=True
+)
+escaped_space = FaultMessage(
+    INVALID_ESCAPE,
+    "{here} is an escape outside any string, where JSON knows none.",
+    "Write white space itself.",
+    repair=" ",
+    safe=True,
+)
+comment = FaultMessage(
+    COMMENT_IN_JSON, "{here} is a comment, which JSON does not have.", "Delete the comment.", repair="", safe=True
+)
+no_key = FaultMessage(MISSING_VALUE, "A key was expected here, not {here}.")
+unexpected = FaultMessage(MALFORMED_JSON, "{here} stands where {value} was expected.")
+no_value = FaultMessage(MALFORMED_JSON, "{here} stands where a value was expected.")
+
+# brackets
+
+tuple_instead = FaultMessage(
+    EXPRESSION_AS_VALUE,
+    "A tuple in round brackets stands here; JSON has only arrays in square ones.",
+    "Write `[` and `]`.",
+    repair="[",
+)
+object_in_square_brackets = FaultMessage(
+    UNBALANCED_BRACKET,
+    "`[` opens what is an object, as its key {shown} shows; `{{` was expected.",
+    "Write `{{` and `}}`.",
+    repair="{{",
+)
+doubled_brace = FaultMessage(
+    UNBALANCED_BRACKET,
+    "Two `{{` stand here where one was expected; templates double their braces, JSON does not.",
+    "Delete the second brace, and its twin.",
+    repair="",
+)
+closer_without_opener = FaultMessage(
+    UNBALANCED_BRACKET,
+    "One `{value}` too many: no bracket of this kind is open here.",
+    "Delete the `{value}`.",
+    repair="",
+)
+
+# text around the value
+
+trailing_text = FaultMessage(
+    TRAILING_DATA,
+    "{here} follows the complete value; nothing was expected behind it.",
+    "Cut it off.",
+    repair="",
+    safe=True,
+)
+only_text = FaultMessage(MALFORMED_JSON, "The payload holds no JSON value, only text: {here}.")
+
+# strings, words and numbers
+
+cut_quote = FaultMessage(MISSING_QUOTE, "The quote {here} neither opens nor closes a string.", "Delete it.", repair="")
+unclear_escapes = FaultMessage(INVALID_ESCAPE, "{here} is escaped once too often, and is no JSON string either way.")
+triple_quoted = FaultMessage(
+    EXPRESSION_AS_VALUE,
+    "{here} is a triple-quoted string of Python; JSON expects one pair of quotes.",
+    "Write it in one pair of double quotes, with its line feeds escaped.",
+    repair="{value}",
+)
+python_literal = FaultMessage(
+    PYTHON_LITERAL,
+    "{here} is Python's spelling; JSON expects `{value}`.",
+    "Write `{value}`.",
+    repair="{value}",
+    safe=True,
+)
+misspelt_literal = FaultMessage(
+    UNQUOTED_WORD,
+    "{here} is no JSON literal; the nearest is `{value}`.",
+    "Write `{value}` if that is meant, or quote the word.",
+    repair="{value}",
+)
+unquoted_value = FaultMessage(
+    UNQUOTED_WORD,
+    "The value {here} is neither quoted nor a number, `true`, `false` or `null`; a JSON reader stops here.",
+    "Quote it if it is meant as text: {shown}.",
+    repair="{value}",
+)
+unquoted_key = FaultMessage(
+    UNQUOTED_WORD, "The key {here} is not quoted; JSON expects {shown}.", "Write {shown}.", repair="{value}", safe=True
+)
+non_finite = FaultMessage(
+    NON_FINITE_NUMBER,
+    "{here} is a number that JSON does not have.",
+    "Write `null` if the tool takes it, or leave the member out.",
+    repair="null",
+)
+arithmetic = FaultMessage(
+    EXPRESSION_AS_VALUE,
+    "{here} is left to be computed; JSON expects its result.",
+    "Write the result, `{value}`.",
+    repair="{value}",
+)
 
 
 def extra_comma(at: int, what: str, *, safe: bool) -> Fault:
@@ -41,25 +189,12 @@ def extra_comma(at: int, what: str, *, safe: bool) -> Fault:
     return Fault(MISSING_VALUE, place, message, "Delete the comma if nothing is missing.", deleted(place, safe=safe))
 
 
-def extra_colon(at: int, key: str) -> Fault:
-    """A second colon behind a key."""
-    place = Range(at, at + 1)
-    message = f"A second colon follows the key {shown(key)}; one was expected."
-    return Fault(MISSING_VALUE, place, message, "Delete the colon.", deleted(place, safe=True))
-
-
 def missing_value(text: str, key: Range, at: int) -> Fault:
     """A key without a value."""
     got = f"{shown(text, at, at + 1)} follows" if at < len(text) else "the payload ends"
     named = f"The key {shown(text, key.start, key.end)} has no value" if len(key) else "A value is missing"
     message = f"{named}: {got} where one was expected."
     return Fault(MISSING_VALUE, key if len(key) else Range(at, at + 1), message)
-
-
-def no_key(text: str, place: Range) -> Fault:
-    """A value or colon where a key was expected."""
-    message = f"A key was expected here, not {shown(text, place.start, place.end)}."
-    return Fault(MISSING_VALUE, place, message)
 
 
 def missing_comma(text: str, last: Range, at: int, insert_at: int) -> Fault:
@@ -83,25 +218,6 @@ def missing_colon(text: str, key: Range, at: int) -> Fault:
     return Fault(MALFORMED_JSON, place, message, "Put a colon behind the key.", fix)
 
 
-def wrong_sign(text: str, place: Range, expected: str) -> Fault:
-    """Another sign where a colon or comma belongs."""
-    message = f"{shown(text, place.start, place.end)} stands where JSON expects `{expected}`."
-    return Fault(MALFORMED_JSON, place, message, f"Write `{expected}`.", replaced(place, expected, safe=True))
-
-
-def needless_semicolon(at: int, closer: str) -> Fault:
-    """A semicolon behind the last member or element."""
-    place = Range(at, at + 1)
-    message = f"`;` stands where `{closer}` was expected."
-    return Fault(MALFORMED_JSON, place, message, "Delete the semicolon.", deleted(place, safe=True))
-
-
-def unexpected(text: str, place: Range, expected: str) -> Fault:
-    """Characters that nothing else explains."""
-    message = f"{shown(text, place.start, place.end)} stands where {expected} was expected."
-    return Fault(MALFORMED_JSON, place, message)
-
-
 def unusual_space(text: str, place: Range) -> Fault:
     """White space that is none to JSON."""
     message = f"{_code_points(text, place)} stands between tokens, where JSON allows only space, tab and line end."
@@ -110,19 +226,6 @@ def unusual_space(text: str, place: Range) -> Fault:
 
 def _code_points(text: str, place: Range) -> str:
     return f"The character U+{ord(text[place.start]):04X}"
-
-
-def escaped_space(text: str, place: Range) -> Fault:
-    """A line feed written as an escape, outside any string."""
-    message = f"{shown(text, place.start, place.end)} is an escape outside any string, where JSON knows none."
-    fix = replaced(place, " ", safe=True)
-    return Fault(INVALID_ESCAPE, place, message, "Write white space itself.", fix)
-
-
-def comment(text: str, place: Range) -> Fault:
-    """A comment."""
-    message = f"{shown(text, place.start, place.end)} is a comment, which JSON does not have."
-    return Fault(COMMENT_IN_JSON, place, message, "Delete the comment.", deleted(place, safe=True))
 
 
 def duplicate_key(text: str, first: Range, again: Range) -> Fault:
@@ -140,29 +243,6 @@ def too_deep(at: int, depth: int) -> Fault:
     """A bracket deeper than any reader needs to go."""
     message = f"This bracket opens level {depth + 1}; weaklink reads {depth} levels and keeps what lies deeper as text."
     return Fault(TOO_DEEP, Range(at, at + 1), message)
-
-
-def tuple_instead(at: int) -> Fault:
-    """A Python tuple; its closer's edit is added when it is found."""
-    place = Range(at, at + 1)
-    message = "A tuple in round brackets stands here; JSON has only arrays in square ones."
-    return Fault(EXPRESSION_AS_VALUE, place, message, "Write `[` and `]`.", replaced(place, "[", safe=False))
-
-
-def object_in_square_brackets(at: int, key: str) -> Fault:
-    """An object that begins with `[`."""
-    place = Range(at, at + 1)
-    message = f"`[` opens what is an object, as its key {shown(key)} shows; `{{` was expected."
-    return Fault(UNBALANCED_BRACKET, place, message, "Write `{` and `}`.", replaced(place, "{", safe=False))
-
-
-def doubled_brace(at: int) -> Fault:
-    """`{{`, as templates write a brace."""
-    place = Range(at, at + 1)
-    message = "Two `{` stand here where one was expected; templates double their braces, JSON does not."
-    return Fault(
-        UNBALANCED_BRACKET, place, message, "Delete the second brace, and its twin.", deleted(place, safe=False)
-    )
 
 
 def missing_opener(text: str, at: int, bracket: str) -> Fault:
@@ -213,13 +293,6 @@ def wrong_kind(at: int, got: str, expected: str, opener: Range) -> Fault:
     return Fault(UNBALANCED_BRACKET, place, message, f"Write `{expected}`.", fix, related=related)
 
 
-def closer_without_opener(at: int, got: str) -> Fault:
-    """A closing bracket that nothing opened, in the middle of a value."""
-    place = Range(at, at + 1)
-    message = f"One `{got}` too many: no bracket of this kind is open here."
-    return Fault(UNBALANCED_BRACKET, place, message, f"Delete the `{got}`.", deleted(place, safe=False))
-
-
 def closed_too_early(text: str, at: int, next_key: Range) -> Fault:
     """A closing bracket behind which the object goes on."""
     place = Range(at, at + 1)
@@ -243,12 +316,6 @@ def extra_closers(text: str, place: Range) -> Fault:
     return Fault(TRAILING_DATA, place, message, "Delete what is too many.", deleted(place, safe=True))
 
 
-def trailing_text(text: str, place: Range) -> Fault:
-    """Prose or the like behind the complete value."""
-    message = f"{shown(text, place.start, place.end)} follows the complete value; nothing was expected behind it."
-    return Fault(TRAILING_DATA, place, message, "Cut it off.", deleted(place, safe=True))
-
-
 def leading_text(text: str, place: Range, *, cut: bool) -> Fault:
     """Prose or the like before the value."""
     message = (
@@ -257,12 +324,6 @@ def leading_text(text: str, place: Range, *, cut: bool) -> Fault:
     if not cut:
         return Fault(MALFORMED_JSON, place, message)
     return Fault(MALFORMED_JSON, place, message, "Cut it off.", deleted(place, safe=True))
-
-
-def only_text(text: str, place: Range) -> Fault:
-    """A payload without any JSON."""
-    message = f"The payload holds no JSON value, only text: {shown(text, place.start, place.end)}."
-    return Fault(MALFORMED_JSON, place, message)
 
 
 def empty(place: Range) -> Fault:
@@ -286,12 +347,6 @@ def unescaped_colon(text: str, at: int) -> Fault:
     """A colon behind a complete value of an object."""
     message = f"A colon stands behind the complete value {shown(text, max(at - 20, 0), at)}; `,` or `}}` was expected."
     return Fault(MALFORMED_JSON, Range(at, at + 1), message)
-
-
-def cut_quote(text: str, place: Range) -> Fault:
-    """A lone quote that neither opens nor closes a string."""
-    message = f"The quote {shown(text, place.start, place.end)} neither opens nor closes a string."
-    return Fault(MISSING_QUOTE, place, message, "Delete it.", Fix((Edit(place, ""),), safe=False))
 
 
 def truncated(
@@ -384,48 +439,6 @@ def smart_quote(text: str, place: Range, edits: list[Edit]) -> Fault:
     )
 
 
-def unclear_escapes(text: str, place: Range) -> Fault:
-    """A string that is escaped once too often and yet no JSON when it is unescaped."""
-    return Fault(
-        INVALID_ESCAPE,
-        place,
-        f"{shown(text, place.start, place.end)} is escaped once too often, and is no JSON string either way.",
-    )
-
-
-def python_literal(text: str, place: Range, twin: str) -> Fault:
-    """`True`, `False` or `None`."""
-    return Fault(
-        PYTHON_LITERAL,
-        place,
-        f"{shown(text, place.start, place.end)} is Python's spelling; JSON expects `{twin}`.",
-        f"Write `{twin}`.",
-        replaced(place, twin, safe=True),
-    )
-
-
-def misspelt_literal(text: str, place: Range, twin: str) -> Fault:
-    """`TRUE`, `nil`, `undefined`: a literal of some other language."""
-    return Fault(
-        UNQUOTED_WORD,
-        place,
-        f"{shown(text, place.start, place.end)} is no JSON literal; the nearest is `{twin}`.",
-        f"Write `{twin}` if that is meant, or quote the word.",
-        replaced(place, twin, safe=False),
-    )
-
-
-def non_finite(text: str, place: Range) -> Fault:
-    """NaN or an infinity."""
-    return Fault(
-        NON_FINITE_NUMBER,
-        place,
-        f"{shown(text, place.start, place.end)} is a number that JSON does not have.",
-        "Write `null` if the tool takes it, or leave the member out.",
-        replaced(place, "null", safe=False),
-    )
-
-
 def invalid_number(text: str, place: Range, spelling: str, reason: str, *, safe: bool) -> Fault:
     """A number that is not written as JSON writes it."""
     quoted = "" if safe or reason != "begins with a zero" else ", or quote it if it is no number but a code"
@@ -438,17 +451,6 @@ def invalid_number(text: str, place: Range, spelling: str, reason: str, *, safe:
     )
 
 
-def arithmetic(text: str, place: Range, result: str) -> Fault:
-    """Arithmetic that was left undone."""
-    return Fault(
-        EXPRESSION_AS_VALUE,
-        place,
-        f"{shown(text, place.start, place.end)} is left to be computed; JSON expects its result.",
-        f"Write the result, `{result}`.",
-        replaced(place, result, safe=False),
-    )
-
-
 def expression(text: str, place: Range, quoted: str, kind: str = "") -> Fault:
     """An expression that nobody can compute here."""
     what = shown(text, place.start, place.end)
@@ -458,42 +460,3 @@ def expression(text: str, place: Range, quoted: str, kind: str = "") -> Fault:
         message = f"{what} is an expression or a placeholder, not a value; a JSON reader cannot compute it."
         hint = "Put the value there that was meant; quoting the text only keeps it readable."
     return Fault(EXPRESSION_AS_VALUE, place, message, hint, replaced(place, quoted, safe=False))
-
-
-def triple_quoted(text: str, place: Range, quoted: str) -> Fault:
-    """A string in Python's triple quotes."""
-    return Fault(
-        EXPRESSION_AS_VALUE,
-        place,
-        f"{shown(text, place.start, place.end)} is a triple-quoted string of Python; JSON expects one pair of quotes.",
-        "Write it in one pair of double quotes, with its line feeds escaped.",
-        replaced(place, quoted, safe=False),
-    )
-
-
-def no_value(text: str, place: Range) -> Fault:
-    """Signs that make no word and no expression."""
-    return Fault(MALFORMED_JSON, place, f"{shown(text, place.start, place.end)} stands where a value was expected.")
-
-
-def unquoted_value(text: str, place: Range, quoted: str) -> Fault:
-    """A bare word as a value."""
-    return Fault(
-        UNQUOTED_WORD,
-        place,
-        f"The value {shown(text, place.start, place.end)} is neither quoted nor a number, `true`, `false` or `null`; "
-        "a JSON reader stops here.",
-        f"Quote it if it is meant as text: {shown(quoted)}.",
-        replaced(place, quoted, safe=False),
-    )
-
-
-def unquoted_key(text: str, place: Range, quoted: str) -> Fault:
-    """A bare word as a key."""
-    return Fault(
-        UNQUOTED_WORD,
-        place,
-        f"The key {shown(text, place.start, place.end)} is not quoted; JSON expects {shown(quoted)}.",
-        f"Write {shown(quoted)}.",
-        replaced(place, quoted, safe=True),
-    )

@@ -174,7 +174,7 @@ def _value_or_sign(machine: JsonMachine, character: str) -> None:
         machine.report(say.extra_comma(cursor.at, "an element", safe=False))
         cursor.at += 1
     elif character == ":" and in_object:
-        machine.report(say.extra_colon(cursor.at, frame.key_range.of(cursor.text)))
+        machine.report(say.extra_colon.at(cursor.at, frame.key_range.of(cursor.text)))
         cursor.at += 1
     else:
         _value(machine)
@@ -193,7 +193,7 @@ def _comma(machine: JsonMachine, character: str) -> None:
     cursor, frame = machine.cursor, machine.frame
     at = cursor.at
     if _SEMICOLON_AT_END.match(cursor.text, at, cursor.end):
-        machine.report(say.needless_semicolon(at, frame.closer))
+        machine.report(say.needless_semicolon.at(at, frame.closer))
         cursor.at += 1
     elif character in ",;":
         if character == ";":
@@ -276,7 +276,7 @@ def _open(machine: JsonMachine, character: str) -> JsonNode | None:
         return strict
     cursor.at += 1
     if character == "(":
-        machine.open("[", start, closer=")", fault=say.tuple_instead(start))
+        machine.open("[", start, closer=")", fault=say.tuple_instead.at(start))
     else:
         machine.open(character, start)
     return None

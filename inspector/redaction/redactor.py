@@ -26,8 +26,7 @@ from inspector.model import (
 )
 from inspector.redaction.finding import FILLER, all_secrets, replaced
 from inspector.redaction.keys import SECRET_HEADERS
-from inspector.redaction.masking import KeptWords, kept_words, mask_content
-from inspector.redaction.streams import ContentStream, SecretStream, TextStream
+from inspector.redaction.masking import ContentStream, KeptWords, SecretStream, TextStream, kept_words, mask_content
 
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
 _LONGEST_CLEAN, _MOST_CLEAN = 16_384, 2_000_000  # code points: of one text, and of all that are remembered

@@ -11,7 +11,7 @@ UNKNOWN_TOOL = Rule(
     "A call names a tool that was not offered.",
     "The model invented the tool, misspelled it, or remembers it from another conversation. Servers answer with an "
     "error or drop the call. The nearest name among the tools of that very request is given where there is one. Where "
-    "no tools are known, nothing is said.",
+    "no tools are known, nothing is reported.",
     "Offer the tool if it exists, under the name that the model expects. If the tools changed in mid-conversation, "
     "the history still shows the old ones: say so, or drop it.",
     bad=_WEATHER + '<tool_call>\n{"name": "get_wether", "arguments": {}}\n</tool_call>',
@@ -21,7 +21,7 @@ DUPLICATE_CALL_ID = Rule(
     "T402",
     "duplicate-call-id",
     Severity.WARNING,
-    "A call bears the id of an earlier call that still waits for its result.",
+    "A call has the id of an earlier call that still waits for its result.",
     "A result under this id could answer either call. Some providers refuse such a history, others mix the results "
     "up, and the agent reads the answer to another question. An id may come again once its call is answered: real "
     "logs do so.",
@@ -82,7 +82,7 @@ ERROR_RESULT = Rule(
     "error-result",
     Severity.WARNING,
     "A tool answered with an error.",
-    "A flag, an exit code, an error object or only the result's words say so; the step's certainty tells which. The "
+    "A flag, an exit code, an error object or only the result's words say so; the step's certainty says which. The "
     "chain broke here if no later call did the work. A test that should fail is an error result too; exit code 1 of a "
     "search or a comparison (`grep`, `diff`) is none, nor is an exception in a log that is only read.",
     "Read whether the error says what to change: agents recover from `unknown city, use ISO codes` and loop on `error "
@@ -112,7 +112,7 @@ REPEATED_CALL = Rule(
     "T408",
     "repeated-call",
     Severity.WARNING,
-    "The same call is made again, although it failed or gave the same result before.",
+    "The same call is repeated, although it failed or gave the same result before.",
     "The agent goes in circles: the most common shape of a broken chain, which ends at the step limit and costs all "
     "the tokens until then. Looking again after a call that may have changed something is no circle.",
     "Let the error say what to change. Stop the agent after the second identical failure, or tell it that this call "
@@ -174,7 +174,7 @@ UNSUPPORTED_ARGUMENT = Rule(
     Severity.WARNING,
     "An argument names something by an id that stood nowhere before.",
     "An order's number, an account or an address must come from the user, the system prompt or a tool's result; one "
-    "that stands in none of them was invented, and the call reads or changes somebody else's. Only ids are looked at, "
+    "that is in none of them was invented, and the call reads or changes somebody else's. Only ids are looked at, "
     "only where the whole conversation is known, and not those of calls that make something new. Dates, numbers and "
     "words are the model's to choose.",
     "Look at the call before: a lookup that failed or was never made. Let the tool check ids against the session, and "
@@ -191,10 +191,10 @@ UNRECOVERED_ERROR = Rule(
     "A tool answered with an error, and the agent went on as if it had not.",
     "The chain broke at the tool's error: no later call did its work. That can happen; but here the agent neither "
     "said so nor tried another way. It went on as if it had a result, or with a value of its own making, and what "
-    "follows stands on nothing. The mark is at that value, or where the agent went on. An agent that reports the "
+    "follows has no basis. The mark is at that value, or where the agent went on. An agent that reports the "
     "failure is not meant, nor one that is still trying when the recording ends.",
     "Look whether the error looked like one to the model: a flag that the template drops, or a stack trace without a "
-    "sentence, passes for data. Then let the prompt say that a failed call is to be told.",
+    "sentence, passes for data. Then let the prompt say that a failed call must be reported.",
     bad='@user\nWeather in Oslo?\n@assistant\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n'
     "</tool_call>\n@tool error\n<tool_response>\nError: the service is down\n</tool_response>\n@assistant\n"
     "It is sunny in Oslo, so leave the coat at home.",
@@ -207,12 +207,12 @@ NO_FINAL_ANSWER = Rule(
     "no-final-answer",
     Severity.WARNING,
     "The conversation ends with a tool's result, or with an empty turn: the agent never answered.",
-    "The user waits, and nothing comes. Agents stop so at a step limit that tells nobody, when the last result is too "
+    "The user waits, and nothing comes. Agents stop so at a silent step limit, when the last result is too "
     "long for the context, or when a model ends its turn after its reasoning. Not meant are a recording that says why "
     "it ended (a cut, an error, a limit), one that its source counts as a success, tools that end the work themselves "
     "(`finish`, `submit`), and calls that still wait for their result.",
     "Look at the client's step limit and at the size of the last result. After reasoning alone, send the turn once "
-    "more, or look for an end-of-turn token that the template puts behind `</think>`.",
+    "more, or look for an end-of-turn token that the template puts after `</think>`.",
     bad='@user\nWeather in Oslo?\n@assistant\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n'
     "</tool_call>\n@tool\n<tool_response>\n4 degrees\n</tool_response>",
     good='@user\nWeather in Oslo?\n@assistant\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n'

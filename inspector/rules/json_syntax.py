@@ -9,7 +9,7 @@ MALFORMED_JSON = Rule(
     "A payload is not JSON, in a way that no other rule names.",
     "Servers parse a payload with a strict JSON reader and drop the whole call when it fails: the agent waits for a "
     "result that never comes, or the user sees the raw payload. This rule is the last resort: it marks characters "
-    "that no JSON value can hold and that no more telling rule covers, a sign that stands for a colon or comma, and "
+    "that no JSON value can hold and that no more specific rule covers, a sign in place of a colon or comma, and "
     "prose before the value. Where a payload is nothing but prose, it says so.",
     "Read what the model wanted to say at the mark. Prose in a call means that the prompt does not show a call in the "
     "model's own format; a stray sign now and then calls for constrained decoding (a JSON grammar or schema on the "
@@ -42,7 +42,7 @@ SINGLE_QUOTED_JSON = Rule(
     "from prompts that show a Python dict (the Hermes 3 template does). The first such string is marked once, with a "
     "count of all.",
     "Show calls and tool results as JSON in the prompt, never as Python's `repr`. Swapping the delimiters is a safe "
-    "repair where no apostrophe stands inside.",
+    "repair if it contains no apostrophe.",
     bad="<tool_call>\n{'name': 'f', 'arguments': {}}\n</tool_call>",
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -51,7 +51,7 @@ TRAILING_COMMA = Rule(
     "J104",
     "trailing-comma",
     Severity.ERROR,
-    "A comma stands before a closing bracket.",
+    "A comma precedes a closing bracket.",
     "JSON allows a comma only between two members, so a strict server drops the whole call for this one character. "
     "Models write it after JavaScript and Python, above all in long lists.",
     "Deleting it is always safe. If it comes often, let the server decode with a JSON grammar.",
@@ -63,7 +63,7 @@ PYTHON_LITERAL = Rule(
     "J105",
     "python-literal",
     Severity.ERROR,
-    "`True`, `False` or `None` stands where JSON has `true`, `false` or `null`.",
+    "`True`, `False` or `None` is used where JSON has `true`, `false` or `null`.",
     "Models trained on Python write its literals, and a strict reader drops the call. Each has exactly one JSON twin.",
     "Replacing it by its twin is safe. Look whether the prompt shows examples or tool results as Python dicts.",
     bad='<tool_call>\n{"name": "f", "arguments": {"deep": True}}\n</tool_call>',
@@ -75,7 +75,7 @@ UNESCAPED_CONTROL_CHARACTER = Rule(
     "unescaped-control-character",
     Severity.ERROR,
     "A string holds a raw control character, most often a line feed.",
-    "RFC 8259 wants U+0000 to U+001F escaped inside strings. Models that write code, letters or diffs into an "
+    "RFC 8259 demands escapes for U+0000 to U+001F in strings. Models that write code, letters or diffs into an "
     "argument forget it, and exactly those calls, the long ones, are dropped by a strict reader.",
     "Escaping the character keeps the meaning and is safe. A reader that takes raw line feeds (`strict=False` in "
     "Python) is a remedy on the server's side.",
@@ -89,10 +89,10 @@ INVALID_ESCAPE = Rule(
     Severity.ERROR,
     "A backslash in a string begins no JSON escape.",
     'JSON knows `\\"` `\\\\` `\\/` `\\b` `\\f` `\\n` `\\r` `\\t` and `\\uXXXX`. Regular expressions, Windows paths '
-    "and LaTeX bring others, and a strict reader drops the call. Where the quotes of all strings bear a backslash, "
+    "and LaTeX bring others, and a strict reader drops the call. Where the quotes of all strings have a backslash, "
     "the whole payload was escaped once too often.",
-    "Doubling the backslash keeps the text as it stands. Where everything is escaped once too often, look for a "
-    "prompt or a history in which calls stand as JSON inside a JSON string.",
+    "Doubling the backslash keeps the text as it is. Where everything is escaped once too often, look for a "
+    "prompt or a history in which calls are JSON inside a JSON string.",
     bad='<tool_call>\n{"name": "f", "arguments": {"pattern": "\\d+"}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"pattern": "\\\\d+"}}\n</tool_call>',
 )
@@ -114,7 +114,7 @@ TRAILING_DATA = Rule(
     "trailing-data",
     Severity.ERROR,
     "Something follows the complete value: a bracket too many, or prose.",
-    "A strict reader stops at the first character behind the value (Python says `Extra data`) and drops the call, "
+    "A strict reader stops at the first character after the value (Python says `Extra data`) and drops the call, "
     "although every argument is there.",
     "Cutting it off loses nothing of the call. Prose there means that the model does not know the end marker of its "
     "format; a bracket too many is a slip.",
@@ -126,10 +126,10 @@ NON_FINITE_NUMBER = Rule(
     "J111",
     "non-finite-number",
     Severity.ERROR,
-    "`NaN` or `Infinity` stands where JSON has no such number.",
+    "`NaN` or `Infinity` is used, which JSON does not have.",
     "Python's reader takes them, most others refuse and drop the call. There is no JSON twin.",
     "`null` is the usual stand-in, but only the author of the tool can decide that. Say in the tool's description "
-    "what stands for no limit.",
+    "which value means no limit.",
     bad='<tool_call>\n{"name": "f", "arguments": {"limit": NaN}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"limit": null}}\n</tool_call>',
 )
@@ -138,7 +138,7 @@ FENCED_PAYLOAD = Rule(
     "J114",
     "fenced-payload",
     Severity.ERROR,
-    "The payload stands in a Markdown code fence.",
+    "The payload is in a Markdown code fence.",
     "The model writes Markdown, where the server expects the bare value: the call is dropped, or shown to the user as "
     "a code block.",
     "Deleting the fence is safe. Take code fences out of the examples in the prompt.",
@@ -175,7 +175,7 @@ MISSING_COMMA = Rule(
     "J118",
     "missing-comma",
     Severity.ERROR,
-    "Two members or elements stand side by side without a comma.",
+    "Two members or elements follow each other without a comma.",
     "A strict reader stops here and drops the call. The place marked runs from where the comma belongs to the "
     "beginning of the next value.",
     "Inserting it is safe. If it comes often, let the server decode with a JSON grammar.",
@@ -215,7 +215,7 @@ MISSING_QUOTE = Rule(
     "missing-quote",
     Severity.ERROR,
     "A string lacks its opening or closing quote, or holds a quote that is not escaped.",
-    "One quote too few or too many shifts everything behind it, so a parser complains far from the culprit and drops "
+    "One quote too few or too many shifts everything after it, so a parser complains far from the culprit and drops "
     "the call. The place marked is where the quote belongs, or the stray one. Text that quotes (code, dialogue, HTML) "
     "is the usual content.",
     "Read the argument around the mark. If the tool takes code or prose, let the server decode with a JSON grammar, "
@@ -239,7 +239,7 @@ SMART_QUOTE = Rule(
     "J123",
     "smart-quote",
     Severity.ERROR,
-    "Typographic quotes stand where JSON has plain ones.",
+    "Typographic quotes are used where JSON has plain ones.",
     "Text models set quotes as typesetters do, above all when the conversation holds typographic text. A strict "
     "reader sees no string at all and drops the call.",
     "Replacing them by plain double quotes is safe where they delimit a string. Look for a prompt that went through a "
@@ -265,9 +265,9 @@ MISSING_VALUE = Rule(
     "J126",
     "missing-value",
     Severity.ERROR,
-    "A key has no value, or a comma or colon stands where a value belongs.",
+    "A key has no value, or a comma or colon is where a value belongs.",
     "The model skipped a value, and a strict reader drops the call. Nobody but the model knows which value, so there "
-    "is no repair, save where two commas stand side by side and one is simply too many.",
+    "is no repair, save where two commas follow each other and one is simply too many.",
     "Look whether the value was to be had at all: a model that lacks an argument and must not ask leaves it empty. "
     "Make the parameter optional, or let the agent ask.",
     bad='<tool_call>\n{"name": "f", "arguments": {"a": }}\n</tool_call>',
@@ -302,7 +302,7 @@ SEVERAL_OBJECTS_IN_ONE_CALL = Rule(
     "J110",
     "several-objects-in-one-call",
     Severity.ERROR,
-    "One call tag holds several calls, one behind the other or as an array.",
+    "One call tag holds several calls, one after the other or as an array.",
     "The format has one object to a tag. Servers read the first, the last or none, so an agent that wanted three "
     "things done gets one, and does not learn which. weaklink reads every one.",
     "Give each call a tag of its own, as the repair does; show parallel calls so in the prompt. If your tools must "
@@ -329,7 +329,7 @@ WRONG_ARGUMENTS_KEY = Rule(
     "J113",
     "wrong-arguments-key",
     Severity.WARNING,
-    "The arguments stand under another key than the format's.",
+    "The arguments are under another key than the format's.",
     "Llama 3 says `parameters`, Hermes says `arguments`, and models mix them up. weaklink reads either; a strict "
     "server calls the tool with no arguments at all, and the agent blames the tool.",
     "Renaming the key is safe. Look which key the prompt's own examples and the tools' definitions show.",
@@ -354,7 +354,7 @@ STRAY_KEY = Rule(
     "J125",
     "stray-key",
     Severity.WARNING,
-    "A key stands beside the call's name and arguments.",
+    "The call has a key besides its name and arguments.",
     "Servers ignore such a key, so an argument that slipped out of `arguments` is lost without a word: the tool runs, "
     "with a default in its place.",
     "Moving it in is a suggestion. If the tool has no parameter of that name, the model made it up: compare with the "

@@ -48,7 +48,7 @@ NESTED_SPAN = Rule(
     "F303",
     "nested-span",
     Severity.WARNING,
-    "An opening marker stands inside a span of its own kind.",
+    "An opening marker is inside a span of its own kind.",
     "Markers do not nest: the first closing marker ends the span, and the rest leaks into the answer, or into the "
     "call.",
     "Look whether the prompt's own text holds the marker; a model repeats what it has just read. Deleting the inner "
@@ -60,7 +60,7 @@ MARKER_INSIDE_ARGUMENT = Rule(
     "F304",
     "marker-inside-argument",
     Severity.WARNING,
-    "A marker stands inside a string argument, as data.",
+    "A marker is inside a string argument, as data.",
     "weaklink reads the payload string-aware, so the call is whole. Servers that split by regular expression cut it "
     "there and lose the call (vLLM and SGLang both had this bug).",
     "If the call is missing on the client's side, this is why: update the server. Agents that work on prompts and "
@@ -88,7 +88,7 @@ EMPTY_CALL = Rule(
     Severity.ERROR,
     "A call span holds nothing.",
     "The model opened a call and wrote none, so there is nothing to run; a server reports an error or ignores it. "
-    "Where the marker stands behind a complete call it was meant to close it.",
+    "Where the marker follows a complete call, it was meant to close it.",
     "Mend the slash where it closes a call. Else see what the model was to call: an empty call is often a model that "
     "found no tool for the job.",
     bad="<tool_call>\n</tool_call>",
@@ -102,7 +102,7 @@ TEXT_AFTER_CALL = Rule(
     "Many servers and agents drop it. Often the model goes on to invent the result that it should wait for, and then "
     "believes it.",
     "Stop the generation at the call's closing marker, if the model is not to make parallel calls. Words that belong "
-    "to the user should stand before the call.",
+    "to the user should come before the call.",
     bad='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\nIt is sunny.',
     good='Let me look.\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -121,7 +121,7 @@ FOREIGN_FORMAT = Rule(
     "F309",
     "foreign-format",
     Severity.ERROR,
-    "A call stands in the text in another format's syntax.",
+    "A call is written in another format's syntax.",
     "The server looks for calls in the model's own syntax, so this one stays in the answer and no tool runs. Models "
     "fall back to the syntax of their training data when the prompt shows them another one.",
     "Give the server the parser of the syntax that the model speaks (`weaklink formats --detect` names it), or the "
@@ -133,7 +133,7 @@ SPECIAL_TOKEN_LEAK = Rule(
     "F310",
     "special-token-leak",
     Severity.ERROR,
-    "A special token of the chat template stands where it does not belong.",
+    "A special token of the chat template is where it does not belong.",
     "Models write `<|im_start|>` for `<tool_call>`, or begin a turn of somebody else. The server's template treats "
     "the token as structure, so what follows is lost or read as another role's words.",
     "Let the server stop at its end-of-turn tokens, and keep special tokens out of the user's and the tools' text "
@@ -162,7 +162,7 @@ INVENTED_RESULT = Rule(
     "invented-result",
     Severity.ERROR,
     "The model writes a tool's result itself.",
-    "Results come from the caller, never from the model: what stands here is invented, and the agent goes on with it "
+    "Results come from the caller, never from the model: what is here is invented, and the agent goes on with it "
     "as with a fact.",
     "Stop the generation at the call's closing marker. Do not trust anything that follows in this turn, and keep it "
     "out of the history.",
@@ -214,7 +214,7 @@ UNTERMINATED_WRAPPER = Rule(
     "unterminated-wrapper",
     Severity.WARNING,
     "A wrapper around calls is never closed.",
-    "A server that looks for the whole wrapper loses every call in it, and calls may be missing behind the last one. "
+    "A server that looks for the whole wrapper loses every call in it, and calls may be missing after the last one. "
     "Where the request stops the generation at the closing tag (as prompts for Claude do), it is left out on purpose.",
     "If that tag is a stop word of the request, ignore this rule. Else look at the finish reason for a cut.",
     bad='<dots_function_call>\n<invoke name="get_time">\n</invoke>\n',
@@ -226,7 +226,7 @@ ATTEMPTED_CALL = Rule(
     "attempted-call",
     Severity.ERROR,
     "A call of an offered tool is written in a shape that the format does not read.",
-    "The model tried to call a tool, but wrote the call in a code fence, in prose, as JSON where the format wants "
+    "The model tried to call a tool, but wrote the call in a code fence, in prose, as JSON where the format needs "
     "Python's syntax (or the reverse), with escaped underscores, inside a string, or in other ways that no server of "
     "this format recognises. The reply is shown to the user as text, no tool runs, and the agent stops.",
     "Apply the fix to see the call as the format expects it. In the prompt, show one call exactly as the server reads "
@@ -241,7 +241,7 @@ TEXT_AROUND_CALLS = Rule(
     Severity.WARNING,
     "Text is beside calls in a format whose servers take only replies that are nothing but calls.",
     "Calls without markers (`[f(a=1)]`, a bare JSON object) are recognised by the whole reply: vLLM's pythonic parser "
-    "matches all of it, and one sentence before or behind the calls turns everything into content. Servers that search "
+    "matches all of it, and one sentence before or after the calls turns everything into content. Servers that search "
     "for the call inside the text are rarer, and drop the text.",
     "Tell the model to answer with nothing but the calls, or use a format with markers around calls if it should "
     "explain itself beside them.",

@@ -24,12 +24,12 @@ REASONING_MISSING = Rule(
     Severity.WARNING,
     "A turn has no reasoning, although the request asked for it or the other turns have some.",
     "A model that skips its reasoning once tends to call the wrong tool, or to invent a value, right there. Two cases "
-    "are told: the request switched thinking on (`enable_thinking`, `thinking`) and an answer to the user has none; "
+    "are reported: the request turned thinking on (`enable_thinking`, `thinking`) and an answer to the user has none; "
     "or nearly every turn of the trace has some and this one has not. Answers to the user and answers to a tool's "
     "result are compared among themselves, since many models think only after the user's words. Services that keep "
     "their reasoning to themselves are not meant.",
     "Look whether the chat template opens the reasoning, and whether a parser on the server threw it away. Where only "
-    "this turn lacks it, look at what stands just before: a long result, or words that ask for a short answer.",
+    "this turn lacks it, look at what comes just before: a long result, or words that ask for a short answer.",
     bad='@user\nWeather in Oslo?\n@assistant parameters={"enable_thinking":true}\nIt is sunny.',
     good='@user\nWeather in Oslo?\n@assistant parameters={"enable_thinking":true}\n'
     "<think>\nI have no tool for that.\n</think>\nI cannot look that up.",
@@ -40,7 +40,7 @@ CONTEXT_NEARLY_FULL = Rule(
     Severity.WARNING,
     "The conversation fills nine tenths or more of the context window.",
     "Beyond the window the server refuses the request, or cuts off the oldest turns without a word, the system prompt "
-    "and its tools first: calls that were sound become unknown tools. Well before that, models forget what stands in "
+    "and its tools first: calls that were valid become unknown tools. Well before that, models forget what is in "
     "the middle. The count is the server's own (input and output) where it gave one, else an estimate from the text, "
     "and the message says which. The first turn that comes near the window is marked; those after it are not, until "
     "the conversation has been shortened.",

@@ -7,7 +7,7 @@ SEQUENCE_GAP = Rule(
     "sequence-gap",
     Severity.WARNING,
     "Chunks of a stream are missing from the recording, or came twice.",
-    "Every arrival of a turn bears a number, counted over all its parts. Where a number is missing, the recorder lost "
+    "Every arrival of a turn has a number, counted over all its parts. Where a number is missing, the recorder lost "
     "text: a call that looks broken just there may have been whole on the wire, so the model is not to blame.",
     "Look for a full disk, a recorder that was killed, or a trace file that was edited or joined by hand. Judge the "
     "turn by another recording, or leave it out.",
@@ -32,7 +32,7 @@ CUT_OFF_BY_LENGTH = Rule(
     "cut-off-by-length",
     Severity.WARNING,
     "The server stopped the answer at its length limit.",
-    "What stands at the end was not finished by the model. A call that is cut there is no fault of the model's, and "
+    "What is at the end was not finished by the model. A call that is cut there is no fault of the model's, and "
     "an answer that is cut may look complete.",
     "Raise `max_tokens`, or ask for less at once: a file in pieces, a shorter plan. If reasoning took the room, limit "
     "it.",
@@ -46,7 +46,7 @@ ABORTED_STREAM = Rule(
     "The stream ended without the server's end sign.",
     "The connection dropped, the client left, or the server fell over. Text and calls up to that point are kept. An "
     "agent that does not notice takes half an answer for a whole one.",
-    "Look who ended it: a client's timeout, a proxy's idle limit, the server's log. Judge nothing that stands at the "
+    "Look who ended it: a client's timeout, a proxy's idle limit, the server's log. Judge nothing that is at the "
     "end of this turn.",
     bad="@user\nWeather in Oslo?\n@assistant body=truncated\nIt is sunny in Os",
     good="@user\nWeather in Oslo?\n@assistant finish=stop\nIt is sunny in Oslo.",

@@ -50,7 +50,7 @@ UNEXPECTED_PROPERTY = Rule(
     "An object holds a property that the schema does not allow.",
     "The schema forbids further properties (`additionalProperties`, `unevaluatedProperties`, or `false` for this "
     "name), so the tool refuses the call or never sees the value. The key is often a slip for one that exists, which "
-    "is then named. Without such a word in the schema, further properties are allowed and nothing is said.",
+    "is then named. Without such a word in the schema, further properties are allowed and nothing is reported.",
     "Rename the key if a near one is named. If models keep inventing the same one, the tool lacks something that they "
     "expect of it: add it, or say in its description that it is not there.",
     bad=_call('{"city": "Oslo", "dayz": 2}'),

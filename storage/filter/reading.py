@@ -67,7 +67,7 @@ def number_in(text: str, position: int, units: dict[str, float]) -> float:
     if found is None or len(found[0]) > _LONGEST_NUMBER:
         example = "2s" if units is SECONDS else "4k" if units is COUNTS else "3"
         other = f", not `{text[:40]}`" if text else ", and there is none"
-        raise FilterError(f"here stands a number, like `{example}` or `>{example}`{other}", position)
+        raise FilterError(f"expected a number, such as `{example}` or `>{example}`{other}", position)
     unit = text[found.end() :].strip()
     if unit and unit.lower() not in units:
         known = f"one of {', '.join(units)}" if units else "none"
@@ -94,7 +94,7 @@ def moment_in(key: FilterKey, text: str, position: int) -> TimeTerm:
         return TimeTerm(key, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError):
         told = "`2026-11-01`, `2026-11-01T09:30` (UTC), `2h`, `3d`, `today` or `yesterday`"
-        raise FilterError(f"here stands a moment, like {told}, not `{text[:40]}`", position) from None
+        raise FilterError(f"expected a time, such as {told}, not `{text[:40]}`", position) from None
 
 
 WORDS_OF: Mapping[FilterKey, tuple[str, ...]] = {
@@ -136,7 +136,7 @@ def read_field(text: str, position: int) -> Term:
     key = _key(found["key"], position)
     rest, at = text[found.end() :], position + found.end()
     if not rest:
-        raise FilterError(f"`{key.value}:` wants a value{_example(key)}", at)
+        raise FilterError(f"`{key.value}:` requires a value{_example(key)}", at)
     if key is FilterKey.ARG:
         return _argument(rest, at)
     return _either([_value(key, piece) for piece in _pieces(key, rest, at)])
@@ -151,7 +151,7 @@ def _key(word: str, position: int) -> FilterKey:
     except ValueError:
         close = nearest(lower, (*KEYS, *ALIASES))
         hint = f"did you mean `{close}:`?" if close else f"there are {', '.join(KEYS)}."
-        raise FilterError(f"there is no key `{word}`; {hint} Text to be found stands in quotes.", position) from None
+        raise FilterError(f"there is no key `{word}`; {hint} Put text to search for in quotes.", position) from None
 
 
 def _example(key: FilterKey) -> str:
@@ -171,13 +171,13 @@ def _pieces(key: FilterKey, text: str, position: int) -> Iterator[FilterValue]:
         quoted = found["quoted"]
         value = found["bare"] if quoted is None else _ESCAPE.sub(r"\1", quoted)
         if not value and (quoted is None or key is not FilterKey.ARG):
-            raise FilterError(f"`{key.value}:` wants a value", position + at)
+            raise FilterError(f"`{key.value}:` requires a value", position + at)
         yield FilterValue(value, position + at, quoted is not None)
         at = found.end()
         if at >= len(text):
             return
         if text[at] != ",":
-            raise FilterError('a quote does not close, or stands within a word; write `key:"two words"`', position + at)
+            raise FilterError('a quote is not closed, or is within a word; write `key:"two words"`', position + at)
         at += 1
 
 
@@ -228,13 +228,13 @@ def _code(piece: FilterValue) -> str:
 def _argument(text: str, position: int) -> Term:
     found = _PATH.match(text)
     if found is None:
-        raise FilterError("`arg:` wants a path or a name, like `$.city=Oslo` or `city=Oslo`", position)
+        raise FilterError("`arg:` requires a path or a name, such as `$.city=Oslo` or `city=Oslo`", position)
     path, at = _plain(found[0], position), found.end()
     if at == len(text):
         return ArgumentTerm(path)
     sign = _SIGN.match(text, at)
     if sign is None:
-        raise FilterError("behind a path stands one of =, !=, ~, >, >=, < and <=", position + at)
+        raise FilterError("expected one of =, !=, ~, >, >=, < and <= after the path", position + at)
     comparison, at = ComparisonOperator(sign[0]), sign.end()
     pieces = list(_pieces(FilterKey.ARG, text[at:], position + at))
     if comparison in (ComparisonOperator.EQUAL, ComparisonOperator.OTHER, ComparisonOperator.HOLDS):

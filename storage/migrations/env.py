@@ -1,4 +1,4 @@
-"""Alembic's way in: runs the scripts on the connection that `storage.migrating` hands over."""
+"""Alembic's way in: runs the scripts on the connection that `storage.schema` hands over."""
 
 from alembic import context
 

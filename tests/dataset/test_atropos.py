@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from inspector.dataset.atropos import PER_ROLLOUT, is_group, rollouts, scored_group
+from inspector.dataset.verified_rows import PER_ROLLOUT, is_group, rollouts, scored_group
 from inspector.importers.data.atropos import AtroposImporter
 
 ROOT = Path(__file__).parents[2]

@@ -18,6 +18,7 @@ from inspector.importers.records import first_rows
 from inspector.inspection import inspect_trace
 from inspector.model import Role, Trace
 from inspector.trace_file import write_trace_file
+from tests.case_files import case_text
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
 FILES = sorted(path for path in CASES.glob("*/*") if not path.name.endswith(".expected"))
@@ -51,12 +52,12 @@ def read(path: Path, source: str | None = None) -> list[Trace | Skipped]:
 
 
 def written(path: Path) -> str:
-    """A case's records in the trace file's form; what was skipped, and where, follows."""
+    """A case's records as a trace file has them, in YAML; what was skipped, and where, follows."""
     records = read(path)
     stream = io.StringIO()
     write_trace_file(stream, (_by_its_name(record) for record in records if isinstance(record, Trace)))
     skipped = (_facts(record) for record in records if isinstance(record, Skipped))
-    return stream.getvalue() + "".join(f"{json.dumps(one)}\n" for one in skipped)
+    return "".join(map(case_text, [*map(json.loads, stream.getvalue().splitlines()), *skipped]))
 
 
 def _facts(skipped: Skipped) -> dict[str, object]:
@@ -109,8 +110,8 @@ def test_a_files_name_is_no_evidence(path: Path, tmp_path: Path) -> None:
 def test_reads_as_expected(path: Path, *, update_goldens: bool) -> None:
     expected = path.with_name(f"{path.name}.expected")
     if update_goldens:
-        expected.write_text(written(path), encoding="ascii")
-    assert written(path) == expected.read_text(encoding="ascii"), "mend with: pytest tests/importers --update-goldens"
+        expected.write_text(written(path), encoding="utf-8")
+    assert written(path) == expected.read_text(encoding="utf-8"), "mend with: pytest tests/importers --update-goldens"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")

@@ -139,7 +139,9 @@ def test_a_file_comes_with_the_reason_why_it_was_recognised(tmp_path: Path) -> N
     assert read_source(path).why == (
         "It has what `sharegpt` files have: rows with `conversations` of `from` and `value` (sureness 0.9 of 1)."
     )
-    assert read_source(path, "raw-text").why == ("`--source raw-text` names it; what the file holds was not asked.")
+    assert read_source(path, "raw-text").why == (
+        "`--source raw-text` names it; the content of the file was not checked."
+    )
 
 
 class PlugIn:

@@ -12,9 +12,8 @@ import sample_traces
 from inspector.importers.reading import read_source
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Part, Role, Trace, Turn
-from inspector.redaction.masking import kept_words
+from inspector.redaction.masking import ContentStream, kept_words
 from inspector.redaction.redactor import Redactor
-from inspector.redaction.streams import ContentStream
 from tests.strategies import texts
 
 _SAMPLES = sorted(Path(sample_traces.__file__).parent.glob("*.jsonl"))

@@ -22,8 +22,8 @@ from inspector.model import (
     Trace,
     Turn,
 )
+from inspector.redaction.masking import SecretStream
 from inspector.redaction.redactor import Redactor
-from inspector.redaction.streams import SecretStream
 from tests.redaction.secrets_made_up import INTRODUCED, KEYS, STAYS, filled
 from tests.strategies import texts
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from inspector.redaction.keys import KEYS
+from inspector.redaction.masking import SecretStream
 from inspector.redaction.redactor import Redactor
-from inspector.redaction.streams import SecretStream
 from tests.redaction.planted import ALL, CONTEXTS, KEY_SHAPES, NAMED, Planted
 
 _KEPT = [json.loads(line) for line in Path("tests/cases/redaction/kept.jsonl").read_text("utf-8").splitlines()]

@@ -37,7 +37,7 @@ def save(store: Store) -> Iterator[list[str]]:
         names = [f"saved-{number}" for number in range(first, first + _BATCH)]
         store.save(inspected(*map(trace_named, names)))
         if first % (20 * _BATCH) == 0:
-            store.index_pending(limit=200)
+            store.search.index_pending(limit=200)
         yield names
 
 

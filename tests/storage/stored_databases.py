@@ -49,7 +49,7 @@ def fill(where: str) -> None:
     """Make a database as this weaklink makes it."""
     with open_store(where) as store:
         store.save((one, inspect_trace(one)) for one in stored_traces())
-        store.mark("bad", step=1, note="look here")
+        store.marks.put("bad", step=1, note="look here")
         store.catch_up()
 
 

@@ -29,7 +29,7 @@ def filled(store: Store) -> Store:
 
 def test_a_database_as_it_was_written_has_no_problem(filled: Store) -> None:
     advanced: list[int] = []
-    found = filled.check(advanced.append)
+    found = filled.maintenance.check(advanced.append)
     assert found.problems == ()
     assert (found.traces, found.turns, found.toolsets) == (3, 7, 1)
     assert (found.without_checksums, found.outdated) == (0, 0)
@@ -42,9 +42,9 @@ def test_what_was_recorded_live_has_no_problem(store: Store) -> None:
     for number, turn in enumerate(with_calls.turns, 1):
         sink.accept(TurnEnded("key", number, turn))
         sink.flush()
-        assert store.check().problems == ()
+        assert store.maintenance.check().problems == ()
     sink.close()
-    assert store.check().problems == ()
+    assert store.maintenance.check().problems == ()
 
 
 _CHANGES: list[tuple[sa.Column[Any], Any]] = [
@@ -77,26 +77,26 @@ _CHANGES: list[tuple[sa.Column[Any], Any]] = [
 
 @pytest.mark.parametrize(("column", "value"), _CHANGES, ids=[str(column) for column, _ in _CHANGES])
 def test_a_check_finds_every_changed_column(filled: Store, column: sa.Column[Any], value: Any) -> None:
-    with filled._engine.begin() as connection:
+    with filled._database.engine.begin() as connection:
         keys = list(column.table.primary_key.columns)
         row = connection.execute(sa.select(*keys)).first()
         assert row is not None
         where = [key == part for key, part in zip(keys, row, strict=True)]
         connection.execute(sa.update(column.table).where(*where).values({column.name: value}))
-    assert filled.check().problems != ()
+    assert filled.maintenance.check().problems != ()
 
 
 def test_a_missing_row_is_found(filled: Store) -> None:
     for table in (tables.turn, tables.part, tables.external_id, tables.call, tables.argument, tables.inspection):
-        before = len(filled.check().problems)
-        with filled._engine.begin() as connection:
+        before = len(filled.maintenance.check().problems)
+        with filled._database.engine.begin() as connection:
             connection.execute(sa.delete(table).where(table.c.trace_id == 1))
-        assert len(filled.check().problems) >= max(before, 1)
+        assert len(filled.maintenance.check().problems) >= max(before, 1)
 
 
 def test_a_damaged_trace_is_marked_in_lists_and_the_others_are_as_they_were(filled: Store) -> None:
     before = {one.name: one for one in filled.traces()}
-    with filled._engine.begin() as connection:
+    with filled._database.engine.begin() as connection:
         connection.execute(sa.update(tables.trace).where(tables.trace.c.id == 2).values(errors=12))
     found = {one.id: one for one in filled.traces()}
     assert [id_ for id_, one in found.items() if one.damaged] == [2]
@@ -106,24 +106,24 @@ def test_a_damaged_trace_is_marked_in_lists_and_the_others_are_as_they_were(fill
 
 def test_a_damaged_trace_does_not_keep_the_others_from_being_searched_and_inspected(filled: Store) -> None:
     damage = sa.update(tables.part).where(tables.part.c.trace_id == 1).values(text=b"\x3c\0\0\0\0changed")
-    with filled._engine.begin() as connection:
+    with filled._database.engine.begin() as connection:
         connection.execute(damage)
-    assert {hit.trace.name: hit.trace.damaged for hit in filled.search("weather").hits} == {"a": True, "b": False}
+    assert {hit.trace.name: hit.trace.damaged for hit in filled.search.find("weather").hits} == {"a": True, "b": False}
     with pytest.raises(StoreError, match="trace 1 is damaged"):
-        filled.reinspect(inspect_trace)
+        filled.maintenance.reinspect(inspect_trace)
     skipped: list[StoreError] = []
-    assert filled.reinspect(inspect_trace, on_damaged=skipped.append) == 2
+    assert filled.maintenance.reinspect(inspect_trace, on_damaged=skipped.append) == 2
     assert ["trace 1 is damaged" in str(one) for one in skipped] == [True]
 
 
 def test_a_damaged_inspection_says_how_it_is_made_again(filled: Store) -> None:
-    with filled._engine.begin() as connection:
+    with filled._database.engine.begin() as connection:
         connection.execute(sa.update(tables.inspection).values(body=b"\x3c\0\0\0\0changed"))
     with pytest.raises(
         StoreError, match=r"inspection of trace 1 is damaged: .*; `weaklink reinspect 1` makes it again"
     ):
         filled.inspected(1)
-    assert filled.reinspect(inspect_trace, ["a"]) == 1
+    assert filled.maintenance.reinspect(inspect_trace, ["a"]) == 1
     assert filled.inspected(1) == (filled.trace(1), inspect_trace(filled.trace(1)))
 
 
@@ -131,14 +131,14 @@ def test_a_file_with_a_broken_index_has_a_problem(tmp_path: Path) -> None:
     path = tmp_path / "w.db"
     with open_store(path) as store:
         store.save(inspected(trace("a", GOOD_CALL)))
-        with store._engine.begin() as connection:
+        with store._database.engine.begin() as connection:
             connection.exec_driver_sql("PRAGMA writable_schema = ON")
             connection.exec_driver_sql(
                 "UPDATE sqlite_master SET sql = 'CREATE INDEX ix_trace_tokens ON trace (turns)' "
                 "WHERE name = 'ix_trace_tokens'"
             )
     with open_store(path, read_only=True) as store:
-        assert any("ix_trace_tokens" in problem for problem in store.check().problems)
+        assert any("ix_trace_tokens" in problem for problem in store.maintenance.check().problems)
 
 
 def test_a_copy_is_the_database_while_it_is_written(tmp_path: Path) -> None:
@@ -146,23 +146,23 @@ def test_a_copy_is_the_database_while_it_is_written(tmp_path: Path) -> None:
     with open_store(tmp_path / "w.db") as store:
         store.save(inspected(trace("a", GOOD_CALL)))
         with open_store(tmp_path / "w.db", read_only=True) as reader:
-            reader.back_up(copy)
+            reader.maintenance.back_up(copy)
         store.save(inspected(trace("b", GOOD_CALL)))
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db", "w.db"]
     with open_store(copy) as copied:
         assert [one.name for one in copied.traces()] == ["a"]
-        assert copied.check().problems == ()
+        assert copied.maintenance.check().problems == ()
 
 
 def test_a_copy_never_takes_the_place_of_a_file(tmp_path: Path) -> None:
     with open_store(tmp_path / "w.db") as store:
         with pytest.raises(StoreError, match="there is a file already"):
-            store.back_up(tmp_path / "w.db")
+            store.maintenance.back_up(tmp_path / "w.db")
         with pytest.raises(StoreError, match="cannot be written"):
-            store.back_up(tmp_path / "none" / "copy.db")
+            store.maintenance.back_up(tmp_path / "none" / "copy.db")
 
 
 def test_a_database_on_a_server_names_the_tool_that_copies_it(postgresql_database: str, tmp_path: Path) -> None:
     with open_store(postgresql_database) as store, pytest.raises(StoreError, match="pg_dump"):
-        store.back_up(tmp_path / "copy.db")
+        store.maintenance.back_up(tmp_path / "copy.db")

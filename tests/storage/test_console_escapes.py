@@ -43,8 +43,8 @@ def postgresql_place(postgresql_database_of_module: str) -> DatabaseLocation:
 def _fill(where: str) -> None:
     with open_store(where) as store:
         store.save(inspected(trace("good", GOOD_CALL), trace("bad", BAD_CALL)))
-        store.index_pending()
-        store.mark("good", note="keep")
+        store.search.index_pending()
+        store.marks.put("good", note="keep")
 
 
 def _request(place: DatabaseLocation, statement: str) -> SqlRequest:

@@ -109,7 +109,7 @@ def test_no_flipped_bit_of_a_packed_column_changes_what_is_read_and_the_other_tr
     with open_store(database) as store:
         for _ in range(75):
             column = rng.choice(_BLOBS)
-            with store._engine.begin() as connection:
+            with store._database.engine.begin() as connection:
                 keys = list(column.table.primary_key.columns)
                 row = rng.choice(connection.execute(sa.select(*keys, column).where(column.is_not(None))).all())
                 where = [key == value for key, value in zip(keys, row, strict=False)]
@@ -121,6 +121,6 @@ def test_no_flipped_bit_of_a_packed_column_changes_what_is_read_and_the_other_tr
             assert refused > 0, (column, at)
             if column.table not in (tables.tool, tables.toolset):  # which several traces share
                 assert whole >= len(known) - 1
-            with store._engine.begin() as connection:
+            with store._database.engine.begin() as connection:
                 connection.execute(sa.update(column.table).where(*where).values({column.name: raw}))
         assert _changed_silently(store, known, summaries) == ([], 0, len(known))

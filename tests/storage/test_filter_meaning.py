@@ -33,8 +33,8 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         saved = store.save((one.trace, one.inspection) for one in traces)
         for one, kept in zip(traces, saved, strict=True):
             for turn, note in enumerate(one.notes):
-                store.mark(kept.id, turn=turn or None, note=note)
-        store.index_pending()
+                store.marks.put(kept.id, turn=turn or None, note=note)
+        store.search.index_pending()
         by_id = {kept.id: one for one, kept in zip(traces, saved, strict=True)}
         yield _Filled(store, [by_id[one.id] for one in store.traces(limit=100)])
 

@@ -35,7 +35,7 @@ def _filled(store: Store) -> Store:
             trace("still", started_s=5.0, model="", words="nothing"),
         )
     )
-    assert store.index_pending() == 5
+    assert store.search.index_pending() == 5
     return store
 
 
@@ -116,7 +116,7 @@ def test_pages_follow_each_other_without_gap_or_repeat(store: Store, wanted: str
     store.save(
         inspected(*(trace(f"s{n}", calls[n % 3], started_s=float(n // 4), model=f"h{n % 2}") for n in range(30)))
     )
-    store.index_pending()
+    store.search.index_pending()
     whole = store.traces(wanted, limit=100)
     paged, page = [], store.traces(wanted, limit=4)
     while page:
@@ -135,7 +135,7 @@ def _common_from(monkeypatch: pytest.MonkeyPatch, enough: int) -> None:
 def test_common_and_rare_things_are_found_alike(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     _common_from(monkeypatch, 3)
     store.save(inspected(*(trace(f"s{n}", BAD_CALL if n % 2 else GOOD_CALL, started_s=float(n)) for n in range(12))))
-    store.index_pending()
+    store.search.index_pending()
     assert len(_names(store, "weather")) == 12
     assert len(_names(store, "weather code:J1")) == 6
     assert len(_names(store, "weather status:broken tool:get_weather")) == 6
@@ -157,7 +157,7 @@ def drawn(new_store: NewStore) -> Store:
     store = new_store()
     store.save(inspected(*(trace(one, _CALLS[one], words=_WORDS[one], started_s=_TIMES[one]) for one in _WORDS)))
     store.delete([n for n in range(1, 61) if n % 4 == 0])
-    store.index_pending()
+    store.search.index_pending()
     return store
 
 
@@ -219,8 +219,8 @@ def test_a_replaced_trace_is_found_by_its_new_words_alone(filled: Store) -> None
     filled.save(inspected(trace("broken", BAD_CALL, GOOD_CALL, started_s=9.0, words="Is it snowing in Zürich today?")))
     assert _names(filled, "raining") == []
     assert _names(filled, "snowing") == []
-    assert filled.stats().not_indexed == 1
-    filled.index_pending()
+    assert filled.maintenance.stats().not_indexed == 1
+    filled.search.index_pending()
     assert _names(filled, "snowing") == ["broken"]
     assert _names(filled, "tool:get_weather") == ["broken", "both", "good"]
 
@@ -233,20 +233,20 @@ def test_a_deleted_trace_is_not_found(filled: Store) -> None:
 
 def test_a_word_that_two_chunks_cut_is_found(store: Store) -> None:
     store.save(inspected(trace("a", "it is rai" + "ning")))
-    store.index_pending()
+    store.search.index_pending()
     assert _names(store, "raining") == ["a"]
 
 
 def test_no_phrase_reaches_over_two_turns(store: Store) -> None:
     store.save(inspected(trace("a", "sunny", words="tomorrow")))
-    store.index_pending()
+    store.search.index_pending()
     assert _names(store, "tomorrow sunny") == ["a"]
     assert _names(store, '"tomorrow sunny"') == []
 
 
 def test_a_very_long_text_is_found_to_its_end(store: Store) -> None:
     store.save(inspected(trace("a", words=" ".join(f"word{n}" for n in range(60_000)) + " " + "x" * 300_000)))
-    store.index_pending()
+    store.search.index_pending()
     assert _names(store, "word59999") == ["a"]
     assert _names(store, '"word30000 word30001"') == ["a"]
 
@@ -263,7 +263,7 @@ def test_a_very_long_text_is_found_to_its_end(store: Store) -> None:
 )
 def test_a_search_shows_where_the_words_stand(filled: Store, words: str, shown: str) -> None:
     filled.save(inspected(trace("late", words="not yet indexed")))
-    found = filled.search(words)
+    found = filled.search.find(words)
     (hit,) = found.hits
     assert (hit.trace.name, found.waiting) == ("broken", 1)
     assert hit.found.of(hit.excerpt) == shown
@@ -273,15 +273,15 @@ def test_a_search_shows_where_the_words_stand(filled: Store, words: str, shown: 
 
 
 def test_a_search_without_words_shows_no_place(filled: Store) -> None:
-    assert [hit.location for hit in filled.search("source:otel").hits] == [None]
+    assert [hit.location for hit in filled.search.find("source:otel").hits] == [None]
 
 
 def test_indexing_goes_on_where_it_stopped(store: Store) -> None:
     store.save(inspected(*(trace(f"s{n}") for n in range(5))))
-    assert store.index_pending(limit=2) == 2
-    assert store.stats().not_indexed == 3
-    assert store.index_pending() == 3
-    assert store.index_pending() == 0
+    assert store.search.index_pending(limit=2) == 2
+    assert store.maintenance.stats().not_indexed == 3
+    assert store.search.index_pending() == 3
+    assert store.search.index_pending() == 0
 
 
 @pytest.fixture
@@ -292,9 +292,9 @@ def statements(store: Store) -> Iterator[list[str]]:
     def note(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
         asked.append(statement)
 
-    event.listen(store._engine, "before_cursor_execute", note)
+    event.listen(store._database.engine, "before_cursor_execute", note)
     yield asked
-    event.remove(store._engine, "before_cursor_execute", note)
+    event.remove(store._database.engine, "before_cursor_execute", note)
 
 
 @pytest.mark.parametrize("wanted", ["fog", "fog sun", "fog status:ok"])
@@ -310,7 +310,7 @@ def test_a_word_of_the_oldest_takes_no_more_statements_in_a_store_four_times_as_
         words = ("sun fog" if number < 20 else "sun" for number in range(first, last))
         made = (trace(f"s{n}", GOOD_CALL, words=text, started_s=float(n)) for n, text in enumerate(words, first))
         store.save(inspected(*made))
-        store.index_pending()
+        store.search.index_pending()
         statements.clear()
         assert [one.name for one in store.traces(wanted, limit=4)] == ["s19", "s18", "s17", "s16"]
         took.append(len(statements))

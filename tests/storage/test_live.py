@@ -93,8 +93,8 @@ def test_a_session_ends_as_if_it_had_been_saved(
         assert store.inspected(kept.id) == other.inspected(saved.id)
         assert _summary(store, kept.id) == _summary(other, saved.id)
     assert [one.verdict for one in store.save(inspected(whole))] == ["unchanged"]
-    assert store.stats().not_indexed == 1
-    assert store.index_pending() == 1
+    assert store.maintenance.stats().not_indexed == 1
+    assert store.search.index_pending() == 1
     assert len(store.traces("weather code:J1 tool:get_weather")) == 1
 
 
@@ -181,7 +181,7 @@ def test_a_trace_that_was_indexed_while_it_ran_is_found_by_all_its_words(store: 
     for event in events_of(WHOLE, known=1):
         sink.accept(event)
         sink.flush()
-        store.index_pending()
+        store.search.index_pending()
     assert len(store.traces("Oslo")) == 1
     store.delete(["a"])
     assert store.traces("Oslo") == []
@@ -316,7 +316,7 @@ def test_it_writes_by_itself_and_soon(store: Store) -> None:
 def test_what_cannot_be_written_waits_and_is_not_lost(tmp_path: Path) -> None:
     with open_store(tmp_path / "weaklink.db", busy_timeout_s=0.05) as store:
         sink = StoreSink(store)
-        with store._engine.connect() as connection:
+        with store._database.engine.connect() as connection:
             connection.exec_driver_sql("COMMIT")
             connection.exec_driver_sql("BEGIN IMMEDIATE")
             for event in events_of(WHOLE):
@@ -358,7 +358,7 @@ def test_accepting_never_waits_for_the_disk(tmp_path: Path) -> None:
         sink = StoreSink(store)
         event = ChunksArrived("k", 1, chunks_of("x" * 30))
         # This thread holds the lock: an accept that waited for it would be refused, or would never come back.
-        with store._engine.connect() as connection:
+        with store._database.engine.connect() as connection:
             connection.exec_driver_sql("COMMIT")
             connection.exec_driver_sql("BEGIN IMMEDIATE")
             for _ in range(10_000):

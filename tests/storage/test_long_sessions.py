@@ -130,7 +130,7 @@ def test_a_session_ends_the_same_however_its_inspection_lagged(
     assert [one.verdict for one in store.save(inspected(whole))] == ["unchanged"]
     (saved,) = store.traces()
     assert saved == kept
-    assert store.stats().outdated == 0
+    assert store.maintenance.stats().outdated == 0
 
 
 def test_who_reads_a_running_trace_finds_all_its_turns_inspected(store: Store, sink: StoreSink) -> None:
@@ -142,7 +142,7 @@ def test_who_reads_a_running_trace_finds_all_its_turns_inspected(store: Store, s
         assert store.inspection("a") == inspect_trace(so_far)
         assert store.summary("a").turns == number
     assert store.summary("a").tool_calls == 0
-    assert store.stats().outdated == 0
+    assert store.maintenance.stats().outdated == 0
     sink.flush()
     assert store.summary("a").tool_calls == 2
 

@@ -15,8 +15,7 @@ from inspector.errors import StoreError
 from inspector.model import Outcome
 from storage import Store, open_store, upgrade_store
 from storage.engine import new_engine, place_of, writing
-from storage.migrating import SCRIPTS, config, migrate
-from storage.schema import REVISIONS, VERSION_TABLE
+from storage.schema import REVISIONS, SCRIPTS, VERSION_TABLE, config, migrate
 from storage.tables import metadata
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
@@ -40,7 +39,7 @@ def test_a_migration_stays_what_it_was_when_the_code_changes() -> None:
 # The one index on an expression is SQLite's alone and is made by hand, as the text index is.
 @pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression-based index search_text_times")
 def test_migrations_make_the_tables_of_the_code(store: Store) -> None:
-    with store._engine.connect() as connection:
+    with store._database.engine.connect() as connection:
         ours = {"version_table": VERSION_TABLE, "include_name": _is_ours, "compare_type": True}
         assert compare_metadata(MigrationContext.configure(connection, opts=ours), metadata) == []
 
@@ -70,7 +69,7 @@ def test_an_older_database_learns_what_the_sources_said_of_tasks(database: str) 
     traces = [replace(trace(name, BAD_CALL if name == "won" else GOOD_CALL), outcome=one) for name, one in said.items()]
     with open_store(database) as store:
         store.save(inspected(*traces))
-        made = store.figures()
+        made = store.statistics.figures()
     engine = new_engine(place_of(database))
     with writing(engine) as connection:
         command.downgrade(config(connection), "v0007")
@@ -81,7 +80,7 @@ def test_an_older_database_learns_what_the_sources_said_of_tasks(database: str) 
         assert [one.name for one in store.traces("reward:1")] == ["won"]
         assert [one.name for one in store.traces("outcome:failure")] == ["lost"]
         assert [one.outcome for one in store.traces("outcome:unknown")] == [None]
-        assert store.figures() == made
+        assert store.statistics.figures() == made
         assert {name: made[0].tally(name).hits for name in TASK_CASES} == {
             "unbroken_success": 0,
             "unbroken_failure": 1,
@@ -104,4 +103,4 @@ def test_down_and_up_again_leaves_an_empty_database_that_works(database: str) ->
     with open_store(database) as store:
         assert store.traces() == []
         store.save(inspected(trace("a", GOOD_CALL)))
-        assert store.index_pending() == 1
+        assert store.search.index_pending() == 1

@@ -45,7 +45,7 @@ def test_where_nothing_is_said_the_environment_and_then_the_data_folder_decide(
 
 
 def test_sqlite_is_set_up_for_readers_beside_a_writer(tmp_path: Path) -> None:
-    with open_store(tmp_path / "weaklink.db") as store, store._engine.connect() as connection:
+    with open_store(tmp_path / "weaklink.db") as store, store._database.engine.connect() as connection:
         said = [
             connection.exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in ("journal_mode", "foreign_keys", "synchronous", "busy_timeout")
@@ -112,7 +112,7 @@ def test_an_empty_file_becomes_a_database_only_when_asked(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("version", ["v9999", "unheard"])
 def test_a_database_of_a_newer_weaklink(database: str, version: str) -> None:
-    with open_store(database) as store, store._engine.begin() as connection:
+    with open_store(database) as store, store._database.engine.begin() as connection:
         connection.execute(sa.text("UPDATE weaklink_version SET version_num = :version"), {"version": version})
     with pytest.raises(StoreError, match="made by a newer weaklink; upgrade weaklink"):
         open_store(database)
@@ -149,14 +149,14 @@ def _pragma(store: Store, pragma: str) -> None:
     def set_pragma(connection: sqlite3.Connection, _record: object) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
-    store._engine.dispose()
-    event.listen(store._engine, "connect", set_pragma)
+    store._database.engine.dispose()
+    event.listen(store._database.engine, "connect", set_pragma)
 
 
 def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
     with open_store(tmp_path / "weaklink.db") as store:
         store.save(inspected(trace("a", GOOD_CALL)))
-        pages = store.stats().size_bytes // 4096
+        pages = store.maintenance.stats().size_bytes // 4096
         _pragma(store, f"max_page_count = {pages + 2}")
         with pytest.raises(StoreError, match="the disk is full"):
             store.save(inspected(*(trace(f"s{n}", GOOD_CALL) for n in range(300))))
@@ -166,11 +166,11 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
 def test_a_read_only_database_can_be_read(tmp_path: Path) -> None:
     with open_store(tmp_path / "weaklink.db") as store:
         store.save(inspected(trace("a")))
-        store.index_pending()
+        store.search.index_pending()
         _pragma(store, "query_only = 1")
         assert len(store.traces()) == 1
         assert len(store.traces("weather")) == 1
-        assert store.index_pending() == 0
+        assert store.search.index_pending() == 0
         with pytest.raises(StoreError, match="the database is read-only"):
             store.save(inspected(trace("b")))
 
@@ -179,14 +179,14 @@ def test_a_damaged_database(tmp_path: Path) -> None:
     path = tmp_path / "weaklink.db"
     with open_store(path) as store:
         store.save(inspected(*(trace(f"s{n}", GOOD_CALL * 50) for n in range(50))))
-        store.vacuum()
+        store.maintenance.vacuum()
     content = path.read_bytes()
     path.write_bytes(content[:8192] + b"\xff" * (len(content) - 8192))
     _refused(path, "damaged|malformed")
 
 
 def _spoil(store: Store, statement: str) -> None:
-    with store._engine.begin() as connection:
+    with store._database.engine.begin() as connection:
         connection.execute(sa.text(statement), {"junk": b"\x01junk"})
 
 

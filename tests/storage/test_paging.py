@@ -14,7 +14,7 @@ def filled(store: Store) -> Store:
     store.save(
         inspected(*(trace(f"s{n}", BAD_CALL if n % 3 else GOOD_CALL, started_s=float(n // 2)) for n in range(TRACES)))
     )
-    store.index_pending()
+    store.search.index_pending()
     return store
 
 

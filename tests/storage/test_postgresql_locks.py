@@ -109,7 +109,7 @@ def test_a_writer_sees_what_the_one_before_it_wrote_whatever_the_server_is_set_t
 ) -> None:
     other.execute(f'ALTER DATABASE "{other.info.dbname}" SET default_transaction_isolation = serializable'.encode())
     other.commit()
-    with open_store(postgresql_database) as opened, writing(opened._engine) as connection:
+    with open_store(postgresql_database) as opened, writing(opened._database.engine) as connection:
         assert connection.exec_driver_sql("SHOW transaction_isolation").scalar_one() == "read committed"
 
 

@@ -48,7 +48,7 @@ def test_two_processes_write_while_one_reads(database: str, tmp_path: Path) -> N
         )
         assert waited["longest_s"] < _LONGEST_WAIT_S
     with open_store(database) as store:
-        assert store.stats().traces == len(names)
+        assert store.maintenance.stats().traces == len(names)
         _are_whole(database, names)
     _is_sound(database)
 

@@ -18,13 +18,13 @@ from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 _WRITES: tuple[Callable[[Store], object], ...] = (
     lambda store: store.save(inspected(trace("b"))),
-    lambda store: store.mark(1, note="no"),
-    lambda store: store.unmark(1),
+    lambda store: store.marks.put(1, note="no"),
+    lambda store: store.marks.remove(1),
     lambda store: store.delete([1]),
-    lambda store: store.prune(before_s=1e12),
-    lambda store: store.reinspect(inspect_trace),
-    lambda store: store.vacuum(),
-    lambda store: store.index_pending(),
+    lambda store: store.maintenance.prune(before_s=1e12),
+    lambda store: store.maintenance.reinspect(inspect_trace),
+    lambda store: store.maintenance.vacuum(),
+    lambda store: store.search.index_pending(),
 )
 
 
@@ -33,10 +33,10 @@ def test_every_change_is_refused_in_a_sentence(database: str, write: Callable[[S
     with open_store(database) as writer:
         writer.save(inspected(trace("a", BAD_CALL)))
     with open_store(database, read_only=True) as reader:
-        before = reader.inspected(1), reader.stats()
+        before = reader.inspected(1), reader.maintenance.stats()
         with pytest.raises(StoreError, match="opened for reading alone"):
             write(reader)
-        assert (reader.inspected(1), reader.stats()) == before
+        assert (reader.inspected(1), reader.maintenance.stats()) == before
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM mark", "CREATE TABLE more (a integer)", "DROP TABLE trace"])
@@ -44,7 +44,7 @@ def test_the_database_itself_refuses_what_would_get_past_us(database: str, state
     open_store(database).close()
     with (
         open_store(database, read_only=True) as reader,
-        reader._engine.connect() as connection,
+        reader._database.engine.connect() as connection,
         pytest.raises(exc.DBAPIError, match=r"readonly|read-only"),
     ):
         connection.execute(sa.text(statement))
@@ -56,7 +56,7 @@ def test_a_reader_sees_what_a_writer_adds_meanwhile(database: str) -> None:
         writer.save(inspected(trace("a", GOOD_CALL), trace("b", BAD_CALL)))
         assert [one.status for one in reader.traces()] == ["broken", "ok"]
         assert len(reader.traces("status:broken")) == 1
-        assert reader.figures()[0].traces == 2
+        assert reader.statistics.figures()[0].traces == 2
 
 
 def test_nothing_is_made_where_nothing_is(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_another_version_is_refused_and_stays_as_it_is(database: str, version: s
         _say_version(writer, version)
         with pytest.raises(StoreError, match=words):
             open_store(database, read_only=True)
-        with writer._engine.connect() as connection:
+        with writer._database.engine.connect() as connection:
             assert connection.scalar(sa.text("SELECT version_num FROM weaklink_version")) == version
 
 
@@ -112,5 +112,5 @@ def test_what_a_killed_writer_left_in_its_log_can_be_read(tmp_path: Path) -> Non
 
 
 def _say_version(store: Store, version: str) -> None:
-    with store._engine.begin() as connection:
+    with store._database.engine.begin() as connection:
         connection.execute(sa.text("UPDATE weaklink_version SET version_num = :version"), {"version": version})

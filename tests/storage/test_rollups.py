@@ -22,9 +22,9 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
 from storage import Store, StoreSink, open_store, tables, upgrade_store
 from storage.engine import new_engine, place_of, writing
-from storage.migrating import config
 from storage.packing.values import GroupSums, pack_sums, unpack_sums
 from storage.rollups import ROLLUP_QUERIES, SUMMED, blocks_without_rollups, summed_query
+from storage.schema import config
 from storage.writing import delete_rows, delete_traces, insert_rows, insert_traces, trace_rows, update_traces
 from tests.examples import in_the_gate
 from tests.storage.conftest import DATABASES
@@ -60,7 +60,7 @@ def made(number: int) -> Trace:
 
 def _assert_same(store: Store) -> None:
     """Every question is answered as by a sum over each trace."""
-    with store._reads() as connection:
+    with store._database.reading() as connection:
         for question in ROLLUP_QUERIES:
             assert question.answer(summed_query(connection, question)) == question.answer(question.sums(connection)), (
                 question
@@ -68,7 +68,7 @@ def _assert_same(store: Store) -> None:
 
 
 def _pending(store: Store) -> int:
-    with store._reads() as connection:
+    with store._database.reading() as connection:
         return len(blocks_without_rollups(connection))
 
 
@@ -103,11 +103,13 @@ def _delete(store: Store, number: int) -> None:
 
 def _reinspect(store: Store, number: int) -> None:
     ids = [one.id for one in store.traces(limit=100)]
-    store.reinspect(_inspect_otherwise if number % 2 else inspect_trace, ids[number % 7 :: 3] if number % 3 else None)
+    store.maintenance.reinspect(
+        _inspect_otherwise if number % 2 else inspect_trace, ids[number % 7 :: 3] if number % 3 else None
+    )
 
 
 def _prune(store: Store, number: int) -> None:
-    store.prune(before_s=DAY_S * (number % 4), keep_broken=number % 2 == 0)
+    store.maintenance.prune(before_s=DAY_S * (number % 4), keep_broken=number % 2 == 0)
 
 
 def _record(store: Store, number: int) -> None:
@@ -119,18 +121,18 @@ def _record(store: Store, number: int) -> None:
         if at % 3 == number % 3:
             sink.flush()
             _assert_same(store)
-            store.sum_pending(limit=number % 4)
+            store.statistics.sum_pending(limit=number % 4)
     sink.close()
 
 
 def _upkeep(store: Store, number: int) -> None:
     for one in store.traces(limit=1):
-        store.mark(one.id, note="seen")
-    store.index_pending(limit=number)
+        store.marks.put(one.id, note="seen")
+    store.search.index_pending(limit=number)
 
 
 def _sum_up(store: Store, number: int) -> None:
-    store.sum_pending(limit=None if number % 2 else number)
+    store.statistics.sum_pending(limit=None if number % 2 else number)
 
 
 _CHANGES: tuple[Change, ...] = (_save, _save_otherwise, _delete, _reinspect, _prune, _record, _upkeep)
@@ -141,7 +143,7 @@ _CHANGES: tuple[Change, ...] = (_save, _save_otherwise, _delete, _reinspect, _pr
 def test_whatever_is_done_answers_are_those_of_a_plain_sum(shared: Store, steps: list[tuple[Change, int]]) -> None:
     shared.delete([one.id for one in shared.traces(limit=1_000)])
     shared.save(inspected(*map(made, range(9))))
-    shared.sum_pending()
+    shared.statistics.sum_pending()
     assert _pending(shared) == 0
     for change, number in steps:
         change(shared, number)
@@ -152,7 +154,7 @@ def test_whatever_is_done_answers_are_those_of_a_plain_sum(shared: Store, steps:
 def test_no_write_leaves_what_it_changed_kept(store: Store, change: Change) -> None:
     store.save(inspected(*map(made, range(9))))
     for number in range(4):
-        store.sum_pending()
+        store.statistics.sum_pending()
         change(store, number)
         _assert_same(store)
 
@@ -184,8 +186,8 @@ def test_each_way_of_writing_by_itself_forgets_what_it_changed(
 ) -> None:
     store.save(inspected(*map(made, range(9))))
     for at in (1, 4, 5):
-        store.sum_pending()
-        with writing(store._engine) as connection:
+        store.statistics.sum_pending()
+        with writing(store._database.engine) as connection:
             write(connection, at)
         _assert_same(store)
 
@@ -193,24 +195,32 @@ def test_each_way_of_writing_by_itself_forgets_what_it_changed(
 def test_what_is_kept_is_what_is_read(store: Store) -> None:
     store.save(inspected(*map(made, range(9))))
     assert _pending(store) == 5 + 3 + 2 + 1
-    assert store.sum_pending(limit=4) == 4
-    assert store.sum_pending() == 7
-    assert store.sum_pending() == 0
-    asked = store.figures(by=[GroupKey.CODE]), store.breakdown(Aspect.CODE), store.violations()
-    with writing(store._engine) as connection:
+    assert store.statistics.sum_pending(limit=4) == 4
+    assert store.statistics.sum_pending() == 7
+    assert store.statistics.sum_pending() == 0
+    asked = (
+        store.statistics.figures(by=[GroupKey.CODE]),
+        store.statistics.breakdown(Aspect.CODE),
+        store.statistics.violations(),
+    )
+    with writing(store._database.engine) as connection:
         for table in SUMMED[1:]:
             connection.execute(sa.delete(table))
-    assert (store.figures(by=[GroupKey.CODE]), store.breakdown(Aspect.CODE), store.violations()) == asked
-    assert store.figures("model:*") == []
+    assert (
+        store.statistics.figures(by=[GroupKey.CODE]),
+        store.statistics.breakdown(Aspect.CODE),
+        store.statistics.violations(),
+    ) == asked
+    assert store.statistics.figures("model:*") == []
 
 
 def test_only_what_changed_is_summed_up_again(store: Store) -> None:
     saved = store.save(inspected(*map(made, range(9))))
-    store.sum_pending()
+    store.statistics.sum_pending()
     store.delete([saved[1].id])
     assert _pending(store) == 4
-    store.mark(saved[2].id, note="seen")
-    store.index_pending()
+    store.marks.put(saved[2].id, note="seen")
+    store.search.index_pending()
     assert _pending(store) == 4
 
 
@@ -218,7 +228,7 @@ def test_what_is_done_after_an_import_leaves_nothing_pending(store: Store) -> No
     store.save(inspected(*map(made, range(9))))
     assert store.catch_up(limit=6) == 6
     assert store.catch_up(limit=6) == 3
-    assert (store.stats().not_indexed, _pending(store)) == (0, 11)
+    assert (store.maintenance.stats().not_indexed, _pending(store)) == (0, 11)
     assert store.catch_up(limit=6) == 1
     assert store.catch_up() == 10
     assert store.catch_up() == 0
@@ -228,7 +238,7 @@ def test_ids_that_are_gone_are_no_work(store: Store) -> None:
     saved = store.save(inspected(*map(made, range(16))))
     store.delete([one.id for one in saved[:-1]])
     assert _pending(store) == 1
-    store.sum_pending()
+    store.statistics.sum_pending()
     _assert_same(store)
     store.delete([saved[-1].id])
     assert _pending(store) == 0
@@ -238,13 +248,13 @@ def test_ids_that_are_gone_are_no_work(store: Store) -> None:
 def test_an_answer_of_too_many_groups_is_summed_as_ever(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("storage.rollups._MOST_GROUPS", 1)
     store.save(inspected(*map(made, range(9))))
-    store.sum_pending()
+    store.statistics.sum_pending()
     assert _pending(store) == 0
     _assert_same(store)
 
 
 def test_those_who_sum_up_at_once_and_those_who_write_meanwhile_do_not_disturb_each_other(store: Store) -> None:
-    threads = [Thread(target=store.sum_pending) for _ in range(2)]
+    threads = [Thread(target=store.statistics.sum_pending) for _ in range(2)]
     store.save(inspected(*map(made, range(9))))
     for thread in threads:
         thread.start()
@@ -254,13 +264,13 @@ def test_those_who_sum_up_at_once_and_those_who_write_meanwhile_do_not_disturb_e
     for thread in threads:
         thread.join()
     _assert_same(store)
-    store.sum_pending()
+    store.statistics.sum_pending()
     _assert_same(store)
 
 
 def test_a_change_that_is_not_kept_forgets_nothing(store: Store) -> None:
     store.save(inspected(*map(made, range(9))))
-    store.sum_pending()
+    store.statistics.sum_pending()
 
     def broken_off() -> Iterator[tuple[Trace, Inspection]]:
         yield from inspected(*map(made, range(20, 24)))
@@ -273,29 +283,29 @@ def test_a_change_that_is_not_kept_forgets_nothing(store: Store) -> None:
 
 def test_a_damaged_rollup_is_said_to_be_one(store: Store) -> None:
     store.save(inspected(made(1)))
-    store.sum_pending()
-    with writing(store._engine) as connection:
+    store.statistics.sum_pending()
+    with writing(store._database.engine) as connection:
         connection.execute(sa.update(tables.rollup).values(body=b"\x07"))
     with pytest.raises(StoreError, match="rollup is damaged"):
-        store.figures()
+        store.statistics.figures()
 
 
 def test_rollups_of_another_meaning_are_not_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store.save(inspected(*map(made, range(9))))
-    store.sum_pending()
-    asked = store.figures()
-    with writing(store._engine) as connection:
+    store.statistics.sum_pending()
+    asked = store.statistics.figures()
+    with writing(store._database.engine) as connection:
         connection.execute(sa.update(tables.rollup).values(body=b"\x07"))
     monkeypatch.setattr("storage.rollups._EDITION", "later")
-    assert store.figures() == asked
-    assert store.sum_pending() == 11
-    assert store.figures() == asked
+    assert store.statistics.figures() == asked
+    assert store.statistics.sum_pending() == 11
+    assert store.statistics.figures() == asked
 
 
 def test_a_database_that_is_lifted_is_summed_up(database: str) -> None:
     with open_store(database) as store:
         store.save(inspected(*map(made, range(9))))
-        asked = store.figures(by=[GroupKey.MODEL])
+        asked = store.statistics.figures(by=[GroupKey.MODEL])
     engine = new_engine(place_of(database))
     with writing(engine) as connection:
         connection.execute(sa.delete(tables.rollup))
@@ -304,7 +314,7 @@ def test_a_database_that_is_lifted_is_summed_up(database: str) -> None:
     assert upgrade_store(database) is True
     with open_store(database) as store:
         assert _pending(store) == 0
-        assert store.figures(by=[GroupKey.MODEL]) == asked
+        assert store.statistics.figures(by=[GroupKey.MODEL]) == asked
 
 
 def test_rows_that_are_summed_are_written_in_one_place() -> None:

@@ -88,7 +88,7 @@ def test_hostile_text_comes_back_from_every_database(store: Store) -> None:
     (saved,) = store.save([(HOSTILE, inspection)])
     assert store.inspected(saved.id) == (HOSTILE, inspection)
     assert store.summary(saved.id).name == HOSTILE.name
-    assert store.index_pending() == 1
+    assert store.search.index_pending() == 1
     assert [one.id for one in store.traces("model:m*")] == [saved.id]
 
 
@@ -128,7 +128,7 @@ def test_a_million_chunks_come_back(store: Store, tmp_path: Path) -> None:
 
 def test_tools_that_every_turn_repeats_are_kept_once(store: Store) -> None:
     store.save(inspected(*(trace(f"s{number}", GOOD_CALL, BAD_CALL) for number in range(5))))
-    assert store.stats().tools == 2
+    assert store.maintenance.stats().tools == 2
     generations = [turn.generation for turn in store.trace(1).turns if turn.generation is not None]
     assert [one.tools for one in generations] == [TOOLS, TOOLS]
 

@@ -25,7 +25,7 @@ def test_new_traces_get_short_ids_in_order(store: Store) -> None:
 def test_the_same_again_is_unchanged(store: Store) -> None:
     _saved(store, trace("a", GOOD_CALL))
     assert _saved(store, trace("a", GOOD_CALL)) == [(1, "unchanged")]
-    assert store.stats().traces == 1
+    assert store.maintenance.stats().traces == 1
 
 
 def test_a_copy_of_the_file_is_the_same_trace(store: Store) -> None:
@@ -41,7 +41,7 @@ def test_a_longer_version_replaces_the_shorter_under_its_id(store: Store) -> Non
     assert _saved(store, longer) == [(1, "replaced")]
     assert store.inspected(1) == (longer, inspect_trace(longer))
     assert (store.summary(1).turns, store.summary(1).errors) == (3, 1)
-    assert store.stats().traces == 2
+    assert store.maintenance.stats().traces == 2
 
 
 def test_a_shorter_version_does_not_replace_the_longer(store: Store) -> None:
@@ -69,7 +69,7 @@ def test_versions_in_one_batch_become_one_trace(store: Store) -> None:
         "unchanged",
     ]
     assert store.trace(1) == longest
-    assert store.stats().traces == 1
+    assert store.maintenance.stats().traces == 1
 
 
 def test_sources_may_use_the_same_session_ids(store: Store) -> None:
@@ -116,8 +116,8 @@ def test_what_the_batch_raises_leaves_nothing(store: Store) -> None:
 
     with pytest.raises(OSError, match="the file ends here"):
         store.save(breaks())
-    assert store.stats().traces == 0
-    assert _saved(store, trace("a")) == [(1, "added")] or store.stats().traces == 1
+    assert store.maintenance.stats().traces == 0
+    assert _saved(store, trace("a")) == [(1, "added")] or store.maintenance.stats().traces == 1
 
 
 def test_nothing_saved_is_nothing(store: Store) -> None:

@@ -59,7 +59,7 @@ def filled(
             where = kept.enter_context(new_database(request.getfixturevalue("postgresql")))
         store = kept.enter_context(open_store(where))
         store.save(samples)
-        store.index_pending()
+        store.search.index_pending()
         yield store
 
 
@@ -75,9 +75,9 @@ def test_the_samples_show_all_that_is_counted(filled: Store, every: Every) -> No
     for _, figures in every.values():
         sums.update(figures.numbers())
     assert [name for name in TRACE_NUMBERS if not sums[name]] == []
-    assert len(filled.figures(by=[GroupKey.SOURCE])) > 10
-    assert len(filled.figures(by=[GroupKey.DAY])) > 3
-    assert len(filled.figures(by=[GroupKey.REASONING])) == 4
+    assert len(filled.statistics.figures(by=[GroupKey.SOURCE])) > 10
+    assert len(filled.statistics.figures(by=[GroupKey.DAY])) > 3
+    assert len(filled.statistics.figures(by=[GroupKey.REASONING])) == 4
 
 
 def test_a_database_adds_up_what_python_adds_up(filled: Store, every: Every) -> None:
@@ -85,7 +85,7 @@ def test_a_database_adds_up_what_python_adds_up(filled: Store, every: Every) -> 
         groups = FigureGroups(by)
         for keys, figures in every.values():
             groups.add(keys, figures)
-        assert filled.figures(by=by) == groups.all(), by
+        assert filled.statistics.figures(by=by) == groups.all(), by
 
 
 def test_a_database_counts_breaks_as_python_does(filled: Store, every: Every) -> None:
@@ -94,7 +94,7 @@ def test_a_database_counts_breaks_as_python_does(filled: Store, every: Every) ->
             slices = FigureSlices(aspect, by)
             for keys, figures in every.values():
                 slices.add(keys, figures)
-            assert filled.breakdown(aspect, by=by) == slices.all(), (aspect, by)
+            assert filled.statistics.breakdown(aspect, by=by) == slices.all(), (aspect, by)
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_a_filter_chooses_the_traces_that_it_lists(filled: Store, every: Every, 
         keys, figures = every[one.id]
         groups.add(keys, figures)
         slices.add(keys, figures)
-    assert filled.figures(expression, by=[GroupKey.TOOL]) == groups.all()
-    assert filled.breakdown(Aspect.STEP, expression) == slices.all()
+    assert filled.statistics.figures(expression, by=[GroupKey.TOOL]) == groups.all()
+    assert filled.statistics.breakdown(Aspect.STEP, expression) == slices.all()
 
 
 def test_violations_are_summed_over_traces(filled: Store, every: Every) -> None:
@@ -127,25 +127,25 @@ def test_violations_are_summed_over_traces(filled: Store, every: Every) -> None:
         for one in figures.violations:
             times[one.tool, one.path, one.code] += one.times
             traces[one.tool, one.path, one.code] += 1
-    found = filled.violations(limit=1_000)
+    found = filled.statistics.violations(limit=1_000)
     assert {(one.tool, one.path, one.code): one.times for one in found} == times
     assert {(one.tool, one.path, one.code): one.traces for one in found} == traces
     assert [one.times for one in found] == sorted(times.values(), reverse=True)
-    assert filled.violations(limit=2) == found[:2]
+    assert filled.statistics.violations(limit=2) == found[:2]
 
 
 def test_an_empty_store_has_no_groups(store: Store) -> None:
-    assert store.figures() == store.figures(by=[GroupKey.DAY]) == []
-    assert store.breakdown(Aspect.STEP) == []
-    assert store.violations() == []
-    assert store.uncounted() == 0
+    assert store.statistics.figures() == store.statistics.figures(by=[GroupKey.DAY]) == []
+    assert store.statistics.breakdown(Aspect.STEP) == []
+    assert store.statistics.violations() == []
+    assert store.statistics.uncounted() == 0
 
 
 def test_midnight_belongs_to_the_new_day(store: Store) -> None:
     times = [86_400.0 * 20_000, 86_400.0 * 20_000 - 0.001, 86_400.0 * 20_001 - 0.001, 86_400.0 * 20_001, -0.5]
     pairs = inspected(*(trace(str(at_s), GOOD_CALL, started_s=at_s) for at_s in times), trace("timeless", GOOD_CALL))
     store.save(pairs)
-    days = {group.keys[0]: group.traces for group in store.figures(by=[GroupKey.DAY])}
+    days = {group.keys[0]: group.traces for group in store.statistics.figures(by=[GroupKey.DAY])}
     assert days == {"2024-10-03": 1, "2024-10-04": 2, "2024-10-05": 1, "1969-12-31": 1, "": 1}
     assert {keys_of(*pair).day for pair in pairs} == days.keys()
 
@@ -153,41 +153,43 @@ def test_midnight_belongs_to_the_new_day(store: Store) -> None:
 def test_a_time_that_no_calendar_has_is_no_day(store: Store) -> None:
     pairs = inspected(trace("far", GOOD_CALL, started_s=1e15))
     store.save(pairs)
-    assert [group.keys for group in store.figures(by=[GroupKey.DAY])] == [(keys_of(*pairs[0]).day,)] == [("",)]
+    assert (
+        [group.keys for group in store.statistics.figures(by=[GroupKey.DAY])] == [(keys_of(*pairs[0]).day,)] == [("",)]
+    )
 
 
 def test_names_that_databases_refuse_come_back_as_they_were(store: Store) -> None:
     odd = "mo\0del \ud800"
     store.save(inspected(trace("a", BAD_CALL, model=odd)))
-    assert [group.keys for group in store.figures(by=[GroupKey.MODEL])] == [(odd,)]
+    assert [group.keys for group in store.statistics.figures(by=[GroupKey.MODEL])] == [(odd,)]
 
 
 def test_figures_follow_a_new_inspection_and_go_with_their_trace(store: Store) -> None:
     store.save(inspected(trace("a", GOOD_CALL), trace("b", BAD_CALL)))
-    store.reinspect(inspect_trace)
-    assert [group.traces for group in store.figures()] == [2]
+    store.maintenance.reinspect(inspect_trace)
+    assert [group.traces for group in store.statistics.figures()] == [2]
     store.delete(["a"])
-    assert [(group.traces, group.tally("well_formed").hits) for group in store.figures()] == [(1, 0)]
-    assert [group.keys for group in store.figures(by=[GroupKey.TOOL])] == [("get_weather",)]
+    assert [(group.traces, group.tally("well_formed").hits) for group in store.statistics.figures()] == [(1, 0)]
+    assert [group.keys for group in store.statistics.figures(by=[GroupKey.TOOL])] == [("get_weather",)]
 
 
 def test_what_cannot_be_grouped_at_once_is_refused(store: Store) -> None:
     with pytest.raises(ValueError, match="by tool or by code"):
-        store.figures(by=[GroupKey.TOOL, GroupKey.CODE])
+        store.statistics.figures(by=[GroupKey.TOOL, GroupKey.CODE])
     with pytest.raises(ValueError, match="twice"):
-        store.figures(by=[GroupKey.MODEL, GroupKey.MODEL])
+        store.statistics.figures(by=[GroupKey.MODEL, GroupKey.MODEL])
     with pytest.raises(ValueError, match="aspect"):
-        store.breakdown(Aspect.STEP, by=[GroupKey.TOOL])
+        store.statistics.breakdown(Aspect.STEP, by=[GroupKey.TOOL])
     with pytest.raises(FilterError):
-        store.figures("colour:red")
+        store.statistics.figures("colour:red")
 
 
 def test_a_prompt_is_known_by_its_first_words_and_its_tools(store: Store) -> None:
     told = trace("a", GOOD_CALL)
     system = Turn(Role.SYSTEM, (Part("text", "You  are\nhelpful. " + "x" * 500),))
     store.save(inspected(replace(told, turns=(system, *told.turns)), trace("b", GOOD_CALL)))
-    hashes = [group.keys[0] for group in store.figures(by=[GroupKey.PROMPT])]
-    found = store.prompts([*hashes, "0" * 12])
+    hashes = [group.keys[0] for group in store.statistics.figures(by=[GroupKey.PROMPT])]
+    found = store.statistics.prompts([*hashes, "0" * 12])
     assert found.keys() == set(hashes)
     assert {(one.words[:18], len(one.words), one.tools) for one in found.values()} == {
         ("You are helpful. x", 80, 2),
@@ -201,5 +203,5 @@ def test_the_schemas_of_tools_are_measured_as_they_were_last_offered(store: Stor
     told = trace("b", GOOD_CALL)
     turns = (*told.turns[:1], replace(told.turns[1], generation=Generation(tools=(newer,))))
     store.save(inspected(replace(told, turns=turns)))
-    found = store.schemas(["get_weather", "get_time", "nobody"])
+    found = store.statistics.schemas(["get_weather", "get_time", "nobody"])
     assert found == {"get_weather": schema_complexity(newer), "get_time": SchemaComplexity()}

@@ -26,7 +26,7 @@ def fill(store: Store, seed: int, *, many: int = 40) -> None:
         at_s = NOW_S - 3_600.0 * chance.randint(0, 5)
         traces.append(replace(one, started=Instant(at_s) if chance.random() < 0.5 else None))
     store.save(inspected(*traces))
-    store.index_pending()
+    store.search.index_pending()
 
 
 def walked(store: Store, wanted: str, limit: int) -> list[TraceSummary]:
@@ -101,5 +101,5 @@ def test_lists_show_a_dash(store: Store) -> None:
 
 def test_old_records_of_unknown_time_are_pruned_by_their_import(store: Store) -> None:
     store.save(inspected(replace(trace("s", GOOD_CALL), started=None)))
-    assert store.prune(before_s=NOW_S - 3_600, keep_broken=False) == 0
-    assert store.prune(before_s=time.time() + 60, keep_broken=False) == 1
+    assert store.maintenance.prune(before_s=NOW_S - 3_600, keep_broken=False) == 0
+    assert store.maintenance.prune(before_s=time.time() + 60, keep_broken=False) == 1

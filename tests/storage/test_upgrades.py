@@ -52,11 +52,11 @@ def test_a_stored_database_is_read_once_it_is_upgraded(database: str, revision: 
     with open_store(database) as store:
         _every_trace_is_read(store)
         assert store.traces("note:look")[0].name == "bad"
-        assert store.check().without_checksums == (_COUNT if revision == "v0006" else 0)
-        assert store.check().problems == ()
+        assert store.maintenance.check().without_checksums == (_COUNT if revision == "v0006" else 0)
+        assert store.maintenance.check().problems == ()
     _every_command_runs(database, tmp_path)
     with open_store(database) as store:
-        assert store.reinspect(inspect_trace) == _COUNT
+        assert store.maintenance.reinspect(inspect_trace) == _COUNT
         for one in store.traces():
             trace, inspection = store.inspected(one.id)
             assert inspection == inspect_trace(trace)
@@ -92,7 +92,7 @@ def test_an_upgrade_puts_traces_without_a_time_last(database: str, revision: str
     engine.dispose()
     upgrade_store(database)
     trace = tables.trace.c
-    with open_store(database) as store, store._engine.connect() as connection:
+    with open_store(database) as store, store._database.engine.connect() as connection:
         places = dict(connection.execute(sa.select(trace.name, trace.sort_at_s)).all())
         assert {name for name, at_s in places.items() if at_s == tables.UNKNOWN_TIME_S} == {
             "line 1",
@@ -126,7 +126,7 @@ def test_an_inspection_in_another_layout_is_made_again_where_it_is_read(
 
 @pytest.mark.parametrize("revision", ["v0001", "v0005"])
 def test_a_database_from_before_the_first_release_says_what_to_do(database: str, revision: str) -> None:
-    with open_store(database) as store, store._engine.begin() as connection:
+    with open_store(database) as store, store._database.engine.begin() as connection:
         connection.execute(sa.text("UPDATE weaklink_version SET version_num = :version"), {"version": revision})
     for opening in (open_store, upgrade_store):
         with pytest.raises(StoreError, match=r"from before the first release.*import again"):
@@ -146,6 +146,6 @@ def test_checksums_come_with_the_next_version_of_a_trace(database: str) -> None:
             provenance=longer.provenance,
         )
         store.save([(grown, inspect_trace(grown))])
-        with store._engine.connect() as connection:
+        with store._database.engine.connect() as connection:
             known = connection.scalars(sa.select(tables.trace.c.name).where(tables.trace.c.turns_checksum.is_not(None)))
             assert list(known) == ["good"]

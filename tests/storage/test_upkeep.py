@@ -25,7 +25,7 @@ def filled(store: Store) -> Store:
 
 
 def test_stats_count_what_is_there(filled: Store) -> None:
-    stats = filled.stats()
+    stats = filled.maintenance.stats()
     assert (stats.traces, stats.turns, stats.tool_calls, stats.errors, stats.tools) == (3, 6, 3, 1, 2)
     assert stats.by_status == {"ok": 2, "broken": 1}
     assert (stats.not_indexed, stats.outdated) == (3, 0)
@@ -38,14 +38,14 @@ def _inspect_otherwise(made: Trace) -> Inspection:
 
 def test_reinspecting_replaces_what_was_derived(filled: Store) -> None:
     before = filled.trace("broken")
-    assert filled.reinspect(_inspect_otherwise) == 3
+    assert filled.maintenance.reinspect(_inspect_otherwise) == 3
     assert filled.traces("code:J1") == []
     assert filled.summary("broken").errors == 0
-    assert filled.stats().outdated == 3
-    assert filled.reinspect(inspect_trace, ["broken"]) == 1
+    assert filled.maintenance.stats().outdated == 3
+    assert filled.maintenance.reinspect(inspect_trace, ["broken"]) == 1
     assert filled.inspected("broken") == (before, inspect_trace(before))
     assert [one.name for one in filled.traces("code:J1")] == ["broken"]
-    assert filled.stats().outdated == 2
+    assert filled.maintenance.stats().outdated == 2
 
 
 def test_what_the_inspection_raises_changes_nothing(filled: Store) -> None:
@@ -53,28 +53,28 @@ def test_what_the_inspection_raises_changes_nothing(filled: Store) -> None:
         raise ValueError("the plug-in failed")
 
     with pytest.raises(ValueError, match="the plug-in failed"):
-        filled.reinspect(fail)
+        filled.maintenance.reinspect(fail)
     assert len(filled.traces("code:J1")) == 1
 
 
 def test_pruning_deletes_the_old_with_all_that_hangs_on_them(filled: Store) -> None:
-    filled.index_pending()
-    assert filled.prune(before_s=2.5, keep_broken=True) == 1
-    assert filled.prune(before_s=2.5) == 1
+    filled.search.index_pending()
+    assert filled.maintenance.prune(before_s=2.5, keep_broken=True) == 1
+    assert filled.maintenance.prune(before_s=2.5) == 1
     assert [one.name for one in filled.traces()] == ["new"]
-    assert filled.prune(before_s=99.0) == 1
-    assert filled.stats().tools == 0
+    assert filled.maintenance.prune(before_s=99.0) == 1
+    assert filled.maintenance.stats().tools == 0
 
 
 def test_vacuum_gives_room_back(store: Store) -> None:
     store.save(inspected(*(trace(f"s{n}", GOOD_CALL * 20, words=f"{n}" * 3000) for n in range(200))))
-    before = store.stats().size_bytes
+    before = store.maintenance.stats().size_bytes
     store.delete(range(1, 200))
-    store.vacuum()
-    assert store.stats().size_bytes < before
+    store.maintenance.vacuum()
+    assert store.maintenance.stats().size_bytes < before
 
 
 def test_deleting_what_is_not_there_deletes_nothing(filled: Store) -> None:
     with pytest.raises(StoreError, match="there is no trace"):
         filled.delete([1, 99])
-    assert filled.stats().traces == 3
+    assert filled.maintenance.stats().traces == 3

@@ -169,7 +169,7 @@ def test_a_wide_trace_that_was_read_is_unchanged_where_it_is_saved_again(store: 
 
 
 def _body(store: Store) -> bytes:
-    with store._reads() as connection:
+    with store._database.reading() as connection:
         return bytes(connection.scalar(sa.select(tables.inspection.c.body)) or b"")
 
 

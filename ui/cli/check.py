@@ -15,8 +15,7 @@ from ui.cli.paths import separate_files
 from ui.reports.check_json import CheckJson
 from ui.reports.check_lines import CheckLines
 from ui.reports.check_report import CheckReporter, CheckTotals
-from ui.reports.github_annotations import CheckGithub
-from ui.reports.junit import CheckJunit
+from ui.reports.ci_reports import CheckGithub, CheckJunit
 from ui.reports.sarif import CheckSarif
 
 _FOUND, _COULD_NOT_RUN = 1, 2
@@ -26,13 +25,14 @@ _FOUND, _COULD_NOT_RUN = 1, 2
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @judging_options
 @click.option(
-    "--allow-skipped", is_flag=True, default=None, help="Let records and files pass that could not be read; note them."
+    "--allow-skipped",
+    is_flag=True,
+    default=None,
+    help="Do not fail for records and files that could not be read; print them.",
 )
-@click.option(
-    "--strict", is_flag=True, default=None, help="Fail also for files of no known source that were found in a folder."
-)
+@click.option("--strict", is_flag=True, default=None, help="Also fail for files of unknown sources found in a folder.")
 @click.option("--format", metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
-@click.option("--source", metavar="NAME", help="Read every file as one of this source, instead of recognising it.")
+@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
 @color_option
 @click.pass_context
 def check(
@@ -53,17 +53,17 @@ def check(
     no_config: bool,
     color: str,
 ) -> None:
-    """Inspect log files without a database, and fail where their tool calls are wrong.
+    """Inspect log files without a database, and fail if their tool calls are wrong.
 
     Each PATH is a file, a folder, which is walked, a pattern like `logs/**/*.jsonl`, or `-` for standard input; the
-    source of a file is recognised by its content. A record or file that could not be read is an error of its own, C511
+    source of a file is detected from its content. A record or file that could not be read is an error of its own, C511
     or C513, whatever --select names; --allow-skipped or --ignore lets it pass. A file of no known source that was only
     found in a folder is noted on stderr, and fails with --strict. Exits with 0 when nothing as bad as --fail-on was
     found, with 1 when something was, and with 2 when no trace could be read at all.
 
     The nearest weaklink.toml, or pyproject.toml with a table [tool.weaklink], upwards of the working directory gives
     defaults for select, ignore, fail-on, allow-skipped, strict, format, source and baseline; a table `check` within
-    goes before it.
+    overrides it.
 
     \b
     Examples:

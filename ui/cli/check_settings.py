@@ -29,7 +29,9 @@ NEVER = "never"
 _OUTPUTS = ("text", "json", "sarif", "junit", "github")
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 _JUDGING = (
-    click.option("--output", type=click.Choice(_OUTPUTS), default="text", show_default=True, help="How to report."),
+    click.option(
+        "--output", type=click.Choice(_OUTPUTS), default="text", show_default=True, help="Format of the report."
+    ),
     click.option(
         "--select", multiple=True, metavar="RULES", help="Only these rules: codes, names, prefixes (J1,F301)."
     ),
@@ -39,9 +41,9 @@ _JUDGING = (
         type=click.Choice([*(severity.value for severity in Severity), NEVER]),
         help="Exit with 1 from this severity up.  [default: error]",
     ),
-    click.option("--baseline", metavar="FILE", help="Let only faults fail that are not in FILE."),
+    click.option("--baseline", metavar="FILE", help="Fail only for faults that are not in FILE."),
     click.option("--write-baseline", "new_baseline", metavar="FILE", help="Write all faults of this run to FILE."),
-    click.option("--config", "config_file", metavar="FILE", help="Take the configuration from FILE."),
+    click.option("--config", "config_file", metavar="FILE", help="Read the configuration from FILE."),
     click.option("--no-config", is_flag=True, help="Ignore configuration files."),
 )
 

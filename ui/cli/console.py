@@ -40,10 +40,10 @@ color_option = click.option(
     type=click.Choice(["auto", "always", "never"]),
     default="auto",
     show_default=True,
-    help="Colours; `auto` heeds NO_COLOR and the terminal.",
+    help="Use colours; `auto` follows NO_COLOR and the terminal.",
 )
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, whose form is stable.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON with a stable schema.")
 
 database_option = click.option(
     "--db",

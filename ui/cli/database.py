@@ -48,15 +48,15 @@ class Moment(click.ParamType[datetime]):
 
 @click.group("db")
 def database() -> None:
-    """Look after the database: upgrade it, check and copy it, count, delete what is old, free space."""
+    """Manage the database: upgrade, check, copy, count, delete old traces, free space."""
 
 
 @database.command("upgrade")
 @database_option
 def upgrade(where: str | None) -> None:
-    """Upgrade the database to this weaklink's version of the tables.
+    """Upgrade the database schema to this version of weaklink.
 
-    Where it is of this version already, nothing is done. What was recorded is kept.
+    Does nothing if the schema is current. All recordings are kept.
     """
     changed = upgrade_store(where)
     said = "is upgraded to this version" if changed else "is of this version already"
@@ -68,9 +68,9 @@ def upgrade(where: str | None) -> None:
 @database_option
 @color_option
 def stats(where: str | None, *, as_json: bool, color: str) -> None:
-    """Count what the database holds."""
+    """Count what the database contains."""
     with open_store(where, create=False) as store:
-        found, place = store.stats(), str(store.place)
+        found, place = store.maintenance.stats(), str(store.place)
     if as_json:
         sys.stdout.write(write_json(stats_object(found, place)) + "\n")
     else:
@@ -82,14 +82,14 @@ def stats(where: str | None, *, as_json: bool, color: str) -> None:
 @database_option
 @click.pass_context
 def check(ctx: click.Context, where: str | None, *, as_json: bool) -> None:
-    """Look through the whole database for damage.
+    """Check the whole database for damage.
 
     SQLite checks its pages and indexes; then every trace is read, its checksums are verified, and the rows that lists,
     filters and figures read are compared with it. Prints a line for each problem; the exit code is then 1.
     """
     with open_store(where, create=False, read_only=True) as store:
         with progress_bar("checking", _traces_in(store)) as advance:
-            found = store.check(advance)
+            found = store.maintenance.check(advance)
         place = str(store.place)
     if as_json:
         sys.stdout.write(write_json({"database": place, **asdict(found), "problems": list(found.problems)}) + "\n")
@@ -103,7 +103,7 @@ def check(ctx: click.Context, where: str | None, *, as_json: bool) -> None:
 
 def _traces_in(store: Store) -> int:
     try:
-        return store.stats().traces
+        return store.maintenance.stats().traces
     except StoreError:
         return 0  # the check says why
 
@@ -124,11 +124,11 @@ def _checked_lines(found: IntegrityReport) -> Iterator[str]:
 def backup(file: Path, where: str | None) -> None:
     """Copy the database into a new FILE, while others may read and write it.
 
-    The copy is the database as it is at one moment, readable by this user only. A database on a server is copied by
-    the server's own tool: `pg_dump`.
+    The copy shows the database at one moment, and only this user can read it. For a database on a server, use the
+    server's own tool: `pg_dump`.
     """
     with open_store(where, create=False, read_only=True) as store:
-        store.back_up(file)
+        store.maintenance.back_up(file)
     sys.stdout.write(f"{visible_line(str(file))}: {size_text(file.stat().st_size)} written\n")
 
 
@@ -142,26 +142,26 @@ def prune(ctx: click.Context, before: datetime, where: str | None, *, keep_broke
     """Delete the traces from before a date, or older than an age such as 12h, 30d, 8w or 1y.
 
     A trace is as old as its first request, or as its import where the source keeps no times. Asks before it deletes;
-    without a terminal it wants --yes. `weaklink db vacuum` gives back the room.
+    without a terminal it requires --yes. `weaklink db vacuum` frees the space.
     """
     if not yes and not sys.stdin.isatty():
-        raise click.UsageError("without a terminal nobody can be asked; --yes deletes without asking.")
+        raise click.UsageError("there is no terminal to ask on; --yes deletes without asking.")
     with open_store(where, create=False) as store:
         if not yes and not _agreed(store, before, keep_broken=keep_broken):
             ctx.exit(0)
-        gone = store.prune(before_s=before.timestamp(), keep_broken=keep_broken)
-        store.sum_pending()
+        gone = store.maintenance.prune(before_s=before.timestamp(), keep_broken=keep_broken)
+        store.statistics.sum_pending()
     sys.stdout.write(f"{counted(gone, 'trace')} deleted\n")
 
 
 @database.command("vacuum")
 @database_option
 def vacuum(where: str | None) -> None:
-    """Give back the room that deleted traces took; needs as much free room while it runs."""
+    """Free the space of deleted traces; needs as much free space while it runs."""
     with open_store(where, create=False) as store:
-        before = store.stats().size_bytes
-        store.vacuum()
-        after = store.stats().size_bytes
+        before = store.maintenance.stats().size_bytes
+        store.maintenance.vacuum()
+        after = store.maintenance.stats().size_bytes
     sys.stdout.write(f"{size_text(before)} before, {size_text(after)} now\n")
 
 
@@ -190,17 +190,17 @@ def _count_before(store: Store, before_s: float, *, keep_broken: bool) -> int:
 @database_option
 @click.pass_context
 def reinspect(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> None:
-    """Inspect traces again with this version of weaklink: those named, or all.
+    """Inspect traces again with this version of weaklink: the given ones, or all.
 
-    What was recorded stays as it is; spans, calls, steps and diagnostics are made anew from it. Ctrl-C keeps those
-    that are finished. A trace of which the record is damaged is left as it is and reported; the exit code is then 1.
+    Recordings stay as they are; spans, calls, steps and diagnostics are derived again from them. Ctrl-C keeps the
+    traces that are finished. A trace with a damaged record is left alone and reported; the exit code is then 1.
     """
     with open_store(where, create=False) as store:
         numbers = list(dict.fromkeys(trace_id(store, id) for id in ids)) if ids else None
-        total = store.stats().traces if numbers is None else len(numbers)
+        total = store.maintenance.stats().traces if numbers is None else len(numbers)
         damaged: list[StoreError] = []
         done = _reinspected(store, numbers, total, damaged.append)
-        store.sum_pending()
+        store.statistics.sum_pending()
     for error in damaged:
         sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
     sys.stdout.write(f"{counted(done, 'trace')} inspected again by weaklink {__version__}\n")
@@ -210,7 +210,7 @@ def reinspect(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> No
 
 def _reinspected(store: Store, numbers: list[int] | None, total: int, on_damaged: Callable[[StoreError], None]) -> int:
     with progress_bar("inspecting", total) as advance:
-        return store.reinspect(_counting(advance), numbers, on_damaged=on_damaged)
+        return store.maintenance.reinspect(_counting(advance), numbers, on_damaged=on_damaged)
 
 
 def _counting(advance: Callable[[int], None]) -> Callable[[Trace], Inspection]:

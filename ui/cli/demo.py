@@ -35,9 +35,9 @@ _SUFFIXES = (".jsonl", ".json", ".sse", ".txt")
 @database_option
 @color_option
 def demo(where: str | None, color: str) -> None:
-    """See it work: import the sample traces into a fresh database and show what broke, and where.
+    """Import sample traces into a new database and show what broke, and where.
 
-    Works offline. Without --db the database lies in your cache folder, and every demo begins it anew.
+    Works offline. Without --db the database is in your cache folder, and each demo replaces it.
     """
     place = where or str(_fresh(user_cache_path("weaklink") / "demo.db"))
     with open_store(place) as store:
@@ -57,7 +57,7 @@ def _fresh(path: Path) -> Path:
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             path.with_name(name).unlink(missing_ok=True)
     except OSError as error:
-        raise StoreError(f"cannot begin {path} anew: {error.strerror or error}") from error
+        raise StoreError(f"cannot replace {path}: {error.strerror or error}") from error
     return path
 
 

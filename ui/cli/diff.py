@@ -24,22 +24,21 @@ _MOST = 26
 
 @click.command("diff")
 @click.argument("words", metavar="RUN...", nargs=-1, required=True)
-@click.option("--full", is_flag=True, help="Print every step and the whole of what differs.")
-@click.option("--source", metavar="NAME", help="Read every file as one of this source, instead of recognising it.")
+@click.option("--full", is_flag=True, help="Print every step and every difference in full.")
+@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
 @json_option
 @database_option
 @color_option
 def diff(
     words: tuple[str, ...], *, full: bool, source: str | None, where: str | None, as_json: bool, color: str
 ) -> None:
-    """Show where runs of one task first part, and what differs there.
+    """Show where runs of one task first diverge, and what differs there.
 
-    A RUN is the number that `weaklink list` prints; a FILE of any source that `weaklink import` reads, which stands for
-    all its traces; or FILE#RECORD, one of them: by its number from 1, its record (`line 3`), its name or an id of its
-    source. Others are compared with the first.
+    A RUN is the number that `weaklink list` prints; a FILE of any source that `weaklink import` reads, which means all
+    its traces; or FILE#RECORD for one of them: its number from 1, its record (`line 3`), its name or an id from its
+    source. All others are compared with the first.
 
-    Steps are aligned by their calls. Said first is what the runs were asked differently: prompts, tools, model,
-    parameters.
+    Steps are aligned by their calls. Differences between the requests come first: prompts, tools, model, parameters.
 
     \b
     weaklink diff 12 15
@@ -48,7 +47,7 @@ def diff(
     """  # noqa: D301  # Click wants the backspace itself
     runs = list(islice((run for word in words for run in _runs(word, source, where)), _MOST + 1))
     if len(runs) > _MOST:
-        raise click.UsageError(f"more than {_MOST} runs cannot stand side by side; FILE#RECORD names one of a file.")
+        raise click.UsageError(f"more than {_MOST} runs cannot be compared at once; FILE#RECORD selects one of a file.")
     if len(runs) < 2:
         raise click.UsageError("it takes two runs to compare them; FILE#RECORD names one of a file, a number a trace.")
     found = compare(runs)

@@ -35,23 +35,26 @@ _SUFFIXES = MappingProxyType({".json": "json", ".md": "markdown", ".markdown": "
     type=click.Choice(["trace", "json", "markdown", "html"]),
     help="What to write.  [default: by the suffix of --output, else trace]",
 )
-@click.option("--to", "tool", type=click.Choice(["otlp", "messages"]), help="What other tools read, one line a trace.")
-@click.option("--output", "-o", metavar="FILE", help="Write to FILE, not to standard output.")
+@click.option(
+    "--to", "tool", type=click.Choice(["otlp", "messages"]), help="A format of other tools, one line per trace."
+)
+@click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
 @database_option
 def export(ids: tuple[str, ...], form: str | None, tool: str | None, output: str | None, where: str | None) -> None:
-    """Write traces for others to read.
+    """Write traces as files for other tools and people.
 
     \b
     trace      a trace file: everything that was recorded, for `weaklink import` anywhere else
-    json       what `weaklink show --json` prints, one line a trace
+    json       what `weaklink show --json` prints, one line per trace
     markdown   a report
-    html       one page that needs nothing else and loads nothing: no script, no picture, no font
+    html       one self-contained page without scripts, pictures or fonts
 
     \b
     otlp       OTLP JSON with the GenAI conventions, diagnostics and verdict, for Phoenix, Langfuse or a collector
-    messages   OpenAI messages; what they cannot hold is said on stderr
+    messages   OpenAI messages; what they cannot express is listed on stderr
 
-    ID is the number that `weaklink list` prints, or an id of the source's own. FILE is written whole or not at all.
+    ID is the number that `weaklink list` prints, or an id of the source's own. FILE is written completely or not at
+    all.
     """  # noqa: D301  # Click wants the backspace itself
     if form and tool:
         raise click.UsageError("--as says what weaklink and people read, --to what other tools do; give one of them.")

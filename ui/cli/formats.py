@@ -23,12 +23,12 @@ _INDENT = 17
 
 @click.command("formats")
 @click.argument("file", required=False)
-@click.option("--detect", is_flag=True, help="Say which format FILE is in.")
+@click.option("--detect", is_flag=True, help="Detect the format of FILE.")
 @click.option("--model", default="", metavar="NAME", help="With --detect: the model's name, with or without a FILE.")
 @json_option
 @color_option
 def formats(file: str | None, model: str, *, detect: bool, as_json: bool, color: str) -> None:
-    """List the formats that weaklink reads, or with --detect find that of a text.
+    """List the formats that weaklink reads, or detect the format of a text.
 
     With --detect, FILE is one raw model output; `-`, or neither FILE nor --model, is standard input.
     """

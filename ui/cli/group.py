@@ -56,26 +56,30 @@ _RECORD, _READ, _JUDGE, _DATA, _KEEP = "Record", "Read", "Judge", "Training data
 COMMANDS = MappingProxyType(
     {
         "run": CommandEntry("ui.cli.run:run", "Run a command and record its requests to models.", _RECORD),
-        "record": CommandEntry("ui.cli.record:record", "Record what agents say: a proxy for model servers.", _RECORD),
+        "record": CommandEntry(
+            "ui.cli.record:record", "Record requests to models: a proxy for model servers.", _RECORD
+        ),
         "log": CommandEntry("ui.cli.log:log", "Record a model's output from a pipe or a growing file.", _RECORD),
-        "import": CommandEntry("ui.cli.import_paths:import_paths", "Put log files into the database.", _RECORD),
+        "import": CommandEntry("ui.cli.import_paths:import_paths", "Import log files into the database.", _RECORD),
         "tail": CommandEntry("ui.cli.tail:tail", "Follow what is being recorded.", _RECORD),
-        "demo": CommandEntry("ui.cli.demo:demo", "See it work on the sample traces.", _READ),
-        "segment": CommandEntry("ui.cli.segment:segment_text", "Cut one raw model output into spans and calls.", _READ),
+        "demo": CommandEntry("ui.cli.demo:demo", "Try weaklink on sample traces.", _READ),
+        "segment": CommandEntry(
+            "ui.cli.segment:segment_text", "Split one raw model output into spans and calls.", _READ
+        ),
         "list": CommandEntry("ui.cli.list_traces:list_traces", "List traces, with status and break.", _READ),
         "show": CommandEntry("ui.cli.show:show", "Show one trace, and what is wrong with it.", _READ),
         "search": CommandEntry("ui.cli.list_traces:search", "Find words in the texts of traces.", _READ),
-        "diff": CommandEntry("ui.cli.diff:diff", "Show where runs of one task part.", _READ),
+        "diff": CommandEntry("ui.cli.diff:diff", "Show where runs of one task diverge.", _READ),
         "tui": CommandEntry("ui.cli.tui:tui", "Browse the traces in the terminal.", _READ),
         "web": CommandEntry("ui.cli.web:web", "Browse the traces in a browser.", _READ),
         "check": CommandEntry("ui.cli.check:check", "Inspect log files without a database; for CI.", _JUDGE),
-        "stats": CommandEntry("ui.cli.stats:stats", "Measure how often calls and chains hold.", _JUDGE),
-        "report": CommandEntry("ui.cli.report:report", "Write what breaks as HTML pages for others.", _JUDGE),
+        "stats": CommandEntry("ui.cli.stats:stats", "Measure how often calls and chains succeed.", _JUDGE),
+        "report": CommandEntry("ui.cli.report:report", "Write HTML pages about what breaks.", _JUDGE),
         "rule": CommandEntry("ui.cli.rules:rule", "Explain one rule.", _JUDGE),
         "rules": CommandEntry("ui.cli.rules:rules", "List every rule.", _JUDGE),
-        "formats": CommandEntry("ui.cli.formats:formats", "List the formats, or detect that of a text.", _JUDGE),
+        "formats": CommandEntry("ui.cli.formats:formats", "List the formats, or detect the format of a text.", _JUDGE),
         "data": CommandEntry("ui.cli.data.group:data", "Lint, score, verify and make training data.", _DATA),
-        "export": CommandEntry("ui.cli.export:export", "Write traces as files for others to read.", _KEEP),
+        "export": CommandEntry("ui.cli.export:export", "Write traces as files for other tools.", _KEEP),
         "reinspect": CommandEntry("ui.cli.database:reinspect", "Inspect the traces in the database again.", _KEEP),
         "db": CommandEntry("ui.cli.database:database", "Upgrade, check, back up, measure or prune it.", _KEEP),
         "completion": CommandEntry("ui.cli.completion:completion", "Complete commands in your shell.", _KEEP),
@@ -147,7 +151,7 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="`weaklink COMMAND --help` says more. Begin with `weaklink demo`.",
+    epilog="`weaklink COMMAND --help` has details. Start with `weaklink demo`.",
 )
 @click.version_option(__version__, message="weaklink %(version)s")
 def weaklink() -> None:
@@ -155,7 +159,7 @@ def weaklink() -> None:
 
     Reads raw model output and the logs of agents, and marks what is wrong with each tool call at the exact characters.
     Data goes to stdout, everything else to stderr. The exit code is 0 when the command ran, whatever it found, and 2
-    when it could not. It is 1 when `check`, `data lint` or `data verify` found what they are to fail on.
+    when it could not run. `check`, `data lint` and `data verify` exit with 1 when they found a fault to fail on.
     """
 
 

@@ -24,14 +24,14 @@ _COULD_NOT_RUN = 2
 
 @click.command("import")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option("--source", metavar="NAME", help="Read every file as one of this source, instead of recognising it.")
-@click.option("--watch", is_flag=True, help="Go on importing what appears or grows, until Ctrl-C.")
-@click.option("--dry-run", is_flag=True, help="Only read and report: nothing is written, and no database is opened.")
+@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@click.option("--watch", is_flag=True, help="Keep importing files that appear or grow, until Ctrl-C.")
+@click.option("--dry-run", is_flag=True, help="Read and report only; write nothing and open no database.")
 @click.option(
     "--jobs",
     type=click.IntRange(1, 64),
     metavar="N",
-    help="Read in N processes beside the one that writes.  [default: 2 where there is a second core and much to read]",
+    help="Read in N processes besides the one that writes.  [default: 2 where there is a second core and much to read]",
 )
 @redaction_options
 @json_option
@@ -53,10 +53,10 @@ def import_paths(
     as_json: bool,
     color: str,
 ) -> None:
-    """Put log files into the database.
+    """Import log files into the database.
 
     Each PATH is a file, a folder, which is walked, a pattern like `logs/**/*.jsonl`, or `-` for standard input; gzip
-    and zstd are unpacked. The source of a file is recognised by its content, and the report says why. Importing a file
+    and zstd are unpacked. The source of a file is detected from its content, and the report says why. Importing a file
     again changes nothing, a longer version of a session replaces the shorter. Keys, tokens and passwords are replaced
     before anything is written. Each file is saved whole or not at all: Ctrl-C keeps those that are finished. With
     --watch a file is imported again whenever it has grown, as far as its lines are whole; a report follows each time.

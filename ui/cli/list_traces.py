@@ -68,16 +68,18 @@ class _ColumnsType(click.ParamType[tuple[str, ...]]):
 @click.command("list")
 @click.argument("words", metavar="[FILTER]...", nargs=-1, type=FilterType())
 @filter_option
-@click.option("--limit", "-n", default=100, show_default=True, type=click.IntRange(min=1), help="At most so many.")
+@click.option(
+    "--limit", "-n", default=100, show_default=True, type=click.IntRange(min=1), help="Maximum number of results."
+)
 @click.option(
     "--sort",
     default="newest",
     show_default=True,
     type=click.Choice(tuple(_SORTS)),
-    help="What comes first; `broken` are the broken traces, the newest first.",
+    help="Order; `broken` puts broken traces first, the newest of them on top.",
 )
 @click.option("--columns", type=_ColumnsType(), help=f"Columns between commas, of {_HEADINGS}.")
-@click.option("--header", is_flag=True, help="Name the columns in a pipe too.")
+@click.option("--header", is_flag=True, help="Print the column names in a pipe too.")
 @json_option
 @database_option
 @color_option
@@ -95,7 +97,8 @@ def list_traces(
 ) -> None:
     """List the traces in the database, the newest first; with a FILTER, those that match.
 
-    A filter is words to be found in the text, and `key:value`, under `and`, `or`, `not` and parentheses:
+    A filter consists of words to find in the text and `key:value` terms, combined with `and`, `or`, `not` and
+    parentheses:
 
     \b
     weaklink list status:broken model:hermes*
@@ -113,8 +116,8 @@ def list_traces(
     A comma is `or` between values, `*` stands for anything, numbers go with > >= < <= and units (2s, 500ms, 4k). An
     argument is named by its path, `$.to[0].city`, or by its name alone, with = != ~ (holds) > or <.
 
-    In a pipe, values are whole and stand between tabs. With --json, one line of JSON a trace. Later commands take
-    `#3` for the third trace of the last list, and `latest` for the newest trace.
+    In a pipe, values are complete and separated by tabs. With --json, prints one JSON line per trace. Later commands
+    accept `#3` for the third trace of the last list, and `latest` for the newest trace.
     """  # noqa: D301  # Click wants the backspace itself
     expression = filter_of(words, expression)
     order = _SORTS[sort]
@@ -188,26 +191,28 @@ def _nothing(expression: str) -> str:
 
 @click.command("search")
 @click.argument("words", metavar="WORDS...", nargs=-1, required=True, type=FilterType())
-@click.option("--limit", "-n", default=20, show_default=True, type=click.IntRange(min=1), help="At most so many.")
+@click.option(
+    "--limit", "-n", default=20, show_default=True, type=click.IntRange(min=1), help="Maximum number of results."
+)
 @json_option
 @database_option
 @color_option
 def search(words: tuple[str, ...], limit: int, where: str | None, *, as_json: bool, color: str) -> None:
-    """Find the traces that hold all of WORDS, the newest first, and show where the first of them stands.
+    """Find the traces that hold all of WORDS, the newest first, and show where the first of them is.
 
-    Words are found without regard to case and accents, however the stream was cut. `word*` finds what begins so,
-    '"two words"' finds both in a row, and what `list --filter` takes may stand beside:
+    Case and accents are ignored, and so are the borders of chunks. `word*` finds words that start so, '"two words"'
+    finds a phrase, and terms of `list --filter` can be added:
 
     \b
     weaklink search Oslo status:broken
     weaklink search '"could not parse"' tool:get_weather
 
-    With --json, one line of JSON a hit.
+    With --json, prints one JSON line per hit.
     """  # noqa: D301  # Click wants the backspace itself
     wanted = filter_of(words)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         fill_text_index(store)
-        found = store.search(wanted, limit=limit)
+        found = store.search.find(wanted, limit=limit)
         if found.waiting:
             print_notice(f"{_so_far(store, found.waiting)}; what waits was not searched")
     if as_json:
@@ -221,5 +226,5 @@ def search(words: tuple[str, ...], limit: int, where: str | None, *, as_json: bo
 
 
 def _so_far(store: Store, waiting: int) -> str:
-    traces = store.stats().traces
+    traces = store.maintenance.stats().traces
     return f"the text index holds {traces - waiting:,} of {counted(traces, 'trace')}"

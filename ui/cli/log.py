@@ -112,12 +112,14 @@ def _stat(path: str) -> os.stat_result | None:
 
 @click.command("log")
 @click.argument("file", default=STDIN)
-@click.option("--follow", "-F", is_flag=True, help="Go on reading while FILE grows, until Ctrl-C or its deletion.")
+@click.option(
+    "--follow", "-F", is_flag=True, help="Keep reading while FILE grows, until Ctrl-C or until it is deleted."
+)
 @click.option("--format", "-f", default=AUTO, show_default=True, metavar="NAME", help="The text's format.")
 @click.option("--model", default="", metavar="NAME", help="The model's name, which helps to detect the format.")
 @click.option("--name", default="", metavar="NAME", help="A name for the trace.  [default: that of FILE]")
 @click.option(
-    "--prompt", default="", metavar="TEXT", help="The end of the prompt; what it left open belongs to the text."
+    "--prompt", default="", metavar="TEXT", help="The end of the prompt; a tag that it opens continues in the text."
 )
 @click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools that were offered.")
 @click.option("--as", "form", type=click.Choice(FORM_CHOICES), default=AUTO, show_default=True, help="What FILE holds.")
@@ -150,13 +152,13 @@ def log(
 ) -> None:
     """Record a model's raw output as one assistant turn, live.
 
-    Without FILE, standard input is recorded and passed on unchanged, so that the command may stand in a pipe; faults
-    are told on stderr as soon as they are known. The input is text, or server-sent events or lines of JSON as a
-    provider streams them, which its first bytes tell. Each rotated or truncated file that is followed begins a new
-    trace. Ctrl-C and a reader that left end the trace with what it has.
+    Without FILE, records standard input and passes it on unchanged, so that the command fits into a pipe; faults appear
+    on stderr as soon as they are found. The input is text, or server-sent events or JSON lines as a provider streams
+    them, detected from the first bytes. With --follow, a rotated or truncated file starts a new trace. Ctrl-C, or a
+    closed pipe, ends the trace with what was received.
     """
     if follow and file == STDIN:
-        raise click.UsageError("--follow wants a FILE; standard input is followed anyway.")
+        raise click.UsageError("--follow requires a FILE; standard input is followed anyway.")
     if to is not None and ctx.get_parameter_source("where") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--db and --to exclude each other.")
     redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content)

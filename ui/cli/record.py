@@ -66,15 +66,21 @@ class RecordingError(WeaklinkError):
     "upstreams",
     multiple=True,
     metavar="URL",
-    help="The server to forward to; `PREFIX=URL` for requests below a path. May be given several times.",
+    help="The server to forward to; `PREFIX=URL` for requests below a path. Can be repeated.",
 )
-@click.option("--port", default=DEFAULT_PORT, show_default=True, metavar="N", help="The port to listen on; 0: any.")
+@click.option(
+    "--port", default=DEFAULT_PORT, show_default=True, metavar="N", help="The port to listen on; 0 for any free port."
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
-    "--token", default="", envvar="WEAKLINK_TOKEN", metavar="TEXT", help="What clients must name beyond loopback."
+    "--token",
+    default="",
+    envvar="WEAKLINK_TOKEN",
+    metavar="TEXT",
+    help="A token that clients must send; required for addresses other than loopback.",
 )
 @click.option("--connect-timeout", default=30.0, show_default=True, metavar="S", help="Seconds to reach an upstream.")
-@click.option("--read-timeout", default=None, type=float, metavar="S", help="Seconds between two arrivals.  [none]")
+@click.option("--read-timeout", default=None, type=float, metavar="S", help="Seconds to wait for more data.  [none]")
 @click.option(
     "--idle-after",
     default=IDLE_AFTER_S,
@@ -83,7 +89,7 @@ class RecordingError(WeaklinkError):
     metavar="S",
     help="Seconds without an event after which a session is shown as idle.",
 )
-@click.option("--quiet", "-q", is_flag=True, help="No line per request.")
+@click.option("--quiet", "-q", is_flag=True, help="Print no line per request.")
 @redaction_options
 @database_option
 @color_option
@@ -106,10 +112,10 @@ def record(
 ) -> None:
     """Record every request to a model while it passes through.
 
-    Clients are pointed at this proxy instead of the server; they see byte for byte what the server sends. What passes
-    is kept as it arrives, chunk by chunk, with keys, tokens and passwords replaced. A line per request tells status,
-    time to the first token, tokens and the faults that were found while the model was still speaking. Loggers in other
-    processes may send their events here too. Ctrl-C ends it. With a COMMAND it is `weaklink run`.
+    Point clients at this proxy instead of the server; they receive byte for byte what the server sends. Traffic is
+    recorded as it arrives, chunk by chunk, with keys, tokens and passwords redacted. One line per request shows the
+    status, the time to the first token, the tokens, and the faults found while the model was still writing. Loggers in
+    other processes can send their events here too. Press Ctrl-C to stop. With a COMMAND, this is `weaklink run`.
     """
     redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content)
     if command:
@@ -140,7 +146,7 @@ def record(
             said = farewell(lines.requests, lines.others, redacts.count, lost=list(lost_messages(recorder, sink)))
             print_lines(said, color=color, stream=sys.stderr)
         with suppress(StoreError):  # it only makes reading faster, and whatever imports next does it
-            store.sum_pending(limit=SUMMED)
+            store.statistics.sum_pending(limit=SUMMED)
 
 
 async def _serve(

@@ -36,8 +36,8 @@ _OPTIONS = (
         "patterns",
         multiple=True,
         metavar="REGEX",
-        help="Replace what this matches too (its first group, where it has one). May be given several times.",
+        help="Also redact what this matches (its first group, if it has one). Can be repeated.",
     ),
     click.option("--no-redact", is_flag=True, help="Keep keys, tokens and passwords as they are."),
-    click.option("--no-content", is_flag=True, help="Keep structure, sizes and times; mask every word."),
+    click.option("--no-content", is_flag=True, help="Mask every word; keep structure, sizes and times."),
 )

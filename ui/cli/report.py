@@ -25,24 +25,26 @@ _HEAD = 2_000
 
 
 @click.command("report")
-@click.option("--out", "-o", required=True, metavar="DIR", help="The folder to write; it is made.")
+@click.option("--out", "-o", required=True, metavar="DIR", help="The folder to write; created if missing.")
 @click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match, as in `list`.")
 @click.option("--title", default="What breaks", show_default=True, metavar="T", help="The report's title.")
-@click.option("--worst", default=20, show_default=True, type=click.IntRange(0, 500), metavar="N", help="Chains to add.")
-@click.option("--force", is_flag=True, help="Write even into a folder that holds other files; those stay.")
+@click.option(
+    "--worst", default=20, show_default=True, type=click.IntRange(0, 500), metavar="N", help="Number of chains to add."
+)
+@click.option("--force", is_flag=True, help="Write even into a folder that contains other files; they are kept.")
 @database_option
 @click.pass_context
 def report(
     ctx: click.Context, *, out: str, expression: str, title: str, worst: int, force: bool, where: str | None
 ) -> None:
-    """Write a report for others: what breaks, how often, where, with intervals, and the worst chains, a page each.
+    """Write a report: what breaks, how often and where, with intervals, and a page for each of the worst chains.
 
-    The pages need nothing else and load nothing: no script, no font, no picture. They open from a mail or a folder, by
-    day and by night, on a telephone and on paper. DIR/index.html is the first. A report that is there is replaced
-    whole; another folder is left alone.
+    The pages are self-contained: no scripts, fonts or pictures are loaded. They work from an e-mail or a folder, in
+    light and dark mode, on a phone and on paper. Open DIR/index.html first. An existing report is replaced as a whole;
+    any other folder is left alone.
 
-    The worst chains are those with the most errors, but one of each kind of break comes before the next of the same.
-    They hold the texts of the traces: look at what you send.
+    The worst chains are those with the most errors; each kind of break comes once before any comes twice. Their pages
+    contain the texts of the traces: check them before you share them.
     """
     folder = Path(out)
     if not force:

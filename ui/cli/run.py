@@ -112,8 +112,8 @@ class _RunSink:
 
 @click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
-@click.option("--upstream", metavar="URL", help="The server of all clients, instead of each one's own.")
-@click.option("--check", is_flag=True, help="Exit with 1 where the command ended with 0 and a trace is broken.")
+@click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
+@click.option("--check", is_flag=True, help="Exit with 1 if the command succeeded but a trace is broken.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
 @redaction_options
 @database_option
@@ -132,9 +132,10 @@ def run(
 ) -> None:
     """Run COMMAND and record its requests to models.
 
-    Its environment points the clients of OpenAI, Anthropic, Ollama, Google, Groq, OpenRouter and LiteLLM at a proxy,
-    which forwards to where they went before. The command has the terminal, its streams and signals to itself. When it
-    ends, a line a session on stderr says how it went; processes that it left behind are ended.
+    Environment variables point the clients of OpenAI, Anthropic, Ollama, Google, Groq, OpenRouter and LiteLLM at a
+    proxy, which forwards to the servers that they used before. The command keeps the terminal, its streams and its
+    signals. When it ends, one line per session on stderr shows the result, and processes that it left behind are
+    terminated.
 
     \b
     weaklink run -- python agent.py
@@ -181,7 +182,7 @@ def run_command(
                 recorder.close()
                 sink.close()
             with suppress(StoreError):
-                store.sum_pending(limit=SUMMED)
+                store.statistics.sum_pending(limit=SUMMED)
             found = store.traces(f"session:{run_id}", limit=_MOST_LINES + 1)
             is_broken = store.paging().count(f"session:{run_id} status:broken") > 0
             place = str(store.place)
@@ -239,7 +240,7 @@ def _no_requests(others: int) -> Iterator[Line]:
     passed = f" ({counted(others, 'request')} of another kind passed through)" if others else ""
     yield (
         Run(
-            f"weaklink: no request to a model came through the proxy{passed}: the command asked none, or it has an "
+            f"weaklink: no request to a model came through the proxy{passed}: the command made none, or it has an "
             "address of its own in its code or settings and does not read the environment."
         ),
     )

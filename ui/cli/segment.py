@@ -160,12 +160,12 @@ _JSON = json.JSONDecoder(parse_int=_integer, parse_constant=_no_json_number)
 @click.option("--model", default="", metavar="NAME", help="The model's name, which helps to detect the format.")
 @click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools that were offered.")
 @click.option(
-    "--prompt", default="", metavar="TEXT", help="The end of the prompt; what it left open belongs to the text."
+    "--prompt", default="", metavar="TEXT", help="The end of the prompt; a tag that it opens continues in the text."
 )
-@click.option("--jsonl", is_flag=True, help="Read requests as JSON lines, answer each with one line.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, also on a terminal.")
-@click.option("--text", "as_text", is_flag=True, help="Print for people, also without a terminal.")
-@click.option("--full", is_flag=True, help="For people: print long spans whole.")
+@click.option("--jsonl", is_flag=True, help="Read requests as JSON lines; answer each with one line.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON even on a terminal.")
+@click.option("--text", "as_text", is_flag=True, help="Print readable text even without a terminal.")
+@click.option("--full", is_flag=True, help="Print long spans in full (readable text only).")
 @color_option
 def segment_text(
     file: str,
@@ -180,9 +180,9 @@ def segment_text(
     full: bool,
     color: str,
 ) -> None:
-    """Cut one raw model output into spans, calls and diagnostics.
+    """Split one raw model output into spans, calls and diagnostics.
 
-    FILE holds the output, exactly as the model wrote it; `-`, or nothing, is standard input. Prints one JSON object,
+    FILE contains the output, exactly as the model wrote it; `-`, or no FILE, is standard input. Prints one JSON object,
     or on a terminal the text itself with what is wrong marked below it.
 
     With --jsonl each line is {"id", "text" or "deltas", "prompt"?, "format"?, "model"?, "tools"?}, and each answer is

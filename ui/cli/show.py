@@ -46,7 +46,7 @@ class _TurnsType(click.ParamType[tuple[range, ...]]):
     metavar="TURNS",
     help="Show only these turns, such as 3 or 2-5,9; `none` leaves them out.",
 )
-@click.option("--full", is_flag=True, help="Print long texts whole, and sound calls as they were written.")
+@click.option("--full", is_flag=True, help="Print long texts in full, and valid calls as they were written.")
 @json_option
 @database_option
 @color_option
@@ -57,7 +57,7 @@ def show(
 
     ID is the number that `weaklink list` prints, the beginning of an id of the source, `latest`, or '#3' for the third
     trace of the last list. A link (`weaklink://trace/12?step=4`, or the address of a trace in the web page) shows only
-    the turns that it leads to. Long texts are folded in the middle; faults never are.
+    the turns that it points to. Long texts are shortened in the middle, faults never.
     """
     link = read_link(named)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:

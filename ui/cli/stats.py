@@ -1,11 +1,15 @@
 """`weaklink stats`: metrics over any set of traces, with intervals, in groups, and compared."""
 
 import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 
 import click
 
-from inspector.chain.metrics import FEWEST
+from inspector.chain.metrics import FEWEST, MEASURES, MeasureKind, estimate
+from inspector.chain.metrics_groups import GroupFigures, GroupKey, MeasureComparison, Slice
 from inspector.json_text import write_json
+from inspector.model import Json
 from storage import open_store
 from ui.cli.console import color_option, database_option, json_option, print_lines, print_notice, screen_width
 from ui.cli.paths import placed_files
@@ -18,8 +22,8 @@ from ui.cli.stats_options import (
 )
 from ui.cli.stats_sources import FileStatistics, stored_statistics
 from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces
+from ui.views.segment_json import JsonObject
 from ui.views.stats import Statistics, statistics_lines
-from ui.views.stats_json import statistics_object
 
 _COULD_NOT_RUN = 2
 
@@ -31,9 +35,9 @@ _COULD_NOT_RUN = 2
     "--by",
     multiple=True,
     metavar="KEYS",
-    help="Groups: model, tool, format, source, reasoning, prompt, code, day; several with commas.",
+    help="Group by model, tool, format, source, reasoning, prompt, code or day; separate several with commas.",
 )
-@click.option("--compare", "compares", is_flag=True, help="Say which groups differ by more than noise.")
+@click.option("--compare", "compares", is_flag=True, help="Show which groups differ significantly.")
 @click.option(
     "--min",
     "fewest",
@@ -41,11 +45,11 @@ _COULD_NOT_RUN = 2
     show_default=True,
     type=click.IntRange(min=2),
     metavar="N",
-    help="No interval, and no comparison, for fewer traces.",
+    help="Minimum number of traces for an interval or a comparison.",
 )
-@click.option("--expected", "expected_path", metavar="FILE", help="JSON lines of the calls that each task wanted.")
-@click.option("--source", metavar="NAME", help="Read every PATH as one of this source, instead of recognising it.")
-@click.option("--full", is_flag=True, help="Show every group, and every measure of it.")
+@click.option("--expected", "expected_path", metavar="FILE", help="JSON lines with the expected calls of each task.")
+@click.option("--source", metavar="NAME", help="Treat every PATH as this source instead of detecting it.")
+@click.option("--full", is_flag=True, help="Show every group with every measure.")
 @json_option
 @database_option
 @color_option
@@ -65,7 +69,7 @@ def stats(
     where: str | None,
     color: str,
 ) -> None:
-    """Measure the traces in the database, or in files: how often calls are sound, chains hold, errors are made good.
+    """Measure traces in the database or in files: how often calls are valid, chains succeed and errors are recovered.
 
     \b
     weaklink stats --by model,reasoning
@@ -73,12 +77,12 @@ def stats(
     weaklink stats --compare model=hermes-4 model=qwen3
     weaklink stats logs/ --by day
 
-    Every value bears its 95 % interval; calls of one trace are not taken for independent. With --compare each group is
-    held against the largest, or the second and further ones of those named against the first, and p-values are
-    corrected for how many comparisons are made. `prompt` is a hash of the system prompt and the tools.
+    Every value has a 95 % interval, which does not assume that calls of one trace are independent. With --compare each
+    group is compared with the largest, or with the first one named, and p-values are corrected for multiple
+    comparisons. `prompt` is a hash of the system prompt and the tools.
 
-    Tool selection and parameter accuracy want --expected: lines of {"id", "expected": [{"name", "arguments"}]}, or of
-    the Berkeley leaderboard's possible answers. The id is one that the source gives to the trace.
+    Tool selection and parameter accuracy require --expected: lines of {"id", "expected": [{"name", "arguments"}]}, or
+    of the Berkeley leaderboard's possible answers. The id is one that the source gives the trace.
     """  # noqa: D301  # Click wants the backspace itself
     named = [word for word in words if compares and is_compared_group(word)]
     paths = [word for word in words if word not in named]
@@ -133,7 +137,7 @@ def _check(
     if sides is not None and by:
         raise click.UsageError("the groups that are named to be compared make --by needless; leave one of both out.")
     if compares and sides is None and not by:
-        raise click.UsageError("--compare wants groups: `--by model`, or `model=a model=b`.")
+        raise click.UsageError("--compare requires groups: `--by model`, or `model=a model=b`.")
 
 
 def _nothing(expression: str, paths: list[str]) -> str:
@@ -142,3 +146,87 @@ def _nothing(expression: str, paths: list[str]) -> str:
     if expression:
         return "no trace matches this filter, so there is nothing to measure; `weaklink list` shows what there is"
     return "the database holds no traces yet; `weaklink import PATH` or `weaklink demo` puts some in"
+
+
+def statistics_object(found: Statistics) -> JsonObject:
+    """The answer of `weaklink stats --json`. Shares are from 0 to 1; `low` and `high` bound 95 %, or are null."""
+    return {
+        "traces": found.whole.traces if found.whole else 0,
+        "uncounted": found.uncounted,
+        "by": [key.value for key in found.by],
+        "fewest": found.fewest,
+        "measures": _measures(found.whole, found.fewest) if found.whole else {},
+        "groups": [_group(found, group) for group in found.groups],
+        "breaks": {"steps": _slices(found.steps), "codes": _slices(found.codes)},
+        "aborts": _slices(found.aborts),
+        "violations": [
+            {"tool": one.tool, "path": one.path, "code": one.code, "times": one.times, "traces": one.traces}
+            for one in found.violations
+        ],
+        "baseline": _keys(found.by, found.baseline.keys) if found.baseline else None,
+        "comparisons": [_comparison(found, one) for one in found.comparisons],
+    }
+
+
+def _group(found: Statistics, group: GroupFigures) -> JsonObject:
+    keys = _keys(found.by, group.keys)
+    known = [
+        found.prompts.get(value) for key, value in zip(found.by, group.keys, strict=True) if key is GroupKey.PROMPT
+    ]
+    prompt = known[0] if known else None
+    return {
+        "keys": keys,
+        "prompt": {"words": prompt.words, "tools": prompt.tools} if prompt is not None else None,
+        "schema": _schema(found, group),
+        "traces": group.traces,
+        "measures": _measures(group, found.fewest),
+    }
+
+
+def _schema(found: Statistics, group: GroupFigures) -> JsonObject | None:
+    """How intricate the schema of a group's tool is, where that is known."""
+    tools = [value for key, value in zip(found.by, group.keys, strict=True) if key is GroupKey.TOOL]
+    schema = found.schemas.get(tools[0]) if tools else None
+    return None if schema is None else asdict(schema)
+
+
+def _keys(by: Sequence[GroupKey], values: Sequence[str]) -> JsonObject:
+    """The keys of a group; null where a trace's is not known. An unreadable tool's name is `""`."""
+    return {key.value: value if value or key is GroupKey.TOOL else None for key, value in zip(by, values, strict=True)}
+
+
+def _measures(group: GroupFigures, fewest: int) -> JsonObject:
+    return {measure.name: _measure(group, measure.name, fewest) for measure in MEASURES}
+
+
+def _measure(group: GroupFigures, name: str, fewest: int) -> JsonObject:
+    measure = next(one for one in MEASURES if one.name == name)
+    one = estimate(measure, group.tally(name), fewest)
+    return {
+        "value": one.value,
+        "low": one.interval.low if one.interval else None,
+        "high": one.interval.high if one.interval else None,
+        "hits": one.tally.hits,
+        "trials": one.tally.trials,
+        "traces": one.tally.traces,
+        "kind": "mean" if measure.kind is MeasureKind.MEAN else "share",
+        "absent": measure.absent if one.value is None else None,
+    }
+
+
+def _slices(slices: Sequence[Slice]) -> list[Json]:
+    return [{"value": one.value, "traces": one.traces} for one in slices]
+
+
+def _comparison(found: Statistics, one: MeasureComparison) -> JsonObject:
+    seen = one.difference
+    return {
+        "keys": _keys(found.by, one.group.keys),
+        "measure": one.measure.name,
+        "difference": seen.value if seen else None,
+        "low": seen.interval.low if seen else None,
+        "high": seen.interval.high if seen else None,
+        "p": seen.p if seen else None,
+        "adjusted_p": one.adjusted_p,
+        "more_than_noise": one.is_more_than_noise,
+    }

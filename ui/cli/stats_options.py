@@ -59,7 +59,7 @@ def parse_compared_groups(words: Sequence[str]) -> ComparedGroups | None:
     if len(set(keys)) > 1:
         raise click.UsageError("groups that are compared are named by the same keys: `model=a model=b`.")
     if len(words) < 2:
-        raise click.UsageError(f"`{words[0]}` wants another group to be compared with.")
+        raise click.UsageError(f"`{words[0]}` requires another group to compare with.")
     by = parse_group_keys([key.value for key in keys[0]])
     return ComparedGroups(by, tuple(tuple(value.strip() for _, _, value in pairs) for pairs in sides))
 
@@ -141,7 +141,7 @@ def read_expected(path: str | None) -> Expected:
     if bad > _MAX_IDS:
         print_notice(f"{path}: {bad - _MAX_IDS:,} more lines tell no expected calls")
     if not found:
-        raise UnreadableFileError(f"{path}: no line tells expected calls")
+        raise UnreadableFileError(f"{path}: no line contains expected calls")
     return found
 
 

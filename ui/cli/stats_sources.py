@@ -118,7 +118,7 @@ def stored_statistics(
     fewest: int,
 ) -> Statistics:
     """What the traces that a filter lets through come to. Raises FilterError, and UsageError for a group not there."""
-    whole, groups = store.figures(expression), store.figures(expression, by=by) if by else []
+    whole, groups = store.statistics.figures(expression), store.statistics.figures(expression, by=by) if by else []
     if expected and whole:
         in_all, in_groups = FigureGroups(), FigureGroups(by)
         for summary in _expected_traces(store, expression, expected):
@@ -130,13 +130,13 @@ def stored_statistics(
     return Statistics(
         whole[0] if whole else None,
         tuple(by),
-        steps=store.breakdown(Aspect.STEP, expression),
-        codes=store.breakdown(Aspect.CODE, expression),
-        aborts=store.breakdown(Aspect.ABORT, expression),
-        violations=store.violations(expression, limit=_MOST_VIOLATIONS),
-        prompts=store.prompts(_values(shown["groups"], by, GroupKey.PROMPT)[:_MOST_PROMPTS]),
-        schemas=store.schemas(_values(shown["groups"], by, GroupKey.TOOL)),
-        uncounted=store.uncounted(expression),
+        steps=store.statistics.breakdown(Aspect.STEP, expression),
+        codes=store.statistics.breakdown(Aspect.CODE, expression),
+        aborts=store.statistics.breakdown(Aspect.ABORT, expression),
+        violations=store.statistics.violations(expression, limit=_MOST_VIOLATIONS),
+        prompts=store.statistics.prompts(_values(shown["groups"], by, GroupKey.PROMPT)[:_MOST_PROMPTS]),
+        schemas=store.statistics.schemas(_values(shown["groups"], by, GroupKey.TOOL)),
+        uncounted=store.statistics.uncounted(expression),
         fewest=fewest,
         **shown,
     )

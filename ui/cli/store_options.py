@@ -121,10 +121,10 @@ def recover_traces(store: Store) -> None:
 
 def fill_text_index(store: Store) -> None:
     """Read what waits into the text index."""
-    waiting = store.stats().not_indexed
+    waiting = store.maintenance.stats().not_indexed
     try:
         with progress_bar("reading traces into the text index", waiting) as advance:
-            while waiting > 0 and (done := store.index_pending(limit=_STEP)):
+            while waiting > 0 and (done := store.search.index_pending(limit=_STEP)):
                 advance(done)
                 waiting -= done
     except StoreError as error:

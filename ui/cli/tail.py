@@ -236,19 +236,19 @@ def _named(format: str) -> Format | None:
 @click.command("tail")
 @click.argument("words", metavar="[FILTER]...", nargs=-1, type=FilterType())
 @filter_option
-@click.option("--all", "from_start", is_flag=True, help="Begin with what running traces already hold.")
+@click.option("--all", "from_start", is_flag=True, help="Start with what running traces already contain.")
 @json_option
 @database_option
 @color_option
 def tail(
     words: tuple[str, ...], expression: str, where: str | None, *, from_start: bool, as_json: bool, color: str
 ) -> None:
-    """Follow what is being recorded, by any process: spans as they close, faults as soon as they are known.
+    """Follow what any process records: spans as they close, faults as soon as they are found.
 
-    Each line begins with the trace's number and the turn's, `12/3`. A turn's end says how it ended, a trace's end how
-    it came out and where it broke. With a filter, as `list` takes it, a trace is told once it matches, and then from
-    its beginning. Traces that are imported meanwhile are told whole. Where there is no database yet, it is waited for.
-    Ctrl-C ends it.
+    Each line begins with the trace's number and the turn's, `12/3`. The end of a turn shows how it ended; the end of a
+    trace shows its status and where it broke. With a filter, as in `list`, a trace is printed from its beginning once
+    it matches. Traces that are imported meanwhile are printed whole. Waits for the database to appear if there is none.
+    Press Ctrl-C to stop.
     """
     expression = filter_of(words, expression)
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -17,19 +17,19 @@ _COULD_NOT_RUN = 2
     type=click.Choice(["auto", "dark", "light", "ansi"]),
     default="auto",
     show_default=True,
-    help="Colours; `ansi` leaves them to the terminal. `auto` heeds NO_COLOR and what the terminal says of itself.",
+    help="Colours; `ansi` leaves them to the terminal. `auto` follows NO_COLOR and what the terminal reports.",
 )
 @database_option
 @click.pass_context
 def tui(ctx: click.Context, trace: str | None, expression: str, theme: str, where: str | None) -> None:
-    """Browse the traces in the terminal, open one, and land on the link where it broke.
+    """Browse traces in the terminal; a trace opens at the step where it broke.
 
     ID opens a trace at once. A link opens it at its place: `weaklink://trace/12?step=4`, which `y` copies, or the
-    address of a trace in the web page. Every key is shown by `?`; other keys go into keymap.toml in your config
-    folder, or into the file that WEAKLINK_KEYMAP names.
+    address of a trace in the web page. `?` shows all keys; change them in keymap.toml in your config folder, or in the
+    file that WEAKLINK_KEYMAP names.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        sys.stderr.write("weaklink: `tui` wants a terminal; `weaklink list` and `weaklink show` print into anything\n")
+        sys.stderr.write("weaklink: `tui` requires a terminal; `weaklink list` and `weaklink show` do not\n")
         ctx.exit(_COULD_NOT_RUN)
     from ui.tui.app import WeaklinkApp  # noqa: PLC0415  # Textual takes 170 ms to load, which a refusal need not pay
     from ui.tui.app import tune_memory as settle  # noqa: PLC0415  # of the same package

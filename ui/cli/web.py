@@ -49,13 +49,13 @@ def visible_output() -> Iterator[None]:
 @database_option
 @click.option("--port", default=8789, show_default=True, type=click.IntRange(1, 65535), help="The port to listen on.")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen on.")
-@click.option("--token", default="", metavar="WORD", help="What browsers must show; `random` makes one up.")
-@click.option("--name", "names", multiple=True, metavar="HOST", help="A host name that browsers may call it by.")
+@click.option("--token", default="", metavar="WORD", help="A token that browsers must send; `random` generates one.")
+@click.option("--name", "names", multiple=True, metavar="HOST", help="A host name under which browsers may open it.")
 def web(where: str | None, *, port: int, host: str, token: str, names: tuple[str, ...]) -> None:
     """Serve the dashboard: which models, tools and prompts break chains, how often, and where.
 
-    It listens on this machine alone. Another address needs `--token`, since whoever can open the page can read every
-    trace. Nothing leaves the machine: no usage statistics, no fonts, no links that are followed. Ctrl-C ends it.
+    Listens on this machine only. Another address requires `--token`, since anyone who can open the page can read every
+    trace. Nothing leaves the machine: no usage statistics, no fonts, no links are loaded. Press Ctrl-C to stop.
     """
     word = secrets.token_urlsafe(18) if token == _RANDOM else token
     access = Access(host, port, word, tuple(name.lower() for name in names))

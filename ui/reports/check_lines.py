@@ -102,10 +102,10 @@ def notes_of(file: CheckedFile, skipped: Iterable[Skipped], more: int, *, is_unr
 def baseline_lines(totals: CheckTotals) -> Iterator[str]:
     """How many faults the baseline knows, and how many of its faults are no more."""
     if totals.known:
-        yield f"{counted(totals.known, 'fault')} {'stands' if totals.known == 1 else 'stand'} in the baseline"
+        yield f"{counted(totals.known, 'fault')} {'is' if totals.known == 1 else 'are'} in the baseline"
     if totals.gone:
         are = "is" if totals.gone == 1 else "are"
-        yield f"{counted(totals.gone, 'fault')} of the baseline {are} gone; `--write-baseline` writes it anew"
+        yield f"{counted(totals.gone, 'fault')} of the baseline {are} gone; update it with `--write-baseline`"
 
 
 def sum_lines(totals: CheckTotals) -> Iterator[Line]:

@@ -312,7 +312,7 @@ def chosen_runs(store: Store, *, id: int) -> ChosenRuns:
     """The marked traces, the oldest first, and then trace `id`."""
     marked = sorted(one.id for one in store.traces("marked:yes", limit=100) if one.id != id)
     if not marked:
-        is_marked = bool(store.marks([id]).get(id))
+        is_marked = bool(store.marks.of([id]).get(id))
         if is_marked:
             return ChosenRuns(
                 (id,), "Only this trace is marked: go to the one to compare it with, and press `d` there."

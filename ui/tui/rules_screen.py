@@ -204,7 +204,7 @@ class _RuleLines:
 
 def _found(store: Store) -> dict[str, int]:
     """In how many traces each rule was broken."""
-    return {group.keys[0]: group.traces for group in store.figures(by=(GroupKey.CODE,))}
+    return {group.keys[0]: group.traces for group in store.statistics.figures(by=(GroupKey.CODE,))}
 
 
 def _page(rule: Rule, width: int) -> list[Line]:

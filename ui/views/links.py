@@ -120,7 +120,7 @@ def _linked(found: dict[str, str]) -> Link:
     start, end = _number(found, "start", least=0), _number(found, "end", least=0)
     if turn is not None and start is not None and end is not None:
         if start > end:
-            raise LinkError(f"the link's `start` of {start} lies behind its `end` of {end}")
+            raise LinkError(f"the link's `start` of {start} is after its `end` of {end}")
         return Link(found["trace"], place=Location(turn, found.get("part") or "text", Range(start, end)))
     return Link(found["trace"], step=step, turn=None if step is not None else turn)
 

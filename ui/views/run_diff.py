@@ -79,7 +79,7 @@ def diff_lines(diff: RunDiff, width: int, *, full: bool = False) -> Iterator[Lin
     yield from wrapped(quoted(diff.verdict, Style.STRONG), width)
     if diff.asked:
         yield ()
-        yield (Run("The runs were asked differently:", Style.WARNING),)
+        yield (Run("The requests of the runs differ:", Style.WARNING),)
         for difference in diff.asked:
             yield from wrapped((Run("  ▲ ", Style.WARNING), *quoted(difference.message)), width, indent=4)
     yield ()

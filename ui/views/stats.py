@@ -214,7 +214,7 @@ def _violation_lines(found: Statistics, width: int) -> Iterator[Line]:
         yield clipped(line, width)
     left = len(found.violations) - len(shown)
     if left:
-        yield dim(f"and {counted(left, 'more place')}; --json tells all")
+        yield dim(f"and {counted(left, 'more place')}; --json lists all")
 
 
 def comparison_sentence(found: Statistics) -> str:
@@ -234,7 +234,7 @@ def comparison_sentence(found: Statistics) -> str:
     told = _comparison_sentence(found, best)
     verb = "is" if len(sure) == 1 else "are"
     counts = f"{len(sure):,} of {counted(len(judged), 'difference')} from {baseline} {verb}"
-    return f"{counts} more than noise (Holm-corrected, at 5 %); the surest: {told}."
+    return f"{counts} more than noise (Holm-corrected, at 5 %); the clearest: {told}."
 
 
 def comparison_lines(found: Statistics, *, width: int) -> Iterator[Line]:
@@ -257,9 +257,9 @@ def comparison_lines(found: Statistics, *, width: int) -> Iterator[Line]:
     heads = ("group", "measure", "difference (95 %)", "p", "")
     yield from table_lines(rows, width=width, heads=heads, widest=max(width - 70, 22))
     if len(judged) > _MAX_COMPARISONS:
-        yield dim(f"and {counted(len(judged) - _MAX_COMPARISONS, 'more difference')}; --json tells all")
+        yield dim(f"and {counted(len(judged) - _MAX_COMPARISONS, 'more difference')}; --json lists all")
     if GroupKey.TOOL in found.by or GroupKey.CODE in found.by:
-        said = "One trace may stand in several of these groups, so they are not independent: take p as a hint."
+        said = "A trace may be in several of these groups, so they are not independent: treat p as a hint."
         yield from wrapped(dim(said), width)
 
 

@@ -52,16 +52,16 @@ class Heat:
 
 def read_triage(store: Store, wanted: str) -> Triage | None:
     """The figures for a filter; None where nothing matches. FilterError."""
-    whole = store.figures(wanted)
+    whole = store.statistics.figures(wanted)
     if not whole:
         return None
     return Triage(
         whole[0],
-        tuple(store.figures(wanted, by=(GroupKey.DAY,))),
-        tuple(store.figures(wanted, by=(GroupKey.MODEL,))),
-        tuple(store.figures(wanted, by=(GroupKey.MODEL, GroupKey.CODE))),
-        tuple(store.breakdown(Aspect.CODE, wanted)),
-        tuple(store.breakdown(Aspect.STEP, wanted)),
+        tuple(store.statistics.figures(wanted, by=(GroupKey.DAY,))),
+        tuple(store.statistics.figures(wanted, by=(GroupKey.MODEL,))),
+        tuple(store.statistics.figures(wanted, by=(GroupKey.MODEL, GroupKey.CODE))),
+        tuple(store.statistics.breakdown(Aspect.CODE, wanted)),
+        tuple(store.statistics.breakdown(Aspect.STEP, wanted)),
     )
 
 

@@ -178,29 +178,31 @@ def result_value(answers: dict[CountQuery[Any], CountResult[Any]], question: Cou
 
 def grouped(wanted: str, *by: GroupKey) -> CountQuery[tuple[GroupFigures, ...]]:
     """What the traces that a filter lets through come to, group by group; one group of all where `by` is empty."""
-    return CountQuery(("grouped", wanted, by), lambda store: tuple(store.figures(wanted, by=by)))
+    return CountQuery(("grouped", wanted, by), lambda store: tuple(store.statistics.figures(wanted, by=by)))
 
 
 def sliced(wanted: str, aspect: Aspect) -> CountQuery[tuple[Slice, ...]]:
     """How many of the traces that a filter lets through show which value of an aspect."""
-    return CountQuery(("sliced", wanted, aspect), lambda store: tuple(store.breakdown(aspect, wanted)))
+    return CountQuery(("sliced", wanted, aspect), lambda store: tuple(store.statistics.breakdown(aspect, wanted)))
 
 
 def violated(wanted: str) -> CountQuery[tuple[Violations, ...]]:
     """Which places of which tools' schemas were broken, the most frequent first."""
-    return CountQuery(("violated", wanted), lambda store: tuple(store.violations(wanted, limit=_MOST_VIOLATIONS)))
+    return CountQuery(
+        ("violated", wanted), lambda store: tuple(store.statistics.violations(wanted, limit=_MOST_VIOLATIONS))
+    )
 
 
 def schemas_of(tools: Sequence[str]) -> CountQuery[dict[str, SchemaComplexity]]:
     """How intricate the schemas of these tools are."""
     named = tuple(tool for tool in tools if tool)
-    return CountQuery(("schemas", named), lambda store: store.schemas(named))
+    return CountQuery(("schemas", named), lambda store: store.statistics.schemas(named))
 
 
 def prompts_of(hashes: Sequence[str]) -> CountQuery[dict[str, Prompt]]:
     """What the prompts with these hashes are known by."""
     named = tuple(one for one in hashes if one)
-    return CountQuery(("prompts", named), lambda store: store.prompts(named))
+    return CountQuery(("prompts", named), lambda store: store.statistics.prompts(named))
 
 
 def hits(group: GroupFigures, measure: str) -> int:

@@ -58,7 +58,7 @@ def _marked(shown: ShownTrace) -> str:
 def _marks(shown: ShownTrace, at: Location | None) -> None:
     """The notes that are there, and a line for one more."""
     id_ = shown.summary.id
-    for mark in store().marks([id_]).get(id_, ()):
+    for mark in store().marks.of([id_]).get(id_, ()):
         st.text(f"● {_where(mark.turn, mark.step)}: {visible_line(mark.note) or 'marked'}")
     step = None if at is None else step_at(shown.dissection, at)
     places: list[tuple[int | None, int | None]] = [(None, None)]
@@ -71,11 +71,11 @@ def _marks(shown: ShownTrace, at: Location | None) -> None:
     save, drop = st.columns(2)
     if save.button("Save", type="primary", width="stretch"):
         with writable() as opened:
-            opened.mark(id_, turn=turn, step=number, note=note)
+            opened.marks.put(id_, turn=turn, step=number, note=note)
         st.rerun()
     if drop.button("Remove all", disabled=not shown.summary.marked, width="stretch"):
         with writable() as opened:
-            opened.unmark(id_)
+            opened.marks.remove(id_)
         st.rerun()
 
 

@@ -6,12 +6,16 @@ the same place, with the same fix.
 Deliberate faults belong to the sample: in one of type `error_recovery`, or with `injected`, a failed call that a later
 call corrects; in any other, a failed call with an error result that a later call of the same intent corrects. These
 faults and their error results are infos.
+
+D707 and D708 are here for samples whose tools the engine does not know.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inspector.chain.steps import Step, StepOutcome
+from inspector.chain.steps import Step, quoted
+from inspector.dataset.corrections import deliberate_steps
+from inspector.dataset.lint.structure import row_fault
 from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Json, Role, SpanKind
@@ -96,27 +100,43 @@ def _definitions(sample: Sample) -> list[tuple[int, str, Range]]:
     ]
 
 
-def deliberate_steps(sample: Sample) -> tuple[Step, ...]:
-    """The failed calls that the sample shows on purpose, with their corrections behind them."""
-    steps = tuple(sample.inspection.chain.steps)
-    is_marked = sample.type == "error_recovery" or bool(sample.row.value.get("injected"))
-    return tuple(step for step in steps if _is_deliberate(step, steps, is_marked=is_marked))
-
-
-def _is_deliberate(step: Step, steps: tuple[Step, ...], *, is_marked: bool) -> bool:
-    if not step.outcome.failed:
-        return False
-    later = [one for one in steps if one.number > step.number and not one.outcome.failed]
-    if is_marked:
-        return bool(later)
-    has_refusal = step.error is not None or step.outcome is StepOutcome.ERROR_RESULT
-    same_tool = any(one.call.name == step.call.name for one in later)
-    return has_refusal and (same_tool or (step.recovery is not None and step.recovery.is_sure))
-
-
 def _belongs(found: Diagnostic, step: Step) -> bool:
     """Whether a fault is one of a step's call, or of its result."""
     place, call, result = found.location, step.location, step.result_location
     if (place.turn, place.part) == (call.turn, call.part):
         return place.range.start < call.range.end and call.range.start <= max(place.range.end, place.range.start + 1)
     return result is not None and found.rule is ERROR_RESULT and place.turn == result.turn
+
+
+def unreadable_tools(sample: Sample) -> Iterator[Diagnostic]:
+    """D708 for a list in a field of its own; one in a text is at the engine's place."""
+    offered = sample.offered
+    if offered.error is not None and offered.place != "system":
+        message = f"The offered tools cannot be read: {offered.error}."
+        yield row_fault(sample, TOOLS_UNREADABLE, message, str(offered.place), hint="Write the list as JSON.")
+
+
+def undeclared_tools(sample: Sample) -> Iterator[Diagnostic]:
+    """D707 where the engine knows of no tools: an error for each call outside a list, one info where there is none."""
+    steps, offered = sample.inspection.chain.steps, sample.offered
+    if not len(steps) or _engine_has_tools(sample):
+        return
+    if offered.place is None:
+        names = list(dict.fromkeys(step.call.name or "" for step in steps))
+        shown = ", ".join(quoted(name) for name in names[:5] if name)
+        first = next(iter(steps))
+        message = f"The sample has no list of tools, so the calls of {shown or 'its tools'} cannot be checked."
+        fault = Fault(TOOLS_NOT_DECLARED, first.call.name_range or first.call.range, message)
+        yield with_severity(fault.at(first.location.turn, first.location.part), Severity.INFO)
+        return
+    for step in steps if offered.is_readable else ():
+        if step.call.name is not None and offered.find(step.call.name) is None:
+            message = f"{quoted(step.call.name)} is called and not offered."
+            place = step.call.name_range or step.call.range
+            yield Fault(TOOLS_NOT_DECLARED, place, message).at(step.location.turn, step.location.part)
+
+
+def _engine_has_tools(sample: Sample) -> bool:
+    if any(part.definitions for part in sample.inspection.parts):
+        return True
+    return any(turn.generation is not None and turn.generation.tools for turn in sample.trace.turns)

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.chain.steps import Status
+from inspector.dataset.corrections import deliberate_steps
 from inspector.dataset.lint.annotations import annotation_mismatches
 from inspector.dataset.lint.budget import TokenCounter, cut_by_budget
-from inspector.dataset.lint.engine_faults import deliberate_steps, engine_faults
+from inspector.dataset.lint.engine_faults import engine_faults, undeclared_tools, unreadable_tools
 from inspector.dataset.lint.evidence import unsupported_answers
 from inspector.dataset.lint.languages import language_mismatch
-from inspector.dataset.lint.offers import undeclared_tools, unreadable_tools
 from inspector.dataset.lint.structure import call_counts, missing_fields, role_order, scores, types_and_labels
 from inspector.dataset.lint.templates import (
     declared_format,

@@ -46,11 +46,11 @@ SYNTHETIC_MODEL = "<synthetic>"
 
 _NOT_STORED = (
     "the source keeps neither the system prompt nor the tools, nor the chunks of an answer",
-    "the arguments of calls are kept parsed; their text was written anew",
+    "the arguments of calls are kept parsed; their text was rewritten",
 )
 
 _CUT = "a malformed input of a call was cut by the source"
-_REWOUND = "the session was rewound; every branch of it stands here, in the order in which it was written"
+_REWOUND = "the session was rewound; every branch of it is here, in the order in which it was written"
 _META_BYTES = 1 << 20
 _TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiTitle"}
 _INJECTED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")

@@ -45,7 +45,7 @@ _NOT_STORED = (
     "the output has no times",
 )
 
-_REWRITTEN = "the arguments of calls are kept parsed; their text was written anew"
+_REWRITTEN = "the arguments of calls are kept parsed; their text was rewritten"
 _TYPES = frozenset({"system", "assistant", "user", "result", "stream_event"})
 _INJECTED = frozenset({TurnFlag.INJECTED})
 

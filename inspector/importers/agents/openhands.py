@@ -44,7 +44,7 @@ from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
 
 _NOT_STORED = "the source keeps no chunks of an answer, and no answer whose calls OpenHands could not read"
-_DERIVED = "actions without the model's response stand as calls, with the arguments that OpenHands took"
+_DERIVED = "actions without the model's response are shown as calls, with the arguments that OpenHands took"
 
 _BOOKKEEPING = frozenset(
     {

@@ -31,7 +31,7 @@ from inspector.model import (
 _NOT_STORED = "the source keeps no times, no tools, no usage of single answers and no chunks"
 _LOST = "an answer that could not be read is kept by its words only; calls in it are not"
 _DEMONSTRATION = frozenset({TurnFlag.DEMONSTRATION})
-DERIVED = "commands in the text of answers stand as calls of `bash`, as the agent itself took them"
+DERIVED = "commands in the text of answers are shown as calls of `bash`, as the agent itself took them"
 """What a trace's provenance says where `with_commands` was used."""
 
 

@@ -44,7 +44,7 @@ _FAILED = "Error during inference:"
 _ONLY_ANSWERS = "the source keeps the model's answers only: no prompts, tools or results"
 _ONLY_ASKED = "the source keeps the model's answers and its tools only: no prompts or results"
 _NO_TOOLS = "the source keeps neither the system prompt nor the tools"
-_NO_LATENCY = "latencies are left out: they stand without a time of day"
+_NO_LATENCY = "latencies are left out: they have no time of day"
 _FROM_FOLDER = "the model was taken from the folder's name"
 
 

@@ -36,10 +36,10 @@ from inspector.model import (
 )
 from inspector.wire.provider_json import compact_json
 
-_NOT_STORED = "the source keeps the arguments of calls parsed, whose text was written anew, and no chunks"
-_NO_TEXTS = "the token ids of answers were left out: the source does not say which text each stands for"
-_SEVERAL = "a step stands for several requests, which count as one"
-_TERMINUS = "commands in the text of answers stand as calls of `bash_command`, as Harbor names them"
+_NOT_STORED = "the source keeps the arguments of calls parsed, whose text was rewritten, and no chunks"
+_NO_TEXTS = "the token ids of answers were left out: the source does not say which text each is"
+_SEVERAL = "a step covers several requests, which count as one"
+_TERMINUS = "commands in the text of answers are shown as calls of `bash_command`, as Harbor names them"
 _CONTINUED = re.compile(r"(?P<base>.+)-cont-(?P<number>\d+)")
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
 _COPIED = frozenset({TurnFlag.COPIED_CONTEXT})

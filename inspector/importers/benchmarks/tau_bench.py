@@ -43,8 +43,8 @@ _ACTION = "Action:"
 _RESPOND = "respond"
 _API_OUTPUT = "API output: "
 _NOT_STORED = "the source keeps no tools, no times and no usage, and of several calls in an answer the first only"
-_DOUBLED = "calls that stand in an answer's text and again beside it count once, as they stand in the text"
-_ACTIONS = "actions that stand as JSON in the text are calls and words here, as tau-bench read them"
+_DOUBLED = "calls that are both in an answer's text and beside it count once, as written in the text"
+_ACTIONS = "actions written as JSON in the text are calls and words here, as tau-bench read them"
 _FROM_NAME = "the model was taken from the file's name"
 
 

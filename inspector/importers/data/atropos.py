@@ -23,7 +23,7 @@ from inspector.model.columns import Entries
 from inspector.wire.provider_json import compact_json
 
 _GIVEN = -100
-_TOKENS = "token ids and masks are left out: which text each stands for only the tokenizer knows"
+_TOKENS = "token ids and masks are left out: only the tokenizer knows which text each is"
 _NOT_STORED = "the source keeps no model, tools or times"
 _DECODED = "the conversation was decoded from its tokens as one text, and is cut where its chat template has headers"
 

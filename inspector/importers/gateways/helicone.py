@@ -25,7 +25,7 @@ _ROW = frozenset({"request_id", "request_created_at"})
 _BODIES = frozenset({"request_body", "response_body", "signed_body_url"})
 _ANY_WORDS = frozenset({"messages", "input", "prompt", "contents"})
 _NO_BODIES = "the row holds no request: Helicone exports bodies only with `--include-body`"
-_OMITTED = "Helicone did not keep the request's body, so nobody knows what was asked"
+_OMITTED = "Helicone did not keep the request's body, so the request is unknown"
 
 _ENDS = {
     -2: (ExchangeEnd.NOT_STORED, ""),

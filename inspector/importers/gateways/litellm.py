@@ -27,9 +27,9 @@ from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestH
 _ONLY_PAYLOADS = frozenset({"litellm_call_id", "status_fields", "model_map_information", "hidden_params"})
 _SPEND = frozenset({"request_id", "call_type", "spend", "startTime"})
 _NO_REQUEST = "the row holds no messages: SpendLogs keep them only with `store_prompts_in_spend_logs`"
-_NOT_KEPT = "the payload holds no messages, so nobody knows what was asked"
+_NOT_KEPT = "the payload holds no messages, so the request is unknown"
 _IS_REDACTED = "LiteLLM redacted the messages before it logged them (`turn_off_message_logging`)"
-_AS_CHAT = "requests to the endpoint `messages` stand as chat completions, as LiteLLM logs the answers to them"
+_AS_CHAT = "requests to the endpoint `messages` are shown as chat completions, as LiteLLM logs the answers to them"
 
 _TARGETS = {
     "chat": "/v1/chat/completions",

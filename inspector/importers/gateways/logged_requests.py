@@ -27,7 +27,7 @@ LOST = "where a request failed or was stored without its answer, what the model 
 MAX_HELD_BYTES = RECORD_MEMORY // 5
 """How much of requests and answers is held to find sessions in."""
 
-_LONG = "the log is too long to be held at once: sessions that go on beyond a stretch of it stand in several traces"
+_LONG = "the log is too long to be held at once: sessions that go on beyond a stretch of it become several traces"
 _MARK = "\0"
 _EVENTS = re.compile(r"\ufeff?\s*(?:data|event|id|retry)?:")
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")

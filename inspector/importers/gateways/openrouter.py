@@ -170,7 +170,7 @@ def _generation(value: JsonObject) -> Generation:
         words = "The client left before the answer ended."
         return replace(made, error=GenerationError(ErrorPhase.CLIENT_ABORT, words))
     if made.finish is FinishReason.ERROR:
-        words = "OpenRouter tells that the generation ended with an error, and no more."
+        words = "OpenRouter reports that the generation ended with an error, without details."
         return replace(made, error=GenerationError(ErrorPhase.IN_STREAM, words))
     return made
 

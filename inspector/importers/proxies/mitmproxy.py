@@ -63,7 +63,7 @@ _LOST_REQUESTS = "mitmproxy did not keep the request's body (`stream_large_bodie
 
 _TOO_OLD = (
     f"an older mitmproxy wrote them, in a format before {OLDEST_VERSION}: "
-    "`mitmdump --no-server --rfile OLD --save-stream-file NEW` of today's mitmproxy writes them anew"
+    "`mitmdump --no-server --rfile OLD --save-stream-file NEW` of today's mitmproxy converts them"
 )
 
 
@@ -201,7 +201,7 @@ class TnetString:
     def _must_be(self, *kinds: bytes) -> None:
         if self.kind not in kinds:
             raise MalformedValueError(
-                f"{_KINDS[self.kind]} stands at byte {self.start} where {_KINDS[kinds[0]]} was expected"
+                f"{_KINDS[self.kind]} is at byte {self.start} where {_KINDS[kinds[0]]} was expected"
             )
 
 

@@ -17,7 +17,7 @@ from inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
 from inspector.sessions.gathering import SkippedExchange, decode_exchange, traces_of
 
 _TARGET = "/v1/completions"
-_NO_PROMPT = "the log has no prompt of this answer: what was asked is unknown"
+_NO_PROMPT = "the log has no prompt of this answer: the request is unknown"
 _CUT_PROMPT = "the log cut the prompt in its middle: its turns are not whole, and no session can be told from it"
 _PIECE_BYTES = 200  # what a piece takes in memory beside its text
 HELD_BYTES = RECORD_BYTES

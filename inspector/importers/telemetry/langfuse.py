@@ -44,7 +44,7 @@ from inspector.wire.request import DecodedRequest
 
 _NEITHER = "this is neither a trace nor an observation of Langfuse"
 NOT_STORED = "the source keeps whole answers: no stream, no chunks, and no time of theirs but the first"
-REWRITTEN = "the source keeps the arguments of some calls parsed, whose text was written anew"
+REWRITTEN = "the source keeps the arguments of some calls parsed, whose text was rewritten"
 
 KINDS = frozenset(
     {

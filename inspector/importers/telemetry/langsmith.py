@@ -57,8 +57,8 @@ _BEGINS = re.compile(
 
 _NAME = re.compile(rb"content-disposition:.*?\bname=\"?(?P<name>[^\";\r\n]+)", re.IGNORECASE)
 _RUN = re.compile(r"(?P<operation>post|patch)\.(?P<id>[^.]+)(?:\.(?P<member>[a-z_]+))?")
-NOT_STORED = "the source keeps whole answers: no raw stream, and times of pieces only where a framework told them"
-REWRITTEN = "the source keeps the arguments of some calls parsed, whose text was written anew"
+NOT_STORED = "the source keeps whole answers: no raw stream, and times of pieces only where a framework reported them"
+REWRITTEN = "the source keeps the arguments of some calls parsed, whose text was rewritten"
 SESSION_KEYS = ("session_id", "thread_id", "conversation_id")
 """The members of a run's metadata that name its conversation: a run's own `session_id` is its project."""
 

@@ -19,11 +19,9 @@ from inspector.importers.records import parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, Skipped, SourceFile
 from inspector.importers.telemetry.framework_calls import one_answer
 from inspector.importers.telemetry.framework_messages import KnownMessages
+from inspector.importers.telemetry.otlp_conventions import read_openinference, read_openllmetry, with_langfuse
 from inspector.importers.telemetry.otlp_genai import read_genai
 from inspector.importers.telemetry.otlp_json import has_resources, merged_spans, spans_of
-from inspector.importers.telemetry.otlp_langfuse import with_langfuse
-from inspector.importers.telemetry.otlp_openinference import read_openinference
-from inspector.importers.telemetry.otlp_openllmetry import read_openllmetry
 from inspector.importers.telemetry.otlp_protobuf import is_otlp, read_protobuf
 from inspector.importers.telemetry.otlp_span import (
     ERROR,
@@ -86,8 +84,8 @@ TOO_DEEP = "the values are nested too deeply"
 """Why a record is skipped that Python cannot bear."""
 
 NO_CHUNKS = "the source keeps no chunks of answers"
-_REWRITTEN = "the source parsed the arguments of calls that are JSON and wrote them anew"
-_NO_CONTENT = "the source kept no words of some answers: instrumentations keep them only when told to"
+_REWRITTEN = "the source parsed the arguments of calls that are JSON and rewrote them"
+_NO_CONTENT = "the source kept no words of some answers: instrumentations keep them only when configured to"
 _CUT = "the source cut long texts off"
 _DROPPED = "the source dropped attributes or events beyond its limits"
 _REDACTED = "__REDACTED__"

@@ -194,7 +194,7 @@ def _read_head(stream: BinaryIO) -> tuple[int, int] | None:
     if key is None:
         return None
     if key & 7 != BYTES:
-        raise ValueError(f"a field of type {key & 7} stands where resource spans are expected")
+        raise ValueError(f"a field of type {key & 7} is where resource spans are expected")
     length = read_varint(stream)
     if length is None:
         raise CutError("it breaks off")

@@ -38,8 +38,8 @@ from inspector.sessions.resolver import Placement, SessionResolver
 from inspector.wire.events import DecodedTurn
 
 _SPAN_ID, _TRACE_ID = "span_id", "trace_id"
-_UNASKED = "runs of tools that no call of the model asked for are left out"
-_NO_REQUESTS = "the source kept no messages of some requests, so what was asked there is not known"
+_UNASKED = "runs of tools without a call of the model are left out"
+_NO_REQUESTS = "the source kept no messages of some requests, so the content of those requests is not known"
 
 
 def traces_of_spans(

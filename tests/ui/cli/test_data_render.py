@@ -41,7 +41,7 @@ def test_what_a_format_cannot_hold_is_said_or_skipped(weaklink: Run, tmp_path: P
     assert any("reasoning" in note for note in kept["dropped"])
     done = weaklink("data", "render", file, "--format", "hermes,llama3", "--on-loss", "skip")
     assert [json.loads(line)["format"] for line in done.stdout.splitlines()] == ["hermes"]
-    assert b"1 row skipped, as the format cannot hold all: 1 llama3" in done.stderr
+    assert b"1 row skipped, since the format cannot express everything: 1 llama3" in done.stderr
 
 
 def test_tokens_are_counted_by_the_given_tokenizer(weaklink: Run, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def database(tmp_path: Path) -> Path:
     path = tmp_path / "t.db"
     with open_store(path) as store:
         store.save(inspected(trace("good", GOOD_CALL), trace("bad", BAD_CALL), trace("other", "sun", model="qwen3")))
-        store.mark("good", note="as it should be")
+        store.marks.put("good", note="as it should be")
     return path
 
 

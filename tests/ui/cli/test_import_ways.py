@@ -70,8 +70,14 @@ def answers(database: Path) -> list[Any]:
     """What the screens read."""
     with open_store(database) as store:
         listed = [summary.id for summary in store.traces(limit=100)]
-        hits = [[hit.trace.id for hit in store.search(f"word{number}").hits] for number in range(7)]
-        return [[store.inspected(id_) for id_ in listed], hits, store.figures(), store.violations(), store.check()]
+        hits = [[hit.trace.id for hit in store.search.find(f"word{number}").hits] for number in range(7)]
+        return [
+            [store.inspected(id_) for id_ in listed],
+            hits,
+            store.statistics.figures(),
+            store.statistics.violations(),
+            store.maintenance.check(),
+        ]
 
 
 def by_round(paths: list[str], database: Path, jobs: int) -> list[FileReport]:

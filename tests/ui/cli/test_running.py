@@ -138,7 +138,7 @@ def test_show_ends_what_a_killed_recorder_left(weaklink: Run, tmp_path: Path) ->
 
 def test_a_database_that_another_program_holds_is_listed_all_the_same(weaklink: Run, tmp_path: Path) -> None:
     _killed_recorder(tmp_path / "t.db")
-    with open_store(tmp_path / "t.db") as store, store._engine.connect() as connection:
+    with open_store(tmp_path / "t.db") as store, store._database.engine.connect() as connection:
         connection.exec_driver_sql("COMMIT")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         done = weaklink("list", "--db", "t.db", "--json")

@@ -56,7 +56,7 @@ def filled(where: Path, *files: Path) -> Path:
         for file in files:
             traces = [one for one in read_source(file).records if isinstance(one, Trace)]
             store.save((one, inspect_trace(one)) for one in traces)
-        store.index_pending()
+        store.search.index_pending()
     return where
 
 
@@ -129,7 +129,7 @@ def test_expected_calls_that_cannot_be_read_are_said(weaklink: Run, logs: Path, 
     done = weaklink("stats", str(logs), "--expected", "expected.jsonl")
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"expected.jsonl, line 1: the row tells no expected calls" in done.stderr
-    assert b"no line tells expected calls" in done.stderr
+    assert b"no line contains expected calls" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def _database(traces: int) -> bytes:
                     )
                 )
             )
-            store.index_pending()
+            store.search.index_pending()
         assert [one.name for one in Path(folder).iterdir()] == [path.name]
         return path.read_bytes()
 

@@ -62,9 +62,9 @@ def harmless(app: WeaklinkApp) -> bool:
 async def test_hostile_traces_are_shown_on_every_screen(tmp_path: Path, keys: tuple[str, ...]) -> None:
     where = stored(tmp_path / "runs.db", scenes.hostile())
     with open_store(where) as store:
-        store.mark(1, note=HOSTILE + "\nand more")
-        store.mark(1, step=1, note=HOSTILE)
-        store.index_pending()
+        store.marks.put(1, note=HOSTILE + "\nand more")
+        store.marks.put(1, step=1, note=HOSTILE)
+        store.search.index_pending()
     async with running(where, size=(_WIDTH, 40), toasts=True) as (app, pilot):
         for key in keys:
             await press(pilot, key)

@@ -36,8 +36,8 @@ def stored(path: Path) -> str:
     with open_store(where) as store:
         started = replace(streamed.trace, started=Instant(LONG_AGO_S + 900))
         store.save([(started, streamed.inspection)])
-        store.mark("session 3", note="compare with this one")
-        store.mark("session 2")
+        store.marks.put("session 3", note="compare with this one")
+        store.marks.put("session 2")
     return where
 
 

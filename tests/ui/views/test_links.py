@@ -68,7 +68,7 @@ def test_links_addresses_of_the_web_page_and_ids_are_read(words: str, link: Link
         ("weaklink://trace/12?step=-1", "`step` is `-1`"),
         ("weaklink://trace/12?step=٣", "`step` is `٣`"),
         ("weaklink://trace/12?step=" + "9" * 1_000, "`step` is `99999999999999999999`"),
-        ("weaklink://trace/12?turn=1&start=9&end=3", "`start` of 9 lies behind its `end` of 3"),
+        ("weaklink://trace/12?turn=1&start=9&end=3", "`start` of 9 is after its `end` of 3"),
         ("weaklink://trace/12?turn=1&turn=2", "two values for `turn`"),
         ("weaklink://trace/%ff", "is no link"),
         ("http://[::1/?trace=3", "is no link"),

@@ -9,8 +9,8 @@ from inspector.chain.metrics_figures import TRACE_NUMBERS
 from inspector.chain.metrics_groups import GroupFigures, GroupKey, Slice, compared_groups
 from inspector.checks.schema_complexity import SchemaComplexity
 from storage import Prompt, Violations
+from ui.cli.stats import statistics_object
 from ui.views.stats import Statistics, statistics_lines
-from ui.views.stats_json import statistics_object
 from ui.views.stats_wording import bar, percent
 from ui.views.styled_text import cell_width, plain
 
@@ -135,7 +135,7 @@ def test_a_clear_difference_is_more_than_noise_and_a_small_one_is_not() -> None:
         compares=True,
     )
     text = shown(clear, 160)
-    assert "more than noise (Holm-corrected, at 5 %); the surest: " in text
+    assert "more than noise (Holm-corrected, at 5 %); the clearest: " in text
     assert re.search(r"model b +broken +\+0\.50 \(\+0\.41 to \+0\.58\) +<0\.001 +more than noise", text)
     assert re.search(r"model c +broken +−0\.01 \(.*\) +1\.00 +may be noise", text)
 
@@ -158,7 +158,7 @@ def test_groups_that_share_traces_are_not_taken_for_independent() -> None:
         comparisons=compared_groups(groups, groups[0]),
         baseline=groups[0],
     )
-    assert "take p as a hint" in shown(found, 160)
+    assert "treat p as a hint" in shown(found, 160)
 
 
 def test_compliance_is_told_by_the_depth_of_schemas() -> None:

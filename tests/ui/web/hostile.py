@@ -63,8 +63,8 @@ def make_hostile(database: Path) -> Path:
             store.save((one, inspect_trace(one)) for one in hostile_traces()), hostile_traces(), strict=True
         ):
             for place in ({}, {"turn": 1}, {"step": 1}):
-                store.mark(saved.id, note=trace.name[:2_000], **place)
-        store.index_pending()
+                store.marks.put(saved.id, note=trace.name[:2_000], **place)
+        store.search.index_pending()
     return database
 
 

@@ -115,7 +115,7 @@ def test_what_the_store_refuses_is_told_once_and_then_asked_again(store: Store) 
 
     def count(store: Store) -> list[object]:
         asked.append("again")
-        return list(store.figures("status:brk"))
+        return list(store.statistics.figures("status:brk"))
 
     counter, question = QueryRunner(store), CountQuery("refused", count)
     for _ in range(2):

@@ -206,7 +206,7 @@ def test_without_a_database_there_is_no_dashboard(weaklink: Run, tmp_path: Path)
 
 def test_an_older_database_is_left_alone(weaklink: Run, tmp_path: Path) -> None:
     database = tmp_path / "old.db"
-    with open_store(database) as store, store._engine.begin() as connection:
+    with open_store(database) as store, store._database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE weaklink_version SET version_num = 'v0006'")
     done = weaklink("web", "--db", str(database))
     assert done.returncode == 2

@@ -81,7 +81,7 @@ def test_a_note_on_the_step_that_is_looked_at_is_kept_there(served: int, tmp_pat
     next(one for one in page.button if one.label == "Save").click().run()
     assert not page.exception
     with open_store(tmp_path / "w.db", create=False) as store:
-        marks = store.marks([served])[served]
+        marks = store.marks.of([served])[served]
     assert [(one.turn, one.step, one.note) for one in marks] == [(None, step.number, "look here")]
 
 

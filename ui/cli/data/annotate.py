@@ -29,11 +29,13 @@ _NumberedTrace: TypeAlias = tuple[int | None, Trace, Inspection]
 
 @click.command("annotate")
 @click.argument("words", metavar="[ID... | PATH...]", nargs=-1)
-@click.option("--jsonl", "form", flag_value="jsonl", default=True, help="One line of JSON a trace.  [default]")
-@click.option("--json", "form", flag_value="json", help="One JSON array of all.")
-@click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Those of the database that match.")
-@click.option("--source", metavar="NAME", help="Read every file as one of this source, instead of recognising it.")
-@click.option("--output", "-o", metavar="FILE", help="Write to FILE, not to standard output.")
+@click.option("--jsonl", "form", flag_value="jsonl", default=True, help="One JSON line per trace.  [default]")
+@click.option("--json", "form", flag_value="json", help="One JSON array of all traces.")
+@click.option(
+    "--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces of the database that match."
+)
+@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
 @database_option
 @click.pass_context
 def annotate(
@@ -54,7 +56,7 @@ def annotate(
 
     Each trace is one object: `steps` with `output_var`, `produces`, `depends_on` and `data_flow`, the `critical_path`,
     and `decision_points`: what was observed after a step, what the agent did next, and its own words on it. Every fact
-    bears its place in the trace. A record that cannot be read is reported on stderr, and the rest goes on.
+    has its location in the trace. A record that cannot be read is reported on stderr, and the rest goes on.
 
     \b
     weaklink data annotate 12

@@ -29,13 +29,13 @@ _COULD_NOT_RUN = 2
 @click.command("fix")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--output", metavar="FILE", help="Write the repaired copy of the one PATH to FILE.")
-@click.option("--out-dir", metavar="DIR", help="Write the copies into DIR, under the names that the files have.")
-@click.option("--diff", "with_diff", is_flag=True, help="Show each repair although copies are written.")
-@click.option("--unsafe", is_flag=True, help="Make guesses too: repairs that may not be what was meant.")
+@click.option("--out-dir", metavar="DIR", help="Write the copies into DIR, under the same names.")
+@click.option("--diff", "with_diff", is_flag=True, help="Show each repair even when copies are written.")
+@click.option("--unsafe", is_flag=True, help="Also apply unsafe repairs, which may not be what was meant.")
 @click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names or prefixes, J1,F301.")
 @click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules.")
 @click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
-@click.option("--source", metavar="NAME", help="Read every file as one of this source, instead of recognising it.")
+@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
 @json_option
 @color_option
 @click.pass_context
@@ -54,11 +54,11 @@ def fix(
     as_json: bool,
     color: str,
 ) -> None:
-    """Repair training data: raw outputs, conversations and raw text, wherever a fault has a safe repair.
+    """Repair training data: raw outputs, conversations and raw text, where a fault has a safe repair.
 
     Without --output or --out-dir nothing is written: every repair is shown, with its rule and the line before and
-    after. With one of them a copy is written, and the original is never touched. Only the characters of a repair
-    differ; every record is inspected again, and a repair after which more would be wrong is not made, and is told.
+    after. With one of them a copy is written, and the original is never changed. Only the characters of a repair
+    differ; every record is inspected again, and a repair that would introduce new faults is skipped and reported.
 
     \b
     Examples:

@@ -21,21 +21,21 @@ DATA_COMMANDS = MappingProxyType(
             "ui.cli.data.inject:inject", "Make error-recovery samples: a fault, its refusal, and the corrected call."
         ),
         "negatives": CommandEntry(
-            "ui.cli.data.negatives:negatives", "Make samples without a call, to a share of the set."
+            "ui.cli.data.negatives:negatives", "Add samples without a call, up to a share of the set."
         ),
         "render": CommandEntry(
-            "ui.cli.data.render:render", "Write each scenario in all formats, or as trainers take it."
+            "ui.cli.data.render:render", "Write each scenario in all formats, or in the shape of a trainer."
         ),
-        "fix": CommandEntry("ui.cli.data.fix:fix", "Repair samples where a repair is safe, as a copy, with a diff."),
+        "fix": CommandEntry("ui.cli.data.fix:fix", "Write a copy with safe repairs, and a diff."),
         "annotate": CommandEntry(
-            "ui.cli.data.annotate:annotate", "Write data flow and decision points, a JSON object a trace."
+            "ui.cli.data.annotate:annotate", "Write data flow and decision points, one JSON object per trace."
         ),
     }
 )
 
 
 @click.group(
-    cls=LazyGroup, table=DATA_COMMANDS, epilog="`weaklink data COMMAND --help` says more. See docs/training-data.md."
+    cls=LazyGroup, table=DATA_COMMANDS, epilog="`weaklink data COMMAND --help` has details. See docs/training-data.md."
 )
 def data() -> None:
     """Work on training data: JSON lines, Parquet, and folders of Hugging Face `datasets`.

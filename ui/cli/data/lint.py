@@ -66,7 +66,7 @@ _OF_SET = frozenset({DUPLICATE_SAMPLE, NEAR_DUPLICATE_SAMPLE, LEAKED_SAMPLE})
 @click.command("lint")
 @paths_argument
 @judging_options
-@click.option("--allow-skipped", is_flag=True, default=None, help="Let rows pass that could not be read.")
+@click.option("--allow-skipped", is_flag=True, default=None, help="Do not fail for rows that could not be read.")
 @click.option("--format", metavar="NAME", help="The format of the set's calls; see `weaklink formats`.")
 @click.option(
     "--eval", "eval_paths", multiple=True, metavar="PATH", help="Evaluation data that must not be in the set (D716)."

@@ -45,9 +45,11 @@ _RESERVE = 1_000
     metavar="SHARE",
     help="Share of rows without a call among all that are written, those that are there already included.",
 )
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this kind; several times: these.")
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Make only this kind. Can be repeated.")
 @click.option("--leave-open", is_flag=True, help="Leave the last answer out, for a model to write.")
-@click.option("--only-negatives", is_flag=True, help="Leave the copies of the rows out, and make all there are.")
+@click.option(
+    "--only-negatives", is_flag=True, help="Leave the copies of the rows out, and make all possible negatives."
+)
 @making_options
 @click.pass_context
 def negatives(

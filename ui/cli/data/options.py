@@ -36,7 +36,7 @@ jobs_option = click.option(
     default=1,
     show_default=True,
     metavar="N",
-    help="Processes to work with; 0: one for each core. The output is the same for any number.",
+    help="Number of processes; 0 for one per core. The output is the same for any number.",
 )
 
 seed_option = click.option(

@@ -49,7 +49,7 @@ _COULD_NOT_RUN = 2
     type=click.Choice(["simplify", "skip"]),
     default="simplify",
     show_default=True,
-    help="What to do where a format cannot hold all: write the rest and say so in `dropped`, or skip the row.",
+    help="What to do when a format cannot express everything: list the loss in `dropped`, or skip the row.",
 )
 @click.option("--tokenizer", metavar="FILE", help="Count tokens by this tokenizer.json, as the column `tokens`.")
 @output_option
@@ -110,7 +110,7 @@ def render(
     print_notice(f"{counted(scenarios, 'scenario')} as {counted(written.total(), 'row')}")
     if skipped:
         told = ", ".join(f"{count} {name}" for name, count in skipped.most_common())
-        print_notice(f"{counted(skipped.total(), 'row')} skipped, as the format cannot hold all: {told}")
+        print_notice(f"{counted(skipped.total(), 'row')} skipped, since the format cannot express everything: {told}")
     if not scenarios:
         ctx.exit(_COULD_NOT_RUN)
 

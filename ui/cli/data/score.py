@@ -36,9 +36,11 @@ _COLUMN = "score"
 @click.command("score")
 @paths_argument
 @click.option("--expected", metavar="FILE", help="JSON lines of the calls that each sample should have.")
-@click.option("--min", "minimum", type=click.FloatRange(0, 1), metavar="X", help="Keep rows of this overall score up.")
 @click.option(
-    "--by", type=click.Choice(["tool", "model"]), default="tool", show_default=True, help="Lines of the table."
+    "--min", "minimum", type=click.FloatRange(0, 1), metavar="X", help="Keep rows with at least this overall score."
+)
+@click.option(
+    "--by", type=click.Choice(["tool", "model"]), default="tool", show_default=True, help="Rows of the table."
 )
 @click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format.")
 @output_option

@@ -12,10 +12,9 @@ from typing import TextIO
 
 import click
 
-from inspector.dataset.atropos import scored_group
 from inspector.dataset.rejection import CandidateGroup, PassRate, ScoredCandidate, pass_all, pass_at
 from inspector.dataset.rows import DataRow, RejectedRow, RowWriter, find_data_files, open_row_file
-from inspector.dataset.verified_rows import VerifiedRow, VerifyOptions, verify_row
+from inspector.dataset.verified_rows import VerifiedRow, VerifyOptions, scored_group, verify_row
 from inspector.dataset.verifiers import find_verifier
 from inspector.formats.registry import find_format
 from inspector.importers.records import parse_json_bytes
@@ -64,7 +63,7 @@ class VerifiedCandidate:
     multiple=True,
     metavar="NAME",
     help="schema-adherence, tool-use, answer-format, reasoning-cap, multi-step, or one that a package registers; "
-    "several times: all must pass.  [default: tool-use]",
+    "can be repeated, then all must pass.  [default: tool-use]",
 )
 @click.option(
     "--kept", metavar="FILE", help="Write the candidates that pass to FILE, as Parquet if it ends in .parquet."
@@ -81,9 +80,9 @@ class VerifiedCandidate:
 @click.option("--scores", "score_values", default="1,0", show_default=True, metavar="PASS,FAIL", help="Their scores.")
 @click.option("--report", "report_file", metavar="FILE", help="Write the rates and the groups without signal as JSON.")
 @click.option(
-    "--select", multiple=True, metavar="RULES", help="Rules that make a candidate fail, for the verifier's own."
+    "--select", multiple=True, metavar="RULES", help="Rules that make a candidate fail, instead of the verifier's own."
 )
-@click.option("--ignore", multiple=True, metavar="RULES", help="Rules that never do.")
+@click.option("--ignore", multiple=True, metavar="RULES", help="Rules that never make a candidate fail.")
 @click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
 @jobs_option
 @seed_option
@@ -116,8 +115,8 @@ def verify(
     `[]` means that no call is needed. Rows of one `prompt_id`, or of equal prompts, are candidates of one group; a line
     of Atropos's scored groups is a group. Each row that is written has the new column `verification`.
 
-    Every failed verdict is printed with its diagnostics; the rates go to stderr. Ends with 1 where a candidate failed
-    or a row could not be read, with 2 where none could.
+    Every failed verdict is printed with its diagnostics; the rates go to stderr. Exits with 1 if a candidate failed or
+    a row could not be read, and with 2 if no row could be read.
 
     \b
     Examples:

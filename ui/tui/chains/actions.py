@@ -81,7 +81,7 @@ class ChainActions(Screen[None]):
     async def _ask_note(self, id: int) -> None:
         """Ask for the note of the chain as a whole: its turns and steps may bear others."""
         try:
-            marks = await self._access.ask(lambda store: store.marks([id]).get(id, ()))
+            marks = await self._access.ask(lambda store: store.marks.of([id]).get(id, ()))
         except WeaklinkError as error:
             self.tell(error_sentence(error, self._access.name), is_error=True)
             return
@@ -130,23 +130,23 @@ class ChainActions(Screen[None]):
 
 def _toggled(id: int, store: Store) -> str:
     """Mark a trace, or take its own mark away: those of its turns and steps stay, and so does one that bears a note."""
-    marks = store.marks([id]).get(id, ())
+    marks = store.marks.of([id]).get(id, ())
     own = _own(marks)
     if own is None:
-        store.mark(id)
+        store.marks.put(id)
         return f"Trace {id} is marked."
     if own.note:
         return "There is a note here: empty it with `;` to take the mark away."
-    store.unmark(id, own_only=True)
+    store.marks.remove(id, own_only=True)
     left = len(marks) - 1
     return f"The mark of trace {id} is taken away." + (f" {counted(left, 'mark')} in it stay." if left else "")
 
 
 def _noted(id: int, note: str, store: Store) -> str:
     if note.strip():
-        store.mark(id, note=note.strip())
+        store.marks.put(id, note=note.strip())
         return f"The note on trace {id} is kept."
-    store.unmark(id, own_only=True)
+    store.marks.remove(id, own_only=True)
     return f"The note on trace {id} is taken away."
 
 

@@ -252,7 +252,7 @@ class ChainsScreen(ChainsWithCallbacks):
         status = self.query_one(StatusLine)
         done = 0
         try:
-            while read := await self._access.ask(lambda store: store.index_pending(limit=_INDEXED)):
+            while read := await self._access.ask(lambda store: store.search.index_pending(limit=_INDEXED)):
                 done += read
                 status.working = f"read {counted(done, 'trace')} into the text index"
         except WeaklinkError as error:
@@ -389,6 +389,6 @@ def _looked_up(store: Store, *, summary: TraceSummary, wanted: str, width: int) 
         lines.append((Run("a long trace; open it to see its map", Style.DIM),))
     if has_words(wanted):
         just_before = ListCursor(summary.cursor.sort_at_s, summary.id + 1)
-        hits = store.search(wanted, limit=1, after=just_before).hits
+        hits = store.search.find(wanted, limit=1, after=just_before).hits
         lines += list(hit_lines(hits, width=width))[2:3]
     return lines

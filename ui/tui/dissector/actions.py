@@ -78,7 +78,7 @@ def read_trace(store: Store, *, id: int) -> OpenedTrace:
     """Read a trace with all that is known of it; the turns of a running one that have not ended as far as they came."""
     summary = store.summary(id)
     trace, inspection = store.inspected(id, in_columns=True)
-    marks = store.marks([id]).get(id, ())
+    marks = store.marks.of([id]).get(id, ())
     begun = store.open_turns(id) if summary.open_turns else {}
     if summary.is_open or begun:
         trace, inspection = continued(trace, inspection, begun)
@@ -240,19 +240,19 @@ class TraceActions(Screen[None]):
 def _marked(id: int, step: int | None, mark: Mark | None, store: Store) -> tuple[str, tuple[Mark, ...]]:
     what = f"Step {step}" if step else f"Trace {id}"
     if mark is None:
-        store.mark(id, step=step)
-        return f"{what} is marked.", store.marks([id]).get(id, ())
-    store.unmark(id, step=step, own_only=True)
-    return f"The mark of {what.lower()} is taken away.", store.marks([id]).get(id, ())
+        store.marks.put(id, step=step)
+        return f"{what} is marked.", store.marks.of([id]).get(id, ())
+    store.marks.remove(id, step=step, own_only=True)
+    return f"The mark of {what.lower()} is taken away.", store.marks.of([id]).get(id, ())
 
 
 def _noted(id: int, step: int | None, note: str, store: Store) -> tuple[str, tuple[Mark, ...]]:
     what = f"step {step}" if step else f"trace {id}"
     if note:
-        store.mark(id, step=step, note=note)
-        return f"The note on {what} is kept.", store.marks([id]).get(id, ())
-    store.unmark(id, step=step, own_only=True)
-    return f"The note on {what} is taken away.", store.marks([id]).get(id, ())
+        store.marks.put(id, step=step, note=note)
+        return f"The note on {what} is kept.", store.marks.of([id]).get(id, ())
+    store.marks.remove(id, step=step, own_only=True)
+    return f"The note on {what} is taken away.", store.marks.of([id]).get(id, ())
 
 
 def copies_of(

@@ -43,7 +43,7 @@ def _database() -> None:
 
 @st.cache_resource(show_spinner="Counting …", ttl=60, max_entries=8)
 def _stats(where: str | None, version: str) -> StoreStats:
-    return store().stats()
+    return store().maintenance.stats()
 
 
 def _retention() -> None:

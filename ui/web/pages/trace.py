@@ -203,7 +203,7 @@ def side_views(shown: ShownTrace, at: Location | None) -> Location | None:
         return None
     if at is None or at.turn > len(dissection.trace.turns):
         at = _first_answer(dissection)
-    marks = store().marks([shown.summary.id]).get(shown.summary.id, ())
+    marks = store().marks.of([shown.summary.id]).get(shown.summary.id, ())
     flow, verdict_, schema_, timing_, raw_, notes_ = st.tabs(_TABS)
     with flow:
         led = _flow(shown, at)

@@ -115,7 +115,7 @@ async def test_what_is_wrong_with_a_filter_is_said_to_its_end_on_a_narrow_screen
         await press(pilot, "f", *"color:blue")
         said = " ".join(shown(app).split())
         assert "there is no key `color`" in said
-        assert "Text to be found stands in quotes." in said
+        assert "Put text to search for in quotes." in said
         bar = app.screen.query_one(FilterBar)
         assert bar.region.bottom <= app.size.height - 2
         await press(pilot, *("backspace",) * 10)
@@ -193,8 +193,8 @@ async def test_a_mark_and_a_note_are_kept_in_the_database(tmp_path: Path) -> Non
 async def test_a_mark_is_taken_away_without_those_of_turns_and_steps(tmp_path: Path) -> None:
     where = filled(tmp_path / "runs.db", traces=1)
     with open_store(where) as store:
-        store.mark(1, step=1, note="the step's own")
-        store.mark(1, turn=2)
+        store.marks.put(1, step=1, note="the step's own")
+        store.marks.put(1, turn=2)
     async with running(where) as (app, pilot):
         await press(pilot, "m")
         assert "Trace 1 is marked." in told(app)
@@ -203,7 +203,7 @@ async def test_a_mark_is_taken_away_without_those_of_turns_and_steps(tmp_path: P
         await press(pilot, ";", *"mine", "enter")
         await press(pilot, ";", *["backspace"] * 4, "enter")
         with open_store(where) as store:
-            assert [(one.turn, one.step, one.note) for one in store.marks([1])[1]] == [
+            assert [(one.turn, one.step, one.note) for one in store.marks.of([1])[1]] == [
                 (None, 1, "the step's own"),
                 (2, None, ""),
             ]

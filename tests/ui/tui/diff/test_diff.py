@@ -33,7 +33,7 @@ def stored(path: Path, *runs: tuple[str, ...], marked: tuple[int, ...] = (1,)) -
             trace = trace_of(*lines)
             store.save([(trace, inspect_trace(trace))])
         for id_ in marked:
-            store.mark(id_)
+            store.marks.put(id_)
     return str(path)
 
 
@@ -147,7 +147,7 @@ async def test_of_many_marked_traces_six_are_compared(tmp_path: Path) -> None:
     where = filled(tmp_path / "runs.db", traces=9)
     with open_store(where) as store:
         for id_ in range(1, 9):
-            store.mark(id_)
+            store.marks.put(id_)
     async with running(where, size=(120, 40), named="9") as (app, pilot):
         await press(pilot, "d")
         await settled(pilot)

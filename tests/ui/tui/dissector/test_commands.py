@@ -249,7 +249,7 @@ async def test_a_note_is_kept_shown_and_taken_away(tmp_path: Path) -> None:
 
 def _marks(path: Path) -> list[Mark]:
     with open_store(path / "runs.db") as store:
-        return list(store.marks([1]).get(1, ()))
+        return list(store.marks.of([1]).get(1, ()))
 
 
 async def test_x_writes_the_trace_to_a_file(tmp_path: Path) -> None:
