@@ -28,7 +28,7 @@ from inspector.formats.format import Format
 from inspector.formats.registry import registered_formats
 from inspector.json_scanner.quoting import shown
 from inspector.model import ToolCall
-from inspector.rules.markers import ATTEMPTED_CALL, CALL_INSIDE_REASONING, FOREIGN_FORMAT, INVENTED_RESULT
+from inspector.rules.markers import ATTEMPTED_CALL, CALL_INSIDE_REASONING, FOREIGN_FORMAT, INVENTED_RESULT, NEAR_MARKER
 from inspector.rules.rule import Rule
 from inspector.text import Range
 
@@ -117,11 +117,12 @@ class CallSearch:
         known = [one.container for one in found]
         found += self._shapes_in(text, offered, known)
         near = [*self._near.faults(text, start, at_end=at_end), *beside]
-        if not found:
+        if not (found or near):
             return near
         found.sort(key=_place)
         faults = self._faults(found, text, offered)
-        return [fault.moved(start) for fault in _merged(text, [one.moved(-start) for one in near], faults)]
+        merged = _merged(text, [one.moved(-start) for one in near], faults)
+        return [self._with_call_behind(fault, text, offered).moved(start) for fault in merged]
 
     def in_reasoning(self, text: str, start: int, offered: OfferedTools, drafts: Sequence[Range]) -> list[Fault]:
         """The faults in reasoning, which begins at `start` and holds these `drafts` of calls in its own format."""
@@ -199,6 +200,26 @@ class CallSearch:
             )
             hint = self._expected(written)
         return Fault(found.rule, call.range, message, hint, fix, call=call)
+
+    def _with_call_behind(self, marker: Fault, text: str, offered: OfferedTools) -> Fault:
+        """The fault of a near marker with the call that the text would hold with the right one, where it is a call.
+
+        Its fix is kept only where it makes one.
+        """
+        if marker.rule is not NEAR_MARKER or marker.call is not None or marker.fix is None:
+            return marker
+        edit = marker.fix.edits[0]
+        call = next(iter(read_in(edit.text + text[edit.range.end :], self._own).calls), None)
+        if call is None or not call.name or not (call.valid or call.recovered):
+            return replace(marker, fix=None)
+        named = _tool_names(offered).find(call.name) if offered else None
+        if named is None:
+            return marker
+        call = typed_by(call, offered).call
+        place = call.range.moved(edit.range.end - len(edit.text))
+        place = Range(max(place.start, edit.range.end), place.end)
+        attempted = AttemptedCall(named.name, call.arguments, call.raw_arguments, place, recovered=True)
+        return replace(marker, call=attempted)
 
     def _draft(self, found: _ReportedCall, offered: OfferedTools) -> Fault:
         call = replace(found.call, is_step=False)
