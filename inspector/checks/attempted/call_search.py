@@ -113,10 +113,11 @@ class CallSearch:
 
         Those of other checks in this text, `beside`, are among them; the fault of a call takes the place of theirs.
         """
-        found = self._foreign_in(text, offered)
-        known = [one.container for one in found]
-        found += self._shapes_in(text, offered, known)
-        near = [*self._near.faults(text, start, at_end=at_end), *beside]
+        has_signs = any(map(text.__contains__, self._signs))
+        found = self._foreign_in(text, offered) if has_signs else []
+        found += self._shapes_in(text, offered, [one.container for one in found])
+        may_be_near = has_signs or self._near.may_find(text)
+        near = [*(self._near.faults(text, start, at_end=at_end) if may_be_near else ()), *beside]
         if not (found or near):
             return near
         found.sort(key=_place)
@@ -356,12 +357,13 @@ class AttemptedCalls:
         """The attempted calls in `text`, in order, none of them within `taken` (in order), which is known already."""
         if not self.may_find(text):
             return []
-        brackets = Brackets(text)
-        found = list(_outside(taken, tag_calls(text, self._names))) if "</" in text else []
-        covered = sorted([*taken, *(one.range for one in found)])
-        found += json_calls(text, self._names, brackets, covered)
-        covered = sorted([*taken, *(one.range for one in found)])
-        found += _outside(covered, sorted(python_calls(text, self._names, brackets), key=_start))
+        names, brackets = self._names, Brackets(text)
+        found = list(_outside(taken, tag_calls(text, names))) if "</" in text else []
+        if "{" in text or "[" in text:
+            found += json_calls(text, names, brackets, sorted([*taken, *(one.range for one in found)]))
+        calls = sorted(python_calls(text, names, brackets), key=_start)
+        if calls:
+            found += _outside(sorted([*taken, *(one.range for one in found)]), calls)
         return _judged(text, _without_overlaps(sorted(found, key=_start))) if found else []
 
 

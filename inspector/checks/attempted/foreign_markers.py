@@ -61,8 +61,6 @@ class _CallSyntaxes:
 
     def first(self, text: str, *, quoted: bool) -> tuple[int, Format] | None:
         """Where the first call begins and in which format; one that is quoted as code counts only if `quoted`."""
-        if self.literal not in text:
-            return None
         for match in self.any_of.finditer(text):
             if quoted or not is_quoted(text, match.start()):
                 found = next(sign for sign in self.each if sign.pattern.match(text, match.start()))
@@ -97,18 +95,14 @@ class ForeignCalls:
         """
         if len(text) < _SHORTEST:
             return []
-        found = self._whole(text) or self._marked(text, quoted=False)
+        found = self._whole(text)
+        present = [one for one in self._signs if one.literal in text] if not found else ()
+        if not present:
+            return found
+        found = _marked(text, present, quoted=False)
         if found or offered is None:
             return found
-        return [one for one in self._marked(text, quoted=True) if offered(one.call.name or "")]
-
-    def _marked(self, text: str, *, quoted: bool) -> list[ForeignCall]:
-        """The calls from the first sign of another format on, which may be in a code fence only if `quoted`."""
-        found = [first for signs in self._signs if (first := signs.first(text, quoted=quoted)) is not None]
-        if not found:
-            return []
-        at, dialect = min(found, key=lambda first: first[0])
-        return _calls(text, _opener_before(text, at, dialect), dialect)
+        return [one for one in _marked(text, present, quoted=True) if offered(one.call.name or "")]
 
     def _whole(self, text: str) -> list[ForeignCall]:
         """The calls of a text that is nothing but calls, to a format without markers around them."""
@@ -121,6 +115,15 @@ class ForeignCalls:
             if calls and all(one.whole == whole for one in calls):
                 return calls
         return []
+
+
+def _marked(text: str, syntaxes: Sequence[_CallSyntaxes], *, quoted: bool) -> list[ForeignCall]:
+    """The calls from the first sign of another format on, which may be in a code fence only if `quoted`."""
+    found = [first for one in syntaxes if (first := one.first(text, quoted=quoted)) is not None]
+    if not found:
+        return []
+    at, dialect = min(found, key=lambda first: first[0])
+    return _calls(text, _opener_before(text, at, dialect), dialect)
 
 
 def _opener_before(text: str, at: int, dialect: Format) -> int:
@@ -255,7 +258,8 @@ class NearMarkers:
             message = f"The stream ends within {shown(cut)}, which begins like a call; no server makes one of it."
             end = start + len(text)
             yield Fault(NEAR_MARKER, Range(end - len(cut), end), message, "Raise the limit on the answer's length.")
-        yield from sorted(self._near_markers(text, start, len(text) - len(cut)), key=lambda fault: fault.range)
+        near = self._near_markers(text, start, len(text) - len(cut))
+        yield from sorted(near, key=lambda fault: fault.range) if len(near) > 1 else near
 
     def _near_markers(self, text: str, start: int, end: int) -> list[Fault]:
         """What is nearly a marker in `text`, which begins at `start`, up to `end`: one fault for each opener meant."""
@@ -265,8 +269,9 @@ class NearMarkers:
             if match is not None and not is_quoted(text, match.start()):
                 found.append(self._near(Range(*match.span()), match[0], opener))
         told: set[str] = set()
-        for at, stem, opener in sorted((text.find(stem), stem, opener) for stem, opener in self._stems):
-            if at < 0 or at >= end or opener in told or is_quoted(text, at):
+        present = [(text.find(stem), stem, opener) for stem, opener in self._stems if stem[0] in text and stem in text]
+        for at, stem, opener in sorted(present) if present else ():
+            if at >= end or opener in told or is_quoted(text, at):
                 continue
             word = _found(_WORD, text, at)
             if any(word.startswith(one) for one in self._markers) or self._begins_another(word, opener):
