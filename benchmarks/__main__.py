@@ -1,8 +1,8 @@
 """Runs the benchmarks: `python -m benchmarks [NAME ...]`; prints ratios, and judges nothing.
 
 Without names it runs all but `imports`, `import-stages`, `store`, `tui` and `web`, which make a database of a million
-traces, `proxy`, which wants mitmproxy beside it, `redaction`, which it measures too, and `recorded`, which takes
-minutes; these run when they are named.
+traces, `proxy`, which wants mitmproxy beside it, `redaction`, which it measures too, `attempts`, which counts what
+is reported of attempted calls, and `recorded`, which takes minutes; these run when they are named.
 """
 
 import sys
@@ -63,6 +63,12 @@ def _recorded() -> None:
     recorded_streams()
 
 
+def _attempts() -> None:
+    from benchmarks.attempts import attempts  # noqa: PLC0415  # it takes half a minute, and the texts of the tests
+
+    attempts()
+
+
 def _redaction() -> None:
     from benchmarks.redaction import redaction_share  # noqa: PLC0415  # the core is measured without loading SQLAlchemy
 
@@ -91,6 +97,7 @@ BENCHMARKS = {
     "proxy": _proxy,
     "redaction": _redaction,
     "recorded": _recorded,
+    "attempts": _attempts,
 }
 
 

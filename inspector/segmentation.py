@@ -19,7 +19,7 @@ from inspector.diagnostics import Diagnostic, Fault
 from inspector.formats.api.call_reading import raw_fault
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
-from inspector.formats.markers import wrappers_of
+from inspector.formats.markers import markers_of
 from inspector.formats.registry import find_format
 from inspector.json_scanner import read_json
 from inspector.model import (
@@ -174,7 +174,7 @@ class _CheckedAssembler:
         self._search = call_search(speaks) if speaks is not None else None
         self._attempts: list[Fault] = []
         self._own_tools = speaks.own_tools if speaks is not None else frozenset()
-        self._wrappers = Wrappers(speaks) if speaks is not None and wrappers_of(speaks) else None
+        self._wrappers = Wrappers(speaks) if speaks is not None and markers_of(speaks).wrappers else None
         self._given = _offered(tools)
         self._defined = _NO_TOOLS
         self._checked = (0, 0)

@@ -19,7 +19,7 @@ from inspector.checks.wrappers import Wrappers
 from inspector.diagnostics import Fault
 from inspector.formats.api.parser import ApiOrText, may_be_api
 from inspector.formats.format import Format
-from inspector.formats.markers import wrappers_of
+from inspector.formats.markers import markers_of
 from inspector.formats.registry import registered_formats
 from inspector.model import Role, Span, SpanKind, ToolCall, ToolResult
 from inspector.segmenter.assembler import Readings
@@ -62,7 +62,7 @@ class WholeTexts:
         self._lane = FastLane(machine) if type(machine) is Machine else None
         self._readers = dict(own.readers)
         self._search = call_search(own)
-        self._has_wrappers = bool(wrappers_of(own))
+        self._has_wrappers = bool(markers_of(own).wrappers)
 
     def read(self, text: str, offered: OfferedTools, readings: Readings) -> WholeText | None:
         """What `text` holds, its calls checked against the tools `offered`; None where the machine has to read it.

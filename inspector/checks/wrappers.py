@@ -8,7 +8,7 @@ from inspector.checks.wording import quoted
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.format import Format
 from inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
-from inspector.formats.markers import wrappers_of
+from inspector.formats.markers import markers_of
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.json_scanner.quoting import shown
 from inspector.model import SpanKind
@@ -27,7 +27,7 @@ class Wrappers:
 
     def __init__(self, own: Format) -> None:
         self._own = own
-        self._closers = wrappers_of(own)
+        self._closers = markers_of(own).wrappers
         self._opener, self._place = "", Range(0, 0)
         self._end = 0
         self._is_cut = self._is_told = False

@@ -87,7 +87,7 @@ def certain_content(text: str) -> int:
 
 @cache
 def _format_words() -> frozenset[str]:
-    markers = (marker for known in formats() for marker in markers_of(known) if not _PHRASE.fullmatch(marker))
+    markers = (marker for known in formats() for marker in markers_of(known).all if not _PHRASE.fullmatch(marker))
     return frozenset(word for marker in markers for word in _WORD.findall(marker)) | frozenset(_SYNTAX)
 
 

@@ -229,8 +229,9 @@ class Machine(PayloadReading):
 
     @property
     def call_openers(self) -> frozenset[str]:
-        """The markers that open calls."""
-        return frozenset(state.opener for state in self._table.states if state.kind is SpanKind.TOOL_CALL) - {""}
+        """The markers that open calls, or a block of calls."""
+        kinds = (SpanKind.TOOL_CALL, SpanKind.MARKUP)
+        return frozenset(state.opener for state in self._table.states if state.kind in kinds) - {""}
 
     @property
     def wrappers(self) -> dict[str, str]:

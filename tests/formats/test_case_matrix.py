@@ -166,6 +166,33 @@ def test_a_common_fault_has_its_outcome_in_every_format(name: str, fault: str) -
             assert _QUOTED.search(case["text"]), "the case quotes no markup"
 
 
+_ATTEMPTS = (
+    "a call in a code fence", "calls in a code fence, indented", "an inline fence", "a second list",
+    "an index behind the list", "a call on its own line", "a call in a string", "escaped underscores",
+    "a dropped namespace", "another case", "JSON in a fence", "JSON with Python's quotes", "the name as a key",
+    "a pair", "a list with arguments", "positional arguments", "a dictionary for arguments", "a placeholder",
+    "code to be run, and an invented result", "tags named like the tool", "a ReAct call", "a repeated namespace",
+    "a label before the list", "arguments under another key", "an object behind an XML declaration",
+    "an object behind a header token", "a wrong opener", "a closing marker for the opener",
+    "a call assigned to a variable",
+)  # fmt: skip
+_NO_ATTEMPTS = ("the name in prose", "code that defines the name")
+_STRUCTURED = "openai"
+"""The format that has no text of its own: attempts are in a message's content, which other tests read."""
+
+
+@pytest.mark.parametrize("name", [known.name for known in formats() if known.name != _STRUCTURED])
+def test_each_shape_of_an_attempted_call_has_a_case_in_every_format(name: str) -> None:
+    """Each is reported as a call of the tool, or read as one; silently only where the shape is the format's own."""
+    cases = {case["id"]: case for case in cases_of(CASES / name / "attempted.yaml")}
+    for shape in (*_ATTEMPTS, *_NO_ATTEMPTS):
+        found = answer(name, cases[shape])
+        is_reported = any(diagnostic.get("call") for diagnostic in found["diagnostics"])
+        assert (is_reported or bool(found["tool_calls"])) == (shape in _ATTEMPTS), shape
+        is_silent = bool(found["tool_calls"]) and not found["diagnostics"]
+        assert not is_silent or (name, shape) == ("react", "a ReAct call"), shape
+
+
 @pytest.mark.parametrize("name", [known.name for known in formats()])
 def test_elsewhere_names_common_faults_only(name: str) -> None:
     elsewhere = _elsewhere(name)

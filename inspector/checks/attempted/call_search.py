@@ -28,7 +28,7 @@ from inspector.formats.format import Format
 from inspector.formats.registry import registered_formats
 from inspector.json_scanner.quoting import shown
 from inspector.model import ToolCall
-from inspector.rules.markers import ATTEMPTED_CALL, CALL_INSIDE_REASONING, FOREIGN_FORMAT, INVENTED_RESULT
+from inspector.rules.markers import ATTEMPTED_CALL, CALL_INSIDE_REASONING, FOREIGN_FORMAT, INVENTED_RESULT, NEAR_MARKER
 from inspector.rules.rule import Rule
 from inspector.text import Range
 
@@ -113,15 +113,17 @@ class CallSearch:
 
         Those of other checks in this text, `beside`, are among them; the fault of a call takes the place of theirs.
         """
-        found = self._foreign_in(text, offered)
-        known = [one.container for one in found]
-        found += self._shapes_in(text, offered, known)
-        near = [*self._near.faults(text, start, at_end=at_end), *beside]
-        if not found:
+        has_signs = any(map(text.__contains__, self._signs))
+        found = self._foreign_in(text, offered) if has_signs else []
+        found += self._shapes_in(text, offered, [one.container for one in found])
+        may_be_near = has_signs or self._near.may_find(text)
+        near = [*(self._near.faults(text, start, at_end=at_end) if may_be_near else ()), *beside]
+        if not (found or near):
             return near
         found.sort(key=_place)
         faults = self._faults(found, text, offered)
-        return [fault.moved(start) for fault in _merged(text, [one.moved(-start) for one in near], faults)]
+        merged = _merged(text, [one.moved(-start) for one in near], faults)
+        return [self._with_call_behind(fault, text, offered).moved(start) for fault in merged]
 
     def in_reasoning(self, text: str, start: int, offered: OfferedTools, drafts: Sequence[Range]) -> list[Fault]:
         """The faults in reasoning, which begins at `start` and holds these `drafts` of calls in its own format."""
@@ -199,6 +201,26 @@ class CallSearch:
             )
             hint = self._expected(written)
         return Fault(found.rule, call.range, message, hint, fix, call=call)
+
+    def _with_call_behind(self, marker: Fault, text: str, offered: OfferedTools) -> Fault:
+        """The fault of a near marker with the call that the text would hold with the right one, where it is a call.
+
+        Its fix is kept only where it makes one.
+        """
+        if marker.rule is not NEAR_MARKER or marker.call is not None or marker.fix is None:
+            return marker
+        edit = marker.fix.edits[0]
+        call = next(iter(read_in(edit.text + text[edit.range.end :], self._own).calls), None)
+        if call is None or not call.name or not (call.valid or call.recovered):
+            return replace(marker, fix=None)
+        named = _tool_names(offered).find(call.name) if offered else None
+        if named is None:
+            return marker
+        call = typed_by(call, offered).call
+        place = call.range.moved(edit.range.end - len(edit.text))
+        place = Range(max(place.start, edit.range.end), place.end)
+        attempted = AttemptedCall(named.name, call.arguments, call.raw_arguments, place, recovered=True)
+        return replace(marker, call=attempted)
 
     def _draft(self, found: _ReportedCall, offered: OfferedTools) -> Fault:
         call = replace(found.call, is_step=False)
@@ -335,12 +357,13 @@ class AttemptedCalls:
         """The attempted calls in `text`, in order, none of them within `taken` (in order), which is known already."""
         if not self.may_find(text):
             return []
-        brackets = Brackets(text)
-        found = list(_outside(taken, tag_calls(text, self._names))) if "</" in text else []
-        covered = sorted([*taken, *(one.range for one in found)])
-        found += json_calls(text, self._names, brackets, covered)
-        covered = sorted([*taken, *(one.range for one in found)])
-        found += _outside(covered, sorted(python_calls(text, self._names, brackets), key=_start))
+        names, brackets = self._names, Brackets(text)
+        found = list(_outside(taken, tag_calls(text, names))) if "</" in text else []
+        if "{" in text or "[" in text:
+            found += json_calls(text, names, brackets, sorted([*taken, *(one.range for one in found)]))
+        calls = sorted(python_calls(text, names, brackets), key=_start)
+        if calls:
+            found += _outside(sorted([*taken, *(one.range for one in found)]), calls)
         return _judged(text, _without_overlaps(sorted(found, key=_start))) if found else []
 
 

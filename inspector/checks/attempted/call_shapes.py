@@ -8,7 +8,7 @@ from functools import partial
 from inspector.checks.attempted.attempt import Attempt, Evidence, NamedTool, ReadArguments, ToolNames
 from inspector.checks.typed_arguments import typed
 from inspector.formats.python.calls import read_calls
-from inspector.json_scanner import JsonKind, JsonNode, read_json
+from inspector.json_scanner import JsonKind, JsonNode, is_strict, read_json
 from inspector.model import Json, Parameter, ToolCall
 from inspector.text import Range
 
@@ -21,7 +21,9 @@ _STRINGS = {
 }
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
-_BEGINS = re.compile(r"[\[{]\s{0,80}(?:[\"'“‘\[{]|\\\")")
+_VALUE_FOLLOWS = r"\s{0,80}(?:[\"'“‘\[{]|\\\")"
+_BEGINS = re.compile(rf"[\[{{]{_VALUE_FOLLOWS}")
+_BEGIN_EACH = (re.compile(rf"\{{{_VALUE_FOLLOWS}"), re.compile(rf"\[{_VALUE_FOLLOWS}"))  # each skips to its bracket
 _QUOTED = re.compile(r"[\"'“‘`]((?:[\w.\-/]|\\_){1,160})(?=[\"'”’`]|\\\"|\()")
 _LONGEST_CUT = 16_384
 _MOST_CUTS = 4  # values without an end that are read in one text
@@ -119,6 +121,8 @@ class Brackets:
 
 def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: list[Range]) -> Iterator[Attempt]:
     """The calls in the JSON of `text`, in order; none begins within one of the ranges `taken`, which are in order."""
+    if not any(begins.search(text) for begins in _BEGIN_EACH):
+        return
     named = [found.start() for found in _QUOTED.finditer(text) if names.find(found[1]) is not None]
     if not named:
         return
@@ -265,8 +269,8 @@ def _with_arguments(
     if is_schema or (arguments.get("type") == "object" and "type" not in named.properties):
         return None
     evidence = Evidence.STRONG if not arguments or named.knows(arguments) else Evidence.MEDIUM
-    is_strict = read_json(node.range.of(text)).strict
-    guess = guessed or bool(named.slip) or not is_strict
+    is_written_strictly = is_strict(text, node.range)
+    guess = guessed or bool(named.slip) or not is_written_strictly
     found = ReadArguments(evidence, arguments, guess)
     return Attempt(named, node.range, node.range, shape, raw, found)
 
@@ -289,7 +293,7 @@ def python_calls(text: str, names: ToolNames, brackets: Brackets) -> Iterator[At
             if attempt is not None:
                 end = attempt.range.end
                 yield attempt
-    for match in _LIST_PAIR.finditer(text):
+    for match in _LIST_PAIR.finditer(text) if "[" in text else ():
         named = names.find(match[1])
         close = brackets.end(match.start()) if named is not None else None
         if named is not None and close is not None:

@@ -8,14 +8,15 @@ that begin with a letter. Only where one matches is the text read in that format
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import groupby
 
 import msgspec
 
-from inspector.diagnostics import Fault
+from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.markers import bare_calls_of, call_openers_of, markers_of
+from inspector.formats.markers import markers_of
 from inspector.formats.registry import formats
 from inspector.json_scanner.quoting import shown
 from inspector.model import Role, Span, SpanKind, ToolCall
@@ -35,11 +36,13 @@ _SHORTEST = len("[f()]")
 _LINE_START = r"(?m)^[ \t]*(?:\*\*)?"
 _STEM = re.compile(r"\W+\w*?[^\W_]+[\W_]")
 _SHORTEST_CUT = 3
+_LONGEST_BRACKET = 2  # characters of a marker that is only brackets
 _WORD = re.compile(r"\S{0,40}")
-_TAG_END = re.compile(r"[^\s>\]]{0,40}[>\]]?")
+_TAG_END = re.compile(r"[^\s>\]]{0,40}(?: \w{1,20}[|｜]?)?[>\]]|[^\s>\]]{0,40}")
 _LONGEST_CUT = 400
 _DISTINCTIVE = re.compile(r"""\[?\s*\{\s*["']\w{2}""")
 _FENCE = "```"
+_TOKEN_SIGN = "<|"  # how special tokens begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,6 @@ class _CallSyntaxes:
 
     def first(self, text: str, *, quoted: bool) -> tuple[int, Format] | None:
         """Where the first call begins and in which format; one that is quoted as code counts only if `quoted`."""
-        if self.literal not in text:
-            return None
         for match in self.any_of.finditer(text):
             if quoted or not is_quoted(text, match.start()):
                 found = next(sign for sign in self.each if sign.pattern.match(text, match.start()))
@@ -94,18 +95,14 @@ class ForeignCalls:
         """
         if len(text) < _SHORTEST:
             return []
-        found = self._whole(text) or self._marked(text, quoted=False)
+        found = self._whole(text)
+        present = [one for one in self._signs if one.literal in text] if not found else ()
+        if not present:
+            return found
+        found = _marked(text, present, quoted=False)
         if found or offered is None:
             return found
-        return [one for one in self._marked(text, quoted=True) if offered(one.call.name or "")]
-
-    def _marked(self, text: str, *, quoted: bool) -> list[ForeignCall]:
-        """The calls from the first sign of another format on, which may be in a code fence only if `quoted`."""
-        found = [first for signs in self._signs if (first := signs.first(text, quoted=quoted)) is not None]
-        if not found:
-            return []
-        at, dialect = min(found, key=lambda first: first[0])
-        return _calls(text, _opener_before(text, at, dialect), dialect)
+        return [one for one in _marked(text, present, quoted=True) if offered(one.call.name or "")]
 
     def _whole(self, text: str) -> list[ForeignCall]:
         """The calls of a text that is nothing but calls, to a format without markers around them."""
@@ -120,10 +117,21 @@ class ForeignCalls:
         return []
 
 
+def _marked(text: str, syntaxes: Sequence[_CallSyntaxes], *, quoted: bool) -> list[ForeignCall]:
+    """The calls from the first sign of another format on, which may be in a code fence only if `quoted`."""
+    found = [first for one in syntaxes if (first := one.first(text, quoted=quoted)) is not None]
+    if not found:
+        return []
+    at, dialect = min(found, key=lambda first: first[0])
+    return _calls(text, _opener_before(text, at, dialect), dialect)
+
+
 def _opener_before(text: str, at: int, dialect: Format) -> int:
     """Where the marker begins that opens the call whose sign is at `at`, else `at`."""
     first = max(at - _LONGEST_OPENER, 0)
-    return min((begin for one in call_openers_of(dialect) if (begin := text.rfind(one, first, at)) >= 0), default=at)
+    return min(
+        (begin for one in markers_of(dialect).call_openers if (begin := text.rfind(one, first, at)) >= 0), default=at
+    )
 
 
 def read_in(text: str, dialect: Format) -> Assembler:
@@ -223,14 +231,15 @@ class NearMarkers:
     """Looks through the words of a model for what is nearly one of its format's markers of calls."""
 
     def __init__(self, own: Format) -> None:
-        self._openers = call_openers_of(own)
-        self._cuts = _cut_openers(own)
-        self._bare = bare_calls_of(own)
-        self._stems = _stems(own)
-        self._markers = markers_of(own)
+        markers = markers_of(own)
+        self._openers, self._bare = markers.call_openers, markers.bare_calls
+        self._cuts = _cut_openers(self._openers)
+        self._stems = _stems(self._openers)
+        self._markers = tuple(sorted(one for one in markers.all if len(one) > _LONGEST_BRACKET))
+        self._beginnings = (*markers.call_openers, *markers.wrappers)
         self._near_calls = own.near_calls
         beginnings = (*self._cuts, *(stem for stem, _ in self._stems))
-        self.signs = frozenset(one[0] for one in beginnings) | {"{", "["}
+        self.signs = frozenset(map(_first_sign, beginnings)) | {"{", "["}
         """In a text that holds none of these, `faults` finds at most what `may_find` says."""
 
     def may_find(self, text: str) -> bool:
@@ -249,19 +258,47 @@ class NearMarkers:
             message = f"The stream ends within {shown(cut)}, which begins like a call; no server makes one of it."
             end = start + len(text)
             yield Fault(NEAR_MARKER, Range(end - len(cut), end), message, "Raise the limit on the answer's length.")
-        told: set[str] = set()
-        for at, stem, opener in sorted((text.find(stem), stem, opener) for stem, opener in self._stems):
-            if at >= 0 and opener not in told and not is_quoted(text, at) and at + len(cut) < len(text):
-                word = _found(_WORD, text, at)
-                if any(word.startswith(one) for one in self._markers) or self._begins_another(word, opener):
-                    continue
-                near = stem + _found(_TAG_END, text, at + len(stem))
-                told.add(opener)
-                yield _near(Range(at, at + len(near)).moved(start), near, opener)
+        near = self._near_markers(text, start, len(text) - len(cut))
+        yield from sorted(near, key=lambda fault: fault.range) if len(near) > 1 else near
+
+    def _near_markers(self, text: str, start: int, end: int) -> list[Fault]:
+        """What is nearly a marker in `text`, which begins at `start`, up to `end`: one fault for each opener meant."""
+        found: list[Fault] = []
         for sign, opener in self._near_calls:
-            found = sign.search(text)
-            if found is not None and not is_quoted(text, found.start()):
-                yield _near(Range(*found.span()).moved(start), found[0], opener)
+            match = sign.search(text)
+            if match is not None and not is_quoted(text, match.start()):
+                found.append(self._near(Range(*match.span()), match[0], opener))
+        told: set[str] = set()
+        present = [(text.find(stem), stem, opener) for stem, opener in self._stems if stem[0] in text and stem in text]
+        for at, stem, opener in sorted(present) if present else ():
+            if at >= end or opener in told or is_quoted(text, at):
+                continue
+            word = _found(_WORD, text, at)
+            if any(word.startswith(one) for one in self._markers) or self._begins_another(word, opener):
+                continue
+            near = self._near_tag(text, at, stem, opener)
+            told.add(opener)
+            if not any(fault.range.start < at + len(near) and at < fault.range.end for fault in found):
+                found.append(self._near(Range(at, at + len(near)), near, self._meant(near, opener)))
+        return [fault.moved(start) for fault in found]
+
+    def _near(self, place: Range, near: str, marker: str) -> Fault:
+        what = "that marker" if "/" in near else "the beginning of a call"
+        message = f"{shown(near)} is nearly `{marker}`, but no server takes it for {what}."
+        fix = Fix((Edit(place, marker),), safe=False) if marker.startswith(self._beginnings) else None
+        return Fault(NEAR_MARKER, place, message, f"Write `{marker}`, if a call was meant.", fix)
+
+    def _near_tag(self, text: str, at: int, stem: str, opener: str) -> str:
+        """What is written at `at` instead of a marker: up to as many closing signs as `opener` has behind its stem."""
+        end = at + len(stem)
+        for _ in range(max(1, sum(opener.count(sign, len(stem)) for sign in ">]"))):
+            end += len(_found(_TAG_END, text, end))
+        return text[at:end]
+
+    def _meant(self, near: str, opener: str) -> str:
+        """The marker that is meant: `opener`, or the most similar one of those that open calls, or close anything."""
+        alike = [one for one in self._markers if "/" in one] if "/" in near else self._beginnings
+        return max((opener, *sorted(alike)), key=lambda one: SequenceMatcher(None, one, near).ratio())
 
     def _begins_another(self, word: str, opener: str) -> bool:
         return not opener.startswith(word) and any(one.startswith(word) for one in self._markers)
@@ -281,21 +318,22 @@ def _found(sign: re.Pattern[str], text: str, at: int) -> str:
     return found[0] if found is not None else ""
 
 
-def _near(place: Range, near: str, opener: str) -> Fault:
-    message = f"{shown(near)} is nearly `{opener}`, but no server takes it for the beginning of a call."
-    return Fault(NEAR_MARKER, place, message, f"Write `{opener}`, if a call was meant.")
-
-
 def _is_distinctive(beginning: str) -> bool:
     """Whether an opener's beginning is unlike any word, and unlike a mere sign."""
-    return not beginning[0].isalnum() and any(map(str.isalnum, beginning))
+    if beginning[0].isalnum():
+        return _TOKEN_SIGN in beginning
+    return any(map(str.isalnum, beginning))
 
 
-@lru_cache(maxsize=128)
-def _stems(own: Format) -> tuple[tuple[str, str], ...]:
+def _first_sign(beginning: str) -> str:
+    """The first character of an opener's beginning that is no part of a word."""
+    return next(character for character in beginning if not (character.isalnum() or character == " "))
+
+
+def _stems(openers: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """The beginning of each opener that is unlike anything else: up to its first sign behind letters."""
     stems: dict[str, str] = {}
-    for opener in call_openers_of(own):
+    for opener in openers:
         match = _STEM.match(opener)
         if match is not None and 5 <= len(match[0]) < len(opener):
             stems.setdefault(match[0], opener)
@@ -304,10 +342,8 @@ def _stems(own: Format) -> tuple[tuple[str, str], ...]:
     return tuple(stems.items())
 
 
-@lru_cache(maxsize=128)
-def _cut_openers(own: Format) -> tuple[str, ...]:
+def _cut_openers(openers: Sequence[str]) -> tuple[str, ...]:
     """Every beginning of an opener that no word begins with, the longest first."""
-    openers = call_openers_of(own)
     beginnings = {one[:length] for one in openers for length in range(_SHORTEST_CUT, len(one))}
     return tuple(sorted(filter(_is_distinctive, beginnings), key=lambda beginning: (-len(beginning), beginning)))
 

@@ -191,6 +191,8 @@ def _held(decoded: Decoded, call: GrowingCall) -> _Held:
             return _Held(inner.nodes[0].value(), is_strict=False, is_readable=reading.strict, faults=(*faults, twice))
     is_object = first is not None and first.kind is JsonKind.OBJECT and has_arguments(first, decoded.text)
     value = first.value() if first is not None else decoded.text
+    if first is not None and reading.strict and first.kind is JsonKind.ARRAY:
+        return _Held(value, is_strict=False, is_readable=False, faults=(*faults, _not_an_object(decoded.range, first)))
     return _Held(value, is_strict=reading.strict, is_readable=reading.repairable and is_object, faults=faults)
 
 
@@ -232,6 +234,11 @@ def _as_string(place: Range) -> Fault:
         "The arguments are a JSON string, not an object: clients hand the tool a string.",
         "Write the object itself.",
     )
+
+
+def _not_an_object(place: Range, value: JsonNode) -> Fault:
+    message = f"The arguments are a JSON {value.kind.value}; expected an object."
+    return Fault(call_shape.NOT_A_CALL, place, message, "Write each argument under its name.")
 
 
 def _encoded_twice(place: Range) -> Fault:

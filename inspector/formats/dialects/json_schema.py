@@ -45,6 +45,7 @@ JSON_SCHEMA = json_format(
     reader=JsonCallReader(CallKeys(arguments="parameters", also=("arguments",)), is_array=True, is_row=True),
     write_calls=lambda calls: call_array(calls, key="parameters"),
     expresses=opens_a_call,
+    calls_only=True,  # both servers decode the whole reply
 )
 
 XLAM = json_format(

@@ -19,12 +19,16 @@ vllm:vllm/tool_parsers/internlm2_tool_parser.py.
 nvidia/NVIDIA-Nemotron-Nano-9B-v2 and Llama-3.1-Nemotron-Nano-8B-v1.
 """
 
+import re
+
 from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag
 from inspector.formats.format import DetectionPatterns
 from inspector.formats.json.call_shape import CallKeys
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import JsonMarkers, json_format
 from inspector.formats.json.writing import call_array, call_object
+
+_NEAR_TOOLCALL = re.compile(r"(?i)<(?!(?-i:TOOLCALL)>)tool[ _-]?calls?>?(?=\s{0,8}(?:\[\s{0,8})?\{)")
 
 APRIEL = json_format(
     name="apriel",
@@ -98,4 +102,5 @@ NEMOTRON_JSON = json_format(
     signs=DetectionPatterns(calls={r"<TOOLCALL>\s*\[": 0.95}),
     reader=JsonCallReader(is_array=True),
     write_calls=lambda calls: f"<TOOLCALL>{call_array(calls)}</TOOLCALL>",
+    near_calls=((_NEAR_TOOLCALL, "<TOOLCALL>"),),
 )

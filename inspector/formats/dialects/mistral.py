@@ -50,6 +50,9 @@ _LOST_MARKER = Lookahead(
     )
 )
 
+_NEAR_OPENER = re.compile(
+    r"(?i)\[(?!(?-i:TOOL_CALLS)\])tool[ _-]{0,2}calls?[\] ](?=\s?(?:[\w.\-]{1,64}\[(?-i:ARGS|CALL_ID)\]|\[\s{0,8}\{))"
+)
 _VALUE_ENDS = Transition("(end of the value)", MarkerSplit.NOWHERE, "call end", width=0)
 _NAME = r"(?P<name>[A-Za-z0-9_.\-]++)"
 
@@ -261,4 +264,5 @@ MISTRAL = Format(
     write_calls=_write_calls,
     expresses=_expresses,
     ids=True,
+    near_calls=((_NEAR_OPENER, OPENER),),
 )

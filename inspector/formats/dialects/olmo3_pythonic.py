@@ -20,7 +20,7 @@ from inspector.formats.span_readers import ReasoningReader, read_definitions, re
 from inspector.model import Role, SpanKind, ToolCall
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
-from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Transition
+from inspector.segmenter.table import HOME, SECTION, Lookahead, MarkerSplit, Repeat, State, Transition
 
 _OPENER, _CLOSER = "<function_calls>", "</function_calls>"
 _CALL_BEGINS = Lookahead(Repeat(r"[^\W\d]", 1, 1), Repeat(r"[\w.]", 0, 127), "(")
@@ -39,7 +39,7 @@ def _call_states(ways: Transitions) -> Iterator[State]:
         "block",
         SpanKind.MARKUP,
         (Transition(_CLOSER, MarkerSplit.BEFORE, "empty"), *ways.out_of_call),
-        label="tool_calls",
+        label=SECTION,
         opener=_OPENER,
         other=r"\S",
         other_goes=_TO_CALL,
@@ -48,12 +48,12 @@ def _call_states(ways: Transitions) -> Iterator[State]:
         "between",
         SpanKind.MARKUP,
         (ends_block, *ways.out_of_call),
-        label="tool_calls",
+        label=SECTION,
         other=r"\S",
         other_goes=_TO_CALL,
     )
     to_home = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
-    yield State("block_end", SpanKind.MARKUP, (), label="tool_calls", other=r"[\s\S]", other_goes=to_home)
+    yield State("block_end", SpanKind.MARKUP, (), label=SECTION, other=r"[\s\S]", other_goes=to_home)
     yield State("empty", SpanKind.TOOL_CALL, (), label="tool_call", other=r"[\s\S]", other_goes=to_home)
     yield State(
         "call",

@@ -26,7 +26,7 @@ PHI4 = json_format(
     markers=JsonMarkers((Enclosed("functools"),), ahead=Lookahead(Repeat(r"\s"), _BEGINNINGS)),
     signs=DetectionPatterns(calls={r"functools\s*\[\s*\{": 0.9}),
     reader=JsonCallReader(is_array=True),
-    near_calls=((re.compile(r"\b[Ff]unc\w{0,12}[ :=(]{0,2}\[\s{0,8}\{\s{0,8}[\"']"), "functools[{"),),
+    near_calls=((re.compile(r"\b[Ff]unc\w{0,12}[ :=(]{0,2}\[\s{0,8}\{(?=\s{0,8}[\"'])"), "functools[{"),),
     write_calls=lambda calls: f"functools{call_array(calls)}",
 )
 

@@ -18,7 +18,7 @@ from inspector.json_scanner.quoting import shown
 from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
-from inspector.rules.markers import NEAR_MARKER
+from inspector.rules.markers import NEAR_MARKER, UNTERMINATED_SPAN
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.text import Range
 
@@ -29,6 +29,7 @@ _NUMBER = re.compile(r"[ \t]*\d{1,3}[ \t]*:")
 _INPUT = re.compile(r"^[ \t]*(?:\*\*)?Action Input(?:[ \t]\d{1,3})?(?:\*\*)?:(?:\*\*)?", re.MULTILINE)
 _BRACKETS = re.compile(r"([^\W\d][\w.-]*(?:[ \t][\w.-]+)*)\[([\s\S]*)\]")
 _FENCE = re.compile(r"```\w*[ \t]*\n?")
+_CLOSING_FENCE = "```"
 _LOOKS_LIKE_JSON = re.compile(r"(?:```(?:json)?\s*)?\{\s*(?:[\"'}“]|\w+\s*:|\Z)")
 _HEADING = "Action Input:"
 _DECORATION = "`\"'*"
@@ -279,6 +280,9 @@ def _read_block(text: str, block: Range) -> ParseResult:
     faults = list(reading.faults)
     faults += (_second_action(node) for node in reading.nodes[1:])
     calls = [_block_call(place.of(text), node, reading, faults) for node in objects]
+    is_cut = any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
+    if reading.nodes and place.start > block.start and place.end == block.end and not is_cut:
+        faults.append(_open_fence(reading.nodes[-1].range.end))
     if not calls:
         content = block.of(text)
         calls = [ToolCall(None, content, content, valid=False, range=Range(0, len(place)))]
@@ -287,7 +291,17 @@ def _read_block(text: str, block: Range) -> ParseResult:
     return ParseResult(
         calls=tuple(_moved(call, place.start) for call in calls),
         faults=tuple(fault.moved(place.start) for fault in sorted(faults, key=lambda fault: fault.range)),
-        complete=not any(fault.rule is rules.TRUNCATED_JSON for fault in faults),
+        complete=not is_cut,
+    )
+
+
+def _open_fence(end: int) -> Fault:
+    return Fault(
+        UNTERMINATED_SPAN,
+        Range(end - 1, end),
+        "The code fence around the action is not closed; readers that look for both fences take the reply for text.",
+        "Close the fence on a line of its own.",
+        Fix((Edit(Range(end, end), f"\n{_CLOSING_FENCE}"),), safe=True),
     )
 
 

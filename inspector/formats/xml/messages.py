@@ -18,6 +18,8 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, i
     match flawed.flaw:
         case Flaw.VALUE_NOT_CLOSED:
             return _value_not_closed(flawed, text, syntax, walked, is_cut=is_cut)
+        case Flaw.OTHER_NAME_CLOSED:
+            return _other_name_closed(flawed, text, syntax)
         case Flaw.CALL_NOT_CLOSED:
             return _call_not_closed(place, syntax, at_end=place.end == walked.content_end, is_cut=is_cut)
         case Flaw.BAD_TAG:
@@ -117,6 +119,19 @@ def unreadable(text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
 
 def _begins_call(content: str, syntax: XmlSyntax) -> bool:
     return syntax.call is None or content.startswith(syntax.call_begins) or syntax.call_begins.startswith(content)
+
+
+def _other_name_closed(flawed: Flawed, text: str, syntax: XmlSyntax) -> Fault:
+    found = flawed.parameter
+    assert found is not None
+    closes = f"{syntax.parameter_end}{found.name}>"
+    return Fault(
+        call_shape.MALFORMED_PARAMETERS,
+        flawed.range,
+        f"{_quoted(text, flawed.range)} closes the value of {_shown(found.name)}; expected `{closes}`.",
+        f"Write `{closes}`.",
+        Fix((Edit(flawed.range, closes),), safe=True),
+    )
 
 
 def _value_not_closed(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, is_cut: bool) -> Fault:

@@ -21,6 +21,7 @@ class Flaw(Enum):
     """What is wrong at one place of a call."""
 
     VALUE_NOT_CLOSED = auto()
+    OTHER_NAME_CLOSED = auto()
     CALL_NOT_CLOSED = auto()
     BAD_TAG = auto()
     CALL_TAG_NOT_CLOSED = auto()
@@ -145,6 +146,8 @@ class _Walker:
             if self._depth:
                 self._depth -= 1
             elif self._structure_follows(tag.end()) or (not self._is_strict and self._excess[at + 1] < 1):
+                if not self._closes(tag, parameter):
+                    self._flaws.append(Flawed(Flaw.OTHER_NAME_CLOSED, Range(*tag.span()), parameter))
                 self._end_value(tag.start(), tag.end())
                 return
             self._data.append(Range(*tag.span()))
@@ -160,6 +163,12 @@ class _Walker:
             self._outside_values(tag)
         elif kind == "call_end" and not self._syntax.lead:
             self._data.append(Range(*tag.span()))
+
+    def _closes(self, tag: re.Match[str], parameter: XmlParameterText) -> bool:
+        """Whether a closing tag names the parameter, where the syntax wants that."""
+        end_tag = self._syntax.end_tag
+        named = end_tag.whole.match(self._text, tag.start()) if end_tag is not None else None
+        return named is None or named[1] == parameter.name
 
     def _ends_call(self, tag: re.Match[str]) -> bool:
         return tag.lastgroup == "call_end" or (tag.lastgroup == "call" and self._begins_line(tag.start()))

@@ -2,18 +2,22 @@
 
 import random
 import sys
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 
+import msgspec
 import pytest
 
 from inspector.chain.steps import Status, StepOutcome
 from inspector.diagnostics import apply_fixes
-from inspector.formats.registry import formats
+from inspector.formats.markers import markers_of
+from inspector.formats.registry import find_format, formats
 from inspector.inspection import Inspection, inspect_trace
-from inspector.model import Generation, Part, Role, Trace, Turn
+from inspector.model import Generation, Part, Role, ToolCall, Trace, Turn
 from inspector.segmentation import Segmenter, segment
+from inspector.text import Range
 from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call, python, tool
 
 NAMES = [one.name for one in formats() if one.name not in ("openai", "claude", "gemini")]
@@ -245,3 +249,30 @@ def _attempts(text: str, name: str, prompt: str) -> list[str]:
     found = segment(text, name, prompt=prompt, tools=TOOLS)
     tried = [one.fault.call.name for one in found.diagnostics if one.fault.call is not None]
     return tried + [call.name or "" for call in found.calls]
+
+
+def _damaged(opener: str) -> Iterator[str]:
+    """Spellings of a marker as models get it nearly right."""
+    yield opener.replace("_", "_ ", 1)
+    yield opener.replace("call", "calls", 1).replace("CALL", "CALLS", 1).replace("callss", "call")
+    yield opener.replace("CALLSS", "CALL")
+    yield opener.replace("｜", "|").replace("▁", "_")
+    at = len(opener) - 2
+    yield opener[:at] + opener[at + 1 :]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_call_behind_a_nearly_right_marker_is_reported_with_its_arguments(name: str) -> None:
+    own = find_format(name)
+    call = ToolCall("get_weather", {"city": "Oslo", "days": 2}, "", valid=True, range=Range(0, 0))
+    if not own.expresses(call):
+        call = msgspec.structs.replace(call, id="functions.get_weather:0")
+    written = own.write_calls([call])
+    opener = next((one for one in markers_of(own).call_openers if one in written), "")
+    for damaged in {*_damaged(opener)} - {"", *markers_of(own).all}:
+        text = "Let me look.\n" + written.replace(opener, damaged, 1)
+        found = segment(text, name, tools=TOOLS)
+        meant = [one.fault.call for one in found.diagnostics if one.fault.call is not None]
+        read = [(one.name, one.arguments) for one in meant] + [(one.name, one.arguments) for one in found.calls]
+        assert ("get_weather", call.arguments) in read, (text, found.diagnostics)
+        assert found.diagnostics, text

@@ -24,7 +24,8 @@ _ORDINARY = (
 )
 
 
-def _is_reported(text: str, name: str, tool_name: str) -> bool:
+def is_reported(text: str, name: str, tool_name: str) -> bool:
+    """Whether a text in a format is reported to hold a call of a tool, or read as one."""
     found = segment(text, name, tools=TOOLS)
     tried = (one.fault.call.name for one in found.diagnostics if one.fault.call is not None)
     unknown = any(one.rule.code == "T401" for one in found.diagnostics)
@@ -41,7 +42,7 @@ def test_99_of_100_attempts_in_a_shape_are_reported(shape: str) -> None:
             tool_name, arguments = made_up_call(seed)
             text = in_prose(seed, SHAPES[shape](tool_name, arguments))
             tried += 1
-            reported += _is_reported(text, name, tool_name)
+            reported += is_reported(text, name, tool_name)
     assert tried == 20 * len(NAMES)
     assert reported >= 0.99 * tried
 
@@ -55,7 +56,7 @@ def test_99_of_100_calls_in_another_formats_syntax_are_reported() -> None:
             tool_name, arguments = made_up_call(seed)
             for written in in_other_formats(tool_name, arguments):
                 tried += 1
-                reported += _is_reported(f"Let me look.\n{written}", name, tool_name)
+                reported += is_reported(f"Let me look.\n{written}", name, tool_name)
     assert tried > 5_000
     assert reported >= 0.99 * tried
 
@@ -67,7 +68,7 @@ def test_2000_conversations_that_call_nothing_give_no_alarm() -> None:
     for number in range(2_000):
         turns: list[Turn] = []
         for _ in range(seed.randrange(1, 4)):
-            words = [_line(seed) for _ in range(seed.randrange(1, 4))]
+            words = [line_of_talk(seed) for _ in range(seed.randrange(1, 4))]
             turns.append(Turn(Role.USER, (Part("text", "Go on."),)))
             reply = (Part("text", "\n\n".join(words)),)
             turns.append(Turn(Role.ASSISTANT, reply, generation=Generation(tools=COMMON)))
@@ -77,7 +78,8 @@ def test_2000_conversations_that_call_nothing_give_no_alarm() -> None:
     assert alarms == 0
 
 
-def _line(seed: random.Random) -> str:
+def line_of_talk(seed: random.Random) -> str:
+    """A paragraph of an answer that calls nothing."""
     if seed.random() < 0.3:
         return seed.choice(_ORDINARY)
     return seed.choice(TALK).format(name=seed.choice(COMMON).name)

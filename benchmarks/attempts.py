@@ -1,0 +1,105 @@
+"""How many attempted calls are reported, how many alarms prose gives, and what the search for them costs."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from unittest.mock import patch
+
+from benchmarks.corpus import prose
+from benchmarks.timing import best_of, goal, say
+from inspector.checks.attempted.call_search import CallSearch
+from inspector.checks.tools import OfferedTools
+from inspector.facade import make_call
+from inspector.formats.registry import find_format, formats
+from inspector.inspection import inspect_trace
+from inspector.model import Generation, Part, Role, Trace, Turn
+from inspector.segmentation import segment_whole
+from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call
+from tests.checks.attempted.test_attempted_calls import COMMON, NAMES
+from tests.checks.attempted.test_measures import is_reported, line_of_talk
+
+_EACH = 20
+_CONVERSATIONS = 2_000
+_ALARMS = ("F305", "F309", "F314", "F317")
+_AT_LEAST, _AT_MOST = 0.99, 0.1
+_PLAIN = "I looked at the file, changed the list and ran it again: it is 5 now (see above).\n"
+
+
+def attempts() -> None:
+    """A row a shape over every format, then prose that calls nothing, then the cost of the search."""
+    say(f"attempted calls: each shape {_EACH} times in each of {len(NAMES)} formats, reported of tried")
+    total: Counter[str] = Counter()
+    for shape, write in SHAPES.items():
+        seed = random.Random(f"{shape} many")
+        calls = [(name, *made_up_call(seed)) for name in NAMES for _ in range(_EACH)]
+        reported = sum(is_reported(in_prose(seed, write(tool, given)), name, tool) for name, tool, given in calls)
+        total.update(tried=len(calls), reported=reported)
+        say(f"  {shape:28} {reported:5,} of {len(calls):5,}")
+    _foreign(total)
+    say(f"  all: {goal(total['reported'] / total['tried'], _AT_LEAST, at_least=True)} of {total['tried']:,}")
+    say(f"prose that calls nothing: {_alarms() / _CONVERSATIONS * 1_000:.1f} alarms in 1,000 conversations")
+    _cost()
+
+
+def _foreign(total: Counter[str]) -> None:
+    seed = random.Random(9)
+    tried = reported = 0
+    for name in NAMES:
+        for _ in range(_EACH // 4):
+            tool, given = made_up_call(seed)
+            for written in in_other_formats(tool, given):
+                tried += 1
+                reported += is_reported(f"Let me look.\n{written}", name, tool)
+    total.update(tried=tried, reported=reported)
+    say(f"  {'another format of the ' + str(len(formats())):28} {reported:5,} of {tried:5,}")
+
+
+def _alarms() -> int:
+    seed = random.Random(10)
+    alarms = 0
+    for number in range(_CONVERSATIONS):
+        turns: list[Turn] = []
+        for _ in range(seed.randrange(1, 4)):
+            words = "\n\n".join(line_of_talk(seed) for _ in range(seed.randrange(1, 4)))
+            turns.append(Turn(Role.USER, (Part("text", "Go on."),)))
+            turns.append(Turn(Role.ASSISTANT, (Part("text", words),), generation=Generation(tools=COMMON)))
+        found = inspect_trace(Trace(tuple(turns)), format=NAMES[number % len(NAMES)]).diagnostics
+        alarms += any(one.rule.code in _ALARMS for one in found)
+    return alarms
+
+
+def _cost() -> None:
+    seed = random.Random(11)
+    talk = [_PLAIN + line_of_talk(seed) for _ in range(100)]
+    written = find_format("hermes").write_calls
+    calls = [made_up_call(seed) for _ in range(100)]
+    proper = [f"<think>\n{prose(800, at)}\n</think>\n{written([make_call(*one)])}" for at, one in enumerate(calls)]
+    attempted = [in_prose(seed, SHAPES["own line"](*made_up_call(seed))) for _ in range(100)]
+    corpora = {
+        "reasoning and a call": (proper, TOOLS),
+        "the same, tools named by plain words (list, run)": (proper, COMMON),
+        "prose that names tools": (talk, COMMON),
+        "attempted calls": (attempted, TOOLS),
+    }
+    for what, (texts, tools) in corpora.items():
+        read = partial(_read, texts, OfferedTools(tools))
+        best = best_of({"with": read, "without": partial(_without_search, read)})
+        share = best["with"] / best["without"] - 1
+        judged = goal(share, _AT_MOST, at_least=False) if texts is proper and tools is TOOLS else f"{share:6.2f}"
+        say(f"  search of {what}, of segmenting without it: {judged}")
+
+
+def _read(texts: list[str], offered: OfferedTools) -> None:
+    own = find_format("hermes")
+    for text in texts:
+        segment_whole(text, own, tools=offered)
+
+
+def _without_search(way: Callable[[], None]) -> None:
+    with (
+        patch.object(CallSearch, "may_find", lambda *_: False),
+        patch.object(CallSearch, "in_text", lambda *_, **__: []),
+        patch.object(CallSearch, "in_reasoning", lambda *_: []),
+    ):
+        way()
