@@ -1,10 +1,13 @@
 """A process that has the command's modules loaded, and becomes a new process for each run of it.
 
 Starting Python and loading those modules takes most of the time of a short command. What is forked here runs the same
-last line as a command that was started anew, in its own folder, environment and pipes, and ends as Python ends.
+last line as a command that was started anew, in its own folder, environment and pipes. It ends as Python ends, but for
+the modules: to take them down one by one takes longer than most commands, and the system frees their memory at once.
 """
 
+import atexit
 import gc
+import logging
 import os
 import pkgutil
 import signal
@@ -35,12 +38,42 @@ class _Asked(NamedTuple):
     variables: dict[str, str]
 
 
+class _Ending:
+    """Notes with which status a command ends, and ends the process with it once Python has run its exit functions."""
+
+    def __init__(self) -> None:
+        self._status: int | None = None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is None:
+            self._status = 0
+        elif isinstance(error, SystemExit) and isinstance(error.code, int | None):
+            self._status = error.code or 0
+
+    def end(self) -> None:
+        if self._status is None:
+            return  # an exception or a sentence, which Python writes
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            return  # Python has a status of its own for that
+        logging.shutdown()
+        os._exit(self._status)
+
+
+ending = _Ending()
+
+
 class Started:
     """Runs commands that begin with their modules loaded; `start` is what runs a line of Python, without the line."""
 
     def __init__(self, start: Sequence[str], variables: Mapping[str, str]) -> None:
         self._ours, theirs = socket.socketpair()
-        script = f"from tests.ui.started import become; become({theirs.fileno()})\n{LAST_LINE}"
+        script = f"from tests.ui.started import become, ending; become({theirs.fileno()})\nwith ending: {LAST_LINE}"
         pipe = subprocess.PIPE  # Python's own streams are made for what they begin with; nothing goes through these
         self._process = subprocess.Popen(
             [*start, script], stdin=pipe, stdout=pipe, stderr=pipe, env=dict(variables), pass_fds=[theirs.fileno()]
@@ -87,6 +120,7 @@ class Started:
 
 def become(channel: int) -> None:
     """Load what commands load; return in a new process for each that is asked for, and never in this one."""
+    atexit.register(ending.end)  # before the modules, whose exit functions run before it then
     for name in _MORE + tuple(_modules()):
         import_module(name)
     gc.freeze()  # what all of them have is looked through by none of them
