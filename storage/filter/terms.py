@@ -25,6 +25,7 @@ class FilterKey(StrEnum):
     KIND = "kind"
     SEVERITY = "severity"
     STEP = "step"
+    BREAK = "break"
     ERRORS = "errors"
     WARNINGS = "warnings"
     DURATION = "duration"
