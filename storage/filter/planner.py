@@ -315,6 +315,12 @@ def _break(_connection: sa.Connection, term: Field) -> PlannedTerm:
     return PlannedTerm(unindexed(sa.or_(*(reason.ilike(one, escape="\\") for one in patterns))))
 
 
+def _break_tool(_connection: sa.Connection, term: Field) -> PlannedTerm:
+    tool = sa.func.coalesce(_trace.break_tool, "")
+    named = sa.or_(*(tool.ilike(like(escaped(value)), escape="\\") for value in term.values))
+    return PlannedTerm(unindexed(sa.and_(_trace.break_step.is_not(None), named)))
+
+
 def _marked(connection: sa.Connection, term: Field) -> PlannedTerm:
     wanted = set(matching_values(["yes", "no"], term.values))
     if wanted == {"yes", "no"}:
@@ -334,6 +340,7 @@ _FIELDS: dict[FilterKey, Callable[[sa.Connection, Field], PlannedTerm]] = {
     FilterKey.SESSION: _session,
     FilterKey.NAME: _name,
     FilterKey.BREAK: _break,
+    FilterKey.BREAK_TOOL: _break_tool,
     FilterKey.MARKED: _marked,
     FilterKey.NOTE: _note,
 }

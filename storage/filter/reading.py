@@ -107,7 +107,15 @@ WORDS_OF: Mapping[FilterKey, tuple[str, ...]] = {
 }
 """The keys whose values are known, each with those."""
 
-_MAY_BE_EMPTY = (FilterKey.ARG, FilterKey.MODEL, FilterKey.FORMAT, FilterKey.SOURCE, FilterKey.PROMPT, FilterKey.TOOL)
+_MAY_BE_EMPTY = (
+    FilterKey.ARG,
+    FilterKey.MODEL,
+    FilterKey.FORMAT,
+    FilterKey.SOURCE,
+    FilterKey.PROMPT,
+    FilterKey.TOOL,
+    FilterKey.BREAK_TOOL,
+)
 """The keys that take `""`: the value that is not known."""
 
 _NAMES = {rule.name: rule.code for rule in RULES}

@@ -26,6 +26,7 @@ class FilterKey(StrEnum):
     SEVERITY = "severity"
     STEP = "step"
     BREAK = "break"
+    BREAK_TOOL = "break_tool"
     ERRORS = "errors"
     WARNINGS = "warnings"
     DURATION = "duration"

@@ -6,8 +6,10 @@ from typing import Any
 import streamlit as st
 
 from inspector.diagnostics import Location
+from inspector.errors import StoreError
 from inspector.model import Json, Role
 from inspector.text import Range
+from storage import NoDatabaseYetError, TraceSummary
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.navigation import step_at
 from ui.views.dissect.raw import raw
@@ -19,11 +21,11 @@ from ui.views.styled_text import Run, Style, visible_line
 from ui.views.trace import fault_counts
 from ui.views.wording import counted, quoted
 from ui.web.components import dissector, lines, picture
-from ui.web.markup import put_sentence, put_title
+from ui.web.markup import label, put_sentence, put_title
 from ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
 from ui.web.options import current_options
 from ui.web.pictures import MOST_BOXES, flow_picture, rail, rail_boxes, selected_box, timing_picture
-from ui.web.stores import ShownTrace, data_flow, shown_trace, store
+from ui.web.stores import ShownTrace, data_flow, put_page_name, shown_trace, store
 from ui.web.stream_data import (
     EXPANDED_TURNS,
     TurnWindow,
@@ -38,6 +40,7 @@ from ui.web.trace_listing import title_of
 from ui.web.trace_neighbours import adjacent_traces, go_to_adjacent
 
 _EVERY_S = 1.0
+_NEAR, _OFFERED = 200, 5
 _KEPT = 4  # windows of traces, as the browser takes them
 _FRESH_S = 600
 _LONGEST = 80
@@ -56,10 +59,38 @@ def show() -> None:
         if st.button("To the traces"):
             go_to_page("traces")
         return
-    shown = shown_trace(parameter("trace"))
+    try:
+        shown = shown_trace(parameter("trace"))
+    except NoDatabaseYetError:
+        raise
+    except StoreError as error:
+        _missing(str(error))
+        return
     trace_title(shown)
+    put_page_name(f"{shown.summary.id} {title_of(shown.summary)}")
     running = shown.summary.is_open
     st.fragment(_follow, run_every=_EVERY_S if running else None)(was_running=running)
+
+
+def _missing(why: str) -> None:
+    """Say why there is no such trace, and offer those with the nearest ids, else the newest."""
+    st.title("Trace")
+    st.error(label(why, most=1_000), icon=":material/error:")
+    for one in nearest_traces(number_parameter("trace")):
+        if st.button(
+            f"{one.id} {label(title_of(one))}", key=f"weaklink_nearest_{one.id}", icon=":material/account_tree:"
+        ):
+            go_to_page("trace", trace=one.id)
+    if st.button("To the traces", icon=":material/list:"):
+        go_to_page("traces")
+
+
+def nearest_traces(id_: int | None) -> list[TraceSummary]:
+    """The traces whose ids are nearest to a number; without one, or where none is near, the newest."""
+    found = [] if id_ is None else store().traces(f"id:>={max(id_ - _NEAR, 0)} id:<={id_ + _NEAR}", limit=2 * _NEAR)
+    if id_ is None or not found:
+        return store().traces(limit=_OFFERED)
+    return sorted(found, key=lambda one: (abs(one.id - id_), one.id))[:_OFFERED]
 
 
 def _follow(*, was_running: bool) -> None:
