@@ -10,7 +10,6 @@ from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from storage import open_store
 from tests.ui.web.apps import address, left_for, page, said_in
 from ui.web.filter_bar import field
-from ui.web.queries import hits
 from ui.web.triage_charts import code_rows, heat_rows, step_rows, time_rows, worse_rules
 
 
@@ -67,21 +66,12 @@ def test_every_number_of_the_first_page_is_that_of_the_traces_it_leads_to(demo_d
         led += [(str(row["key"]), row["traces"]) for row in time_rows(store.figures(by=(GroupKey.DAY,)))]
         models = store.figures(by=(GroupKey.MODEL,))
         cells = heat_rows(models, store.figures(by=(GroupKey.MODEL, GroupKey.CODE)))
-        led += [
-            (f"{field('model', str(one['value']))} {field('code', str(one['rule']))}", one["traces"]) for one in cells
-        ]
-        steps = step_rows(store.breakdown(Aspect.STEP))
-        led += [(f"step:{row['step']}", row["traces"]) for row in steps]
-        tools = store.figures(by=(GroupKey.TOOL,))
-        led += [(f"status:broken {field('tool', one.keys[0])}", hits(one, "broken")) for one in tools]
-        for key in (
-            GroupKey.MODEL,
-            GroupKey.SOURCE,
-            GroupKey.FORMAT,
-            GroupKey.PROMPT,
-            GroupKey.REASONING,
-            GroupKey.CODE,
-        ):
+        pairs = [(field("model", str(one["value"])), field("code", str(one["rule"])), one["traces"]) for one in cells]
+        led += [(f"{model} {code}", traces) for model, code, traces in pairs]
+        led += [(f"step:{row['step']}", row["traces"]) for row in step_rows(store.breakdown(Aspect.STEP))]
+        led += [(field("break_tool", one.value), one.traces) for one in store.breakdown(Aspect.TOOL)]
+        keys = (GroupKey.MODEL, GroupKey.SOURCE, GroupKey.FORMAT, GroupKey.PROMPT, GroupKey.REASONING, GroupKey.CODE)
+        for key in (*keys, GroupKey.TOOL):
             led += [(field(key.value, one.keys[0]), one.traces) for one in store.figures(by=(key,))]
         assert [(wanted, counted(wanted)) for wanted, _ in led] == led
 
