@@ -32,6 +32,7 @@ PAGES: tuple[PageEntry, ...] = (
     PageEntry("compare", "Compare", ":material/compare_arrows:", "ui.web.pages.compare"),
     PageEntry("tools", "Tools", ":material/build:", "ui.web.pages.tools"),
     PageEntry("rules", "Rules", ":material/rule:", "ui.web.pages.rules"),
+    PageEntry("data", "Data", ":material/dataset:", "ui.web.pages.data"),
     PageEntry("sql", "SQL", ":material/database:", "ui.web.pages.sql"),
     PageEntry("imports", "Imports", ":material/upload:", "ui.web.pages.imports"),
     PageEntry("settings", "Settings", ":material/settings:", "ui.web.pages.settings"),

@@ -24,7 +24,7 @@ from ui.web.query_results import PageResults, put_placeholder
 
 _MOST_BARS = 10
 _MOST_MODELS, _MOST_CODES = 10, 12
-_MOST_TOOLS, _MOST_WORSE, _EXAMPLES = 10, 5, 3
+_MOST_TOOLS, _MOST_WORSE, _EXAMPLES = 10, 5, 1
 _MOST_BARS_OF_TIME = 60
 LAST_WEEK, WEEK_BEFORE = "since:7d", "since:14d before:7d"
 """The last seven days, and the seven before them, as filters."""
@@ -243,7 +243,7 @@ def open_list(wanted: str, *terms: str) -> None:
 
 
 def breaks(figures: TriageFigures, wanted: str, worst_of: Callable[[str], TraceSummary | None]) -> None:
-    """Draw what breaks most, with the worst trace of each of the first rules, and what got worse."""
+    """Draw what breaks most, with the worst trace of the first rule, and what got worse."""
     left, right = st.columns([3, 2], gap="medium")
     with left, _place("codes", HIGH):
         _what_breaks(figures, wanted, worst_of)
