@@ -183,6 +183,8 @@ WHAT = {
     FilterKey.KIND: "a kind of span it holds",
     FilterKey.SEVERITY: "a severity of its diagnostics",
     FilterKey.STEP: "the step at which it broke",
+    FilterKey.BREAK: "the rule or outcome that broke it first",
+    FilterKey.BREAK_TOOL: "the tool of the call at which it broke first",
     FilterKey.ERRORS: "how many errors it has",
     FilterKey.WARNINGS: "how many warnings it has",
     FilterKey.DURATION: "how long it took",

@@ -31,6 +31,7 @@ TABLES = {
     FilterKey.CODE: (tables.trace_code, tables.trace_code.c.code),
 }
 
+_CODE_BEGINNING = re.compile(r"[A-Za-z][0-9]{0,2}")
 _ENDS_IN_NAME = re.compile(r"\$.*\.(?P<name>[A-Za-z_][\w-]*)(?:\[[0-9]+\])*", re.DOTALL)
 
 _INDEXED = (
@@ -307,6 +308,19 @@ def _name(_connection: sa.Connection, term: Field) -> PlannedTerm:
     )
 
 
+def _break(_connection: sa.Connection, term: Field) -> PlannedTerm:
+    """Broken traces by the reason that statistics count: the code of the first break's rule, else its outcome."""
+    reason = sa.func.coalesce(_trace.break_code, _trace.break_outcome)
+    patterns = [like(escaped(f"{value}*" if _CODE_BEGINNING.fullmatch(value) else value)) for value in term.values]
+    return PlannedTerm(unindexed(sa.or_(*(reason.ilike(one, escape="\\") for one in patterns))))
+
+
+def _break_tool(_connection: sa.Connection, term: Field) -> PlannedTerm:
+    tool = sa.func.coalesce(_trace.break_tool, "")
+    named = sa.or_(*(tool.ilike(like(escaped(value)), escape="\\") for value in term.values))
+    return PlannedTerm(unindexed(sa.and_(_trace.break_step.is_not(None), named)))
+
+
 def _marked(connection: sa.Connection, term: Field) -> PlannedTerm:
     wanted = set(matching_values(["yes", "no"], term.values))
     if wanted == {"yes", "no"}:
@@ -325,6 +339,8 @@ _FIELDS: dict[FilterKey, Callable[[sa.Connection, Field], PlannedTerm]] = {
     FilterKey.SEVERITY: _severity,
     FilterKey.SESSION: _session,
     FilterKey.NAME: _name,
+    FilterKey.BREAK: _break,
+    FilterKey.BREAK_TOOL: _break_tool,
     FilterKey.MARKED: _marked,
     FilterKey.NOTE: _note,
 }

@@ -107,6 +107,17 @@ WORDS_OF: Mapping[FilterKey, tuple[str, ...]] = {
 }
 """The keys whose values are known, each with those."""
 
+_MAY_BE_EMPTY = (
+    FilterKey.ARG,
+    FilterKey.MODEL,
+    FilterKey.FORMAT,
+    FilterKey.SOURCE,
+    FilterKey.PROMPT,
+    FilterKey.TOOL,
+    FilterKey.BREAK_TOOL,
+)
+"""The keys that take `""`: the value that is not known."""
+
 _NAMES = {rule.name: rule.code for rule in RULES}
 
 
@@ -170,7 +181,7 @@ def _pieces(key: FilterKey, text: str, position: int) -> Iterator[FilterValue]:
         assert found is not None  # a bare piece may be empty
         quoted = found["quoted"]
         value = found["bare"] if quoted is None else _ESCAPE.sub(r"\1", quoted)
-        if not value and (quoted is None or key is not FilterKey.ARG):
+        if not value and (quoted is None or key not in _MAY_BE_EMPTY):
             raise FilterError(f"`{key.value}:` requires a value", position + at)
         yield FilterValue(value, position + at, quoted is not None)
         at = found.end()
@@ -190,6 +201,9 @@ def _value(key: FilterKey, piece: FilterValue) -> Term:
         if key is FilterKey.REWARD:
             return NumberTerm(key, comparison, _signed(rest, at))
         return NumberTerm(key, comparison, number_in(rest, at, UNITS[key]))
+    if key is FilterKey.BREAK:
+        code = _NAMES.get(piece.text.lower())
+        return Field(key, (piece.text,) if code is None else (code, piece.text))
     return Field(key, (_known(key, piece),))
 
 

@@ -25,6 +25,8 @@ class FilterKey(StrEnum):
     KIND = "kind"
     SEVERITY = "severity"
     STEP = "step"
+    BREAK = "break"
+    BREAK_TOOL = "break_tool"
     ERRORS = "errors"
     WARNINGS = "warnings"
     DURATION = "duration"

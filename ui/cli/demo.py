@@ -6,7 +6,6 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
-from importlib.resources import as_file, files
 from pathlib import Path
 
 import click
@@ -18,7 +17,7 @@ from inspector.redaction.redactor import Redactor
 from storage import Store, TraceSummary, open_store
 from ui.cli.console import color_option, database_option, print_lines, screen_width
 from ui.cli.list_traces import minimaps
-from ui.importing.file_places import files_below
+from ui.importing.file_places import sample_files
 from ui.importing.files import import_file
 from ui.views.minimap import LEGEND
 from ui.views.styled_text import Line, Run, Style
@@ -28,7 +27,6 @@ from ui.views.wording import counted
 _MOST = 1_000
 _COLUMNS = ("status", "id", "title", "map", "break")
 _FIRST = "J104"
-_SUFFIXES = (".jsonl", ".json", ".sse", ".txt")
 
 
 @click.command("demo")
@@ -62,12 +60,11 @@ def _fresh(path: Path) -> Path:
 
 
 def _import_samples(store: Store) -> None:
-    with as_file(files("sample_traces")) as folder:
-        for path in files_below([str(folder)]):
-            if path.endswith(_SUFFIXES):
-                report = import_file(store, path, None, Redactor())
-                if report.refused is not None:
-                    sys.stderr.write(f"weaklink: {report.refused}\n")
+    with sample_files() as paths:
+        for path in paths:
+            report = import_file(store, path, None, Redactor())
+            if report.refused is not None:
+                sys.stderr.write(f"weaklink: {report.refused}\n")
 
 
 def _next_steps(summaries: Sequence[TraceSummary], place: str) -> list[Line]:

@@ -4,13 +4,13 @@ import io
 import secrets
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import TextIO
 
 import click
 
 from inspector.host_header import is_loopback
-from storage import open_store
+from storage import NoDatabaseYetError, open_store
 from ui.cli.console import database_option
 from ui.views.styled_text import visible
 from ui.web.guard import Access, links
@@ -59,7 +59,8 @@ def web(where: str | None, *, port: int, host: str, token: str, names: tuple[str
     """
     word = secrets.token_urlsafe(18) if token == _RANDOM else token
     access = Access(host, port, word, tuple(name.lower() for name in names))
-    open_store(where, read_only=True).close()
+    with suppress(NoDatabaseYetError):  # the page then opens on its imports
+        open_store(where, read_only=True).close()
     with visible_output():
         from ui.web.server import serve  # noqa: PLC0415  # Streamlit takes 300 ms to load
 

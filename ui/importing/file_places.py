@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,6 +15,7 @@ from inspector.importers.reading import SourceReading, group_files, read_source
 from inspector.importers.source import SourceFile
 
 _HEAD_BYTES = 4_096
+_SAMPLE_SUFFIXES = (".jsonl", ".json", ".sse", ".txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +111,10 @@ def _walked(folder: str) -> Iterator[str]:
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (os.path.join(place, name) for name in sorted(files) if not name.startswith("."))  # noqa: PTH118  # Path would drop `./`
+
+
+@contextmanager
+def sample_files() -> Iterator[list[str]]:
+    """The paths of the sample traces that weaklink brings, until the block ends."""
+    with resources.as_file(resources.files("sample_traces")) as folder:
+        yield [path for path in files_below([str(folder)]) if path.endswith(_SAMPLE_SUFFIXES)]

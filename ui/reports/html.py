@@ -8,7 +8,7 @@ from html import escape
 from itertools import pairwise
 from types import MappingProxyType
 
-from inspector.diagnostics import Fault
+from inspector.diagnostics import Fault, Location
 from inspector.inspection import PartInspection
 from inspector.model import Span, SpanKind, ToolCall
 from inspector.rules.rule import Severity
@@ -19,6 +19,10 @@ from ui.views.styled_text import GLYPHS, Run, Style, style_of, visible
 from ui.views.wording import counted, quoted
 
 _LONG, _LONG_DEFINITIONS, _GLANCE = 3_000, 300, 80
+MOST_CHARACTERS, MOST_SPANS, MOST_FAULTS = 1_000_000, 5_000, 1_000
+"""What a page shows of one trace; of a longer text it is the beginnings of spans and what is around faults."""
+
+_BEGINNING, _AROUND = 500, 300  # characters of a span in a long text, and on either side of a fault
 
 _COLOURS = MappingProxyType(
     {
@@ -110,12 +114,49 @@ def runs_html(line: Iterable[Run]) -> str:
     )
 
 
-def part_html(text: str, part: PartInspection, faults: Sequence[Fault], steps: StepPlaces = NO_STEPS) -> Iterator[str]:
-    """The spans of a part one below the other, each with its faults and calls; blank text between them is left out."""
+class PageRoom:
+    """How much of one trace still fits into a page; the characters at `kept`, such as the break, always do."""
+
+    def __init__(self, characters: int = 0, kept: Location | None = None) -> None:
+        self.is_long = characters > MOST_CHARACTERS
+        self.kept = kept
+        self._spans, self._faults = MOST_SPANS, MOST_FAULTS
+
+    def keeps(self, turn: int, part: str, where: Range) -> bool:
+        """Whether the kept characters begin in this range of a part."""
+        at = self.kept
+        return at is not None and (at.turn, at.part) == (turn, part) and where.start <= at.range.start <= where.end
+
+    def takes(self, *, is_kept: bool) -> bool:
+        """Whether one more span, or turn without spans, fits."""
+        self._spans -= 1
+        return is_kept or self._spans >= 0
+
+    def of(self, faults: Sequence[Fault], *, is_kept: bool) -> Sequence[Fault]:
+        """Those of the faults that fit, in their order; where the kept characters are among them, their fault too."""
+        fit = faults[: max(self._faults, 0)]
+        self._faults -= len(fit)
+        if is_kept and self.kept is not None and len(fit) < len(faults):
+            fit = [*fit, *(one for one in faults[len(fit) :] if one.range == self.kept.range)]
+        return fit
+
+
+def part_html(
+    text: str,
+    part: PartInspection,
+    faults: Sequence[Fault],
+    steps: StepPlaces = NO_STEPS,
+    room: PageRoom | None = None,
+) -> Iterator[str]:
+    """The spans of a part one below the other, each with its faults and calls; blank text between them is left out.
+
+    What does not fit into `room` is counted in a sentence.
+    """
 
     def call_html(call: ToolCall) -> str:
         return f'<div class="call">{runs_html(call_head(call, steps.of_call(part.turn, part.part, call)))}</div>'
 
+    room = room or PageRoom()
     ordered = sorted(faults, key=lambda fault: fault.range)
     lines = LineIndex(text)
     by_span: defaultdict[int, list[ToolCall]] = defaultdict(list)
@@ -123,26 +164,46 @@ def part_html(text: str, part: PartInspection, faults: Sequence[Fault], steps: S
         by_span[call.span].append(call)
     waiting = 0
     open_: list[Fault] = []
+    left_out: list[Span] = []
+    left_faults = 0
     for index, span in enumerate(part.spans):
         is_last = index == len(part.spans) - 1
         own = []
         while waiting < len(ordered) and (is_last or ordered[waiting].range.start < span.range.end):
             own.append(ordered[waiting])
             waiting += 1
-        open_ = [fault for fault in open_ if fault.range.end > span.range.start] + own
         calls = by_span.get(index, [])
-        if own or calls or len(part.spans) == 1 or not _is_gap(text, span):
-            yield from _span_html(text, span, open_, [call_html(call) for call in calls])
-            yield from faults_html(own, lines)
-            yield "</div></div>\n"
+        if not (own or calls or len(part.spans) == 1) and _is_gap(text, span):
+            continue
+        is_kept = room.keeps(part.turn, part.part, span.range)
+        if not room.takes(is_kept=is_kept):
+            left_out.append(span)
+            left_faults += len(own)
+            continue
+        yield from _left_out_html(left_out, left_faults)
+        left_out, left_faults = [], 0
+        shown = room.of(own, is_kept=is_kept)
+        open_ = [fault for fault in open_ if fault.range.end > span.range.start] + list(shown)
+        yield from _span_html(text, span, open_, [call_html(call) for call in calls], is_long=room.is_long)
+        yield from faults_html(shown, lines, left_out=len(own) - len(shown))
+        yield "</div></div>\n"
+    yield from _left_out_html(left_out, left_faults)
     if not part.spans:
         yield from map(call_html, part.calls)
-        yield from faults_html(ordered, lines)
+        shown = room.of(ordered, is_kept=False)
+        yield from faults_html(shown, lines, left_out=len(ordered) - len(shown))
 
 
-def faults_html(faults: Sequence[Fault], lines: LineIndex | None = None) -> Iterator[str]:
-    """A list of faults in words: severity, code, place, message and help."""
-    if not faults:
+def _left_out_html(spans: Sequence[Span], faults: int) -> Iterator[str]:
+    if spans:
+        size = sum(len(span.range) for span in spans)
+        with_faults = f", with {counted(faults, 'fault')}" if faults else ""
+        yield f'<p class="dim">… {counted(len(spans), "span")} left out ({size:,} characters{with_faults})</p>\n'
+
+
+def faults_html(faults: Sequence[Fault], lines: LineIndex | None = None, *, left_out: int = 0) -> Iterator[str]:
+    """A list of faults in words: severity, code, place, message and help; how many more are left out."""
+    if not faults and not left_out:
         return
     yield '<ul class="faults">'
     for fault in faults:
@@ -154,31 +215,57 @@ def faults_html(faults: Sequence[Fault], lines: LineIndex | None = None) -> Iter
         if fault.hint:
             yield f'<p><span class="hint">help:</span> {runs_html(quoted(fault.hint))}</p>'
         yield "</li>"
+    if left_out:
+        yield f'<li class="info">… {counted(left_out, "more fault")} left out</li>'
     yield "</ul>\n"
 
 
-def _span_html(text: str, span: Span, faults: Sequence[Fault], calls: Sequence[str]) -> Iterator[str]:
+def _span_html(text: str, span: Span, faults: Sequence[Fault], calls: Sequence[str], *, is_long: bool) -> Iterator[str]:
     """A span's label, text and calls; its body stays open for what is to be said below."""
     kind = style_of(span.kind)
     name = f"{kind} <small>{escaped(span.label)}</small>" if span.label not in ("", kind) else f"{kind}"
     yield f'<div class="span {kind}"><div class="label {kind}">{name}</div><div class="body">'
     folded = len(span.range) > (_LONG_DEFINITIONS if span.kind is SpanKind.TOOL_DEFINITIONS else _LONG)
     if folded:
-        begins = escaped(span.range.of(text)[:_GLANCE].strip().replace("\n", " "))
+        begins = escaped(text[span.range.start : span.range.start + 4 * _GLANCE].strip().replace("\n", " ")[:_GLANCE])
         yield f"<details{' open' if faults else ''}><summary>{counted(len(span.range), 'character')}: "
         yield f"<code>{begins} …</code></summary>"
     yield "<pre>"
-    yield from _pieces(text, span, faults)
+    at = span.range.start
+    for window in _windows(span, faults) if is_long else [span.range]:
+        yield _gap_html(window.start - at)
+        yield from _pieces(text, span, faults, window)
+        at = window.end
+    yield _gap_html(span.range.end - at)
     yield "</pre>"
     yield "</details>" if folded else ""
     yield from calls
 
 
-def _pieces(text: str, span: Span, faults: Sequence[Fault]) -> Iterator[str]:
-    """The span's text: markers, children and faults in elements of their own."""
+def _gap_html(length: int) -> str:
+    return f'<span class="dim">\n… {counted(length, "character")} left out …\n</span>' if length else ""
+
+
+def _windows(span: Span, faults: Sequence[Fault]) -> Iterator[Range]:
+    """The beginning of a span and what is around its faults, in order; of a long fault both ends."""
     whole = span.range
+    edges = sorted(
+        {at for fault in faults for at in (fault.range.start, fault.range.end) if whole.start <= at <= whole.end}
+    )
+    start, end = whole.start, min(whole.start + _BEGINNING, whole.end)
+    for at in edges:
+        if at - _AROUND > end:
+            yield Range(start, end)
+            start = at - _AROUND
+        end = max(end, min(at + _AROUND, whole.end))
+    yield Range(start, whole.end if whole.end - end <= _AROUND else end)
+
+
+def _pieces(text: str, span: Span, faults: Sequence[Fault], whole: Range) -> Iterator[str]:
+    """The text of a range of the span: markers, children and faults in elements of their own."""
+    faults = [one for one in faults if one.range.start <= whole.end and one.range.end >= whole.start]
     cuts = {whole.start, whole.end}
-    waiting = sorted(((_shown(fault.range, whole), fault) for fault in faults), key=_start, reverse=True)
+    waiting = sorted(((_shown(fault.range, span.range), fault) for fault in faults), key=_start, reverse=True)
     for other in (span.inner, *(child.range for child in span.children), *(place for place, _ in waiting)):
         cuts |= {cut for cut in (other.start, other.end) if whole.start < cut < whole.end}
     marking: list[tuple[Range, Fault]] = []

@@ -6,19 +6,33 @@ from html import escape
 from inspector.chain.steps import Chain
 from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
-from inspector.model import Trace, Turn
+from inspector.model import ToolCall, Trace, Turn
 from inspector.version import __version__
 from storage import TraceSummary
-from ui.reports.html import escaped, faults_html, head_html, part_html, policy_for, runs_html, style_sheet
+from ui.reports.html import (
+    MOST_CHARACTERS,
+    MOST_FAULTS,
+    MOST_SPANS,
+    PageRoom,
+    escaped,
+    faults_html,
+    head_html,
+    part_html,
+    policy_for,
+    runs_html,
+    style_sheet,
+)
 from ui.views.break_story import break_lines
 from ui.views.chain import ending, result_words
+from ui.views.dissect.side import initial_position
 from ui.views.minimap import LEGEND, minimap
 from ui.views.places import StepPlaces
-from ui.views.status import call_brief, outcome_words, status_run, step_glyph
+from ui.views.status import UNNAMED, call_brief, outcome_words, status_run, step_glyph
 from ui.views.styled_text import visible_line
 from ui.views.trace import fault_counts, heading_of, model_of, shown_diagnostics, trace_facts
 from ui.views.trace_list import break_words, trace_title
 from ui.views.turn import answers, error_words, turn_facts
+from ui.views.wording import counted
 
 _STYLE = style_sheet()
 POLICY = policy_for(_STYLE)
@@ -53,7 +67,10 @@ def _entry(summary: TraceSummary) -> str:
 def trace_html(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
     """The section of one trace; its element bears the id `trace-N`."""
     yield f'<section class="trace" id="trace-{id}">\n<h1>trace {id} <span>{escaped(heading_of(trace))}</span></h1>\n'
+    characters = sum(len(part.text) for turn in trace.turns for part in turn.parts)
+    room = PageRoom(characters, initial_position(inspection))
     yield from _facts(trace, inspection)
+    yield from _bounds(characters, inspection)
     yield from _break(trace, inspection)
     yield from _chain(id, inspection.chain)
     parts: dict[int, list[PartInspection]] = {}
@@ -63,11 +80,41 @@ def trace_html(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
     for diagnostic in shown_diagnostics(inspection):
         wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
     model, steps = model_of(trace), StepPlaces(inspection.chain)
+    left_out = 0
     for number, turn in enumerate(trace.turns, 1):
+        if not room.takes(is_kept=room.kept is not None and room.kept.turn == number):
+            left_out += 1
+            continue
+        yield from _turns_left_out(left_out)
+        left_out = 0
         yield f'<article id="trace-{id}-turn-{number}">\n'
-        yield from _turn(turn, number, parts.get(number, []), wrong.get(number, []), model=model, steps=steps)
+        yield from _turn(
+            turn, number, parts.get(number, []), wrong.get(number, []), model=model, steps=steps, room=room
+        )
         yield "</article>\n"
+    yield from _turns_left_out(left_out)
     yield "</section>\n"
+
+
+def _turns_left_out(count: int) -> Iterator[str]:
+    if count:
+        yield f'<p class="dim">… {counted(count, "turn")} left out</p>\n'
+
+
+def _bounds(characters: int, inspection: Inspection) -> Iterator[str]:
+    """What a page does not show of a trace that is too long for one."""
+    spans = sum(len(part.spans) for part in inspection.parts)
+    faults = len(inspection.diagnostics)
+    if characters <= MOST_CHARACTERS and spans <= MOST_SPANS and faults <= MOST_FAULTS:
+        return
+    texts = (
+        "the beginning of each text and what is around faults; of spans and turns"
+        if characters > MOST_CHARACTERS
+        else "of spans and turns"
+    )
+    yield f"<p>This trace is too long for one page ({characters:,} characters, {counted(spans, 'span')}, "
+    yield f"{counted(faults, 'fault')}). Shown: {texts} the first {MOST_SPANS:,}, of faults the first {MOST_FAULTS:,}, "
+    yield "and always the break. <code>weaklink web</code> and <code>weaklink tui</code> show everything.</p>\n"
 
 
 def _facts(trace: Trace, inspection: Inspection) -> Iterator[str]:
@@ -97,17 +144,34 @@ def _chain(id: int, chain: Chain) -> Iterator[str]:
     yield "<h2>chain</h2>\n<table>\n<thead><tr>"
     yield "".join(f"<th>{head}</th>" for head in ("step", "turn", "call", "outcome", "result"))
     yield "</tr></thead>\n<tbody>\n"
-    for step in chain.steps:
+    broken = chain.broken.step if chain.broken is not None else 0
+    shown = [step for step in chain.steps if step.number <= MOST_FAULTS or step.number == broken]
+    for step in shown:
         glyph, turn = step_glyph(step), step.location.turn
         cells = (
             str(step.number),
             f'<a href="#trace-{id}-turn-{turn}">{turn}</a>',
-            f'<code class="tool_call">{escape(call_brief(step.call, _IN_CELL))}</code>',
+            _call_html(step.call),
             f'<span class="{glyph.style}">{glyph.text} {escape(outcome_words(step))}</span>',
             f"<code>{runs_html(result_words(step, _IN_CELL))}</code>",
         )
         yield f"<tr>{''.join(map(_cell, cells, _BRIEF))}</tr>\n"
     yield "</tbody>\n</table>\n"
+    if len(shown) < len(chain.steps):
+        yield f'<p class="dim">… {counted(len(chain.steps) - len(shown), "step")} left out</p>\n'
+
+
+def _call_html(call: ToolCall) -> str:
+    """A call as it was written; one that is not valid as written says so, with what was read from it by repair."""
+    name = visible_line(call.name) if call.name else UNNAMED
+    said = " ".join(call.raw_arguments[: 4 * _IN_CELL].split())
+    written = f"{name}({visible_line(said if len(said) <= _IN_CELL else said[: _IN_CELL - 1] + '…')})"
+    shown = f'<code class="tool_call">{escape(written)}</code>'
+    if call.valid:
+        return shown
+    if not call.recovered:
+        return f'{shown} <span class="error">✖ could not be read</span>'
+    return f'{shown} <span class="warning">◆ read by repair as</span> <code>{escape(call_brief(call, _IN_CELL))}</code>'
 
 
 def _cell(content: str, brief: bool) -> str:  # noqa: FBT001  # one cell, one flag, of a map
@@ -122,6 +186,7 @@ def _turn(
     *,
     model: str,
     steps: StepPlaces,
+    room: PageRoom,
 ) -> Iterator[str]:
     facts = " · ".join(visible_line(fact) for fact in (*answers(turn, number, steps), *turn_facts(turn, model)))
     yield f"<h3>{number} {turn.role.value}"
@@ -133,6 +198,8 @@ def _turn(
         if part.part != "text":
             yield f'<h4 class="dim">{escaped(part.part)}</h4>\n'
         faults = [one.fault for one in diagnostics if one.location.part == part.part]
-        yield from part_html(source.text if source else "", part, faults, steps)
+        yield from part_html(source.text if source else "", part, faults, steps, room)
     shown = {part.part for part in parts}
-    yield from faults_html([one.fault for one in diagnostics if one.location.part not in shown])
+    others = [one.fault for one in diagnostics if one.location.part not in shown]
+    fit = room.of(others, is_kept=False)
+    yield from faults_html(fit, left_out=len(others) - len(fit))

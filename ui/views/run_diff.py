@@ -149,7 +149,10 @@ def _members(call: ToolCall) -> str:
 
 
 def _member(value: object) -> str:
-    return value if isinstance(value, str) else write_json(value, ascii_only=False)
+    """A value as JSON, so that `"true"` and `true` differ; a text of several lines keeps its lines, within quotes."""
+    if isinstance(value, str) and "\n" in value:
+        return f'"{value}"'
+    return write_json(value, ascii_only=False)
 
 
 def _run_head(run: ComparedRun, label: str) -> Line:

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import NamedTuple
 
 import streamlit as st
 
 from inspector.errors import WeaklinkError
+from storage import NoDatabaseYetError
 from ui.web.markup import label, put_styles
 from ui.web.navigation import go_to_page, parameter, register_pages, set_parameters
+from ui.web.stores import ICON, database_name, put_page_name
 
-_ICON = Path(__file__).parent / "icon.png"
 _FILTER = "filter"
 _KEPT_FILTER = "weaklink_filter"
 
@@ -32,6 +32,7 @@ PAGES: tuple[PageEntry, ...] = (
     PageEntry("compare", "Compare", ":material/compare_arrows:", "ui.web.pages.compare"),
     PageEntry("tools", "Tools", ":material/build:", "ui.web.pages.tools"),
     PageEntry("rules", "Rules", ":material/rule:", "ui.web.pages.rules"),
+    PageEntry("data", "Data", ":material/dataset:", "ui.web.pages.data"),
     PageEntry("sql", "SQL", ":material/database:", "ui.web.pages.sql"),
     PageEntry("imports", "Imports", ":material/upload:", "ui.web.pages.imports"),
     PageEntry("settings", "Settings", ":material/settings:", "ui.web.pages.settings"),
@@ -41,15 +42,21 @@ PAGES: tuple[PageEntry, ...] = (
 
 def show() -> None:
     """Draw the page that the address names; what the store refuses is a sentence and a button to try again."""
-    st.set_page_config(page_title="weaklink", page_icon=str(_ICON), layout="wide")
+    st.set_page_config(page_title="weaklink", page_icon=str(ICON), layout="wide")
     pages = {
         entry.path: st.Page(
-            _drawing(entry), title=entry.title, icon=entry.icon, url_path=entry.path if index else "", default=not index
+            _drawing(entry),
+            title=entry.title,
+            icon=entry.icon,
+            url_path=entry.path if index else "",
+            default=not index,
+            visibility="hidden" if entry.path == "trace" else "visible",
         )
         for index, entry in enumerate(PAGES)
     }
     register_pages(pages)
     put_styles()
+    st.sidebar.caption(label(database_name()))
     chosen = st.navigation([*pages.values(), _home_by_name()])
     _keep_filter()
     chosen.run()
@@ -66,8 +73,11 @@ def _home_by_name() -> st.Page:
 
 def _drawing(entry: PageEntry) -> Callable[[], None]:
     def draw() -> None:
+        put_page_name(entry.title)
         try:
             import_module(entry.module).show()
+        except NoDatabaseYetError:
+            go_to_page("imports")
         except WeaklinkError as error:
             st.error(label(str(error), most=1_000), icon=":material/error:")
             st.button("Try again")

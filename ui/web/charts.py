@@ -12,6 +12,7 @@ import streamlit as st
 
 from inspector.chain.steps import Status
 from ui.views.colours import DARK, LIGHT, Colours
+from ui.views.stats_wording import percent
 from ui.views.styled_text import Style, visible_line
 from ui.web.theme import ink_on, mixed
 
@@ -24,7 +25,6 @@ _CLICKS = "weaklink_chart_clicks"
 _FONT = 12
 _NARROW = 220  # CSS pixels that a chart has for its marks at least, on a phone
 _THICKEST = 40  # of a bar, in CSS pixels
-_LABEL_ROOM = 1.4  # room for the words beside the longest bar
 _STATUS = {
     Status.BROKEN.value: Style.ERROR,
     Status.ABORTED.value: Style.WARNING,
@@ -32,29 +32,6 @@ _STATUS = {
     Status.UNKNOWN.value: Style.INFO,
     Status.OK.value: Style.OK,
 }
-
-
-def pareto(rows: Rows, *, label: str, count: str, key: str, height: int) -> str | None:
-    """Horizontal bars in the order of the rows, each with its count.
-
-    A row has `said`, the words beside its bar, and for the tooltip `cumulated`, the share of it and those above. Gives
-    the label of the bar that was clicked.
-    """
-    longest = max(float(str(row[count])) for row in rows)
-    base = alt.Chart(_data(rows)).encode(
-        y=alt.Y(f"{label}:N", sort=None, title=None, axis=alt.Axis(labelLimit=190, ticks=False, domain=False)),
-        x=alt.X(f"{count}:Q", axis=None, scale=alt.Scale(domain=[0, longest * _LABEL_ROOM], nice=False)),
-    )
-    told = [
-        alt.Tooltip(f"{label}:N"),
-        alt.Tooltip(f"{count}:Q", format=","),
-        alt.Tooltip("cumulated:Q", title="share with those above", format=".0%"),
-    ]
-    drawn = base.mark_bar(color=_colour_of(Style.ERROR), cursor="pointer", size=_thickness(height, len(rows))).encode(
-        tooltip=told
-    )
-    words = base.mark_text(align="left", dx=5, fontSize=_FONT, color=_colour_of(Style.PLAIN)).encode(text="said:N")
-    return _clicked(alt.layer(drawn.add_params(_pick(label)), words), key, label, height)
 
 
 def columns(rows: Rows, *, label: str, count: str, key: str, title: str, height: int) -> str | None:
@@ -73,30 +50,50 @@ def columns(rows: Rows, *, label: str, count: str, key: str, title: str, height:
     return _clicked(alt.layer(drawn.add_params(_pick(label)), words), key, label, height)
 
 
-def statuses_by_day(rows: Rows, *, key: str, is_share: bool, height: int) -> str | None:
-    """Traces by day and status, stacked, as counts or as shares of the day; the day that was clicked."""
+def statuses_over_time(rows: Rows, *, key: str, is_share: bool, height: int) -> str | None:
+    """Traces by status over time, as counts or as shares; the `key` of the segment that was clicked.
+
+    A row has `start` and `end`, days in UTC: a bar is as wide as its time, and a time without traces is a gap.
+    """
+    total: dict[str, int] = {}
+    for row in rows:
+        total[str(row["start"])] = total.get(str(row["start"]), 0) + int(str(row["traces"]))
+    drawn_rows, below = [], dict.fromkeys(total, 0)
+    for row in sorted(rows, key=lambda one: int(str(one["rank"])), reverse=True):
+        start = str(row["start"])
+        of = total[start] if is_share else 1
+        low, below[start] = below[start], below[start] + int(str(row["traces"]))
+        drawn_rows.append(
+            {**row, "low": low / of, "high": below[start] / of, "share": int(str(row["traces"])) / total[start]}
+        )
+    scale = alt.Scale(type="utc", padding=8)
     drawn = (
-        alt.Chart(_data(rows))
-        .mark_bar(cursor="pointer", size=_thickness(_NARROW, len({row["day"] for row in rows})))
+        alt.Chart(_data(drawn_rows))
+        .mark_bar(cursor="pointer")
         .encode(
-            x=alt.X("day:N", sort=None, title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=True, ticks=False)),
+            x=alt.X("start:T", title=None, scale=scale, axis=alt.Axis(labelOverlap=True, tickCount=6, grid=False)),
+            x2=alt.X2("end:T"),
             y=alt.Y(
-                "traces:Q",
-                stack="normalize" if is_share else "zero",
+                "low:Q",
                 title="share of traces" if is_share else "traces",
                 axis=alt.Axis(tickMinStep=0.25 if is_share else 1, tickCount=5, format=".0%" if is_share else "~s"),
             ),
+            y2=alt.Y2("high:Q"),
             color=alt.Color(
                 "status:N",
                 scale=alt.Scale(domain=list(_STATUS), range=[_colour_of(style) for style in _STATUS.values()]),
                 legend=alt.Legend(orient="top", title=None),
             ),
-            order=alt.Order("rank:Q"),
-            tooltip=["day:N", "status:N", alt.Tooltip("traces:Q", format=",")],
+            tooltip=[
+                alt.Tooltip("time:N", title="time (UTC)"),
+                "status:N",
+                alt.Tooltip("traces:Q", format=","),
+                alt.Tooltip("share:Q", title="share of this time", format=".0%"),
+            ],
         )
-        .add_params(_pick("day"))
+        .add_params(_pick("key"))
     )
-    return _clicked(drawn, key, "day", height)
+    return _clicked(drawn, key, "key", height)
 
 
 def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height: int) -> tuple[str, str] | None:
@@ -141,7 +138,7 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height
 def _paint(share: float, colours: Colours) -> dict[str, str]:
     """What a cell looks like; the root of the share, so that small shares can be told from none."""
     fill = mixed(colours.surface, colours.of[Style.ERROR], share**0.5)
-    said = f"{100 * share:.0f}" if share >= 0.01 else f"{100 * share:.1f}" if share else ""
+    said = f"{percent(share)} %" if share else ""
     return {"fill": fill, "ink": ink_on(fill), "said": said}
 
 

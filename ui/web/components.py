@@ -45,12 +45,16 @@ ListingCell: TypeAlias = Line | BarCell
 
 
 class ListingColumn(NamedTuple):
-    """A column of a listing: its title, on which side its words stand, whether in a fixed-width font, and its room."""
+    """A column of a listing: its title, on which side its words are, whether in a fixed-width font, and its room.
+
+    A click on the title of a column with an `order` asks for the rows in that order.
+    """
 
     title: str
     align: str = ""
     mono: bool = False
     room: MinimumWidth = MinimumWidth.ANY
+    order: str = ""
 
 
 class ListingRow(NamedTuple):
@@ -61,10 +65,11 @@ class ListingRow(NamedTuple):
 
 
 class ListingEvent(NamedTuple):
-    """What was done in a listing: the key of the row that the user went to, or opened."""
+    """What was done in a listing: the key of the row that the user went to, or opened; the order that was asked for."""
 
     picked: str | None = None
     opened: str | None = None
+    order: str | None = None
 
 
 class DissectorEvent(NamedTuple):
@@ -91,25 +96,29 @@ def listing(
     label: str = "Rows",
     is_eager: bool = False,
     most_rem: int = 40,
+    order: str = "",
 ) -> ListingEvent:
     """A table whose rows can be walked by keys and opened by Enter or a double click, by any click where it is eager.
 
-    `label` names it to those who hear the page; it scrolls where it is higher than `most_rem`.
+    `label` names it to those who hear the page; it scrolls where it is higher than `most_rem`. `order` is that of the
+    rows: a click on the title of another column with an order asks for that one.
     """
     data: dict[str, Json] = {
         "columns": [
-            {"title": one.title, "align": one.align, "mono": one.mono, "room": one.room.value} for one in columns
+            {"title": one.title, "align": one.align, "mono": one.mono, "room": one.room.value, "order": one.order}
+            for one in columns
         ],
         "rows": [{"key": row.key, "cells": [_cell(cell) for cell in row.cells]} for row in rows],
         "selected": selected,
         "label": label,
         "eager": is_eager,
         "most": most_rem,
+        "order": order,
     }
     drawn = _component("listing", ("main.js",))(
-        key=key, data=data, on_picked_change=_nothing, on_opened_change=_nothing
+        key=key, data=data, on_picked_change=_nothing, on_opened_change=_nothing, on_order_change=_nothing
     )
-    return ListingEvent(drawn.picked, drawn.opened)
+    return ListingEvent(drawn.picked, drawn.opened, drawn.order)
 
 
 def lines(said: Sequence[SideLine], *, key: str, label: str, wraps: bool = False) -> Location | None:

@@ -13,7 +13,7 @@ from ui.views.stats_wording import code_title, percent
 from ui.views.styled_text import Run, Style, visible_line
 from ui.web.components import BarCell, ListingColumn, ListingRow, listing
 from ui.web.markup import label, put_lines
-from ui.web.navigation import parameter, set_parameters
+from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import grouped, hits
 from ui.web.query_results import page_results, put_progress
 from ui.web.saved_views import views_menu
@@ -66,7 +66,9 @@ def clear_filter() -> None:
 def nothing_found(wanted: str) -> None:
     """Say that there is nothing to show: the filter lets nothing through, or the store holds nothing yet."""
     if not wanted:
-        st.info("The database holds no traces yet. `weaklink import PATH` or `weaklink demo` puts some in.")
+        st.info("The database holds no traces yet. Import logs or the sample traces, or run `weaklink import PATH`.")
+        if st.button("Import files or the samples", type="primary", icon=":material/upload:"):
+            go_to_page("imports")
         return
     st.info("No trace matches this filter.")
     st.button("Clear the filter", on_click=clear_filter)

@@ -28,6 +28,7 @@ _RULES = """
 .wl-room { display: flex; align-items: center; justify-content: center; border-radius: 0.5rem;
   border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
 [data-testid="stHeaderActionElements"] { display: none; }
+[data-testid="stSidebarHeader"]::before { content: "weaklink"; font-size: 1.25rem; font-weight: 700; }
 [role="tab"][aria-selected="true"], [role="tab"][aria-selected="true"] * { color: inherit !important; }
 [data-testid="stCheckbox"] label { min-height: 24px; align-items: center; }
 button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }

@@ -181,6 +181,11 @@ def grouped(wanted: str, *by: GroupKey) -> CountQuery[tuple[GroupFigures, ...]]:
     return CountQuery(("grouped", wanted, by), lambda store: tuple(store.statistics.figures(wanted, by=by)))
 
 
+def counted_traces(wanted: str) -> CountQuery[int]:
+    """How many traces a filter lets through."""
+    return CountQuery(("traces", wanted), lambda store: store.paging().count(wanted))
+
+
 def sliced(wanted: str, aspect: Aspect) -> CountQuery[tuple[Slice, ...]]:
     """How many of the traces that a filter lets through show which value of an aspect."""
     return CountQuery(("sliced", wanted, aspect), lambda store: tuple(store.statistics.breakdown(aspect, wanted)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -9,13 +10,17 @@ import streamlit as st
 from inspector.chain.data_flow import DataFlow
 from inspector.inspection import Inspection, data_flow_of
 from inspector.model import Trace
-from storage import Store, TraceSummary, open_store
+from storage import Store, TraceSummary, open_store, place_of
 from ui.views.dissect.dissection import Dissection
+from ui.views.styled_text import visible_line
 from ui.views.turn import continued
 from ui.web.options import current_options
 
 _KEPT = 8  # traces; each may be large
 _FRESH_S = 600
+_LONGEST_NAME = 80
+ICON = Path(__file__).parent / "icon.png"
+"""The picture in the browser's tab."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,18 @@ def store() -> Store:
         opened.close()
         opened = _opened(current_options().where)
     return opened
+
+
+def database_name() -> str:
+    """What the database is called in titles: the name of its file, or its URL without the password."""
+    place = place_of(current_options().where)
+    return place.path.name if place.path is not None else str(place)
+
+
+def put_page_name(*names: str) -> None:
+    """Give the browser's tab a title: these names, the database and the product."""
+    shown = (visible_line(name[:_LONGEST_NAME]) for name in (*names, database_name()))
+    st.set_page_config(page_title=f"{' · '.join(shown)} · weaklink", page_icon=str(ICON), layout="wide")
 
 
 def writable() -> Store:

@@ -37,20 +37,32 @@ _LONGEST = 2_000  # characters of one sentence
 
 @dataclass(frozen=True, slots=True)
 class TurnWindow:
-    """Which turns of a trace a page holds, from the first to the last, and whether a text of them is cut."""
+    """Which turns of a trace a page holds, from the first to the last; of the parts in `cuts` only these characters."""
 
     first: int
     last: int
     is_whole: bool
+    cuts: tuple[tuple[int, str, Range], ...] = ()
+
+    def shown(self, turn: int, part: Part) -> Range:
+        """The characters of a part that the page holds."""
+        cut = next((range_ for number, name, range_ in self.cuts if (number, name) == (turn, part.name)), None)
+        return Range(0, len(part.text)) if cut is None else cut
 
 
-def window_of(trace: Trace, turn: int) -> TurnWindow:
-    """The turns around `turn` whose texts together fit into a page, at least that one."""
+def window_of(trace: Trace, turn: int, part: str = "text", start: int = 0) -> TurnWindow:
+    """The turns around `turn` whose texts together fit into a page.
+
+    Where the turn alone is too long, it is the characters around `start` of `part`, and of its other parts what then
+    fits. At most MOST_CHARACTERS.
+    """
     sizes = [sum(len(part.text) for part in one.parts) for one in trace.turns]
     if not sizes:
         return TurnWindow(1, 0, is_whole=True)
     first = last = min(max(turn, 1), len(sizes)) - 1
     room = MOST_CHARACTERS - sizes[first]
+    if room < 0:
+        return TurnWindow(first + 1, last + 1, is_whole=False, cuts=_cuts(trace, first + 1, part, start))
     while True:
         after = last + 1 < len(sizes) and sizes[last + 1] <= room
         before = first > 0 and sizes[first - 1] <= room
@@ -62,11 +74,39 @@ def window_of(trace: Trace, turn: int) -> TurnWindow:
             room -= sizes[first]
         else:
             break
-    return TurnWindow(first + 1, last + 1, is_whole=first == 0 and last == len(sizes) - 1 and room >= 0)
+    return TurnWindow(first + 1, last + 1, is_whole=first == 0 and last == len(sizes) - 1)
+
+
+def _cuts(trace: Trace, turn: int, name: str, start: int) -> tuple[tuple[int, str, Range], ...]:
+    """The characters around a position, then the beginnings of the parts behind it and the ends of those before it."""
+    parts = trace.turns[turn - 1].parts
+    at = next((index for index, part in enumerate(parts) if part.name == name), 0)
+    others = sum(len(part.text) for index, part in enumerate(parts) if index != at)
+    shown = {at: _around(len(parts[at].text), start, MOST_CHARACTERS - min(others, MOST_CHARACTERS // 4))}
+    room = MOST_CHARACTERS - len(shown[at])
+    for index in (*range(at + 1, len(parts)), *range(at - 1, -1, -1)):
+        length = len(parts[index].text)
+        fits = min(length, room)
+        shown[index] = Range(0, fits) if index > at else Range(length - fits, length)
+        room -= fits
+    return tuple((turn, parts[index].name, range_) for index, range_ in sorted(shown.items()))
+
+
+def _around(length: int, start: int, most: int) -> Range:
+    """At most so many characters around a position, the same for all positions of half a window."""
+    if length <= most:
+        return Range(0, length)
+    block = most // 2
+    begins = min(max(min(start, length) // block * block - block // 2, 0), length - most)
+    return Range(begins, begins + most)
 
 
 def stream_data(trace: Trace, inspection: Inspection, window: TurnWindow) -> dict[str, Json]:
-    """The parts of the window's turns and the rows of steps and faults. Lone surrogates are told apart as `odd`."""
+    """The parts of the window's turns and the rows of steps and faults. Lone surrogates are listed as `odd`.
+
+    `order` lists the names of each turn's parts, of the turns with several: it says which of two positions is before
+    the other.
+    """
     found = {(part.turn, part.part): part for part in inspection.parts}
     chunks = sum(len(part.chunks.ends) for _, _, part in _parts(trace, window) if part.chunks is not None)
     facts = _Facts(trace, inspection)
@@ -78,14 +118,20 @@ def stream_data(trace: Trace, inspection: Inspection, window: TurnWindow) -> dic
                 "part": part.name,
                 "title": f"{number} {role}{'' if part.name == 'text' else f' · {visible_line(part.name)}'}",
                 "facts": facts.of(number),
-                **_text(part.text[:MOST_CHARACTERS]),
-                "spans": _spans(found.get((number, part.name)), part.text[:MOST_CHARACTERS]),
+                **_text(part.text, window.shown(number, part)),
+                "spans": _spans(found.get((number, part.name)), window.shown(number, part)),
                 **(_arrivals(part) if chunks <= _MOST_CHUNKS else {}),
             }
             for number, role, part in _parts(trace, window)
         ],
         "steps": list(_steps(inspection)),
         "faults": fault_data(inspection.diagnostics, inspection.chain),
+        "order": {
+            str(number): [part.name for part in turn.parts]
+            for number, turn in enumerate(trace.turns, 1)
+            if len(turn.parts) > 1
+        },
+        "is_whole": window.is_whole,
         "stall_s": STALL_S,
     }
 
@@ -119,28 +165,39 @@ class _Facts:
         return " · ".join(map(visible_line, said))
 
 
-def _text(text: str) -> dict[str, Json]:
-    """The text as a browser can take it; `odd` are the places of lone surrogates, with what to show for them."""
-    odd: list[Json] = [[found.start(), visible(found[0])] for found in _LONE.finditer(text)]
-    return {"text": _LONE.sub("\ufffd", text) if odd else text, "odd": odd}
+def _text(text: str, shown: Range) -> dict[str, Json]:
+    """The characters that are shown as a browser can take them, from `from` of `length` on, in line `line`.
+
+    `odd` are the positions of lone surrogates in the part, with what to show for them.
+    """
+    here = text[shown.start : shown.end]
+    odd: list[Json] = [[shown.start + found.start(), visible(found[0])] for found in _LONE.finditer(here)]
+    return {
+        "text": _LONE.sub("\ufffd", here) if odd else here,
+        "odd": odd,
+        "from": shown.start,
+        "length": len(text),
+        "line": text.count("\n", 0, shown.start) + 1,
+    }
 
 
-def _spans(inspected: PartInspection | None, text: str) -> list[Json]:
-    """The top-level spans that tile the text, those within it."""
+def _spans(inspected: PartInspection | None, shown: Range) -> list[Json]:
+    """The top-level spans that tile the characters that are shown, those within it."""
     if inspected is None or not inspected.spans:
-        return [["text", 0, len(text), 0, len(text), ""]]
+        return [["text", shown.start, shown.end, shown.start, shown.end, ""]]
+
+    def within(at: int) -> int:
+        return min(max(at, shown.start), shown.end)
+
     return [
         [
             span.kind.value,
-            span.range.start,
-            min(span.range.end, len(text)),
-            min(span.inner.start, len(text)),
-            min(span.inner.end, len(text)),
+            *map(within, (span.range.start, span.range.end, span.inner.start, span.inner.end)),
             span.label if span.label != span.kind.value else "",
         ]
         for span in inspected.spans
-        if span.range.start < max(len(text), 1)
-    ]
+        if span.range.start < max(shown.end, shown.start + 1) and span.range.end > shown.start
+    ] or [["text", shown.start, shown.end, shown.start, shown.end, ""]]
 
 
 def _arrivals(part: Part) -> dict[str, Json]:
@@ -176,13 +233,22 @@ def _steps(inspection: Inspection) -> Iterator[Json]:
         }
 
 
-def turns_shown(window: TurnWindow, total: int) -> Iterable[str]:
+def window_notes(window: TurnWindow, trace: Trace) -> Iterable[str]:
     """What a page that does not hold the whole trace says of itself."""
-    if not window.is_whole:
-        yield (
-            f"The texts of this trace do not fit into one page: turns {window.first} to {window.last} of {total} are "
-            "here. Another step brings its own turns."
-        )
+    if window.is_whole:
+        return
+    total = len(trace.turns)
+    turns = f"turn {window.first}" if window.first == window.last else f"turns {window.first} to {window.last}"
+    yield f"This trace is too long for one page. Shown: {turns} of {total}{''.join(_cut_words(window, trace))}."
+    yield "A step, value or fault elsewhere, and the rows at the edges, bring the characters around them."
+
+
+def _cut_words(window: TurnWindow, trace: Trace) -> Iterator[str]:
+    for turn, name, shown in window.cuts:
+        part = trace.turns[turn - 1].part(name)
+        if part is not None and len(shown) < len(part.text):
+            of = f"{len(part.text):,} characters of {visible_line(name)}"
+            yield f"; {f'{shown.start + 1:,} to {shown.end:,}' if shown else 'none'} of the {of}"
 
 
 def value_rows(dissection: Dissection, window: TurnWindow, turn: int) -> list[Json]:

@@ -39,6 +39,18 @@ _ROOMS = {
     "id": MinimumWidth.MEDIUM,
 }
 
+SORTED_COLUMNS = tuple(
+    ListingColumn(
+        TRACE_COLUMNS[key].heading,
+        "end" if TRACE_COLUMNS[key].is_number else "",
+        key == "map",
+        room,
+        TRACE_COLUMNS[key].order or "",
+    )
+    for key, room in _ROOMS.items()
+)
+"""The same as LISTING_COLUMNS, with the orders that a list of traces can have."""
+
 LISTING_COLUMNS = tuple(
     ListingColumn(TRACE_COLUMNS[key].heading, "end" if TRACE_COLUMNS[key].is_number else "", key == "map", room)
     for key, room in _ROOMS.items()

@@ -1,28 +1,33 @@
-"""The charts of the triage page: their queries, their rows, and the filter that a click on a mark narrows."""
+"""The figures of the first page: their queries, rows and charts; a click on a number opens the traces it counts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from datetime import date, timedelta
 from typing import Any, TypeAlias
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
-from inspector.errors import UnknownRuleError
-from inspector.rules.catalogue import find_rule
+from storage import TraceSummary
 from ui.views.stats_wording import code_title, percent
-from ui.views.styled_text import visible_line
+from ui.views.styled_text import Run, Style, visible_line
+from ui.views.trace_list import trace_title
 from ui.views.wording import counted
-from ui.web.charts import HIGH, LOW, Rows, columns, heat_map, pareto, statuses_by_day
-from ui.web.filter_bar import STATUSES, field, narrowed, on_day
-from ui.web.navigation import parameter, set_parameters
+from ui.web.charts import HIGH, LOW, Rows, columns, heat_map, statuses_over_time
+from ui.web.components import BarCell, ListingColumn, ListingRow, listing
+from ui.web.filter_bar import STATUSES, field, narrowed
+from ui.web.markup import label
+from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import CountQuery, grouped, hits, sliced
 from ui.web.query_results import PageResults, put_placeholder
 
 _MOST_BARS = 10
 _MOST_MODELS, _MOST_CODES = 10, 12
-_MOST_DAYS = 60
+_MOST_TOOLS, _MOST_WORSE, _EXAMPLES = 10, 5, 1
+_MOST_BARS_OF_TIME = 60
+LAST_WEEK, WEEK_BEFORE = "since:7d", "since:14d before:7d"
+"""The last seven days, and the seven before them, as filters."""
 _LAST_STEP = 12
 _FEW = 4
 _SHARES = "shares"
@@ -41,10 +46,16 @@ class TriageQueries:
     models: CountQuery[Groups]
     models_and_codes: CountQuery[Groups]
     steps: CountQuery[Slices]
+    tools: CountQuery[Slices]
+    last_week: CountQuery[Groups]
+    last_week_codes: CountQuery[Slices]
+    week_before: CountQuery[Groups]
+    week_before_codes: CountQuery[Slices]
 
     def all(self) -> tuple[CountQuery[Any], ...]:
         """Each of them."""
-        return (self.whole, self.codes, self.days, self.models, self.models_and_codes, self.steps)
+        weeks = (self.last_week, self.last_week_codes, self.week_before, self.week_before_codes)
+        return (self.whole, self.codes, *weeks, self.models, self.models_and_codes, self.tools, self.days, self.steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,34 +87,90 @@ def triage_queries(wanted: str) -> TriageQueries:
         models=grouped(wanted, GroupKey.MODEL),
         models_and_codes=grouped(wanted, GroupKey.MODEL, GroupKey.CODE),
         steps=sliced(wanted, Aspect.STEP),
+        tools=sliced(wanted, Aspect.TOOL),
+        last_week=grouped(narrowed(wanted, LAST_WEEK)),
+        last_week_codes=sliced(narrowed(wanted, LAST_WEEK), Aspect.CODE),
+        week_before=grouped(narrowed(wanted, WEEK_BEFORE)),
+        week_before_codes=sliced(narrowed(wanted, WEEK_BEFORE), Aspect.CODE),
     )
 
 
-def day_rows(days: Sequence[GroupFigures]) -> Rows:
-    """A row for each status of each of the last days; traces without a date are in none."""
-    dated = sorted((group for group in days if group.keys[0]), key=lambda group: group.keys)
+def time_rows(days: Sequence[GroupFigures]) -> Rows:
+    """A row for each status of each day, or week or month where the days span so long; undated traces are in none.
+
+    `key` is the filter of the traces that the row counts.
+    """
+    counts: dict[tuple[date, date, str], int] = {}
+    dated = [(date.fromisoformat(group.keys[0]), group) for group in days if group.keys[0]]
+    span = (max(day for day, _ in dated) - min(day for day, _ in dated)).days if dated else 0
+    for day, group in dated:
+        start, end = _bucket(day, span)
+        for status in STATUSES:
+            counts[start, end, status] = counts.get((start, end, status), 0) + hits(group, status)
     return [
-        {"day": group.keys[0], "status": status, "traces": hits(group, status), "rank": rank}
-        for group in dated[-_MOST_DAYS:]
-        for rank, status in enumerate(STATUSES)
-        if hits(group, status)
+        {
+            "start": f"{start}T00:00:00Z",
+            "end": f"{end}T00:00:00Z",
+            "time": str(start) if (end - start).days == 1 else f"{start} to {end - timedelta(days=1)}",
+            "status": status,
+            "traces": traces,
+            "rank": STATUSES.index(status),
+            "key": f"since:{start} before:{end} status:{status}",
+        }
+        for (start, end, status), traces in sorted(counts.items())
+        if traces
     ]
+
+
+def _bucket(day: date, span: int) -> tuple[date, date]:
+    """The day, week or month that a day is in, from its first day to the one after its last."""
+    if span <= _MOST_BARS_OF_TIME:
+        return day, day + timedelta(days=1)
+    if span <= 7 * _MOST_BARS_OF_TIME:
+        monday = day - timedelta(days=day.weekday())
+        return monday, monday + timedelta(days=7)
+    first = day.replace(day=1)
+    return first, (first + timedelta(days=32)).replace(day=1)
 
 
 def code_rows(codes: Sequence[Slice]) -> Rows:
-    """A row for each of the most frequent reasons of breaks: its share of them, and that with those above."""
+    """A row for each of the most frequent reasons of breaks, with its share of all breaks."""
     total = sum(one.traces for one in codes)
-    sums = list(accumulate(one.traces for one in codes))
     return [
         {
-            "rule": rule_title(one.value),
+            "rule": code_title(one.value),
             "value": one.value,
             "traces": one.traces,
-            "cumulated": upto / total,
+            "share": one.traces / total,
             "said": f"{one.traces:,} · {percent(one.traces / total)} %",
         }
-        for one, upto in zip(codes[:_MOST_BARS], sums, strict=False)
+        for one in codes[:_MOST_BARS]
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class WorseRule:
+    """A rule that broke a larger share of the traces of the last seven days than of the seven before."""
+
+    value: str
+    now: int
+    traces_now: int
+    before: int
+    traces_before: int
+
+    @property
+    def increase(self) -> float:
+        """By how much the share grew."""
+        return self.now / self.traces_now - self.before / self.traces_before
+
+
+def worse_rules(now: Sequence[Slice], traces_now: int, before: Sequence[Slice], traces_before: int) -> list[WorseRule]:
+    """The rules of which that is so, the largest increase first; none where either week has no traces."""
+    if not traces_now or not traces_before:
+        return []
+    known = {one.value: one.traces for one in before}
+    rules = [WorseRule(one.value, one.traces, traces_now, known.get(one.value, 0), traces_before) for one in now]
+    return sorted((one for one in rules if one.increase > 0), key=lambda one: (-one.increase, one.value))
 
 
 def heat_rows(by_model: Sequence[GroupFigures], by_model_and_code: Sequence[GroupFigures]) -> Rows:
@@ -136,19 +203,6 @@ def step_rows(steps: Sequence[Slice]) -> Rows:
     return [{"step": step, "traces": traces} for step, traces in counts.items()]
 
 
-def code_of(value: str) -> str | None:
-    """The code of the rule that a reason of breaks stands for: of the rule's code, or of an outcome that it names."""
-    try:
-        return find_rule(value).code
-    except UnknownRuleError:
-        return None
-
-
-def rule_title(value: str) -> str:
-    """A reason of breaks with code and name, an outcome by the rule that says it."""
-    return code_title(code_of(value) or value)
-
-
 def _frequent_codes(found: dict[tuple[str, str], int]) -> list[str]:
     counts: dict[str, int] = {}
     for (_, code), traces in found.items():
@@ -157,21 +211,20 @@ def _frequent_codes(found: dict[tuple[str, str], int]) -> list[str]:
 
 
 def charts(figures: TriageFigures, wanted: str) -> None:
-    """Draw those that are counted, and the room of the others."""
-    if not figures.has(figures.asked.codes, figures.asked.models):
+    """Draw those that are counted, and the room of the others: models and tools, then time and steps."""
+    if not figures.has(figures.asked.models):
         st.session_state[_DRAWN_HIGH] = wanted
-    left, right = st.columns(2, gap="medium")
-    height = _height(figures, figures.asked.codes, wanted)
-    with left, _place("days", height):
-        _days(figures, wanted, height)
-    with right, _place("codes", height):
-        _codes(figures, wanted, height)
     left, right = st.columns([3, 2], gap="medium")
     height = _height(figures, figures.asked.models, wanted)
     with left, _place("heat", height):
         _heat(figures, wanted, height)
-    with right, _place("steps", height):
-        _steps(figures, wanted, height)
+    with right, _place("tools", height):
+        _tools(figures, wanted, height)
+    left, right = st.columns([3, 2], gap="medium")
+    with left, _place("days", LOW):
+        _days(figures, wanted, LOW)
+    with right, _place("steps", LOW):
+        _steps(figures, wanted, LOW)
 
 
 def _height(figures: TriageFigures, rows: CountQuery[tuple[Any, ...]], wanted: str) -> int:
@@ -184,53 +237,136 @@ def _place(name: str, height: int) -> DeltaGenerator:
     return st.container(key=f"weaklink_{'low' if height == LOW else 'high'}_{name}")
 
 
-def narrow(wanted: str, *terms: str) -> None:
-    """Add terms to the filter; where it says them already nothing happens, or the click would never end."""
-    said = narrowed(wanted, *terms)
-    if said != wanted:
-        set_parameters(filter=said)
-        st.rerun()
+def open_list(wanted: str, *terms: str) -> None:
+    """Leave for the list of the traces that a filter and these terms let through."""
+    go_to_page("traces", filter=narrowed(wanted, *terms))
 
 
-def _days(figures: TriageFigures, wanted: str, height: int) -> None:
-    st.subheader("Traces by day", anchor=False)
-    if not figures.has(figures.asked.days):
-        put_placeholder(height)
-        return
-    days = figures.sheet[figures.asked.days]
-    rows = day_rows(days)
-    if not rows:
-        st.caption("No trace says when it was recorded.")
-        return
-    is_share = parameter("days") == _SHARES
-    found = statuses_by_day(rows, key=f"weaklink_days_{is_share}_{wanted}", is_share=is_share, height=height)
-    if st.toggle("As shares of the day", value=is_share, key="weaklink_day_shares") != is_share:
-        set_parameters(days=None if is_share else _SHARES)
-        st.rerun()
-    for undated in (group for group in days if not group.keys[0]):
-        broken = hits(undated, "broken")
-        st.caption(f"{counted(undated.traces, 'more trace')} without a date, {broken:,} broken.")
-    if found is not None:
-        narrow(wanted, *on_day(found).split())
+def breaks(figures: TriageFigures, wanted: str, worst_of: Callable[[str], TraceSummary | None]) -> None:
+    """Draw what breaks most, with the worst trace of the first rule, and what got worse."""
+    left, right = st.columns([3, 2], gap="medium")
+    with left, _place("codes", HIGH):
+        _what_breaks(figures, wanted, worst_of)
+    with right, _place("worse", HIGH):
+        _what_got_worse(figures, wanted)
 
 
-def _codes(figures: TriageFigures, wanted: str, height: int) -> None:
-    st.subheader("First break by rule", anchor=False)
+def _what_breaks(figures: TriageFigures, wanted: str, worst_of: Callable[[str], TraceSummary | None]) -> None:
+    st.subheader("What breaks most", anchor=False)
     if not figures.has(figures.asked.codes):
-        put_placeholder(height)
+        put_placeholder(HIGH)
         return
     codes = figures.sheet[figures.asked.codes]
     if not codes:
         st.caption("No chain broke.")
         return
     rows = code_rows(codes)
-    found = pareto(rows, label="rule", count="traces", key=f"weaklink_codes_{wanted}", height=height)
-    left_out = len(codes) - len(rows)
-    more = f" {counted(left_out, 'more rule')} broke some." if left_out else ""
-    st.caption(f"How many chains each rule broke, and its share of all breaks.{more}")
+    columns_ = (ListingColumn("first break"), ListingColumn("chains, share of all breaks"))
+    shown = [_code_row(row) for row in rows]
+    done = listing(
+        columns_, shown, key=f"weaklink_codes_{wanted}", label="First breaks by rule", is_eager=True, most_rem=14
+    )
+    left_out = f" {counted(len(codes) - len(rows), 'more rule')} broke some." if len(codes) > len(rows) else ""
+    st.caption(f"A click lists the chains.{left_out}")
+    if done.opened is not None:
+        open_list(wanted, field("break", done.opened))
+    for row in rows[:_EXAMPLES]:
+        narrower = narrowed(wanted, field("break", str(row["value"])))
+        worst = worst_of(narrower)
+        if worst is not None and st.button(
+            f"Worst by {label(str(row['value']))}: {worst.id} {label(trace_title(worst), most=60)}",
+            key=f"weaklink_worst_{row['value']}",
+            type="tertiary",
+            icon=":material/open_in_new:",
+            help="The trace with the most errors, of the newest hundred that this rule broke.",
+        ):
+            go_to_page("trace", trace=worst.id, filter=narrower)
+
+
+def _code_row(row: Mapping[str, object]) -> ListingRow:
+    share = float(str(row["share"]))
+    return ListingRow(
+        str(row["value"]), ((Run(str(row["rule"]), Style.STRONG),), BarCell(share, (Run(str(row["said"])),)))
+    )
+
+
+def _what_got_worse(figures: TriageFigures, wanted: str) -> None:
+    st.subheader("Worse than the week before", anchor=False)
+    asked = figures.asked
+    if not figures.has(asked.last_week, asked.last_week_codes, asked.week_before, asked.week_before_codes):
+        put_placeholder(HIGH)
+        return
+    now, before = (sum(group.traces for group in figures.sheet[one]) for one in (asked.last_week, asked.week_before))
+    weeks = f"{counted(now, 'trace')} in the last 7 days, {before:,} in the 7 days before"
+    rules = worse_rules(figures.sheet[asked.last_week_codes], now, figures.sheet[asked.week_before_codes], before)
+    if not rules:
+        st.caption(f"{'Nothing got worse' if now and before else 'Nothing to compare'}: {weeks}.")
+        return
+    heads = (ListingColumn("first break"), ListingColumn("last 7 days", "end"), ListingColumn("before", "end"))
+    shown = [_worse_row(one) for one in rules[:_MOST_WORSE]]
+    done = listing(heads, shown, key=f"weaklink_worse_{wanted}", label="Rules that got worse", is_eager=True)
+    st.caption(f"Chains broken, and their share of all traces: {weeks}.")
+    if done.opened is not None:
+        open_list(wanted, LAST_WEEK, field("break", done.opened))
+
+
+def _worse_row(one: WorseRule) -> ListingRow:
+    now, before = one.now / one.traces_now, one.before / one.traces_before
+    cells = (
+        (Run(code_title(one.value), Style.STRONG),),
+        (Run(f"{one.now:,} · {percent(now)} %", Style.ERROR),),
+        (Run(f"{one.before:,} · {percent(before)} %"),),
+    )
+    return ListingRow(one.value, cells)
+
+
+def _tools(figures: TriageFigures, wanted: str, height: int) -> None:
+    st.subheader("The tool that broke", anchor=False)
+    if not figures.has(figures.asked.tools):
+        put_placeholder(height)
+        return
+    rows = tool_rows(figures.sheet[figures.asked.tools])
+    if not rows:
+        st.caption("No chain broke.")
+        return
+    heads = (ListingColumn("first break at"), ListingColumn("chains, share of all breaks"))
+    done = listing(
+        heads, rows, key=f"weaklink_broken_tools_{wanted}", label="Breaks by tool", is_eager=True, most_rem=22
+    )
+    if done.opened is not None:
+        open_list(wanted, field("break_tool", done.opened))
+
+
+def tool_rows(tools: Sequence[Slice]) -> list[ListingRow]:
+    """The tools at whose calls most chains broke first; the key is the tool's name."""
+    total = sum(one.traces for one in tools)
+    rows = []
+    for one in tools[:_MOST_TOOLS]:
+        bar = BarCell(one.traces / total, (Run(f"{one.traces:,} · {percent(one.traces / total)} %"),))
+        rows.append(ListingRow(one.value, ((Run(visible_line(one.value) or "(no readable name)", Style.STRONG),), bar)))
+    return rows
+
+
+def _days(figures: TriageFigures, wanted: str, height: int) -> None:
+    st.subheader("Traces over time", anchor=False)
+    if not figures.has(figures.asked.days):
+        put_placeholder(height)
+        return
+    days = figures.sheet[figures.asked.days]
+    rows = time_rows(days)
+    if not rows:
+        st.caption("No trace says when it was recorded.")
+        return
+    is_share = parameter("days") == _SHARES
+    found = statuses_over_time(rows, key=f"weaklink_days_{is_share}_{wanted}", is_share=is_share, height=height)
+    if st.toggle("As shares of the time", value=is_share, key="weaklink_day_shares") != is_share:
+        set_parameters(days=None if is_share else _SHARES)
+        st.rerun()
+    for undated in (group for group in days if not group.keys[0]):
+        broken = hits(undated, "broken")
+        st.caption(f"{counted(undated.traces, 'more trace')} without a date, {broken:,} broken.")
     if found is not None:
-        code = next(code_of(str(row["value"])) for row in rows if row["rule"] == found)
-        narrow(wanted, "status:broken", field("code", code) if code else "")
+        open_list(wanted, *found.split())
 
 
 def _heat(figures: TriageFigures, wanted: str, height: int) -> None:
@@ -246,11 +382,11 @@ def _heat(figures: TriageFigures, wanted: str, height: int) -> None:
     found = heat_map(rows, across="rule", down="model", share="share", key=f"weaklink_heat_{wanted}", height=height)
     unnamed = next((group.traces for group in models if not group.keys[0]), 0)
     left_out = f" {counted(unnamed, 'trace')} of no known model left out." if unnamed else ""
-    st.caption(f"In how many of 100 traces of a model a rule found something.{left_out}")
+    st.caption(f"The share of a model's traces in which a rule found something.{left_out}")
     if found is not None:
         cell = next(row for row in rows if (row["rule"], row["model"]) == found)
         if cell["traces"]:
-            narrow(wanted, field("model", str(cell["value"])), field("code", found[0]))
+            open_list(wanted, field("model", str(cell["value"])), field("code", found[0]))
 
 
 def _steps(figures: TriageFigures, wanted: str, height: int) -> None:
@@ -267,4 +403,4 @@ def _steps(figures: TriageFigures, wanted: str, height: int) -> None:
     )
     st.caption("Broken chains by the step at which they broke.")
     if found is not None:
-        narrow(wanted, f"step:{found}")
+        open_list(wanted, f"step:{found}")

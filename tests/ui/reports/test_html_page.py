@@ -17,6 +17,8 @@ from inspector.text import Range
 from tests.examples import in_the_gate
 from tests.strategies import traces
 from tests.ui.scenes import broken_trace
+from ui.reports import html as html_module
+from ui.reports import html_page as html_page_module
 from ui.reports.html import part_html, style_sheet
 from ui.reports.html_page import POLICY, html_page
 from ui.views.styled_text import Style
@@ -160,3 +162,42 @@ def test_any_trace_makes_a_sound_page(trace: Trace) -> None:
     page = page_of((trace, inspect_trace(replace(trace, format="hermes"))))
     assert set(read(page).tags) <= ALLOWED
     assert page.encode("utf-8")
+
+
+_BAD = "<tool_call>\n{'name': 'get', 'arguments': {'city': 'x',}}\n</tool_call>\n"
+
+
+def _answered(text: str) -> tuple[Trace, Inspection]:
+    trace = Trace((Turn(Role.USER, (Part("text", "go"),)), Turn(Role.ASSISTANT, (Part("text", text),))))
+    return trace, inspect_trace(trace, format="hermes")
+
+
+def test_a_long_text_is_shown_around_its_faults_with_the_rest_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html_module, "MOST_CHARACTERS", 10_000)
+    monkeypatch.setattr(html_page_module, "MOST_CHARACTERS", 10_000)
+    filler = "nothing is wrong here\n" * 2_000
+    page = page_of(_answered(f"{filler}<tool_call>\n{{'name': 'end{filler}"))
+    text = "".join(read(page).text)
+    assert "This trace is too long for one page" in text
+    assert "{'name': 'end" in text
+    assert "characters left out" in text
+    assert len(page) < 20_000
+
+
+def test_of_thousands_of_faults_a_page_lists_so_many_and_counts_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html_module, "MOST_FAULTS", 20)
+    monkeypatch.setattr(html_page_module, "MOST_FAULTS", 20)
+    monkeypatch.setattr(html_module, "MOST_SPANS", 30)
+    monkeypatch.setattr(html_page_module, "MOST_SPANS", 30)
+    trace, inspection = _answered(_BAD * 200)
+    page = page_of((trace, inspection))
+    text = "".join(read(page).text)
+    assert "spans left out" in text
+    assert "180 steps left out" in text
+    assert page.count("<mark") < 200
+
+
+def test_the_chain_shows_calls_as_written_and_marks_repairs() -> None:
+    text = "".join(read(page_of(_answered(_BAD))).text)
+    assert "get({'city': 'x',})" in text
+    assert 'read by repair as get(city: "x")' in text

@@ -184,3 +184,12 @@ def test_the_json_names_runs_by_letter_and_holds_the_pieces() -> None:
 
 def _run(called: str, trace: Trace) -> ComparedRun:
     return ComparedRun(called, trace, inspect_trace(trace, format="hermes"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("true", '"true"'), ("1", '"1"'), ("null", '"null"'), ('["a"]', '"[\\"a\\"]"'), ("{}", '"{}"')]
+)
+def test_a_value_and_a_text_of_its_characters_look_different(one: str, other: str) -> None:
+    runs = diff_of(*(("user: Go.", f'call: f {{"x": {value}}}', "result: 1") for value in (one, other)))
+    shown = {plain(line).strip() for line in diff_lines(runs, 80)}
+    assert {f"-   x: {one}", f"+   x: {other}"} <= shown

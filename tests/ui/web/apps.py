@@ -12,8 +12,15 @@ _SCRIPT = """
 import streamlit as st
 from importlib import import_module
 from ui.web.navigation import register_pages
-register_pages({{}})
-import_module("ui.web.pages.{name}").show()
+from unittest.mock import patch
+from ui.web.application import PAGES
+def leave(path, query_params=None):
+    st.session_state["left_for"] = (path, query_params)
+    st.stop()
+register_pages({{one.path: one.path for one in PAGES}})
+st.session_state["left_for"] = None
+with patch.object(st, "switch_page", leave):
+    import_module("ui.web.pages.{name}").show()
 """
 
 
@@ -39,6 +46,12 @@ def field_of(app: AppTest) -> TextInput:
 def address(app: AppTest) -> dict[str, str]:
     """What the address holds."""
     return {key: value[0] if isinstance(value, list) else value for key, value in app.query_params.items()}
+
+
+def left_for(app: AppTest) -> tuple[str, dict[str, str]] | None:
+    """The page that a click led to, with the state of its address; None where the page was not left."""
+    went: tuple[str, dict[str, str]] | None = app.session_state["left_for"]
+    return went
 
 
 def said_in(app: AppTest) -> str:

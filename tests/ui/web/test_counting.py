@@ -72,7 +72,7 @@ def test_a_page_can_be_used_and_left_while_its_figures_are_counted(slow: Path, s
     page.goto(f"{slow_dashboard}?filter=status:broken")
     expect(_aside(page)).to_contain_text("Counting what the filter lets through")
     expect(_newest(page).locator("tr").first).to_be_visible()
-    expect(page.locator(".wl-room")).to_have_count(5)
+    expect(page.locator(".wl-room")).to_have_count(7)
 
     page.get_by_role("link", name="Traces").click()
     expect(page.locator('tbody[aria-label^="Traces;"] tr').first).to_be_visible()
@@ -80,7 +80,7 @@ def test_a_page_can_be_used_and_left_while_its_figures_are_counted(slow: Path, s
     expect(_aside(page)).to_contain_text("Counting what the filter lets through")
 
     rows = _newest(page)
-    expect(page.locator(".wl-room")).to_have_count(5)
+    expect(page.locator(".wl-room")).to_have_count(7)
     rows.focus()
     rows.scroll_into_view_if_needed()
     top = _top_at_rest(rows)

@@ -42,12 +42,13 @@ def _ids(database: Path, wanted: str) -> list[str]:
         return [str(one.id) for one in store.traces(wanted, limit=100)]
 
 
-def test_a_click_on_a_cell_narrows_to_its_model_and_rule_and_does_not_stick(demo_dashboard: str, page: Page) -> None:
+def test_a_click_on_a_cell_opens_its_traces_and_back_leads_to_the_chart_again(demo_dashboard: str, page: Page) -> None:
     page.goto(demo_dashboard)
     cell = page.locator('svg path[aria-label*="C504; model: sample-hermes-8b"][aria-label$="66.7%"]')  # of all traces
     for _ in range(2):
-        _click_until(page, cell, re.compile(r"filter=model%3Asample-hermes-8b\+code%3AC504"))
-        page.get_by_role("button", name="Clear", exact=True).click()
+        _click_until(page, cell, re.compile(r"/traces\?filter=model%3Asample-hermes-8b\+code%3AC504"))
+        expect(page.locator(".wl-said", has_text="2 traces")).to_be_visible()
+        page.go_back()
         expect(page).to_have_url(demo_dashboard)
 
 

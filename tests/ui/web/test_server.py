@@ -11,11 +11,11 @@ from socket import create_server
 from time import monotonic, sleep
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from storage import open_store
 from tests.ui.conftest import Run
-from tests.ui.web.dashboards import Dashboard, free_port, running
+from tests.ui.web.dashboards import Dashboard, dashboard, running
 from tests.ui.web.pages_walked import settled, watched
 
 _PATHS = (
@@ -197,11 +197,17 @@ def test_a_port_that_is_taken_is_said(weaklink: Run, demo_database: Path) -> Non
     assert b"Traceback" not in done.stderr
 
 
-def test_without_a_database_there_is_no_dashboard(weaklink: Run, tmp_path: Path) -> None:
-    done = weaklink("web", "--db", str(tmp_path / "none.db"), "--port", str(free_port()))
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert b"there is no database; `weaklink import` makes one" in done.stderr
-    assert not (tmp_path / "none.db").exists()
+def test_without_a_database_the_dashboard_opens_on_imports_and_the_samples_are_a_click_away(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with dashboard(tmp_path, tmp_path / "none.db") as address, watched(browser) as page:
+        page.goto(address)
+        expect(page).to_have_title("Imports · none.db · weaklink")
+        assert not (tmp_path / "none.db").exists()
+        page.get_by_role("button", name="Import the sample traces").click()
+        page.get_by_role("button", name="To the traces").click(timeout=30_000)
+        expect(page).to_have_url(f"{address}traces")
+        expect(page.locator(".wl-said", has_text="42 traces")).to_be_visible(timeout=30_000)
 
 
 def test_an_older_database_is_left_alone(weaklink: Run, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tests.ui.web.pages_walked import settled, watched
 _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo", "days": 3}}\n</tool_call>'
 _BAD = "<tool_call>\n{'name': 'get', 'arguments': {'city': 'x',}}\n</tool_call>\n"
 _STRANGE = 'tab\there\x1b[31m, \u202eturned, שלום "x" עולם, 東京🎉\nsecond line'
+_LINE = "nothing is wrong\n"
 _FACTS = re.compile(r"chunk 8 of 12 · 1\.600 s \(\+100 ms\) · token 1007 · logprob -0\.10")
 _LIT = ".streambox .piece.selected"
 
@@ -37,6 +38,8 @@ def _traces() -> Iterator[Trace]:
     million = "".join(f"line {number:07}\n" for number in range(76_923))
     yield Trace((go, Turn(Role.ASSISTANT, (Part("text", million),))), name="million")
     yield Trace((go, Turn(Role.ASSISTANT, (Part("text", _BAD * 1_200),))), name="faulty")
+    both_ends = (Part("reasoning", _LINE * 9), Part("text", f"{_BAD}{_LINE * 160_000}{_BAD}{_LINE * 9}"))
+    yield Trace((go, Turn(Role.ASSISTANT, both_ends)), name="both ends")
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +67,32 @@ def _open(page: Page, streams: str, number: int) -> None:
     page.goto(f"{streams}trace?trace={number}")
     expect(page.locator(".streambox .row").first).to_be_visible(timeout=30_000)
     settled(page)
+
+
+def test_faults_at_both_ends_of_a_text_that_is_too_long_for_a_page_are_reached(streams: str, page: Page) -> None:
+    _open(page, streams, 5)
+    lit, status = page.locator(_LIT), page.locator(".dissector .status")
+    expect(lit).to_have_text("'name'")
+    expect(page.locator(".stMain")).to_contain_text("too long for one page")
+    page.get_by_role("tab", name="Faults").click()
+    page.locator(".leftbox .item", has_text="J104 trailing-comma").click()
+    expect(lit).to_have_text(",")
+    page.locator(".streambox").focus()
+    page.keyboard.press("e")
+    expect(page).to_have_url(re.compile(r"start=27200\d\d&"))
+    expect(lit.first).to_have_text("{")
+    expect(status).to_contain_text("character 2,7")
+    settled(page)
+    page.keyboard.press("E")
+    expect(page).to_have_url(re.compile(r"start=\d{2}&"))
+    expect(lit.first).to_have_text(",")
+    settled(page)
+    page.locator(".streambox").focus()
+    page.keyboard.press("G")
+    edge = page.locator(".streambox .edge")
+    expect(edge).to_contain_text("more characters after these")
+    edge.click()
+    expect(page).to_have_url(re.compile(r"start=1999\d{3}&"))
 
 
 def _copied(page: Page) -> str:

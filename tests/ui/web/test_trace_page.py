@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from inspector.inspection import data_flow_of, inspect_trace
@@ -16,9 +18,19 @@ from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.side import initial_position
 from ui.views.links import read_link
 from ui.views.styled_text import visible_line
+from ui.web import stream_data as stream_data_module
 from ui.web.options import DashboardOptions, set_options
 from ui.web.pictures import MOST_BOXES, MOST_STEPS, flow_picture, rail, rail_boxes, selected_box
-from ui.web.stream_data import EXPANDED_TURNS, MOST_ROWS, TurnWindow, fault_data, stream_data, value_rows, window_of
+from ui.web.stream_data import (
+    EXPANDED_TURNS,
+    MOST_ROWS,
+    TurnWindow,
+    fault_data,
+    stream_data,
+    value_rows,
+    window_notes,
+    window_of,
+)
 
 _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo %d"}}\n</tool_call>'
 _RESULT = '<tool_response>\n{"name": "get_weather", "content": "grey"}\n</tool_response>'
@@ -177,3 +189,36 @@ def test_a_trace_that_does_not_fit_into_a_page_brings_the_turns_around_the_one_t
     assert window.first <= 5 <= window.last
     assert not window.is_whole
     assert window.last - window.first == 2
+    assert next(iter(window_notes(window, trace))).endswith(f"Shown: turns {window.first} to {window.last} of 8.")
+
+
+_LENGTHS = st.lists(st.integers(0, 400), min_size=1, max_size=4)
+
+
+@given(lengths=_LENGTHS, chosen=st.integers(0, 3), share=st.floats(0, 1))
+def test_a_turn_that_does_not_fit_into_a_page_brings_the_characters_around_the_position(
+    lengths: list[int], chosen: int, share: float
+) -> None:
+    texts = [f"{index}{'line' * length}"[: length + 1] for index, length in enumerate(lengths)]
+    parts = tuple(Part(f"p{index}", text) for index, text in enumerate(texts))
+    trace = Trace((Turn(Role.USER, parts), Turn(Role.USER, (Part("text", "y" * 90),))))
+    part = parts[chosen % len(parts)]
+    at = int(share * (len(part.text) - 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stream_data_module, "MOST_CHARACTERS", 100)
+        window = window_of(trace, 1, part.name, at)
+        data: Any = stream_data(trace, inspect_trace(trace, format="hermes"), window)
+    shown = {(one["turn"], one["part"]): one for one in data["parts"]}
+    assert sum(len(one["text"]) for one in shown.values()) <= 100
+    for (turn, name), one in shown.items():
+        source = trace.turns[turn - 1].part(name)
+        assert source is not None
+        assert one["text"] == source.text[one["from"] : one["from"] + len(one["text"])]
+        assert (one["length"], one["line"]) == (len(source.text), 1)
+        assert [span[1] for span in one["spans"][:1]] == [one["from"]]
+    mine = shown[1, part.name]
+    assert mine["from"] <= at < mine["from"] + len(mine["text"])
+    words = " ".join(window_notes(window, trace))
+    cut = [one for one in shown.values() if one["turn"] == 1 and len(one["text"]) < one["length"]]
+    assert all(f"of the {one['length']:,} characters of {one['part']}" in words for one in cut)
+    assert bool(words) == (not window.is_whole)

@@ -1,14 +1,16 @@
 """The first page: what it says of a store, and what its clicks make of the filter."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from inspector.chain.metrics import Tally
-from inspector.chain.metrics_groups import GroupFigures, Slice
+from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from storage import open_store
-from tests.ui.web.apps import address, page, said_in
-from ui.web.triage_charts import code_of, code_rows, day_rows, heat_rows, step_rows
+from tests.ui.web.apps import address, left_for, page, said_in
+from ui.web.filter_bar import field
+from ui.web.triage_charts import code_rows, heat_rows, step_rows, time_rows, worse_rules
 
 
 @pytest.fixture(scope="module")
@@ -34,17 +36,44 @@ def test_the_sentence_counts_the_traces_and_those_that_broke(demo_database: Path
 
 
 @pytest.mark.parametrize("status", ["broken", "aborted", "ok"])
-def test_a_click_on_a_status_narrows_the_filter_to_it(demo_database: Path, status: str) -> None:
+def test_a_click_on_a_status_opens_as_many_traces_as_it_counts(demo_database: Path, status: str) -> None:
     app = page("triage", demo_database, filter="name:*")
-    app.button(key=f"weaklink_status_{status}").click().run()
-    assert address(app) == {"filter": f"name:* status:{status}"}
+    button = app.button(key=f"weaklink_status_{status}")
+    found = re.search(r"(\d+) \w+ ·", button.label)
+    assert found is not None
+    button.click().run()
+    assert left_for(app) == ("traces", {"filter": f"name:* status:{status}"})
+    with open_store(demo_database, create=False) as store:
+        assert store.paging().count(f"name:* status:{status}") == int(found[1])
 
 
-def test_a_click_on_what_the_filter_says_already_changes_nothing(demo_database: Path) -> None:
-    app = page("triage", demo_database, filter="status:broken")
-    app.button(key="weaklink_status_broken").click().run()
-    assert not app.exception
-    assert address(app) == {"filter": "status:broken"}
+def test_the_worst_example_of_what_breaks_most_is_a_click_away(demo_database: Path) -> None:
+    app = page("triage", demo_database)
+    app.button(key="weaklink_worst_T406").click().run()
+    went = left_for(app)
+    assert went is not None
+    with open_store(demo_database, create=False) as store:
+        broken = store.traces("break:T406")
+    assert went[0] == "trace"
+    assert int(went[1]["trace"]) in [one.id for one in broken if one.errors == max(each.errors for each in broken)]
+
+
+def test_every_number_of_the_first_page_is_that_of_the_traces_it_leads_to(demo_database: Path) -> None:
+    with open_store(demo_database, create=False) as store:
+        counted = store.paging().count
+        codes = code_rows(store.statistics.breakdown(Aspect.CODE))
+        led = [(field("break", str(row["value"])), row["traces"]) for row in codes]
+        led += [(str(row["key"]), row["traces"]) for row in time_rows(store.statistics.figures(by=(GroupKey.DAY,)))]
+        models = store.statistics.figures(by=(GroupKey.MODEL,))
+        cells = heat_rows(models, store.statistics.figures(by=(GroupKey.MODEL, GroupKey.CODE)))
+        pairs = [(field("model", str(one["value"])), field("code", str(one["rule"])), one["traces"]) for one in cells]
+        led += [(f"{model} {code}", traces) for model, code, traces in pairs]
+        led += [(f"step:{row['step']}", row["traces"]) for row in step_rows(store.statistics.breakdown(Aspect.STEP))]
+        led += [(field("break_tool", one.value), one.traces) for one in store.statistics.breakdown(Aspect.TOOL)]
+        keys = (GroupKey.MODEL, GroupKey.SOURCE, GroupKey.FORMAT, GroupKey.PROMPT, GroupKey.REASONING, GroupKey.CODE)
+        for key in (*keys, GroupKey.TOOL):
+            led += [(field(key.value, one.keys[0]), one.traces) for one in store.statistics.figures(by=(key,))]
+        assert [(wanted, counted(wanted)) for wanted, _ in led] == led
 
 
 def test_an_empty_store_says_how_traces_come_in(empty_database: Path) -> None:
@@ -65,26 +94,35 @@ def test_shares_of_the_day_are_a_state_of_the_address(demo_database: Path) -> No
     assert address(app) == {"days": "shares"}
 
 
-def test_a_day_has_a_row_for_each_status_that_it_saw_and_old_days_are_left_out() -> None:
-    days = [_group(f"2026-{month:02}-{day:02}", traces=2, broken=1) for month in (1, 2, 3) for day in range(1, 29)]
-    rows = day_rows(days)
-    assert len(rows) == 2 * 60
-    assert rows[-1] == {"day": "2026-03-28", "status": "ok", "traces": 1, "rank": 4}
+def test_a_day_has_a_row_for_each_status_that_it_saw_and_long_times_become_weeks_or_months() -> None:
+    def rows_of(*days: str) -> list[tuple[object, object, object]]:
+        rows = time_rows([_group(day, traces=2, broken=1) for day in (*days, "")])
+        return [(row["time"], row["status"], row["traces"]) for row in rows]
+
+    assert rows_of("2026-03-01", "2026-03-28") == [
+        ("2026-03-01", "broken", 1),
+        ("2026-03-01", "ok", 1),
+        ("2026-03-28", "broken", 1),
+        ("2026-03-28", "ok", 1),
+    ]
+    assert rows_of("2026-01-01", "2026-01-02", "2026-04-28")[0] == ("2025-12-29 to 2026-01-04", "broken", 2)
+    assert rows_of("2024-01-31", "2026-12-28")[-1] == ("2026-12-01 to 2026-12-31", "ok", 1)
 
 
-def test_breaks_add_up_down_the_list_also_where_it_is_cut() -> None:
+def test_a_bar_of_the_breaks_has_the_share_of_its_rule() -> None:
     codes = [Slice((), "J104", 6), Slice((), "error-result", 3), *(Slice((), f"X{n}", 1) for n in range(11))]
     rows = code_rows(codes)
     assert len(rows) == 10
-    assert rows[0]["said"] == "6 · 30 %"
-    assert (rows[1]["rule"], rows[1]["said"]) == ("T406 error-result", "3 · 15 %")
-    assert rows[1]["cumulated"] == 9 / 20
+    assert (rows[0]["said"], rows[0]["share"]) == ("6 · 30 %", 6 / 20)
+    assert rows[1]["said"] == "3 · 15 %"
 
 
-def test_an_outcome_leads_to_the_rule_of_its_name() -> None:
-    assert code_of("J104") == "J104"
-    assert code_of("error-result") == "T406"
-    assert code_of("unheard-of") is None
+def test_what_got_worse_is_judged_by_shares_of_all_traces() -> None:
+    now = [Slice((), "J104", 6), Slice((), "J102", 3), Slice((), "S201", 2)]
+    before = [Slice((), "J104", 60), Slice((), "J102", 1)]
+    found = worse_rules(now, 100, before, 1000)
+    assert [one.value for one in found] == ["J102", "S201"]
+    assert worse_rules(now, 100, [], 0) == []
 
 
 def test_the_heat_map_has_every_pair_and_says_the_share_of_the_model_s_traces() -> None:

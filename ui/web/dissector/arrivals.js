@@ -22,7 +22,7 @@ function stallsOf(part, bound) {
   const found = [];
   if (!part.times) return found;
   for (let chunk = 1; chunk < part.ends.length; chunk += 1) {
-    const wait = waitBefore(part, chunk);
+    const wait = part.offsets.holds(part.ends[chunk - 1]) ? waitBefore(part, chunk) : null;
     if (wait !== null && wait >= bound) found.push({ unit: chunkStart(part, chunk), wait });
   }
   return found;

@@ -18,7 +18,19 @@ function placed(part, unit, made) {
 
 function drawHead(row) {
   const made = element("div", "head");
-  made.append(element("strong", "", row.part.title), element("span", "dim", row.part.facts));
+  const { first, end, total } = row.part.offsets;
+  const shown = end - first < total ? `characters ${(first + 1).toLocaleString("en")} to ${end.toLocaleString("en")} of ${total.toLocaleString("en")}` : "";
+  made.append(element("strong", "", row.part.title), element("span", "strong", shown), element("span", "dim", row.part.facts));
+  return made;
+}
+
+// What is before or after the characters that are here: a click brings it.
+function drawEdge(row) {
+  const made = element("div", "edge");
+  const count = Math.abs(row.isEnd ? row.part.offsets.total - row.part.offsets.end : row.part.offsets.first);
+  made.append(element("span", "number", ""), element("span", "info", `… ${count.toLocaleString("en")} more characters ${row.isEnd ? "after" : "before"} these; click or Enter shows them`));
+  made.dataset.edge = row.isEnd ? "end" : "start";
+  made.dataset.part = row.part.index;
   return made;
 }
 

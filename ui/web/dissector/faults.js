@@ -2,25 +2,28 @@
 
 const IN_ROW = 120;
 
-// Faults that Python gave as columns, as rows of the list at the left; `part` is -1 where that part is not here.
-function faultsOf(said, byName) {
-  const parts = said.parts.map(([turn, name]) => ({ turn, part: byName.get(`${turn} ${name}`) }));
+// Faults that Python gave as columns, as rows of the list at the left; `part` is -1 where their characters are not here.
+// Those that begin before the characters that are here, and reach into them, are marked in `seen`.
+function faultsOf(said, byName, orders) {
+  const parts = said.parts.map(([turn, name]) => ({ turn, name, order: orderOf(orders, turn, name), part: byName.get(`${turn} ${name}`) }));
   return said.part.map((at, index) => {
-    const { turn, part } = parts[at];
+    const { turn, name: partName, order, part } = parts[at];
     const [severity, code, name, glyph] = said.rules[said.rule[index]];
     const [message, hint] = [said.sentences[said.message[index]], said.sentences[said.hint[index]]];
-    const start = part ? part.offsets.toUnit(said.start[index]) : 0;
-    const isHere = part !== undefined && start <= part.text.length; // the end of a very long text is not
-    const end = isHere ? Math.max(Math.min(part.offsets.toUnit(said.end[index]), part.text.length), start + 1) : 0;
-    const more = said.more[index];
-    return { part: isHere ? part.index : -1, turn, start, end, severity, code, name, glyph, message, hint, more };
+    const [point, pointEnd] = [said.start[index], said.end[index]];
+    const isHere = part !== undefined && part.offsets.holds(point);
+    const isSeen = isHere || (part !== undefined && point < part.offsets.first && pointEnd > part.offsets.first);
+    const start = isSeen ? part.offsets.toUnit(point) : 0;
+    const end = isSeen ? Math.max(part.offsets.toUnit(pointEnd), start + 1) : 0;
+    const place = { turn, order, partName, point, pointEnd, part: isHere ? part.index : -1, seen: isSeen ? part.index : -1, start, end };
+    return { ...place, severity, code, name, glyph, message, hint, more: said.more[index] };
   });
 }
 
-// Each part is given its own of the faults, which are in the order in which they begin.
+// Each part is given those of the faults that touch its characters, in the order in which they begin.
 function shareFaults(parts, faults) {
   const own = parts.map(() => []);
-  for (const one of faults) own[one.part].push(one);
+  for (const one of faults) if (one.seen >= 0) own[one.seen].push(one);
   parts.forEach((part, index) => (part.marks = new Marks(own[index])));
 }
 

@@ -5,10 +5,11 @@ const HEAD = 0;
 const TEXT = 1;
 const SAID = 2;
 const LANE = 3;
+const EDGE = 4;
 
 // Ready for the rows: units in place of code points, everything in the order of its places.
 function prepared(part, index) {
-  const offsets = new Offsets(part.text);
+  const offsets = new Offsets(part.text, part.from, part.length);
   const odd = new Map(part.odd.map(([at, glyph]) => [offsets.toUnit(at), glyph]));
   const spans = part.spans.map(([kind, start, end, innerStart, innerEnd, label]) => ({
     kind,
@@ -28,7 +29,10 @@ function rowsOf(parts, cells, stall) {
   const folded = new Folded(room - 4);
   for (const part of parts) {
     rows.push({ kind: HEAD, part, start: 0, end: 0 });
+    if (part.offsets.first > 0) rows.push({ kind: EDGE, part, start: 0, end: 0, isEnd: false });
     textRows(rows, part, room, stall && part.ends ? stallsOf(part, stall) : [], folded);
+    const { length } = part.text;
+    if (part.offsets.end < part.offsets.total) rows.push({ kind: EDGE, part, start: length, end: length, isEnd: true });
   }
   return rows;
 }
@@ -38,7 +42,7 @@ function textRows(rows, part, cells, stalls, folded) {
   let stalled = 0;
   const byEnd = [...part.marks.all].sort((a, b) => a.end - b.end || a.start - b.start);
   let said = 0;
-  let number = 1;
+  let number = part.line;
   let at = 0;
   const until = (end) => {
     for (; said < byEnd.length && byEnd[said].end <= end; said += 1) sayRows(rows, part, byEnd[said], folded);
@@ -133,7 +137,7 @@ function rowAt(rows, partIndex, unit) {
     if (isBefore) low = middle;
     else high = middle - 1;
   }
-  while (low > 0 && (rows[low].kind === SAID || rows[low].kind === LANE)) low -= 1;
+  while (low > 0 && (rows[low].kind === SAID || rows[low].kind === LANE || rows[low].isEnd)) low -= 1;
   return low;
 }
 

@@ -67,14 +67,16 @@ class Dissector {
   load(data) {
     this.version = data.version;
     this.grows = data.grows;
-    const parts = data.parts.map(prepared);
+    const parts = data.parts.map((part, index) => ({ ...prepared(part, index), order: orderOf(data.order, part.turn, part.part) }));
+    this.isWhole = data.is_whole;
     const { selected } = this.look;
-    const held = selected && this.state.parts[selected.part];
     this.byName = new Map(parts.map((part) => [`${part.turn} ${part.part}`, part]));
-    const holds = held && this.byName.get(`${held.turn} ${held.part}`);
-    this.look.selected = holds ? { ...selected, part: holds.index } : null;
-    const [steps, values] = [data.steps, data.values].map((rows) => withUnits(this.byName, rows));
-    const all = faultsOf(data.faults, this.byName);
+    const held = selected && { ...selected, part: selected.partName, start: selected.point, end: selected.pointEnd };
+    const holds = inUnits(this.byName, held);
+    this.look.selected = holds ? { ...selected, ...holds } : null;
+    this.leftRow = undefined;
+    const [steps, values] = [data.steps, data.values].map((rows) => withUnits(this.byName, rows, data.order));
+    const all = faultsOf(data.faults, this.byName, data.order);
     const faults = data.faults.firsts.map((index) => all[index]);
     const faultPlaces = inOrder(all);
     shareFaults(parts, faultPlaces);
@@ -113,13 +115,13 @@ class Dissector {
   // Where a row stands in the texts, in words that hold when other turns are here; null where there is no such row.
   namedPlace(index) {
     const row = this.rows && this.rows[index];
-    return row ? { name: `${row.part.turn} ${row.part.part}`, unit: row.start, isHead: row.kind === HEAD } : null;
+    return row ? { name: `${row.part.turn} ${row.part.part}`, point: row.part.offsets.toPoint(row.start), isHead: row.kind === HEAD } : null;
   }
 
   rowNamed(place) {
     const part = place && this.byName.get(place.name);
     if (!part) return -1;
-    const row = rowAt(this.rows, part.index, place.unit);
+    const row = rowAt(this.rows, part.index, part.offsets.toUnit(place.point));
     return place.isHead ? Math.max(row - 1, 0) : row;
   }
 
@@ -130,7 +132,7 @@ class Dissector {
 
   drawRow(row, index) {
     const made =
-      row.kind === TEXT ? drawText(row, this.look) : { [HEAD]: drawHead, [SAID]: drawSaid, [LANE]: drawLane }[row.kind](row);
+      row.kind === TEXT ? drawText(row, this.look) : { [HEAD]: drawHead, [SAID]: drawSaid, [LANE]: drawLane, [EDGE]: drawEdge }[row.kind](row);
     if (index === this.look.cursor) made.classList.add("cursor");
     return made;
   }
@@ -157,7 +159,7 @@ class Dissector {
     const isHere = row === this.leftRow;
     if (isHere) made.setAttribute("aria-current", "true");
     made.classList.toggle("selected", isHere);
-    made.disabled = row.part < 0;
+    made.disabled = row.turn === undefined;
     made.onclick = () => {
       this.select(row, true);
       this.left.box.focus({ preventScroll: true });
@@ -181,15 +183,36 @@ class Dissector {
   // Light a place; Python is told where it was the reader's choice, when no other follows at once.
   select(place, isOurs) {
     const part = this.state.parts[place.part];
-    if (!part) return;
-    this.look.selected = { part: place.part, start: place.start, end: Math.max(place.end, place.start + 1) };
+    if (!part) {
+      if (isOurs && place.turn !== undefined) this.leave(place);
+      return;
+    }
+    const [point, pointEnd] = [part.offsets.toPoint(place.start), place.pointEnd ?? part.offsets.toPoint(place.end)];
+    const { turn, order, part: partName } = part;
+    const whole = { turn, order, partName, point, pointEnd };
+    this.look.selected = { ...whole, part: place.part, start: place.start, end: Math.max(place.end, place.start + 1) };
     this.reveal();
     this.choose(this.pane);
     this.status.textContent = factsAt(part, place.start);
     clearTimeout(this.soon);
-    const [start, end] = [place.start, place.end].map((unit) => part.offsets.toPoint(unit));
-    const told = { turn: part.turn, part: part.part, start, end };
+    const told = { turn, part: partName, start: point, end: pointEnd };
     if (isOurs) this.soon = setTimeout(() => this.tell("picked", told), SOON_MS);
+  }
+
+  // Go to characters that are not here: the page brings them.
+  leave({ turn, partName, point, pointEnd }) {
+    this.leftRow = this.state[this.pane].find((row) => row.turn === turn && row.partName === partName && row.point === point);
+    this.left.reveal(Math.max(this.state[this.pane].indexOf(this.leftRow), 0));
+    this.status.textContent = `loading turn ${turn} · ${partName} · character ${point.toLocaleString("en")} …`;
+    clearTimeout(this.soon);
+    const told = { turn, part: partName, start: point, end: Math.max(pointEnd, point), away: true };
+    this.soon = setTimeout(() => this.tell("picked", told), SOON_MS);
+  }
+
+  leaveAt(part, isEnd) {
+    const { first, end } = part.offsets;
+    const point = isEnd ? end : first - 1;
+    this.leave({ turn: part.turn, partName: part.part, point, pointEnd: point + 1 });
   }
 
   place(event) {
@@ -213,6 +236,11 @@ class Dissector {
 
   pick(event) {
     if (markedIn(this.root.getRootNode())) return; // the reader marks text to copy it
+    const edge = event.target.closest("[data-edge]");
+    if (edge) {
+      this.leaveAt(this.state.parts[Number(edge.dataset.part)], edge.dataset.edge === "end");
+      return;
+    }
     const found = this.place(event);
     if (!found) return;
     const { selected } = this.look;
@@ -247,13 +275,17 @@ class Dissector {
     const step = Math.sign(by);
     const from = this.leftRow ? rows.indexOf(this.leftRow) : this.left.first - step;
     let at = Math.min(Math.max(from + by, 0), rows.length - 1);
-    while (rows[at] && rows[at].part < 0) at += step;
+    while (rows[at] && rows[at].turn === undefined) at += step;
     if (rows[at]) this.select(rows[at], true);
   }
 
   enter() {
     const row = this.rows[this.look.cursor];
     if (!row) return;
+    if (row.kind === EDGE) {
+      this.leaveAt(row.part, row.isEnd);
+      return;
+    }
     const blank = row.kind === TEXT ? row.part.text.slice(row.start, row.end).search(/\S/) : 0;
     this.select(innermost(this.state, row.part, row.start + Math.max(blank, 0)), true);
   }

@@ -27,17 +27,28 @@ function countBelow(numbers, limit) {
   return low;
 }
 
+// The characters of a part that are here: those from `first` on, of `total` code points. Units count from the first.
 class Offsets {
-  constructor(text) {
+  constructor(text, first = 0, total = Infinity) {
     this.points = wideOnes(text);
     this.units = this.points.map((point, index) => point + index);
+    this.first = first;
+    this.end = first + text.length - this.points.length;
+    this.total = total;
   }
 
+  // Whether the character at a position is here.
+  holds(point) {
+    return point >= this.first && (point < this.end || (point === this.end && this.end >= this.total));
+  }
+
+  // A position that is not here becomes the nearest end.
   toUnit(point) {
-    return point + countBelow(this.points, point);
+    const own = Math.min(Math.max(point, this.first), this.end) - this.first;
+    return own + countBelow(this.points, own);
   }
 
   toPoint(unit) {
-    return unit - countBelow(this.units, unit);
+    return unit - countBelow(this.units, unit) + this.first;
   }
 }

@@ -3,23 +3,36 @@
 // A place as Python gave it, in units of its part; null where that part is not here.
 function inUnits(byName, place) {
   const part = place && byName.get(`${place.turn} ${place.part}`);
-  if (!part) return null;
+  if (!part || !part.offsets.holds(place.start)) return null;
   const { offsets, index } = part;
   const found = { part: index, start: offsets.toUnit(place.start), end: offsets.toUnit(place.end) };
   if (place.from !== undefined) found.from = offsets.toUnit(place.from);
   return found;
 }
 
-function withUnits(byName, rows) {
-  return rows.map((row) => ({ ...row, ...(inUnits(byName, row) || { part: -1, start: 0, end: 0 }) }));
+// Rows with their positions in the texts that are here, and in the whole trace; `part` is -1 where they are elsewhere.
+function withUnits(byName, rows, orders) {
+  return rows.map((row) => {
+    const whole = row.turn === undefined ? {} : { partName: row.part, order: orderOf(orders, row.turn, row.part), point: row.start, pointEnd: row.end };
+    return { ...row, ...whole, ...(inUnits(byName, row) || { part: -1, start: 0, end: 0 }) };
+  });
+}
+
+// Where a part is among those of its turn; a turn with one part is not listed.
+function orderOf(orders, turn, name) {
+  return orders[turn] ? orders[turn].indexOf(name) : 0;
+}
+
+function compared(one, other) {
+  return one.turn - other.turn || one.order - other.order || one.point - other.point;
 }
 
 function isBefore(one, other) {
-  return one.part < other.part || (one.part === other.part && one.start < other.start);
+  return compared(one, other) < 0;
 }
 
 function inOrder(places) {
-  return places.filter((one) => one.part >= 0).sort((a, b) => a.part - b.part || a.start - b.start);
+  return places.filter((one) => one.turn !== undefined).sort(compared);
 }
 
 // The next of some places in order, seen from the selected one; without one the first, or going back the last.

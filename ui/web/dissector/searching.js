@@ -9,7 +9,8 @@ function placesOf(parts, words) {
   const asked = new RegExp(words.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), words === words.toLowerCase() ? "gi" : "g");
   for (const part of parts) {
     for (const match of part.text.matchAll(asked)) {
-      found.push({ part: part.index, start: match.index, end: match.index + match[0].length });
+      const [start, end] = [match.index, match.index + match[0].length];
+      found.push({ part: part.index, start, end, turn: part.turn, order: part.order, point: part.offsets.toPoint(start) });
       if (found.length === MOST_FOUND) return found;
     }
   }
@@ -67,7 +68,8 @@ class Search {
   say() {
     const total = this.places.length;
     const many = total === MOST_FOUND ? `${total.toLocaleString("en")} or more` : total.toLocaleString("en");
-    this.count.textContent = !this.input.value ? "" : this.at < 0 ? `${many} found` : `${this.at + 1} of ${many}`;
+    const where = this.dissector.isWhole === false ? " in the text shown" : "";
+    this.count.textContent = !this.input.value ? "" : (this.at < 0 ? `${many} found` : `${this.at + 1} of ${many}`) + where;
   }
 
   key(event) {

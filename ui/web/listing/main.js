@@ -46,7 +46,7 @@ class Listing {
     this.data = data;
     this.root.style.maxHeight = `${Number(data.most)}rem`;
     const head = this.root.querySelector("thead tr");
-    head.replaceChildren(...data.columns.map((column) => cell("th", [["", column.title]], column)));
+    head.replaceChildren(...data.columns.map((column) => this.heading(column)));
     this.fill();
     const kept = ours === undefined ? -1 : data.rows.findIndex((row) => row.key === ours);
     this.light(kept >= 0 ? kept : data.rows.findIndex((row) => row.key === data.selected));
@@ -54,6 +54,22 @@ class Listing {
     if (data.selected !== this.lit && ours === undefined) this.show();
     else if (here) this.root.scrollTop = here.offsetTop - height; // rows that came in above it push nothing away
     this.lit = data.selected;
+  }
+
+  // The title of a column; one that rows can be ordered by is a button.
+  heading(column) {
+    const isOrder = column.order && column.order === this.data.order;
+    const made = cell("th", column.order ? [] : [["", column.title]], column);
+    made.setAttribute("scope", "col");
+    if (!column.order) return made;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = `${column.title}${isOrder ? " ▾" : ""}`;
+    button.title = `Sort by ${column.title}`;
+    button.onclick = () => this.tell("order", column.order);
+    if (isOrder) made.setAttribute("aria-sort", "descending");
+    made.append(button);
+    return made;
   }
 
   // Rows that are as they were stay as elements, so that a click on one is not lost when the list is read again.

@@ -7,9 +7,9 @@ import streamlit as st
 from inspector.importers.reading import signs_of
 from inspector.importers.registry import importers
 from inspector.redaction.redactor import Redactor
-from storage import open_store
-from ui.importing.file_places import held_file
-from ui.importing.files import read_file, save_file
+from storage import NoDatabaseYetError, open_store
+from ui.importing.file_places import held_file, sample_files
+from ui.importing.files import import_file, read_file, save_file
 from ui.reports.import_report import FileReport, import_lines
 from ui.views.styled_text import Run, Style
 from ui.views.wording import counted
@@ -17,6 +17,7 @@ from ui.web.components import ListingColumn, ListingRow, listing
 from ui.web.markup import put_lines
 from ui.web.navigation import go_to_page
 from ui.web.options import current_options
+from ui.web.stores import store
 
 _REPORTS = "weaklink_import_reports"
 _ROUND = "weaklink_import_round"
@@ -36,7 +37,13 @@ def show() -> None:
         st.session_state[_ROUND] = round_ + 1
         st.rerun()
     reports: list[FileReport] = st.session_state.get(_REPORTS, [])
-    if not reports:
+    if not reports and not given:
+        if not _has_traces():
+            st.caption("No logs at hand? The sample traces show what weaklink finds; they need no network.")
+            if st.button("Import the sample traces", key="weaklink_samples", icon=":material/science:"):
+                with st.spinner("Importing …"):
+                    st.session_state[_REPORTS] = _imported_samples()
+                st.rerun()
         with st.expander("What can be read"):
             listing(
                 (ListingColumn("source"), ListingColumn("known by")),
@@ -52,6 +59,20 @@ def show() -> None:
 
 def _sources() -> list[ListingRow]:
     return [ListingRow(one.name, ((Run(one.name),), (Run(signs_of(one), Style.DIM),))) for one in importers()]
+
+
+def _has_traces() -> bool:
+    try:
+        return bool(store().paging().pulse().newest_id)
+    except NoDatabaseYetError:
+        return False
+
+
+def _imported_samples() -> list[FileReport]:
+    with open_store(current_options().where) as opened, sample_files() as paths:
+        reports = [import_file(opened, path, None, Redactor()) for path in paths]
+        opened.catch_up()
+        return reports
 
 
 def _imported(name: str, file: IO[bytes]) -> FileReport:

@@ -6,8 +6,10 @@ from typing import Any
 import streamlit as st
 
 from inspector.diagnostics import Location
+from inspector.errors import StoreError
 from inspector.model import Json, Role
 from inspector.text import Range
+from storage import NoDatabaseYetError, TraceSummary
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.navigation import step_at
 from ui.views.dissect.raw import raw
@@ -19,18 +21,18 @@ from ui.views.styled_text import Run, Style, visible_line
 from ui.views.trace import fault_counts
 from ui.views.wording import counted, quoted
 from ui.web.components import dissector, lines, picture
-from ui.web.markup import put_title
+from ui.web.markup import label, put_sentence, put_title
 from ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
 from ui.web.options import current_options
 from ui.web.pictures import MOST_BOXES, flow_picture, rail, rail_boxes, selected_box, timing_picture
-from ui.web.stores import ShownTrace, data_flow, shown_trace, store
+from ui.web.stores import ShownTrace, data_flow, put_page_name, shown_trace, store
 from ui.web.stream_data import (
     EXPANDED_TURNS,
     TurnWindow,
     location_object,
     stream_data,
-    turns_shown,
     value_rows,
+    window_notes,
     window_of,
 )
 from ui.web.trace_actions import trace_actions
@@ -38,6 +40,7 @@ from ui.web.trace_listing import title_of
 from ui.web.trace_neighbours import adjacent_traces, go_to_adjacent
 
 _EVERY_S = 1.0
+_NEAR, _OFFERED = 200, 5
 _KEPT = 4  # windows of traces, as the browser takes them
 _FRESH_S = 600
 _LONGEST = 80
@@ -56,10 +59,38 @@ def show() -> None:
         if st.button("To the traces"):
             go_to_page("traces")
         return
-    shown = shown_trace(parameter("trace"))
+    try:
+        shown = shown_trace(parameter("trace"))
+    except NoDatabaseYetError:
+        raise
+    except StoreError as error:
+        _missing(str(error))
+        return
     trace_title(shown)
+    put_page_name(f"{shown.summary.id} {title_of(shown.summary)}")
     running = shown.summary.is_open
     st.fragment(_follow, run_every=_EVERY_S if running else None)(was_running=running)
+
+
+def _missing(why: str) -> None:
+    """Say why there is no such trace, and offer those with the nearest ids, else the newest."""
+    st.title("Trace")
+    st.error(label(why, most=1_000), icon=":material/error:")
+    for one in nearest_traces(number_parameter("trace")):
+        if st.button(
+            f"{one.id} {label(title_of(one))}", key=f"weaklink_nearest_{one.id}", icon=":material/account_tree:"
+        ):
+            go_to_page("trace", trace=one.id)
+    if st.button("To the traces", icon=":material/list:"):
+        go_to_page("traces")
+
+
+def nearest_traces(id_: int | None) -> list[TraceSummary]:
+    """The traces whose ids are nearest to a number; without one, or where none is near, the newest."""
+    found = [] if id_ is None else store().traces(f"id:>={max(id_ - _NEAR, 0)} id:<={id_ + _NEAR}", limit=2 * _NEAR)
+    if id_ is None or not found:
+        return store().traces(limit=_OFFERED)
+    return sorted(found, key=lambda one: (abs(one.id - id_), one.id))[:_OFFERED]
 
 
 def _follow(*, was_running: bool) -> None:
@@ -89,18 +120,33 @@ def _body(shown: ShownTrace) -> None:
 
 def _stream(shown: ShownTrace, at: Location | None, key: str) -> Location | None:
     """The dissector; the place that is selected after what was done in it."""
-    window = window_of(shown.trace, at.turn if at else 1)
-    for sentence in turns_shown(window, len(shown.trace.turns)):
-        st.caption(sentence)
-    middle = ((at.turn if at else 1) // EXPANDED_TURNS * 2 + 1) * EXPANDED_TURNS // 2
-    data = _data(current_options().where, f"{shown.version}.{window.first}.{middle}", window, middle, shown)
+    around = at or _default_position(shown)
+    window = window_of(shown.trace, around.turn, around.part, around.range.start)
+    for sentence in window_notes(window, shown.trace):
+        put_sentence(sentence)
+    middle = (around.turn // EXPANDED_TURNS * 2 + 1) * EXPANDED_TURNS // 2
+    data = _data(current_options().where, f"{shown.version}.{window}.{middle}", window, middle, shown)
     told = {"selected": location_for_browser(key, at), "grows": shown.summary.is_open}
     done = dissector({**data, **told}, key=key)
     if done.beside:
         to = adjacent_traces(shown.summary)[0 if done.beside < 0 else 1]
         if to is not None:
             go_to_adjacent(shown.summary, to, done.beside)
-    return at if done.picked is None else selected_location(done.picked)
+    if done.picked is None:
+        return at
+    if done.picked.get("away"):
+        look_at(location_picked(done.picked))
+        st.rerun()
+    return selected_location(done.picked)
+
+
+def _default_position(shown: ShownTrace) -> Location:
+    """Where a trace is shown from while nothing is selected: a running one at its end, others at the first turn."""
+    turns = shown.trace.turns
+    if not shown.summary.is_open or not turns or not turns[-1].parts:
+        return Location(1, "text", Range(0, 0))
+    last = turns[-1].parts[-1]
+    return Location(len(turns), last.name, Range(len(last.text), len(last.text)))
 
 
 @st.cache_resource(show_spinner=False, max_entries=_KEPT, ttl=_FRESH_S)
@@ -181,10 +227,15 @@ def location_for_browser(key: str, location: Location | None) -> dict[str, Json]
 
 def selected_location(picked: dict[str, Any]) -> Location:
     """The place that was gone to in the dissector, which need not be told of it."""
-    location = Location(picked["turn"], picked["part"], Range(picked["start"], picked["end"]))
+    location = location_picked(picked)
     st.session_state[_SENT_STATE]["known"] = location
     look_at(location)
     return location
+
+
+def location_picked(picked: dict[str, Any]) -> Location:
+    """The position that the dissector reports."""
+    return Location(picked["turn"], picked["part"], Range(picked["start"], picked["end"]))
 
 
 def _sent_state(key: str) -> dict[str, Any]:
@@ -253,8 +304,8 @@ def _timing(dissection: Dissection) -> Location | None:
     return parts[0].location(Range(0, 0)) if parts else led
 
 
-def _lines(source: SideSource, label: str) -> Location | None:
-    return lines(list(_first(source)), key=f"weaklink_lines_{label}", label=label)
+def _lines(source: SideSource, name: str) -> Location | None:
+    return lines(list(_first(source)), key=f"weaklink_lines_{name}", label=name)
 
 
 def _first(source: SideSource) -> Iterator[SideLine]:

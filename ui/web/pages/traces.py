@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from storage import ListCursor, TraceSummary
+from storage import ListCursor, Listed, Order, TraceSummary
 from ui.views.wording import counted
 from ui.web.components import listing
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.navigation import go_to_page, parameter, set_parameters
+from ui.web.queries import counted_traces
+from ui.web.query_results import page_results, put_progress
 from ui.web.stores import store
-from ui.web.trace_listing import LISTING_COLUMNS, trace_look, trace_rows
+from ui.web.trace_listing import SORTED_COLUMNS, trace_look, trace_rows
 
 _PAGE = 100
 _LIVE_S = 2.0
@@ -26,6 +28,9 @@ def show() -> None:
     wanted = filter_bar("traces")
     if wanted is None:
         return
+    question = counted_traces(wanted)
+    total = page_results(question)
+    put_progress(total, counted(total[question], "trace") if question in total else "")
     follows = st.toggle("Follow", key=_FOLLOWS, help="Read the list again every two seconds.")
     running = _running()
     st.fragment(_list, run_every=_LIVE_S if running or follows else None)(wanted, is_live=running > 0)
@@ -41,14 +46,15 @@ def _list(wanted: str, *, is_live: bool) -> None:
     running = _running()
     if is_live != running > 0:
         st.rerun()
-    found = store().traces(wanted, limit=_PAGE + 1, after=_cursor())
+    listed = store().paging().page(wanted, _order(), limit=_PAGE + 1, after=_cursor())
+    found = [one.summary for one in listed]
     if not found:
         nothing_found(wanted)
         return
     list_, look = st.columns([5, 3], gap="medium")
     with list_:
         chosen = _chosen(found[:_PAGE])
-        _pager(found, running)
+        _pager(listed, running)
     with look:
         trace_look(chosen)
 
@@ -57,11 +63,15 @@ def _chosen(found: Sequence[TraceSummary]) -> TraceSummary:
     """Draw the table; the trace that is looked at: one that comes in above it while the list is followed is not."""
     rows = trace_rows(found)
     here = {row.key for row in rows}
-    page = (parameter("filter"), parameter("after"))
-    looked: tuple[tuple[str, str], str] = st.session_state.get(_LOOKED, (page, ""))
+    page = (parameter("filter"), parameter("after"), parameter("order"))
+    looked: tuple[tuple[str, ...], str] = st.session_state.get(_LOOKED, (page, ""))
     wanted = (parameter("look"), looked[1] if looked[0] == page else "", rows[0].key)
     selected = next(one for one in wanted if one in here)
-    done = listing(LISTING_COLUMNS, rows, key="weaklink_traces", selected=selected, label="Traces")
+    done = listing(SORTED_COLUMNS, rows, key="weaklink_traces", selected=selected, label="Traces", order=_order().value)
+    if done.order is not None and done.order != _order():
+        set_parameters(order=None if done.order == Order.TIME else done.order, after=None, look=None)
+        st.session_state.pop(_BACK, None)
+        st.rerun()
     if done.opened is not None:
         go_to_page("trace", trace=done.opened, filter=parameter("filter"))
     if done.picked is not None:
@@ -71,16 +81,23 @@ def _chosen(found: Sequence[TraceSummary]) -> TraceSummary:
     return next((one for one in found if str(one.id) == selected), found[0])
 
 
+def _order() -> Order:
+    """By what the list goes, as the address says it."""
+    named = parameter("order")
+    return Order(named) if named in set(Order) else Order.TIME
+
+
 def _cursor() -> ListCursor | None:
-    """Where the page begins, as the address says it: `after=TIME_ID`."""
-    at, _, id_ = parameter("after").partition("_")
+    """Where the page begins, as the address says it: `after=VALUE_ID`, or `VALUE_ID_RANK`."""
+    at, _, rest = parameter("after").partition("_")
+    id_, _, rank = rest.partition("_")
     try:
-        return ListCursor(float(at), int(id_)) if len(id_) <= _LONGEST_ID else None
+        return ListCursor(float(at), int(id_), int(rank == "1")) if len(id_) <= _LONGEST_ID else None
     except ValueError:
         return None
 
 
-def _pager(found: Sequence[TraceSummary], running: int) -> None:
+def _pager(found: Sequence[Listed], running: int) -> None:
     """Forward along the keys, and back the way that was come."""
     before: list[str] = st.session_state.setdefault(_BACK, [])
     last = found[min(len(found), _PAGE) - 1].cursor
@@ -92,9 +109,9 @@ def _pager(found: Sequence[TraceSummary], running: int) -> None:
             _turn_to(before.pop())
         if st.button("Older", icon=":material/chevron_right:", disabled=len(found) <= _PAGE):
             before.append(parameter("after"))
-            _turn_to(f"{last.sort_at_s!r}_{last.id}")
+            _turn_to(f"{last.sort_at_s!r}_{last.id}{'_1' if last.rank else ''}")
         recorded = f"; {counted(running, 'trace')} being recorded now" if running else ""
-        st.caption(f"{counted(min(len(found), _PAGE), 'trace')} on this page, the newest first{recorded}")
+        st.caption(f"{counted(min(len(found), _PAGE), 'trace')} on this page{recorded}")
 
 
 def _turn_to(after: str) -> None:

@@ -6,7 +6,8 @@ import streamlit as st
 
 from inspector.chain.metrics import FEWEST, MEASURES, TASK_CASES, MeasureKind, estimate
 from inspector.chain.steps import Status
-from ui.views.stats_wording import percent, value_text
+from storage import TraceSummary
+from ui.views.stats_wording import code_title, percent, value_text
 from ui.views.status import status_run
 from ui.views.styled_text import Run, Style
 from ui.views.triage import HEADS, task_cases
@@ -19,14 +20,14 @@ from ui.web.queries import hits
 from ui.web.query_results import page_results, put_placeholder, put_progress, start_queries
 from ui.web.stores import store
 from ui.web.trace_listing import LISTING_COLUMNS, trace_rows
-from ui.web.triage_charts import TriageFigures, charts, narrow, rule_title, triage_queries
+from ui.web.triage_charts import TriageFigures, breaks, charts, open_list, triage_queries
 
-_NEWEST = 10
+_NEWEST, _NEWEST_OF_A_RULE = 10, 100
 _COLOURS = {"broken": "red", "aborted": "orange", "recovered": "violet", "unknown": "blue", "ok": "green"}
 
 
 def show() -> None:
-    """Draw the page; a click narrows the filter. What is being counted is drawn when it is there."""
+    """Draw the page; a click on a number opens the traces that it counts. What is being counted is drawn later."""
     st.title("What breaks")
     wanted = filter_bar("triage")
     if wanted is None:
@@ -49,9 +50,10 @@ def show() -> None:
     with above:
         put_progress(figures.sheet, _summary(figures))
         _statuses(figures, wanted)
-        _tasks(figures)
+        breaks(figures, wanted, worst_trace)
         charts(figures, wanted)
     with below:
+        _tasks(figures)
         _measures(figures)
 
 
@@ -64,7 +66,12 @@ def _summary(figures: TriageFigures) -> str:
     codes = figures.sheet[figures.asked.codes] if figures.has(figures.asked.codes) else ()
     if not codes:
         return f"{said}."
-    return f"{said}; most by {rule_title(codes[0].value)} ({codes[0].traces:,} of {broken:,})."
+    return f"{said}; most by {code_title(codes[0].value)} ({codes[0].traces:,} of {broken:,})."
+
+
+def worst_trace(wanted: str) -> TraceSummary | None:
+    """The trace with the most errors, of the newest that a filter lets through."""
+    return max(store().traces(wanted, limit=_NEWEST_OF_A_RULE), key=lambda one: one.errors, default=None)
 
 
 def _statuses(figures: TriageFigures, wanted: str) -> None:
@@ -79,7 +86,7 @@ def _statuses(figures: TriageFigures, wanted: str) -> None:
                 words, is_empty = f"{count:,} {status} · {percent(count / figures.whole().traces)} %", not count
             said = f":{_COLOURS[status]}[{glyph}] {words}"
             if st.button(said, key=f"weaklink_status_{status}", disabled=is_empty):
-                narrow(wanted, field("status", status))
+                open_list(wanted, field("status", status))
 
 
 def _tasks(figures: TriageFigures) -> None:

@@ -1,0 +1,60 @@
+"""The page on training data: a set's report, its samples by fault and type, and a fault injected into one."""
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ui.web.pages.data import LintedSet, read_set, selected_samples
+
+_TOOLS = [{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]
+_CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'
+_SCRIPT = """
+from pathlib import Path
+from ui.web.pages.data import read_set, show_set
+show_set(read_set({path!r}), "set.jsonl")
+"""
+
+
+def _rows() -> list[dict[str, object]]:
+    turns = [("human", "Weather in Oslo?"), ("gpt", _CALL), ("tool", '{"sky": "grey"}'), ("gpt", "Grey.")]
+    good = [{"from": role, "value": text} for role, text in turns]
+    bad = [{**one, "value": one["value"].replace('"Oslo"}}', '"Oslo",}}')} for one in good]
+    return [
+        {"conversations": good, "tools": json.dumps(_TOOLS), "type": "single_tool"},
+        {"conversations": bad, "tools": json.dumps(_TOOLS), "type": "single_tool"},
+    ]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("data") / "set.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in _rows()) + "{broken\n", encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def found(path: Path) -> LintedSet:
+    return read_set(str(path))
+
+
+def test_samples_are_selected_by_fault_and_type_with_the_lowest_score_first(found: LintedSet) -> None:
+    assert (len(found.samples), found.rejected, found.is_whole) == (2, 1, True)
+    assert [one.sample.row.number for one in selected_samples(found.samples, "J104", "")] == [2]
+    assert selected_samples(found.samples, "J104", "multi_step") == []
+    scores = [one.facts.score for one in selected_samples(found.samples, "", "single_tool")]
+    assert len(scores) == 2
+    assert scores == sorted(scores)
+
+
+def test_the_page_shows_the_report_the_samples_and_an_injected_fault(path: Path) -> None:
+    app = AppTest.from_string(_SCRIPT.format(path=str(path)), default_timeout=60).run()
+    assert not app.exception, [one.value for one in app.exception]
+    shown = "".join(one.proto.body for one in app.get("html"))
+    assert "2 samples" in shown
+    assert any("2 samples, the lowest score first" in one.value for one in app.caption)
+    app.query_params["row"] = "1"
+    app.toggle(key="weaklink_inject").set_value(True).run()
+    assert not app.exception, [one.value for one in app.exception]
+    assert "injected" in "".join(one.proto.body for one in app.get("html"))

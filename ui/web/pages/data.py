@@ -1,0 +1,200 @@
+"""Data: the report on a set of training data, its samples by fault, type and score, and a fault injected into one."""
+
+import hashlib
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import streamlit as st
+
+from inspector.dataset.diversity import SampleFacts, SetReport, facts_of
+from inspector.dataset.injection import InjectedRow, inject_faults
+from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
+from inspector.dataset.rows import RejectedRow, read_file
+from inspector.dataset.samples import Sample, read_sample
+from inspector.inspection import Inspection
+from inspector.json_text import write_json
+from ui.reports.set_report import set_lines
+from ui.views.dissect.dissection import Dissection
+from ui.views.run_diff_text import text_diff_lines
+from ui.views.stats_wording import code_title
+from ui.views.styled_text import Run, Style, visible_line
+from ui.views.wording import counted
+from ui.web.components import ListingColumn, ListingRow, MinimumWidth, dissector, listing
+from ui.web.markup import label, put_lines
+from ui.web.navigation import number_parameter, parameter, set_parameters
+from ui.web.stream_data import stream_data, value_rows, window_of
+
+_MOST_ROWS, _MOST_LISTED = 2_000, 200
+_WIDTH = 110
+_KEPT, _FRESH_S = 4, 3_600
+_ALL = "any"
+_SEED = 1
+_COLUMNS = (
+    *(ListingColumn("row", "end"), ListingColumn("faults"), ListingColumn("type", room=MinimumWidth.MEDIUM)),
+    *(ListingColumn("score", "end"), ListingColumn("calls", "end", room=MinimumWidth.MEDIUM)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LintedSample:
+    """A sample with what was found in it, and its facts."""
+
+    sample: Sample
+    inspection: Inspection
+    facts: SampleFacts
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of its faults, each once."""
+        return tuple(dict.fromkeys(one.rule.code for one in self.inspection.diagnostics))
+
+
+@dataclass(frozen=True, slots=True)
+class LintedSet:
+    """The samples of a file, how many rows could not be read, and whether these are all rows."""
+
+    samples: tuple[LintedSample, ...]
+    rejected: int
+    is_whole: bool
+
+
+def read_set(path: str) -> LintedSet:
+    """The first two thousand rows of a file, checked by the rules of training data."""
+    rows = list(islice(read_file(path), _MOST_ROWS + 1))
+    samples = [read_sample(row) for row in rows[:_MOST_ROWS] if not isinstance(row, RejectedRow)]
+    options = LintOptions(set_format=format_of_set(samples))
+    found = tuple(LintedSample(one, linted(one, options), facts_of(one, options=options)) for one in samples)
+    return LintedSet(found, min(len(rows), _MOST_ROWS) - len(samples), len(rows) <= _MOST_ROWS)
+
+
+def selected_samples(samples: Iterable[LintedSample], code: str, type_: str) -> list[LintedSample]:
+    """The samples with a fault of this code and of this type, where they are given; the lowest score first."""
+    found = [
+        one for one in samples if (not code or code in one.codes) and (not type_ or type_ == (one.sample.type or ""))
+    ]
+    return sorted(found, key=lambda one: one.facts.score)
+
+
+def show() -> None:
+    """Draw the page."""
+    st.title("Data")
+    st.caption("Training data in JSON lines, JSON, Parquet or Arrow. The file is checked here and not kept.")
+    given = st.file_uploader("A set of training data", key="weaklink_data_file")
+    if given is None:
+        st.text("The same in a terminal: weaklink data lint, data report, data score and data inject.")
+        return
+    content = given.getvalue()
+    digest = hashlib.sha256(content).hexdigest()
+    show_set(_read(given.name, digest, content), given.name)
+
+
+@st.cache_resource(show_spinner="Reading …", max_entries=_KEPT, ttl=_FRESH_S)
+def _read(name: str, digest: str, _content: bytes) -> LintedSet:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"set{''.join(Path(name).suffixes[-2:])}")
+        path.write_bytes(_content)
+        return read_set(str(path))
+
+
+def show_set(found: LintedSet, name: str) -> None:
+    """Draw the report, the samples and the one that is chosen."""
+    if not found.samples:
+        st.error(f"No row of {label(name)} could be read.")
+        return
+    notes = [] if found.is_whole else [f"the first {_MOST_ROWS:,} rows"]
+    notes += [f"{counted(found.rejected, 'row')} could not be read"] if found.rejected else []
+    if notes:
+        st.caption(label("; ".join(notes), most=200))
+    with st.expander("Report on the set"):
+        report = SetReport()
+        for one in found.samples:
+            report.add(one.facts)
+        put_lines([(Run(visible_line(line)),) for line in set_lines([name], report.value())])
+    chosen = _chosen_sample(found.samples)
+    if chosen is not None:
+        _show_sample(chosen)
+
+
+def _chosen_sample(samples: Sequence[LintedSample]) -> LintedSample | None:
+    """Draw the samples; the one that is looked at."""
+    codes = Counter(code for one in samples for code in one.codes)
+    types = Counter(one.sample.type or "" for one in samples)
+    left, right = st.columns(2)
+    code = left.selectbox(
+        "Fault",
+        ["", *(code for code, _ in codes.most_common())],
+        format_func=lambda one: f"{code_title(one)} ({codes[one]:,})" if one else _ALL,
+        key="weaklink_data_code",
+    )
+    type_ = right.selectbox(
+        "Type",
+        ["", *(one for one, _ in types.most_common() if one)],
+        format_func=lambda one: f"{visible_line(one)} ({types[one]:,})" if one else _ALL,
+        key="weaklink_data_type",
+    )
+    found = selected_samples(samples, code, type_)
+    rows = [_row(one) for one in found[:_MOST_LISTED]]
+    if not rows:
+        st.info("No sample has both.")
+        return None
+    keys = [row.key for row in rows]
+    selected = parameter("row") if parameter("row") in keys else keys[0]
+    done = listing(_COLUMNS, rows, key="weaklink_samples", selected=selected, label="Samples", most_rem=18)
+    left_out = f"; the first {_MOST_LISTED} are listed" if len(found) > _MOST_LISTED else ""
+    st.caption(f"{counted(len(found), 'sample')}, the lowest score first{left_out}.")
+    picked = done.opened or done.picked
+    if picked is not None:
+        set_parameters(row=picked)
+        selected = picked
+    return found[keys.index(selected)] if selected in keys else None
+
+
+def _row(one: LintedSample) -> ListingRow:
+    faults = ", ".join(one.codes)
+    cells = (
+        (Run(str(one.sample.row.number)),),
+        (Run(faults or "-", Style.ERROR if faults else Style.DIM),),
+        (Run(visible_line(one.sample.type or "-")),),
+        (Run(f"{one.facts.score:.2f}"),),
+        (Run(str(one.facts.steps)),),
+    )
+    return ListingRow(str(one.sample.row.number), cells)
+
+
+def _show_sample(one: LintedSample) -> None:
+    """Draw a sample in the dissector, and what an injected fault changes in it."""
+    st.subheader(label(one.sample.record), anchor=False)
+    trace, number = one.sample.reported_trace, one.sample.row.number
+    window = window_of(trace, 1)
+    data = stream_data(trace, one.inspection, window)
+    values = value_rows(Dissection(trace, one.inspection), window, 1)
+    dissector(
+        {**data, "values": values, "version": f"{number}", "selected": None, "grows": False},
+        key=f"weaklink_sample_{number}",
+    )
+    seed = number_parameter("seed") or _SEED
+    if not st.toggle("Inject a fault: before and after", key="weaklink_inject"):
+        return
+    if st.button("Another fault", icon=":material/casino:"):
+        set_parameters(seed=seed + 1)
+        seed += 1
+    (injected,) = inject_faults(one.sample.row, seed=seed)
+    if not isinstance(injected, InjectedRow):
+        st.info(label(f"Nothing was injected: {injected.reason}.", most=500))
+        return
+    st.caption(label(f"{injected.kind}, seed {seed}", most=200))
+    before, after = (_laid_out(value) for value in (one.sample.row.value, injected.value))
+    put_lines(text_diff_lines(before, after, _WIDTH))
+
+
+def _laid_out(value: object) -> str:
+    """A row with each member, and each message, on lines of its own."""
+    if isinstance(value, dict):
+        return "\n".join(f"{key}:\n{_laid_out(inner)}" for key, inner in value.items())
+    if isinstance(value, list):
+        return "\n".join(_laid_out(inner) for inner in value)
+    return value if isinstance(value, str) else write_json(value, ascii_only=False)
