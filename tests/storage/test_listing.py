@@ -97,10 +97,10 @@ def test_filters(filled_once: Store, wanted: str, names: list[str]) -> None:
     [
         ("modell:x", 0, "did you mean `model:`"),
         ("ok  zzzz:x", 4, "there are status, model"),
-        ("model:", 6, "wants a value"),
+        ("model:", 6, "requires a value"),
         ('status:ok "open', 10, "quote does not close"),
         ('model:"open', 6, "quote does not close"),
-        ('ab"c', 2, "stands within a word"),
+        ('ab"c', 2, "is within a word"),
         ("status:bad", 7, "broken, aborted, recovered, unknown, ok"),
     ],
 )

@@ -71,7 +71,7 @@ def test_colours_are_there_when_asked_for_and_never_against_no_color(weaklink: R
         (["runs.jsonl#9", "1"], "runs.jsonl#9: none of its 3 traces is called `9`; #1 to #3 name them all"),
         (["gone.jsonl", "1"], "gone.jsonl: there is no such file"),
         (["1", "77"], "77"),
-        (["runs.jsonl"] * 10, "more than 26 runs cannot stand side by side"),
+        (["runs.jsonl"] * 10, "more than 26 runs cannot be compared at once"),
     ],
 )
 def test_a_wrong_name_is_a_sentence(weaklink: Run, database: Path, words: list[str], sentence: str) -> None:

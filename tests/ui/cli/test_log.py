@@ -264,7 +264,7 @@ def test_a_running_recorder_takes_it_by_url(weaklink: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--follow",), "--follow wants a FILE"),
+        (("--follow",), "--follow requires a FILE"),
         (("--db", "a.db", "--to", "b.jsonl"), "--db and --to exclude each other."),
         (("none.txt",), "cannot read none.txt: No such file or directory"),
         (("--format", "hermse"), "did you mean `hermes`"),

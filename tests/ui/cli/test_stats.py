@@ -137,8 +137,8 @@ def test_expected_calls_that_cannot_be_read_are_said(weaklink: Run, logs: Path, 
     [
         (("--by", "modle"), "did you mean `model`?"),
         (("--by", "tool,code"), "by tool or by code"),
-        (("--compare",), "--compare wants groups"),
-        (("--compare", "model=a"), "wants another group"),
+        (("--compare",), "--compare requires groups"),
+        (("--compare", "model=a"), "requires another group"),
         (("--compare", "model=a", "source=b"), "by the same keys"),
         (("--compare", "model=a", "model=b", "--by", "model"), "leave one of both out"),
         (

@@ -33,7 +33,7 @@ def test_an_emptied_line_takes_the_filter_away(demo_database: Path) -> None:
 
 def test_a_key_without_a_value_is_offered_real_values_and_a_click_puts_one_in(demo_database: Path) -> None:
     app = page("traces", demo_database, filter="code:J104 model:")
-    assert "wants a value" in app.error[0].value
+    assert "requires a value" in app.error[0].value
     offered = _offered(app)
     assert "sample-qwen-8b" in offered
     app.button_group[0].set_value(offered.index("sample-qwen-8b")).run()
