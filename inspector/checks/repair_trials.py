@@ -20,7 +20,7 @@ from inspector.json_text import write_json
 from inspector.model import ToolCall
 from inspector.rules.rule import Severity
 
-_MOST_WORK = 1_000_000
+_MOST_WORK = 250_000
 _LEAST_TRIALS = 8
 _SYNTAX = ("J", "F", "C")
 
