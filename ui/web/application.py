@@ -1,19 +1,31 @@
 """What Streamlit runs for every click: the pages' names, and the one that the address asks for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import NamedTuple
 
 import streamlit as st
+from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
 
 from inspector.errors import WeaklinkError
 from storage import NoDatabaseYetError
+from ui.web.components import palette
 from ui.web.markup import label, put_styles
 from ui.web.navigation import go_to_page, parameter, register_pages, set_parameters
 from ui.web.stores import ICON, database_name, put_page_name
 
 _FILTER = "filter"
 _KEPT_FILTER = "weaklink_filter"
+
+
+_KEYS = (
+    ("Ctrl K, ?", "this search"),
+    ("/", "the filter; in a trace, its text"),
+    ("j k, arrows", "walk a list, Enter opens"),
+    ("e E, ] [", "in a trace: faults, steps"),
+    ("} {", "in a trace: older, newer trace"),
+    ("n N, y", "in a trace: search hits, copy"),
+)
 
 
 class PageEntry(NamedTuple):
@@ -56,10 +68,24 @@ def show() -> None:
     }
     register_pages(pages)
     put_styles()
-    st.sidebar.caption(label(database_name()))
+    with st.sidebar:
+        chosen_words = palette([(entry.path, entry.title) for entry in PAGES if entry.path != "trace"], _KEYS)
+        st.caption(label(database_name()))
     chosen = st.navigation([*pages.values(), _home_by_name()])
+    if chosen_words is not None:
+        _go(chosen_words)
     _keep_filter()
     chosen.run()
+
+
+def _go(chosen: Mapping[str, str]) -> None:
+    """Leave for what was chosen in the search; words are searched for as a phrase."""
+    if "page" in chosen:
+        go_to_page(chosen["page"])
+    if "trace" in chosen:
+        go_to_page("trace", trace=chosen["trace"])
+    words = chosen.get("words", "").replace("\\", "\\\\").replace('"', '\\"')
+    go_to_page("traces", filter=f'"{words}"' if words else chosen.get("filter", ""))
 
 
 def _home_by_name() -> st.Page:
@@ -86,8 +112,12 @@ def _drawing(entry: PageEntry) -> Callable[[], None]:
 
 
 def _keep_filter() -> None:
-    """The filter goes along from page to page, though a click in the menu empties the address."""
-    if parameter(_FILTER):
+    """The filter goes along from page to page, though a click in the menu empties the address.
+
+    Where the browser went back or forward, the address is the truth, also without a filter.
+    """
+    context = get_script_run_ctx()
+    if parameter(_FILTER) or (context is not None and context.is_history_navigation):
         st.session_state[_KEPT_FILTER] = parameter(_FILTER)
     elif st.session_state.get(_KEPT_FILTER):
         set_parameters(filter=st.session_state[_KEPT_FILTER])

@@ -143,6 +143,16 @@ def lines(said: Sequence[SideLine], *, key: str, label: str, wraps: bool = False
     return said[index].location if 0 <= index < len(said) else None
 
 
+def palette(pages: Sequence[tuple[str, str]], keys: Sequence[tuple[str, str]]) -> dict[str, str] | None:
+    """The search from anywhere; `pages` are paths with titles, `keys` what is listed as help.
+
+    What was chosen: `{"page": path}`, `{"trace": id}`, `{"words": text}` or `{"filter": text}`.
+    """
+    data: dict[str, Json] = {"pages": [list(one) for one in pages], "keys": [list(one) for one in keys]}
+    drawn = _component("palette", ("main.js",))(key="weaklink_palette", data=data, on_chosen_change=_nothing)
+    return dict(drawn.chosen) if drawn.chosen else None
+
+
 def picture(drawn: Picture, *, key: str, selected: str | None = None) -> str | None:
     """A picture; the key of what was clicked."""
     done = _component("picture", ("main.js",))(key=key, data=drawn.data(selected), on_picked_change=_nothing)

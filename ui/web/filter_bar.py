@@ -84,7 +84,7 @@ def _field(page: str, said: str) -> None:
     if line[:2] != (page, said):
         line = (page, said, line[2] + 1)
         st.session_state[_LINE] = line
-        st.session_state[f"{_KEY}_{line[2]}"] = said
+    st.session_state.setdefault(f"{_KEY}_{line[2]}", said)  # Streamlit forgets it while another page is shown
     st.text_input(
         "Filter",
         key=f"{_KEY}_{line[2]}",

@@ -23,7 +23,7 @@ _RULES = """
 .wl .strong, .wl-said.strong { font-weight: 700; }
 .wl-said { margin: 0; overflow-wrap: anywhere; }
 [class*="st-key-weaklink_high_"] { min-height: 412px; }
-[class*="st-key-weaklink_low_"] { min-height: 312px; }
+[class*="st-key-weaklink_low_"] { min-height: 340px; }
 .wl-said .wl-aside { font-weight: 400; }
 .wl-room { display: flex; align-items: center; justify-content: center; border-radius: 0.5rem;
   border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }

@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from storage import open_store
+from tests.ui.web.pages_walked import settled
 
 _PATIENCE_MS = 30_000
 
@@ -50,6 +51,44 @@ def test_a_click_on_a_cell_opens_its_traces_and_back_leads_to_the_chart_again(de
         expect(page.locator(".wl-said", has_text="2 traces")).to_be_visible()
         page.go_back()
         expect(page).to_have_url(demo_dashboard)
+
+
+def test_back_undoes_one_action_at_a_time(demo_dashboard: str, page: Page) -> None:
+    page.goto(f"{demo_dashboard}traces")
+    _listing(page, "Traces")
+    page.get_by_label("Filter").fill("status:broken")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{demo_dashboard}traces?filter=status%3Abroken")
+    settled(page)
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page).to_have_url(re.compile(r"/trace\?trace=\d+&filter=status%3Abroken$"))
+    expect(page).to_have_title(re.compile("demo.db · weaklink"))
+    settled(page)
+    page.go_back()
+    expect(page).to_have_url(f"{demo_dashboard}traces?filter=status%3Abroken")
+    expect(page.get_by_label("Filter")).to_have_value("status:broken")
+    settled(page)
+    page.reload()
+    expect(page.get_by_label("Filter")).to_have_value("status:broken")
+    settled(page)
+    page.go_back()
+    expect(page).to_have_url(f"{demo_dashboard}traces")
+    settled(page)
+    expect(page.get_by_label("Filter")).to_have_value("")
+
+
+def test_the_search_from_anywhere_finds_words_and_opens_a_trace_by_its_number(demo_dashboard: str, page: Page) -> None:
+    page.goto(f"{demo_dashboard}settings")
+    settled(page)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("Oslo")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{demo_dashboard}traces?filter=%22Oslo%22")
+    settled(page)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("3")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/trace\?trace=3\b"))
 
 
 def test_the_numbers_lead_to_the_traces_behind_them(demo_database: Path, demo_dashboard: str, page: Page) -> None:

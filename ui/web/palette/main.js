@@ -1,0 +1,127 @@
+// Search from anywhere: Ctrl-K opens it, `?` too, with the keys; `/` goes to the page's filter where it has one.
+
+const MOST_WORDS = 500;
+
+class Palette {
+  constructor(root) {
+    this.root = root;
+    this.dialog = root.querySelector("dialog");
+    this.input = root.querySelector(".words");
+    this.choices = root.querySelector(".choices");
+    root.querySelector(".open").onclick = () => this.open();
+    this.input.oninput = () => this.fill();
+    this.dialog.onkeydown = (event) => this.key(event);
+    this.fromPage = (event) => this.heard(event);
+    window.addEventListener("keydown", this.fromPage);
+  }
+
+  take(data, tell) {
+    this.data = data;
+    this.tell = tell;
+    const keys = this.root.querySelector(".keys");
+    keys.replaceChildren(...data.keys.flatMap(([key, meaning]) => [made("dt", key, "kbd"), made("dd", meaning)]));
+  }
+
+  open() {
+    if (this.dialog.open) return;
+    this.input.value = "";
+    this.fill();
+    this.dialog.showModal();
+    this.input.focus();
+  }
+
+  fill() {
+    const words = this.input.value.trim().slice(0, MOST_WORDS);
+    const found = this.data.pages.filter(([, title]) => title.toLowerCase().includes(words.toLowerCase()));
+    const rows = found.map(([path, title]) => [`Go to ${title}`, { page: path }]);
+    if (/^\d{1,15}$/.test(words)) rows.unshift([`Open trace ${words}`, { trace: words }]);
+    if (words) rows.push([`Search traces for ${words}`, { words }], [`Filter traces by ${words}`, { filter: words }]);
+    this.choices.replaceChildren(...rows.map(([title, value]) => this.choice(title, value)));
+    this.light(0);
+  }
+
+  choice(title, value) {
+    const button = made("button", title);
+    button.type = "button";
+    button.onclick = () => {
+      this.dialog.close();
+      this.tell("chosen", value);
+    };
+    return button;
+  }
+
+  light(index) {
+    const { children } = this.choices;
+    this.at = Math.min(Math.max(index, 0), children.length - 1);
+    [...children].forEach((one, at) => {
+      one.classList.toggle("selected", at === this.at);
+      if (at === this.at) one.setAttribute("aria-current", "true");
+      else one.removeAttribute("aria-current");
+    });
+    if (children[this.at]) children[this.at].scrollIntoView({ block: "nearest" });
+  }
+
+  key(event) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    event.stopPropagation();
+    if (by) this.light(this.at + by);
+    else if (event.key === "Enter" && event.target === this.input) this.choices.children[this.at]?.click();
+    else return;
+    event.preventDefault();
+  }
+
+  heard(event) {
+    const within = event.composedPath()[0];
+    const isTyping = within.matches?.("input, textarea, select, [contenteditable]");
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") this.open();
+    else if (event.defaultPrevented || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    else if (event.key === "?") this.open();
+    else if (event.key === "/") (document.querySelector('input[aria-label="Filter"]') || { focus: () => this.open() }).focus();
+    else return;
+    event.preventDefault();
+  }
+
+  close() {
+    window.removeEventListener("keydown", this.fromPage);
+  }
+}
+
+function made(tag, text, inner) {
+  const element = document.createElement(tag);
+  if (inner) {
+    const within = document.createElement(inner);
+    within.textContent = text;
+    element.append(within);
+  } else element.textContent = text;
+  return element;
+}
+
+// One action of the user makes one entry of the browser's history. Streamlit makes two where a page is left with
+// parameters: one with the new parameters on the old path, then one with the new path. What follows without another
+// action replaces the entry before it.
+function keepHistory() {
+  if (window.weaklinkHistory) return;
+  window.weaklinkHistory = true;
+  let hasActed = false;
+  const act = () => (hasActed = true);
+  for (const kind of ["pointerdown", "keydown", "click", "drop"]) window.addEventListener(kind, act, { capture: true });
+  const push = window.history.pushState;
+  window.history.pushState = (...entry) => {
+    if (hasActed) push.apply(window.history, entry);
+    else window.history.replaceState(...entry);
+    hasActed = false;
+  };
+}
+
+const shown = new WeakMap();
+
+export default function (component) {
+  const { parentElement, data, setTriggerValue } = component;
+  const root = parentElement.querySelector(".palette");
+  keepHistory();
+  if (!shown.has(root)) shown.set(root, new Palette(root));
+  shown.get(root).take(data, setTriggerValue);
+  return () => {
+    if (!root.isConnected) shown.get(root).close();
+  };
+}
