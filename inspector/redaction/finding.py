@@ -50,6 +50,14 @@ def all_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
     return [*find_secrets(text), *pattern_secrets(text, patterns)]
 
 
+def without_secrets_of(source: str, text: str) -> str:
+    """The text, which may quote from `source`, without the secrets that are in `source` or in the text itself."""
+    for one in find_secrets(source):
+        secret = source[one.start : one.end]
+        text = text.replace(secret, _filler(secret))
+    return replaced(text, find_secrets(text))
+
+
 def pattern_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
     """What a user's patterns find: their first group, or all where they have none."""
     groups = ((pattern, 1 if pattern.groups else 0) for pattern in patterns)
