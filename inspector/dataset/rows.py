@@ -146,6 +146,8 @@ def _files_of(path: str) -> Iterator[str]:
     place = Path(path)
     if place.is_dir():
         yield from _files_in(place)
+    elif place.is_fifo():
+        raise UnreadableFileError(f"cannot read {path}: this is a named pipe (FIFO); write its rows to a file first")
     elif place.exists():
         yield path
     elif glob.has_magic(path):
@@ -179,7 +181,7 @@ def _files_in(folder: Path) -> Iterator[str]:
 def _member(path: Path, key: str) -> Json:
     """A member of the object in a JSON file; None where there is none."""
     try:
-        value: Json = json.loads(path.read_bytes())
+        value: Json = json.loads(path.read_bytes()) if path.is_file() else None
     except (OSError, ValueError, RecursionError):
         return None
     return value.get(key) if isinstance(value, dict) else None

@@ -35,13 +35,27 @@ _MOST_KEPT = 4 * CONTEXT
 _NOTHING: list[Secret] = []
 _SIGN_AHEAD = 24  # no sign and no prefix is longer
 _LONGEST_OPEN_KEY = 256  # a longer word either holds a key already or is none
-_MARKED = 64  # so far before a value there is a mark that prose has not: a colon, a dash, a quote
-_PROSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz ,.;!?'()\n"
+_MARKED = 64 + _SIGN_AHEAD  # so far before a value there is a mark that prose has not: a colon, a dash, a quote
+_PROSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ,.;!?'()\n"
+_BETWEEN = r" ,;!?'()\n"
+_LOWER_CASE = re.compile(rf"[{_BETWEEN}][a-z{_BETWEEN}]*\Z")
+_PLAIN_WORDS = re.compile(
+    rf"[{_BETWEEN}]+(?:(?:[A-Za-z][a-z]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\Z))*\Z"
+)  # no run is long enough for a key, and the last word begins none
+_LONGEST_PLAIN = 1_024
 
 
 def all_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
     """The secrets by shape, and what a user's patterns find: their first group, or all where they have none."""
     return [*find_secrets(text), *pattern_secrets(text, patterns)]
+
+
+def without_secrets_of(source: str, text: str) -> str:
+    """The text, which may quote from `source`, without the secrets that are in `source` or in the text itself."""
+    for one in find_secrets(source):
+        secret = source[one.start : one.end]
+        text = text.replace(secret, _filler(secret))
+    return replaced(text, find_secrets(text))
 
 
 def pattern_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
@@ -122,7 +136,7 @@ class Finder:
         known = len(self.text)
         if self._open is not None or self.certain != known or known > _MOST_KEPT:
             return False
-        if piece and self._is_worth_a_look(piece, known):
+        if not self._is_plain(piece, known) and piece and self._is_worth_a_look(piece, known):
             return False
         self.text += piece
         self.released, self.certain = known, known + len(piece)
@@ -164,15 +178,25 @@ class Finder:
             return self._undecided_at
         return max(self._free_at, self.released - LONGEST_INTRODUCTION, 0)
 
+    def _is_plain(self, piece: str, known: int) -> bool:
+        """Whether the piece is ordinary words that begin no key and follow no introduction: the cheap first test."""
+        if known < self._alert_to or len(piece) > _LONGEST_PLAIN:
+            return False
+        if _LOWER_CASE.match(piece) is None and _PLAIN_WORDS.match(piece) is None:
+            return False
+        if "earer" in piece or "asic" in piece or "dapi" in piece or "cio" in piece:
+            return False
+        return known >= self._prose_from or not self._sees_sign(piece, known)
+
     def _is_worth_a_look(self, piece: str, known: int) -> bool:
         """Whether an introduction or a key may be in the new piece, or one that came before may have its value now."""
         plain = (self.text[-_SIGN_AHEAD:] + piece).encode("ascii", "replace")
-        is_prose = not plain.translate(None, _PROSE) and b"earer" not in plain
+        is_prose = not plain.translate(None, _PROSE) and b"earer" not in plain and b"asic" not in plain
         end = known + len(piece)
         if not is_prose:
             self._prose_from = end + _MARKED
-        if known < self._prose_from and self._has_sign(piece):
-            self._alert_to = end + LONGEST_INTRODUCTION
+        if known < self._prose_from:
+            self._sees_sign(piece, known)
         if known < self._alert_to:
             return True
         runs = runs_of(plain)
@@ -185,12 +209,14 @@ class Finder:
             return False
         return has_prefix(word.decode("ascii"), 0)
 
-    def _has_sign(self, piece: str) -> bool:
-        """Whether a sign is in what was not searched for one before."""
-        known = len(self.text)
+    def _sees_sign(self, piece: str, known: int) -> bool:
+        """Whether a sign is in what was not searched for one before; the next pieces are looked at then."""
         start = max(self._searched_to - _SIGN_AHEAD, known - LONGEST_INTRODUCTION, 0)
-        self._searched_to = known + len(piece)
-        return _ANY_SIGN.search((self.text[start:] + piece).encode("ascii", "replace").lower()) is not None
+        self._searched_to = end = known + len(piece)
+        if _ANY_SIGN.search((self.text[start:] + piece).encode("ascii", "replace").lower()) is None:
+            return False
+        self._alert_to = end + LONGEST_INTRODUCTION
+        return True
 
     def _go_on(self, ending: Ending, found: list[Secret], *, is_final: bool) -> bool:
         """Read on the secret that goes on; whether it ended."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from inspector.redaction.keys import begins_word
+from inspector.redaction.keys import begins_word, holds_key
 from inspector.redaction.secret_values import (
     BARE,
     ELEMENT,
@@ -38,6 +38,7 @@ LONGEST_INTRODUCTION = 512
 _PEEK = 200  # code points of a value that are looked at
 _LONGEST_NAME = 48
 _LONGEST_ADDRESS = 400
+_LONGEST_COMMAND = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +126,8 @@ def _judge_tagged(place: FoundIntroduction) -> SecretVerdict:
     text, found = place.text, place.found
     name_at = _name_start(place)
     sureness = _name_confidence(place, name_at)
-    if sureness is None or not _is_tag(text, found, name_at):
-        return None
+    if sureness is None or not _is_tag(text, found, name_at) or holds_key(text[found.start() : found.end()]):
+        return None  # of an attribute that is a key, the key goes
     return _judge_element(text, found.end(), sureness, is_final=place.is_final)
 
 
@@ -307,9 +308,14 @@ def _judge_address(place: FoundIntroduction) -> SecretVerdict:
     if at < 0:
         return None
     user, colon, password = text[start:at].partition(":")
-    if colon:
-        return Secret(at - len(password), at) if password and not is_placeholder(password) else None
-    return Secret(start, at) if len(user) >= 16 and looks_random(user) else None
+    if _is_token(user):
+        return Secret(start, at)
+    return Secret(at - len(password), at) if colon and password and not is_placeholder(password) else None
+
+
+def _is_token(user: str) -> bool:
+    """Whether what is written where a user's name belongs is a token, as in `https://ghp_...:x-oauth-basic@host`."""
+    return len(user) >= 16 and looks_random(user) and "." not in user[16:]
 
 
 _BASE64_RUN = PatternRun(re.compile(r"[A-Za-z0-9+/=_.~%-]*"))
@@ -369,12 +375,74 @@ def _judge_pem(place: FoundIntroduction) -> SecretVerdict:
     return Secret.of(text, start, PEM, is_final=is_final) if is_secret else None
 
 
+_LONGEST_USER = 64
+_USER = re.compile(r"[\w.@%+-]{0,64}")
+_OPENED = re.compile(r"\\{0,64}[\"']?")
+
+
+def _judge_user(place: FoundIntroduction) -> SecretVerdict:
+    """A password after a user's name and a colon; with a token where the name belongs, both."""
+    text, start, is_final = place.text, place.found.end(), place.is_final
+    end = _USER.match(text, start).end()  # type: ignore[union-attr]  # it may match nothing
+    if end == len(text) and end < start + _LONGEST_USER and not is_final:
+        return Undecided(start)
+    if not text.startswith(":", end):
+        return None
+    verdict = _judge_password(place, end + 1)
+    if not _is_token(text[start:end]):
+        return verdict
+    match verdict:
+        case Secret():
+            return Secret(start, verdict.end, verdict.goes_on)
+        case Undecided():
+            return Undecided(start)
+        case None:
+            return Secret(start, end)
+
+
+def _judge_password(place: FoundIntroduction, start: int) -> SecretVerdict:
+    """The password behind a user's name: in the quotes around both, in its own, or bare."""
+    text, quote, is_final = place.text, place.found["quote"], place.is_final
+    if quote is not None:
+        return _judge_quoted(text, start, quote, SecretConfidence.PASSWORD, is_final=is_final)
+    opened = _OPENED.match(text, start)[0]  # type: ignore[index]  # it may match nothing
+    if start + len(opened) == len(text) and not is_final:
+        return Undecided(start)
+    if opened[-1:] in {'"', "'"}:
+        return _judge_quoted(text, start + len(opened), opened, SecretConfidence.PASSWORD, is_final=is_final)
+    return _judge_bare_option(text, start, is_final=is_final)
+
+
+_COMMANDS = {
+    "p": re.compile(
+        r"(?:(?P<joined>mysql|mariadb)[a-z_-]{0,12}|sshpass|(?:docker|podman|helm\sregistry|az|oc)\slogin)"
+        r"\s(?:[^\n|;&]{0,200}\s)?\Z",
+        re.IGNORECASE,
+    ),
+    "a": re.compile(r"redis-cli\s(?:[^\n|;&]{0,200}\s)?\Z", re.IGNORECASE),
+}
+"""The commands that have a password as `-p` or `-a`; `joined` those that have it without a blank."""
+
+
+def _judge_command(place: FoundIntroduction) -> SecretVerdict:
+    """A password as an option, where a command that has it so is before it in the line."""
+    text, found = place.text, place.found
+    at = found.start()
+    command = _COMMANDS[found["option"]].search(text, max(at - _LONGEST_COMMAND, 0), at)
+    if command is None or (found["blank"] and command.groupdict().get("joined")):
+        return None
+    return _judge_option(place)
+
+
 def _judge_option(place: FoundIntroduction) -> SecretVerdict:
     """A password as an option of a command that is known."""
     text, found, is_final = place.text, place.found, place.is_final
-    start, opened = found.end(), found["open"]
-    if opened:
-        return _judge_quoted(text, start, opened, SecretConfidence.PASSWORD, is_final=is_final)
+    if found["open"]:
+        return _judge_quoted(text, found.end(), found["open"], SecretConfidence.PASSWORD, is_final=is_final)
+    return _judge_bare_option(text, found.end(), is_final=is_final)
+
+
+def _judge_bare_option(text: str, start: int, *, is_final: bool) -> SecretVerdict:
     verdict = _judge_bare(text, start, SecretConfidence.PASSWORD, name="pass", gap="=", is_final=is_final)
     return None if isinstance(verdict, Secret) and text[verdict.start : verdict.end].isdigit() else verdict
 
@@ -411,19 +479,13 @@ DETECTORS = (
     Detector(
         "user of a command",
         ("-u", "--user", "--proxy-user"),
-        re.compile(
-            rf"(?<=\s)(?:-u|--(?:proxy-)?user)(?:\s{{1,4}}|=)?\\{{0,64}}[\"']?[\w.@%+-]{{1,64}}:{_COMMAND_QUOTE}"
-        ),
-        _judge_option,
+        re.compile(r"(?<=\s)(?:-u|--(?:proxy-)?user)(?:\s{1,4}|=)?(?P<quote>\\{0,64}[\"'])?(?=[\w.@%+-])"),
+        _judge_user,
     ),
     Detector(
         "password of a command",
         ("mysql", "mariadb", "sshpass", "login", "redis-cli"),
-        re.compile(
-            r"(?:(?:mysql|mariadb)[a-z_-]{0,12}\s(?:[^\n|;&]{0,200}?\s)??-p"
-            r"|(?:sshpass|(?:docker|podman|helm\sregistry|az|oc)\slogin)\s(?:[^\n|;&]{0,200}?\s)??-p\s{0,4}"
-            rf"|redis-cli\s(?:[^\n|;&]{{0,200}}?\s)??-a\s{{0,4}}){_COMMAND_QUOTE}(?=[^\s-])"
-        ),
-        _judge_option,
+        re.compile(rf"(?<=[ \t])-(?P<option>[pa])(?P<blank>\s{{0,4}}){_COMMAND_QUOTE}(?=[^\s-])"),
+        _judge_command,
     ),
 )

@@ -5,10 +5,11 @@ escape, whose last letter is no part of the word after it: a line end in JSON at
 terminal. Within a long run of key characters a dash begins no word, since such a run is a value of its own.
 
 `gitleaks` is `config/gitleaks.toml` of gitleaks/gitleaks, `betterleaks` the rule set of that name, `trufflehog` the
-detectors in `pkg/detectors` of trufflesecurity/trufflehog, `detect-secrets` the plugins of Yelp/detect-secrets, each
-with the name of its rule. `github` names a provider of GitHub's list of secret scanning patterns, which gives no
-shapes: the prefix is the provider's own. Where nothing else has such a prefix, less is demanded than the real length
-and alphabet, so that a key that was cut or mistyped is redacted too.
+detectors in `pkg/detectors` of trufflesecurity/trufflehog, `detect-secrets` the plugins of Yelp/detect-secrets,
+`kingfisher` the rules in `crates/kingfisher-rules/data/rules` of mongodb/kingfisher, each with the name of its rule.
+Any other source is a provider's own: a repository and a file in it, or a page of its documentation and the word there.
+Where nothing else has such a prefix, less is demanded than the real length and alphabet, so that a key that was cut or
+mistyped is redacted too.
 """
 
 import re
@@ -82,7 +83,7 @@ KEYS: tuple[KeyShape, ...] = (
     KeyShape("OpenAI admin", "gitleaks openai-api-key", "sk-admin-"),
     KeyShape("OpenRouter", "trufflehog openrouter", "sk-or-v1-"),
     KeyShape("Langfuse", "trufflehog langfuse", "sk-lf-"),
-    KeyShape("Helicone", "github helicone", "sk-helicone-"),
+    KeyShape("Helicone", "Helicone/helicone valhalla/jawn/src/managers/apiKeys/KeyManager.ts", "sk-helicone-"),
     KeyShape("OpenAI, DeepSeek, Moonshot and others of this shape", "trufflehog deepseek", "sk-", 18),
     KeyShape("Hugging Face", "gitleaks huggingface-access-token", "hf_", 20, ALNUM),
     KeyShape("Hugging Face organization", "gitleaks huggingface-organization-api-token", "api_org_", 20, ALNUM),
@@ -91,13 +92,12 @@ KEYS: tuple[KeyShape, ...] = (
     KeyShape("Perplexity", "gitleaks perplexity-api-key", "pplx-", 20, ALNUM),
     KeyShape("Replicate", "trufflehog replicate", "r8_"),
     KeyShape("NVIDIA", "trufflehog nvapi", "nvapi-"),
-    KeyShape("Fireworks", "github fireworks", "fw_", 20, ALNUM),
+    KeyShape("Fireworks", "kingfisher kingfisher.fireworks.1", "fw_", 20, ALNUM),
     KeyShape("Cerebras", "betterleaks cerebras-api-key", "csk-", 20, ALNUM),
     KeyShape("Together", "betterleaks togetherai-api-key", "tgp_v1_"),
-    KeyShape("Anyscale", "github anyscale", "esecret_", 20, ALNUM),
-    KeyShape("Voyage", "github voyage", "pa-", 40),
-    KeyShape("Jina", "github jina", "jina_", 20, ALNUM),
-    KeyShape("Tavily", "github tavily", "tvly-"),
+    KeyShape("Voyage", "kingfisher kingfisher.voyageai.api_key", "pa-", 40),
+    KeyShape("Jina", "kingfisher kingfisher.jina.1", "jina_", 20, ALNUM),
+    KeyShape("Tavily", "trufflehog tavily", "tvly-"),
     KeyShape("Firecrawl", "trufflehog firecrawl", "fc-", 32, HEX),
     KeyShape("ElevenLabs", "trufflehog elevenlabs", "sk_", 40, HEX),
     KeyShape("Pinecone", "betterleaks pinecone-api-key.2", "pcsk_"),
@@ -118,7 +118,7 @@ KEYS: tuple[KeyShape, ...] = (
     KeyShape("AWS Bedrock", "detect-secrets amazon_bedrock", "ABSK", 80, BASE64),
     KeyShape("AWS Bedrock, short-lived", "detect-secrets amazon_bedrock", "bedrock-api-key-", 20, BASE64),
     KeyShape("Alibaba", "gitleaks alibaba-access-key-id", "LTAI", 20, ALNUM),
-    KeyShape("Tencent", "github tencent", "AKID", 32, ALNUM),
+    KeyShape("Tencent", "kingfisher kingfisher.tencent.1", "AKID", 32, ALNUM),
     KeyShape("DigitalOcean personal", "gitleaks digitalocean-pat", "dop_v1_", 20, ALNUM),
     KeyShape("DigitalOcean OAuth", "gitleaks digitalocean-access-token", "doo_v1_", 20, ALNUM),
     KeyShape("DigitalOcean refresh", "gitleaks digitalocean-refresh-token", "dor_v1_", 20, ALNUM),
@@ -154,7 +154,7 @@ KEYS: tuple[KeyShape, ...] = (
     KeyShape("GitLab SCIM", "gitleaks gitlab-scim-token", "glsoat-"),
     KeyShape("Atlassian", "gitleaks atlassian-api-token", "ATATT3", 20, BASE64),
     KeyShape("Bitbucket app password", "trufflehog bitbucketapppassword", "ATBB", 28, ALNUM),
-    KeyShape("Bitbucket repository", "github atlassian", "ATCTT3", 20, BASE64),
+    KeyShape("Bitbucket repository", "kingfisher kingfisher.bitbucket.4", "ATCTT3", 20, BASE64),
     KeyShape("Sourcegraph", "gitleaks sourcegraph-access-token", "sgp_"),
     KeyShape("CircleCI", "betterleaks circleci-personal-token", "CCIPAT_"),
     KeyShape("Buildkite", "trufflehog buildkite", "bkua_", 20, ALNUM),
@@ -199,8 +199,8 @@ KEYS: tuple[KeyShape, ...] = (
     KeyShape("LangSmith service", "trufflehog langsmith", "lsv2_sk_"),
     KeyShape("PostHog personal", "trufflehog posthog", "phx_", 20, ALNUM),
     KeyShape("Dynatrace", "gitleaks dynatrace-api-token", "dt0c01.", 20, DOTTED),
-    KeyShape("Honeycomb", "github honeycomb", "hcaik_", 20, ALNUM),
-    KeyShape("Logfire", "github logfire", "pylf_v1_"),
+    KeyShape("Honeycomb", "docs.honeycomb.io/api/authentication hcaik", "hcaik_", 20, ALNUM),
+    KeyShape("Logfire", "pydantic/logfire logfire/_internal/auth.py", "pylf_v1_"),
     KeyShape("Prefect", "gitleaks prefect-api-token", "pnu_", 20, ALNUM),
     KeyShape("Pulumi", "gitleaks pulumi-api-token", "pul-", 36, HEX),
     KeyShape("Terraform", "gitleaks hashicorp-tf-api-token", ".atlasv1.", 50, WORD, is_free=True),
@@ -343,6 +343,20 @@ def judge_key(text: str, at: int, *, free_at: int, is_final: bool) -> SecretVerd
     if text.startswith("eyJ", at):
         return _judge_token(text, at + 3, is_final=is_final)
     return _judge_discord(text, at, is_final=is_final)
+
+
+def holds_key(text: str) -> bool:
+    """Whether a whole key is in the text."""
+    runs = runs_of(text.encode("ascii", "replace"))
+    if not has_long_run(runs):
+        return False
+    places = KeyPlaces(text, runs)
+    at = 0
+    while places.go_to(at):
+        if isinstance(places.judge(-1, is_final=True), Secret):
+            return True
+        at = places.at + 1
+    return False
 
 
 def has_prefix(text: str, start: int) -> bool:

@@ -144,15 +144,12 @@ class SecretStream:
         self._patterns = patterns
         self._finder = Finder()
         self._raw = _Raw() if patterns else None
+        self.takes_as_it_is = _takes_nothing if patterns else self._finder.passes
         self.count = 0
 
     def feed(self, piece: str) -> str:
         """What is certain now of the text so far and was not before, redacted."""
         return self._fed(piece, is_final=False)
-
-    def takes_as_it_is(self, piece: str) -> bool:
-        """See `TextStream`."""
-        return self._raw is None and self._finder.passes(piece)
 
     def close(self) -> str:
         """The rest, redacted."""
@@ -172,6 +169,10 @@ class SecretStream:
         found, released = self._raw.feed(finder.text[start:end], clean, self._patterns, is_final=is_final)
         self.count += found
         return released
+
+
+def _takes_nothing(piece: str) -> bool:
+    return False
 
 
 class _Raw:

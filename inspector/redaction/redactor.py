@@ -247,7 +247,7 @@ class TurnRedactor:
 
     def feed(self, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
         """The chunks that are certain now, redacted."""
-        if not self._waiting and self._is_plain(chunks):
+        if not self._waiting and chunks and self._takes_as_they_are(chunks):
             return tuple(chunks)
         arrived: dict[str, list[str]] = {}
         for chunk in chunks:
@@ -270,14 +270,14 @@ class TurnRedactor:
         self._waiting += chunks
         return self._released()
 
-    def _is_plain(self, chunks: Sequence[Chunk]) -> bool:
+    def _takes_as_they_are(self, chunks: Sequence[Chunk]) -> bool:
         """Whether all chunks belong to one part, which takes them as they are; else it has taken none of them."""
-        name = chunks[0].part if chunks else ""
+        name = chunks[0].part
         part = self._parts.get(name)
         if part is None or part.name != name:
             return False
         texts = [chunk.text for chunk in chunks if chunk.part == name]
-        return len(texts) == len(chunks) and part.stream.takes_as_it_is("".join(texts))
+        return len(texts) == len(chunks) and part.takes_as_it_is("".join(texts))
 
     def close(self) -> tuple[Chunk, ...]:
         """The rest."""
@@ -306,10 +306,11 @@ class TurnRedactor:
 class _RedactedPart:
     """One part: its redacted name, its stream, and what came out of it that no chunk has taken yet."""
 
-    __slots__ = ("name", "ready", "stream", "taken")
+    __slots__ = ("name", "ready", "stream", "taken", "takes_as_it_is")
 
     def __init__(self, stream: TextStream, name: str) -> None:
         self.stream = stream
+        self.takes_as_it_is = stream.takes_as_it_is
         self.name = name
         self.ready = ""
         self.taken = 0

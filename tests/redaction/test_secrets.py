@@ -115,6 +115,61 @@ def test_chunks_do_not_matter(text: str, cuts: list[int]) -> None:
     assert Redactor().text(whole) == whole
 
 
+_KEY = "ghp_" + "A1b2C3d4" * 4
+_SEVERAL = {
+    "token as user": (f"curl -u {_KEY}:x-oauth-basic https://api.example", [_KEY, "oauth-basic"]),
+    "token as quoted user": (f"curl --user '{_KEY}:' https://api.example/v1", [_KEY]),
+    "quoted user and password": ("curl --user 'joe:Tr0ub4dor3' https://api.example/v1", ["Tr0ub4dor3"]),
+    "token as user of an address": (f"git clone https://{_KEY}:x-oauth-basic@git.example/a", [_KEY, "oauth-basic"]),
+    "token and password of an address": ("s3://AKIAQ3EGR2AB4CD5EF6G:Tr0ub4dor3@bucket/x", ["Q3EGR2AB", "Tr0ub4dor3"]),
+    "password before a password": ("mysql --password=Tr0ub4dor3 -phunter22x shop", ["Tr0ub4dor3", "hunter22x"]),
+    "key before a password": (f"mysql {_KEY} -phunter22x", [_KEY, "hunter22x"]),
+    "token before a password": ("docker login -u x token=Ab1Cd2Ef3Gh4 -p hunter22x", ["Ab1Cd2Ef3Gh4", "hunter22x"]),
+    "address before a password": ("mysql https://joe:Tr0ub4dor3@db -phunter22x", ["Tr0ub4dor3", "hunter22x"]),
+    "key in a tag of a secret": (f'< a="b" password {_KEY}>', [_KEY]),
+    "key before an option": (f"redis-cli -h {_KEY} -a hunter22x ping", [_KEY, "hunter22x"]),
+}
+
+
+@pytest.mark.parametrize("name", _SEVERAL)
+def test_two_secrets_of_one_command_both_go_however_it_is_cut(name: str) -> None:
+    text, secrets = _SEVERAL[name]
+    whole = Redactor().text(text)
+    assert not any(secret in whole for secret in secrets), whole
+    assert "https://api.example" in whole or "https://api.example" not in text
+    for cut in range(len(text) + 1):
+        assert _streamed([text[:cut], text[cut:]]) == whole
+    assert _streamed(list(text)) == whole
+
+
+_PIECES = (
+    *("the", " harbour.", " In 1890", " fish", "ermen", ",", " o'clock", ": ", '"', "'", " password", " is", " Bearer"),
+    *(" abcdefgh", "ijkl1Mno2Pqr", " dapi", " cio", " sk", "0a1b2c3d" * 4, "Ab1" * 12, "-proj-", " api", "_key", "="),
+    *(
+        " token",
+        " -",
+        "-password",
+        " -u",
+        " Tr0ub4dor",
+        "&3xtra",
+        " https",
+        "://",
+        "joe:hunter22",
+        "@host",
+        "\n",
+        " AKIA",
+    ),
+    *(" earer", "B", "be", "arer", " mysql", " -p", " secret", "<", ">", " basic", " --user", f" {_KEY}"),
+)
+_WORD_PIECES = st.lists(st.sampled_from(_PIECES), max_size=24)
+
+
+@given(_WORD_PIECES, st.integers(1, 5))
+def test_plain_words_in_pieces_give_what_the_whole_text_gives(words: list[str], at_once: int) -> None:
+    pieces = ["".join(words[at : at + at_once]) for at in range(0, len(words), at_once)]
+    assert _streamed_as_recorded(pieces) == Redactor().text("".join(words))
+
+
 def test_a_long_secret_goes_to_its_end() -> None:
     text = "Bearer " + "Ab1" * 20_000 + " end"
     pieces = [text[at : at + 7] for at in range(0, len(text), 7)]
@@ -178,3 +233,9 @@ def test_everything_a_trace_says_is_redacted() -> None:
 def _streamed(pieces: list[str]) -> str:
     stream = SecretStream()
     return "".join([*(stream.feed(piece) for piece in pieces), stream.close()])
+
+
+def _streamed_as_recorded(pieces: list[str]) -> str:
+    turn = Redactor().new_turn()
+    out = [chunk for number, piece in enumerate(pieces) for chunk in turn.feed([Chunk(number, "text", piece, 0.0)])]
+    return "".join(chunk.text for chunk in (*out, *turn.close()))

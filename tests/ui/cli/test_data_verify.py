@@ -1,6 +1,7 @@
 """`weaklink data verify`: verdicts as lines or JSON, kept and rejected rows, groups, and exit codes."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -127,3 +128,35 @@ def test_what_cannot_run_ends_with_2_and_says_why(
 
 def test_rows_that_cannot_be_read_alone_end_with_2(weaklink: Run, tmp_path: Path) -> None:
     assert weaklink("data", "verify", write(tmp_path / "a.jsonl", "{x", {"a": 1})).returncode == 2
+
+
+def test_a_secret_of_a_candidate_is_in_no_verdict(weaklink: Run, tmp_path: Path) -> None:
+    secret = "ghp_" + "A1b2C3d4" * 4
+    file = write(tmp_path / "a.jsonl", row(secret))
+    for options in ((), ("--json",)):
+        done = weaklink("data", "verify", file, *options)
+        assert done.returncode == 1
+        assert b"V904" in done.stdout
+        assert secret[8:].encode() not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", ["score", "report", "inject", "render", "negatives"])
+def test_a_row_that_cannot_be_read_ends_a_data_command_with_1(weaklink: Run, tmp_path: Path, command: str) -> None:
+    good = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": call("Oslo")}]}
+    file = write(tmp_path / "a.jsonl", {**good, "tools": TOOLS}, '{"messages": [{"role": "us')
+    done = weaklink("data", command, file)
+    assert b"line 2: the JSON breaks off" in done.stderr
+    assert done.returncode == 1, done.stderr
+
+
+def test_a_named_pipe_is_refused_at_once(weaklink: Run, tmp_path: Path) -> None:
+    pipe = tmp_path / "rows.jsonl"
+    os.mkfifo(pipe)
+    folder = tmp_path / "set"
+    folder.mkdir()
+    os.mkfifo(folder / "state.json")
+    write(folder / "a.jsonl", row("Oslo"))
+    refused = weaklink("data", "verify", str(pipe))
+    assert refused.returncode == 2
+    assert b"named pipe (FIFO)" in refused.stderr
+    assert weaklink("data", "verify", str(folder)).returncode == 0

@@ -23,6 +23,7 @@ from ui.cli.data.options import (
 )
 from ui.views.wording import counted
 
+_FAILED = 1
 _COULD_NOT_RUN = 2
 _RESERVE = 1_000
 _MARGIN = 1.5  # of rows tried to rows needed: some offer no place for a fault
@@ -84,6 +85,8 @@ def inject(
         print_notice(line)
     if not mix.rows:
         ctx.exit(_COULD_NOT_RUN)
+    if unread.count:
+        ctx.exit(_FAILED)
 
 
 def _variants(

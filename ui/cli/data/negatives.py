@@ -30,6 +30,7 @@ from ui.cli.data.options import (
 )
 from ui.views.wording import counted
 
+_FAILED = 1
 _COULD_NOT_RUN = 2
 _POOL_ROWS = 2_000
 _RESERVE = 1_000
@@ -91,6 +92,8 @@ def negatives(
         print_notice(line)
     if not mix.rows:
         ctx.exit(_COULD_NOT_RUN)
+    if unread.count:
+        ctx.exit(_FAILED)
 
 
 def _made(row: DataRow, *, options: NegativeOptions) -> tuple[JsonObject, bool, NegativeRow | NoNegative]:

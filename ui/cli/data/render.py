@@ -23,6 +23,7 @@ from ui.cli.data.options import (
 )
 from ui.views.wording import counted
 
+_FAILED = 1
 _COULD_NOT_RUN = 2
 
 
@@ -111,8 +112,8 @@ def render(
     if skipped:
         told = ", ".join(f"{count} {name}" for name, count in skipped.most_common())
         print_notice(f"{counted(skipped.total(), 'row')} skipped, since the format cannot express everything: {told}")
-    if not scenarios:
-        ctx.exit(_COULD_NOT_RUN)
+    if not scenarios or unread.count:
+        ctx.exit(_FAILED if scenarios else _COULD_NOT_RUN)
 
 
 def _rendered(

@@ -30,6 +30,7 @@ from ui.cli.data.options import (
 )
 from ui.reports.set_report import set_lines, set_page
 
+_FAILED = 1
 _COULD_NOT_RUN = 2
 
 
@@ -95,6 +96,8 @@ def report(
     if not measured.samples:
         print_notice("no row could be read")
         ctx.exit(_COULD_NOT_RUN)
+    if unread.count:
+        ctx.exit(_FAILED)
 
 
 def _measured(paths: Sequence[str], work: "RowMeasurer", unread: RejectedRows, jobs: int) -> SetReport:

@@ -29,6 +29,7 @@ from ui.cli.data.options import (
 from ui.cli.stats_options import read_expected
 from ui.views.styled_text import visible_line
 
+_FAILED = 1
 _COULD_NOT_RUN = 2
 _COLUMN = "score"
 
@@ -94,6 +95,8 @@ def score(
     if not table.rows:
         print_notice("no row could be read")
         ctx.exit(_COULD_NOT_RUN)
+    if unread.count:
+        ctx.exit(_FAILED)
 
 
 @dataclass(frozen=True, slots=True)

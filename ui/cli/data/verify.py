@@ -21,6 +21,7 @@ from inspector.importers.records import parse_json_bytes
 from inspector.importers.source import JsonObject
 from inspector.json_text import write_json
 from inspector.model import Json
+from inspector.redaction.finding import without_secrets_of
 from inspector.rules.catalogue import select_rules
 from inspector.segmentation import AUTO
 from inspector.text import LineIndex
@@ -187,10 +188,11 @@ def _as_candidate(one: VerifiedRow, options: VerifyOptions) -> VerifiedCandidate
         for diagnostic in found:
             turn = one.trace.turns[diagnostic.location.turn - 1] if one.trace.turns else None
             part = turn.part(diagnostic.location.part) if turn is not None else None
-            told = diagnostic_object(diagnostic, LineIndex(part.text if part is not None else ""))
+            text = part.text if part is not None else ""
+            told = _clean(text, diagnostic_object(diagnostic, LineIndex(text)))
             said.append({"turn": diagnostic.location.turn, "part": diagnostic.location.part, **told})
             place = f"turn {diagnostic.location.turn}:{told['line']}:{told['column']}"
-            lines.append(f"{one.row.reference}: {verifier}: {place}: {diagnostic.rule}: {diagnostic.fault.message}")
+            lines.append(f"{one.row.reference}: {verifier}: {place}: {diagnostic.rule}: {told['message']}")
         verdicts.append(
             {
                 "id": one.id,
@@ -212,6 +214,19 @@ def _as_candidate(one: VerifiedRow, options: VerifyOptions) -> VerifiedCandidate
         tuple(verdicts),
         tuple(lines),
     )
+
+
+def _clean(text: str, told: JsonObject) -> JsonObject:
+    """What is reported of a fault in a text, without the secrets that it quotes."""
+    return {name: _clean_value(text, value) for name, value in told.items()}
+
+
+def _clean_value(text: str, value: Json) -> Json:
+    if isinstance(value, str):
+        return without_secrets_of(text, value)
+    if isinstance(value, list):
+        return [_clean_value(text, one) for one in value]
+    return _clean(text, value) if isinstance(value, dict) else value
 
 
 def _print(one: VerifiedCandidate, *, as_json: bool) -> None:
