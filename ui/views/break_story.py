@@ -220,15 +220,10 @@ def _reaction(broken: Break, said: tuple[int, str] | None) -> Line:
     if said is None:
         return (Run(f"{_REACTIONS[broken.reaction]}."),)
     turn, words = said
-    short = beginning_of(words)
+    shown = " ".join(words[: 8 * _LONGEST].split())
+    short = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1].rstrip() + "…"
     where = f" (turn {turn})" if broken.reaction is Reaction.REPORTED else f"; its last words (turn {turn})"
     return (Run(f"{_REACTIONS[broken.reaction]}{where}: "), Run(f"“{visible_line(short)}”", Style.KEY))
-
-
-def beginning_of(words: str, most: int = _LONGEST) -> str:
-    """The beginning of a text on one line, of at most `most` characters."""
-    shown = " ".join(words[: 8 * most].split())
-    return shown if len(shown) <= most else shown[: most - 1].rstrip() + "…"
 
 
 def _is_fault_at(diagnostic: Diagnostic, code: str, place: Location) -> bool:
@@ -270,11 +265,6 @@ def agent_comment(trace: Trace, inspection: Inspection) -> tuple[int, str] | Non
     spoken = one_by_one((last,), _comments(trace, inspection, range(first, len(inspection.parts))))
     admitted = ((turn, words) for turn, text in spoken if (words := failure_admission(text)) is not None)
     return next(admitted, None)
-
-
-def last_comment(trace: Trace, inspection: Inspection) -> tuple[int, str] | None:
-    """The turn and the words of the last text that the agent wrote to its reader; None where it wrote none."""
-    return next(_comments(trace, inspection, range(len(inspection.parts) - 1, -1, -1)), None)
 
 
 def _behind(chain: Chain, step: Step) -> Iterator[Step]:

@@ -1,4 +1,4 @@
-"""A whole trace as lines: its facts, where its chain broke, its chain, its last answer, and then its turns."""
+"""A whole trace as lines: its facts, its turns, its chain, and where that broke."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,18 +11,17 @@ from inspector.inspection import Inspection, PartInspection
 from inspector.model import Liveness, Role, Trace, Turn
 from inspector.rules.rule import Severity
 from inspector.text import opening_of
-from ui.views.break_story import BreakFacts, beginning_of, break_lines, last_comment
+from ui.views.break_story import break_lines
 from ui.views.chain import chain_lines, ending
 from ui.views.minimap import minimap
 from ui.views.places import StepPlaces
 from ui.views.status import LIVENESS, status_run
 from ui.views.styled_text import Line, Run, Style, clipped, visible_line
 from ui.views.turn import UnfinishedTurn, turn_lines, unfinished_turn_lines
-from ui.views.wording import counted, folded_middle, wrapped
+from ui.views.wording import counted, folded_middle, quoted, wrapped
 
 _MARGIN = 11
 _LONGEST = 1_000
-_ANSWER = 400
 POSITION_IDS = ("line", "entry", "record", "document", "sha256")
 """External ids that say where a trace stands in its file, not what it is."""
 
@@ -36,48 +35,13 @@ def trace_lines(
     full: bool = False,
     liveness: Liveness | None = None,
     open_turns: Sequence[UnfinishedTurn] = (),
-    only: Collection[int] | None = None,
+    only: Collection[int] = (),
 ) -> Iterator[Line]:
     """The lines that `weaklink show` prints; `id` is the trace's in the database, `open_turns` have not ended yet.
 
-    The verdict comes first: how the trace ended, its break, its chain and its answer. The turns follow, or of them
-    those that `only` names.
+    Where `only` names turns, no others are shown.
     """
     yield from trace_head(trace, inspection, id=id, width=width, liveness=liveness)
-    gist = BreakFacts(trace, inspection)
-    if inspection.chain.broken is not None:
-        yield ()
-        yield from break_lines(trace, inspection, width, gist=gist)
-    if inspection.chain.steps:
-        yield ()
-        yield (Run("chain", Style.STRONG),)
-        yield from chain_lines(inspection.chain, width)
-        yield from _answer_lines(trace, inspection, gist, width)
-    yield from _turns_lines(trace, inspection, width=width, full=full, open_turns=open_turns, only=only)
-
-
-def _answer_lines(trace: Trace, inspection: Inspection, gist: BreakFacts, width: int) -> Iterator[Line]:
-    """What the agent said after its last call, unless the break has quoted it."""
-    chain = inspection.chain
-    answer = last_comment(trace, inspection)
-    quoted_turn = gist.words[0] if chain.broken is not None and gist.words is not None else 0
-    if answer is None or answer[0] <= max(chain.steps[-1].location.turn, quoted_turn):
-        return
-    turn, words = answer
-    yield ()
-    yield (Run("answer", Style.STRONG), Run(f" (turn {turn})"))
-    yield from wrapped((Run(visible_line(beginning_of(words, _ANSWER))),), width)
-
-
-def _turns_lines(
-    trace: Trace,
-    inspection: Inspection,
-    *,
-    width: int,
-    full: bool,
-    open_turns: Sequence[UnfinishedTurn],
-    only: Collection[int] | None,
-) -> Iterator[Line]:
     parts: dict[int, list[PartInspection]] = {}
     for part in inspection.parts:
         parts.setdefault(part.turn, []).append(part)
@@ -86,14 +50,21 @@ def _turns_lines(
         wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
     model, steps = model_of(trace), StepPlaces(inspection.chain)
     for number, turn in enumerate(trace.turns, 1):
-        if only is not None and number not in only:
+        if only and number not in only:
             continue
         yield ()
         found, faulty = parts.get(number, []), wrong.get(number, [])
         yield from turn_lines(turn, number, found, faulty, width=width, model=model, steps=steps, full=full)
-    for opened in open_turns if only is None else ():
+    for opened in () if only else open_turns:
         yield ()
         yield from unfinished_turn_lines(opened, width=width, model=model, full=full)
+    if inspection.chain.steps:
+        yield ()
+        yield (Run("chain", Style.STRONG),)
+        yield from chain_lines(inspection.chain, width)
+    if inspection.chain.broken is not None:
+        yield ()
+        yield from break_lines(trace, inspection, width)
 
 
 def shown_diagnostics(inspection: Inspection, *, full: bool = False) -> list[Diagnostic]:
@@ -106,18 +77,20 @@ def shown_diagnostics(inspection: Inspection, *, full: bool = False) -> list[Dia
 def trace_head(
     trace: Trace, inspection: Inspection, *, id: int, width: int, liveness: Liveness | None = None
 ) -> Iterator[Line]:
-    """How a trace ended, or has come to while it is recorded, what it is and where it comes from."""
+    """What a trace is, where it comes from and how it ended, or has come to while it is recorded, before its turns."""
     yield clipped((Run(f"trace {id}", Style.STRONG), Run(f"  {visible_line(heading_of(trace)[:_LONGEST])}")), width)
+    for name, said in trace_facts(trace, inspection):
+        yield from _fact(name, (Run(folded_middle(said, _LONGEST)),), width)
     chain = inspection.chain
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
     counts = fault_counts(inspection)
     so_far = (LIVENESS[liveness], Run(", so far ")) if liveness is not None else ()
     ended = (*so_far, status, Run(f" {ending(chain)}".rstrip()), Run(f" · {counts}" if counts else ""))
     yield from _fact("status", ended, width)
+    if chain.broken is not None:
+        yield from _fact("break", quoted(chain.broken.message), width)
     if inspection.parts:
         yield from _fact("map", minimap(trace, inspection, width - _MARGIN), width)
-    for name, said in trace_facts(trace, inspection):
-        yield from _fact(name, (Run(folded_middle(said, _LONGEST)),), width)
 
 
 def title_of(trace: Trace) -> str:

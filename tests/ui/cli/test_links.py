@@ -37,20 +37,3 @@ def test_a_link_that_leads_nowhere_is_one_sentence(weaklink: Run, where: str) ->
     ran = weaklink("show", "weaklink://trace/1?step=x", "--db", where)
     assert ran.returncode == 2
     assert ran.stderr.decode().startswith("weaklink: the link's `step` is `x`")
-
-
-def test_chosen_turns_are_shown_behind_the_verdict(weaklink: Run, where: str) -> None:
-    def headings(words: str) -> list[str]:
-        shown = weaklink("show", "1", "--db", where, "--turns", words).stdout.decode().splitlines()
-        return [line.split()[1] for line in shown if line.startswith("── ")]
-
-    assert headings("none") == []
-    assert headings("2") == ["2"]
-    assert headings("1-2, 3") == ["1", "2", "3"]
-
-
-@pytest.mark.parametrize(("words", "said"), [("0", "names no turns"), ("3-2", "names no turns"), ("99", "no turn 99")])
-def test_turns_that_are_not_there_are_an_error(weaklink: Run, where: str, words: str, said: str) -> None:
-    ran = weaklink("show", "1", "--db", where, "--turns", words)
-    assert ran.returncode == 2
-    assert said in ran.stderr.decode()

@@ -194,7 +194,7 @@ def test_the_variable_names_the_database(weaklink: Run, logs: Path) -> None:
     assert len(weaklink("list", "--json", WEAKLINK_DB="t.db").stdout.splitlines()) == 3
 
 
-def test_a_trace_is_shown_from_its_break_to_its_turns(weaklink: Run, logs: Path) -> None:
+def test_a_trace_is_shown_from_its_turns_to_its_break(weaklink: Run, logs: Path) -> None:
     report(weaklink, "logs")
     done = weaklink("show", "bad", "--db", "t.db")
     shown = done.stdout.decode()
@@ -205,11 +205,13 @@ def test_a_trace_is_shown_from_its_break_to_its_turns(weaklink: Run, logs: Path)
     assert "Rome?" in turns.partition("── 2 assistant")[0]
     order = [
         "✖ broken at step 1 of 1",
-        "✖ broke at",
-        "chain",
         "── 1 user",
         "── 2 assistant",
+        "^",
         "error[J104]",
+        "help: ",
+        "chain",
+        "✖ broke at",
     ]
     places = [shown.index(words) for words in order]
     assert places == sorted(places)
