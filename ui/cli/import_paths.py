@@ -74,7 +74,8 @@ def import_paths(
     reports: list[FileReport] = []
     with placed_files(paths, source) as files:
         try:
-            with nullcontext() if dry_run else open_store(where) as store:
+            is_empty = not any(file.is_readable for file in files)  # then no database is made
+            with nullcontext() if dry_run or is_empty else open_store(where) as store:
                 import_round(store, files, wanted, jobs, lambda _, report: reports.append(report))
         except KeyboardInterrupt:
             whole = sum(1 + len(file.with_it) for file in files)

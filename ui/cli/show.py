@@ -1,5 +1,6 @@
-"""`weaklink show`: one trace, from its first turn to its break."""
+"""`weaklink show`: one trace, its verdict first."""
 
+import re
 import sys
 
 import click
@@ -13,22 +14,27 @@ from ui.views.styled_text import visible_line
 from ui.views.trace import trace_lines
 from ui.views.trace_json import trace_object
 from ui.views.turn import unfinished_turns
+from ui.views.wording import counted
+
+_RANGE = re.compile(r"(\d{1,9})(-(\d{0,9}))?", re.ASCII)
 
 
 @click.command("show")
 @click.argument("named", metavar="ID|LINK")
+@click.option("--turns", "ranges", metavar="RANGES", help="Print only these turns, such as `4`, `2-5` or `1,7-`.")
 @click.option("--full", is_flag=True, help="Print long texts in full, and valid calls as they were written.")
 @json_option
 @database_option
 @color_option
-def show(named: str, where: str | None, *, full: bool, as_json: bool, color: str) -> None:
-    """Show one trace: its turns with faults marked in place, its chain, and where the chain broke.
+def show(named: str, where: str | None, ranges: str | None, *, full: bool, as_json: bool, color: str) -> None:
+    """Show one trace: its verdict, break and answer, then its chain, and its turns with faults marked in place.
 
-    ID is the number that `weaklink list` prints, or an id from the source that belongs to one trace only. Long texts
-    are shortened in the middle, faults never. A turn that is still being recorded is shown as far as it got. Of a link
-    (`weaklink://trace/12?step=4`, or the address of a trace in the web page), only the turns that it points to are
-    shown.
+    ID is the number that `weaklink list` prints, the beginning of an id of the source, `latest`, or '#3' for the third
+    trace of the last list. A link (`weaklink://trace/12?step=4`, or the address of a trace in the web page) shows only
+    the turns that it points to. Long texts are shortened in the middle, faults never.
     """
+    if ranges is not None and as_json:
+        raise click.UsageError("--turns selects what is printed as text; --json always has the whole trace.")
     link = read_link(named)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
@@ -40,8 +46,10 @@ def show(named: str, where: str | None, *, full: bool, as_json: bool, color: str
         value = trace_object(number, trace, inspection, liveness=liveness, open_turns=open_turns)
         sys.stdout.write(write_json(value) + "\n")
     else:
-        only = link.turns(inspection.chain.steps, len(trace.turns))
-        if link.leads and not only:
+        count = len(trace.turns)
+        linked = link.turns(inspection.chain.steps, count)
+        only = linked if ranges is None else _turns_in(ranges, count)
+        if ranges is None and link.leads and not only:
             sys.stderr.write(
                 f"weaklink: the link leads to {visible_line(link.leads)}, which this trace does not have\n"
             )
@@ -56,3 +64,25 @@ def show(named: str, where: str | None, *, full: bool, as_json: bool, color: str
             only=only,
         )
         print_lines(lines, color=color)
+
+
+def _turns_in(ranges: str, count: int) -> set[int]:
+    """The numbers, from 1 to `count`, that `ranges` names; `2-5` includes both ends, `7-` goes up to the last turn.
+
+    Raises click.BadParameter where `ranges` is malformed or names no turn of the trace.
+    """
+    found: set[int] = set()
+    for text in ranges.split(","):
+        match = _RANGE.fullmatch(text.strip())
+        if match is None:
+            raise click.BadParameter(
+                f"{text!r} is not a turn or a range of turns, such as 4, 2-5 or 7-", param_hint="--turns"
+            )
+        first = int(match[1])
+        last = first if match[2] is None else int(match[3] or count)
+        found.update(range(max(first, 1), min(last, count) + 1))
+    if not found:
+        raise click.BadParameter(
+            f"{ranges!r} names none of the {counted(count, 'turn')} of this trace", param_hint="--turns"
+        )
+    return found

@@ -267,6 +267,14 @@ def agent_comment(trace: Trace, inspection: Inspection) -> tuple[int, str] | Non
     return next(admitted, None)
 
 
+def last_answer(trace: Trace, inspection: Inspection) -> tuple[int, str] | None:
+    """The last turn of the agent and the beginning of its text; None where it has only calls or reasoning."""
+    turns = range(len(trace.turns), 0, -1)
+    last = next((number for number in turns if trace.turns[number - 1].role is Role.ASSISTANT), 0)
+    first = bisect_left(inspection.parts, last, key=_turn)
+    return next(_comments(trace, inspection, range(len(inspection.parts) - 1, first - 1, -1)), None)
+
+
 def _behind(chain: Chain, step: Step) -> Iterator[Step]:
     return map(chain.steps.__getitem__, range(step.number, len(chain.steps)))
 

@@ -1,4 +1,4 @@
-"""A whole trace as lines: its facts, its turns, its chain, and where that broke."""
+"""A whole trace as lines: its verdict, its break and its answer, then its facts, its chain and its turns."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,17 +11,18 @@ from inspector.inspection import Inspection, PartInspection
 from inspector.model import Liveness, Role, Trace, Turn
 from inspector.rules.rule import Severity
 from inspector.text import opening_of
-from ui.views.break_story import break_lines
+from ui.views.break_story import BreakFacts, break_lines, last_answer
 from ui.views.chain import chain_lines, ending
 from ui.views.minimap import minimap
 from ui.views.places import StepPlaces
 from ui.views.status import LIVENESS, status_run
 from ui.views.styled_text import Line, Run, Style, clipped, visible_line
 from ui.views.turn import UnfinishedTurn, turn_lines, unfinished_turn_lines
-from ui.views.wording import counted, folded_middle, quoted, wrapped
+from ui.views.wording import counted, folded_middle, wrapped
 
 _MARGIN = 11
 _LONGEST = 1_000
+_LONGEST_ANSWER = 300
 POSITION_IDS = ("line", "entry", "record", "document", "sha256")
 """External ids that say where a trace stands in its file, not what it is."""
 
@@ -39,9 +40,17 @@ def trace_lines(
 ) -> Iterator[Line]:
     """The lines that `weaklink show` prints; `id` is the trace's in the database, `open_turns` have not ended yet.
 
-    Where `only` names turns, no others are shown.
+    The verdict, the break and the answer are first; facts, chain and turns follow. Where `only` names turns, no others
+    are shown.
     """
-    yield from trace_head(trace, inspection, id=id, width=width, liveness=liveness)
+    yield from verdict_lines(trace, inspection, id=id, width=width, liveness=liveness)
+    yield ()
+    for name, said in trace_facts(trace, inspection):
+        yield from _fact(name, (Run(folded_middle(said, _LONGEST)),), width)
+    if inspection.chain.steps:
+        yield ()
+        yield (Run("chain", Style.STRONG),)
+        yield from chain_lines(inspection.chain, width)
     parts: dict[int, list[PartInspection]] = {}
     for part in inspection.parts:
         parts.setdefault(part.turn, []).append(part)
@@ -58,13 +67,6 @@ def trace_lines(
     for opened in () if only else open_turns:
         yield ()
         yield from unfinished_turn_lines(opened, width=width, model=model, full=full)
-    if inspection.chain.steps:
-        yield ()
-        yield (Run("chain", Style.STRONG),)
-        yield from chain_lines(inspection.chain, width)
-    if inspection.chain.broken is not None:
-        yield ()
-        yield from break_lines(trace, inspection, width)
 
 
 def shown_diagnostics(inspection: Inspection, *, full: bool = False) -> list[Diagnostic]:
@@ -74,23 +76,32 @@ def shown_diagnostics(inspection: Inspection, *, full: bool = False) -> list[Dia
     return [group.shown for group in grouped(inspection.diagnostics, inspection.chain)]
 
 
-def trace_head(
+def verdict_lines(
     trace: Trace, inspection: Inspection, *, id: int, width: int, liveness: Liveness | None = None
 ) -> Iterator[Line]:
-    """What a trace is, where it comes from and how it ended, or has come to while it is recorded, before its turns."""
+    """What a trace is, how it ended or stands while it is recorded, where it broke, and what the agent answered."""
     yield clipped((Run(f"trace {id}", Style.STRONG), Run(f"  {visible_line(heading_of(trace)[:_LONGEST])}")), width)
-    for name, said in trace_facts(trace, inspection):
-        yield from _fact(name, (Run(folded_middle(said, _LONGEST)),), width)
     chain = inspection.chain
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
     counts = fault_counts(inspection)
     so_far = (LIVENESS[liveness], Run(", so far ")) if liveness is not None else ()
     ended = (*so_far, status, Run(f" {ending(chain)}".rstrip()), Run(f" · {counts}" if counts else ""))
     yield from _fact("status", ended, width)
-    if chain.broken is not None:
-        yield from _fact("break", quoted(chain.broken.message), width)
     if inspection.parts:
         yield from _fact("map", minimap(trace, inspection, width - _MARGIN), width)
+    facts = BreakFacts(trace, inspection)
+    answer = last_answer(trace, inspection)
+    quoted_turn = facts.words[0] if facts.words is not None else None
+    if answer is not None and answer[0] != quoted_turn:  # the break's lines quote the words of that turn
+        turn, words = answer
+        yield from _fact("answer", (Run(f"(turn {turn}) ", Style.DIM), Run(_short_answer(words))), width)
+    if chain.broken is not None:
+        yield ()
+        yield from break_lines(trace, inspection, width, gist=facts)
+
+
+def _short_answer(words: str) -> str:
+    return folded_middle(" ".join(words.split()), _LONGEST_ANSWER)
 
 
 def title_of(trace: Trace) -> str:

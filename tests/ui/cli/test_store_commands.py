@@ -91,6 +91,12 @@ def test_nothing_readable_exits_with_2_and_still_reports(weaklink: Run, logs: Pa
     ]
 
 
+@pytest.mark.parametrize("path", ["missing", "none-*.jsonl"])
+def test_paths_without_a_readable_file_make_no_database(weaklink: Run, tmp_path: Path, path: str) -> None:
+    assert weaklink("import", path, "--db", "none.db").returncode == 2
+    assert not (tmp_path / "none.db").exists()
+
+
 def test_an_empty_folder_exits_with_2_and_says_so(weaklink: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     done = weaklink("import", "--db", "t.db", "empty")
@@ -194,7 +200,7 @@ def test_the_variable_names_the_database(weaklink: Run, logs: Path) -> None:
     assert len(weaklink("list", "--json", WEAKLINK_DB="t.db").stdout.splitlines()) == 3
 
 
-def test_a_trace_is_shown_from_its_turns_to_its_break(weaklink: Run, logs: Path) -> None:
+def test_a_trace_is_shown_from_its_verdict_to_its_turns(weaklink: Run, logs: Path) -> None:
     report(weaklink, "logs")
     done = weaklink("show", "bad", "--db", "t.db")
     shown = done.stdout.decode()
@@ -205,13 +211,13 @@ def test_a_trace_is_shown_from_its_turns_to_its_break(weaklink: Run, logs: Path)
     assert "Rome?" in turns.partition("── 2 assistant")[0]
     order = [
         "✖ broken at step 1 of 1",
-        "── 1 user",
-        "── 2 assistant",
+        "✖ broke at",
         "^",
-        "error[J104]",
         "help: ",
         "chain",
-        "✖ broke at",
+        "── 1 user",
+        "── 2 assistant",
+        "error[J104]",
     ]
     places = [shown.index(words) for words in order]
     assert places == sorted(places)
@@ -253,6 +259,26 @@ def test_ctrl_c_keeps_the_files_that_are_finished(weaklink: Run, logs: Path, tmp
     assert said.count(b"\n") == 1
     assert json.loads(report_text)["totals"]["traces"] == 2
     assert len(listed(weaklink)) == 2
+
+
+@pytest.mark.parametrize(
+    ("ranges", "numbers"), [("1", ["1"]), ("2-3", ["2", "3"]), ("1,3-", ["1", "3", "4"]), ("4-99", ["4"])]
+)
+def test_show_prints_only_the_turns_that_are_selected(
+    weaklink: Run, logs: Path, ranges: str, numbers: list[str]
+) -> None:
+    report(weaklink, "logs/run.jsonl")
+    done = weaklink("show", "good", "--turns", ranges, "--db", "t.db")
+    assert done.returncode == 0
+    assert re.findall(r"^── (\d+) ", done.stdout.decode(), re.MULTILINE) == numbers
+
+
+@pytest.mark.parametrize("ranges", ["x", "0", "5", "3-2", "1,,2", "-2", "", "2-3-4"])
+def test_turns_that_do_not_exist_are_refused(weaklink: Run, logs: Path, ranges: str) -> None:
+    report(weaklink, "logs/run.jsonl")
+    done = weaklink("show", "good", "--turns", ranges, "--db", "t.db")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"--turns" in done.stderr
 
 
 def test_demo_shows_what_broke_and_every_command_it_names_works(weaklink: Run) -> None:

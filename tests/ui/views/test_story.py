@@ -47,7 +47,28 @@ def test_retries_in_a_row_are_one_line_of_the_chain() -> None:
 
 def test_steps_that_fared_differently_are_not_one() -> None:
     lines = story(CALL, ERROR, CALL, "result a1: 4", "say: 4.")
-    assert len(lines[lines.index("chain") :]) == 4
+    rows = lines[lines.index("chain") :]
+    assert rows.index("") == 4
+
+
+def test_the_verdict_the_break_and_the_answer_come_before_facts_chain_and_turns() -> None:
+    lines = story(CALL, ERROR, "say: It is four degrees.")
+    heads = ["  status", "✖ broke at step 1", "  model", "chain", "── 1 "]
+    found = [next(index for index, line in enumerate(lines) if line.startswith(head)) for head in heads]
+    assert found == sorted(found)
+    assert found[2] < 24
+    message = lines[found[1]].partition(": ")[2]
+    assert sum(message in line for line in lines) <= 2
+
+
+def test_the_answer_of_a_trace_without_a_break_is_beside_its_status() -> None:
+    lines = story(CALL, "result a1: 4", "say: It is four degrees.")
+    assert "  answer   (turn 3) It is four degrees." in lines[: lines.index("")]
+
+
+def test_words_before_the_last_call_are_no_answer() -> None:
+    lines = story("say: I will look.", CALL, "result a1: 4")
+    assert not any(line.startswith("  answer") for line in lines)
 
 
 def test_a_result_without_text_is_there_with_its_fault_below() -> None:
@@ -146,7 +167,8 @@ def test_a_long_system_prompt_is_folded_harder_than_an_answer(role: Role, shown:
     text = "\n".join(f"row {number}" for number in range(12))
     trace = Trace((Turn(role, (Part("text", text),)),))
     lines = [plain(line) for line in trace_lines(trace, inspect_trace(trace, format="hermes"), id=1, width=100)]
-    assert sum("row " in line for line in lines) == shown
+    turns = lines[lines.index("") :]
+    assert sum("row " in line for line in turns) == shown
 
 
 @pytest.mark.parametrize("width", [40, 80, 300])
