@@ -415,20 +415,20 @@ def _judge_password(place: FoundIntroduction, start: int) -> SecretVerdict:
 
 _COMMANDS = {
     "p": re.compile(
-        r"(?:(?P<joined>mysql|mariadb)[a-z_-]{0,12}|sshpass|(?:docker|podman|helm\sregistry|az|oc)\slogin)"
+        r"(?s:.*)(?:(?P<joined>mysql|mariadb)[a-z_-]{0,12}|sshpass|(?:docker|podman|helm\sregistry|az|oc)\slogin)"
         r"\s(?:[^\n|;&]{0,200}\s)?\Z",
         re.IGNORECASE,
     ),
-    "a": re.compile(r"redis-cli\s(?:[^\n|;&]{0,200}\s)?\Z", re.IGNORECASE),
+    "a": re.compile(r"(?s:.*)redis-cli\s(?:[^\n|;&]{0,200}\s)?\Z", re.IGNORECASE),
 }
-"""The commands that have a password as `-p` or `-a`; `joined` those that have it without a blank."""
+"""The last command before an option `-p` or `-a` that has its password there; `joined` those that take no blank."""
 
 
 def _judge_command(place: FoundIntroduction) -> SecretVerdict:
     """A password as an option, where a command that has it so is before it in the line."""
     text, found = place.text, place.found
     at = found.start()
-    command = _COMMANDS[found["option"]].search(text, max(at - _LONGEST_COMMAND, 0), at)
+    command = _COMMANDS[found["option"]].match(text, max(at - _LONGEST_COMMAND, 0), at)
     if command is None or (found["blank"] and command.groupdict().get("joined")):
         return None
     return _judge_option(place)

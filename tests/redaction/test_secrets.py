@@ -127,6 +127,7 @@ _SEVERAL = {
     "token before a password": ("docker login -u x token=Ab1Cd2Ef3Gh4 -p hunter22x", ["Ab1Cd2Ef3Gh4", "hunter22x"]),
     "address before a password": ("mysql https://joe:Tr0ub4dor3@db -phunter22x", ["Tr0ub4dor3", "hunter22x"]),
     "key in a tag of a secret": (f'< a="b" password {_KEY}>', [_KEY]),
+    "command behind another": (r"mysql -phunter22x a\nsshpass -p Tr0ub4dor3 ssh b", ["Tr0ub4dor3", "hunter22x"]),
     "key before an option": (f"redis-cli -h {_KEY} -a hunter22x ping", [_KEY, "hunter22x"]),
 }
 
