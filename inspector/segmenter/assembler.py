@@ -10,7 +10,7 @@ import msgspec
 from inspector.diagnostics import Fault
 from inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.rules.json_syntax import MALFORMED_PARAMETERS, TRAILING_DATA, TRUNCATED_JSON, TRUNCATED_PARAMETERS
-from inspector.rules.markers import TEXT_AFTER_CALL, TEXT_AROUND_CALLS
+from inspector.rules.markers import NEAR_MARKER, TEXT_AFTER_CALL, TEXT_AROUND_CALLS
 from inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
 from inspector.segmenter.events import Flagged, ParseEvent, ParseResult, SpanClosed, SpanOpened, SpanReader
 from inspector.segmenter.messages import (
@@ -86,13 +86,15 @@ class Assembler:
     def end(self) -> None:
         """The text has ended: what only its end makes known.
 
-        Text beside calls is reported now, but where it holds a call that the model tried: that is reported instead.
+        Text beside calls is reported now, but where it holds a call that the model tried, or is a misspelled marker:
+        that is reported instead.
         """
         self._turn_ends()
         tried = sorted(fault.call.range.start for fault in self.faults if fault.call is not None)
+        misspelled = {fault.range for fault in self.faults if fault.rule is NEAR_MARKER} if self._beside_calls else ()
         for fault in self._beside_calls:
             at = bisect_left(tried, fault.range.start)
-            if at == len(tried) or tried[at] >= fault.range.end:
+            if (at == len(tried) or tried[at] >= fault.range.end) and fault.range not in misspelled:
                 self.faults.append(fault)
 
     def _close(self, event: SpanClosed) -> None:
