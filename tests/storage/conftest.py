@@ -1,7 +1,8 @@
 """A store on each kind of database; the PostgreSQL server is a real one, started here and stopped again.
 
-Creating the tables takes longer than most tests, so a store is made from a template: a database with all the tables
-and no rows, which the migrations make once in a session, on each kind.
+Creating the tables takes longer than most tests, so the migrations make them once in a session, on each kind. A store
+on SQLite is a copy of that database. On PostgreSQL, where a copy takes long too, tests of stores use one database in
+turn, which is emptied behind each.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import pytest
 
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
 from storage import Store, open_store
+from tests.storage.emptying import EmptiedDatabase
 from tests.storage.templates import put_empty_database
 
 DATABASES = ("sqlite", "postgresql")
@@ -65,19 +67,20 @@ def new_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture
 def postgresql_database(postgresql: str, request: pytest.FixtureRequest) -> Iterator[str]:
-    """The URL of an empty database, which is dropped at the end; with the tables where the test has a store in it."""
-    template = request.getfixturevalue("postgresql_template") if "store" in request.fixturenames else None
-    with new_database(postgresql, template=template) as url:
-        yield url
+    """The URL of an empty database, with the tables where the test has a store in it."""
+    if "store" in request.fixturenames:
+        with request.getfixturevalue("emptied").lent() as url:
+            yield url
+    else:
+        with new_database(postgresql) as url:
+            yield url
 
 
 @pytest.fixture(scope="session")
-def postgresql_template(postgresql: str) -> Iterator[str]:
-    """The name of a database with the tables and no rows."""
-    with new_database(postgresql) as url:
-        with open_store(url):
-            pass
-        yield url.rpartition("/")[2]
+def emptied(postgresql: str) -> Iterator[EmptiedDatabase]:
+    """A database that tests of stores use one after the other."""
+    with EmptiedDatabase(postgresql) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
