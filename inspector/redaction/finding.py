@@ -2,7 +2,8 @@
 
 Theory of operation. Every detector names places at which a secret may begin (a prefix of a key, the name of a
 password); the scan takes the leftmost place of all, lets its detector judge it, and goes on behind the secret that was
-found, or behind the place. So the secrets never overlap, and what is found depends on the text alone. A detector that
+found, or behind the place. So the secrets never overlap, and what is found depends on the text alone. A tag, whose
+attributes may hold secrets of their own, is placed at its end, where its value begins. A detector that
 needs more text to decide says from where on a secret may stand: all before it is certain. A secret that reaches the
 text's end may go on in what follows, which its `Ending` then reads.
 
@@ -157,7 +158,7 @@ class Finder:
         self.text += piece
         found: list[Secret] = []
         if self._open is None or self._go_on(self._open, found, is_final=is_final):
-            self._look(max(at, self._free_at), found, is_final=is_final)
+            self._look(at, found, is_final=is_final)
         return found
 
     def _forget(self) -> None:
@@ -263,48 +264,54 @@ class _Scan:
 class _Places:
     """The places at which one detector sees a secret begin, from left to right."""
 
-    def __init__(self, text: str, lowered: str, detector: Detector) -> None:
+    def __init__(self, text: str, lowered: str, detector: Detector, at: int) -> None:
         self._text, self._lowered, self._detector = text, lowered, detector
         self._found: re.Match[str] | None = None
-        self.at = -1
+        self._next = max(at - LONGEST_INTRODUCTION, 0) if detector.can_hold_secrets else at
+        self.at = self.begin = -1
 
     def go_to(self, at: int) -> bool:
-        """Go to the first place from `at` on; False where there is none."""
-        self._found = self._detector.pattern.search(self._lowered, at)
-        if self._found is None:
-            return False
-        self.at = self._found.start()
-        return True
+        """Go to the first place from `at` on, behind the last one; False where there is none."""
+        start = self._next if self._detector.can_hold_secrets else max(at, self._next)
+        while (found := self._detector.pattern.search(self._lowered, start)) is not None:
+            self.begin, self._next, self._found = found.start(), found.start() + 1, found
+            self.at = found.end() if self._detector.can_hold_secrets else found.start()
+            if self.at >= at:
+                return True
+            start = self._next
+        return False
 
     def judge(self, free_at: int, *, is_final: bool) -> SecretVerdict:
         """What begins at the place."""
         assert self._found is not None
+        free_at = free_at if free_at <= self.begin else -1
         return self._detector.judge(FoundIntroduction(self._text, self._found, free_at, is_final))
 
 
 def _scan(text: str, at: int, *, free_at: int, is_final: bool) -> _Scan:
     """Everything from `at` on; `free_at` is where a secret ended before, so that a word begins there."""
     found: list[Secret] = []
+    at = max(at, free_at)
     places = [one for one in _all_places(text, at, is_final=is_final) if one.go_to(at)]
     while places:
         first = min(places, key=_where)
         verdict = first.judge(free_at, is_final=is_final)
         if isinstance(verdict, Undecided):
-            return _Scan(found, verdict, first.at)
+            return _Scan(found, verdict, first.begin)
         if verdict is None:
-            if not first.go_to(first.at + 1):
+            if not first.go_to(max(first.begin + 1, at)):
                 places.remove(first)
             continue
         found.append(verdict)
         if verdict.goes_on is not None:
             break
-        free_at = verdict.end
+        at = free_at = verdict.end
         places = [one for one in places if one.at >= free_at or one.go_to(free_at)]
     return _Scan(found)
 
 
-def _where(places: "_Places | KeyPlaces") -> int:
-    return places.at
+def _where(places: "_Places | KeyPlaces") -> tuple[int, int]:
+    return places.at, places.begin
 
 
 def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | KeyPlaces"]:
@@ -318,7 +325,7 @@ def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | Ke
     if found:
         seen = {detector.name: detector for sign in found for detector in _BY_SIGN[sign]}.values()
         readable = lowered.decode("ascii")
-        yield from (_Places(text, readable, one) for one in seen)
+        yield from (_Places(text, readable, one, at) for one in seen)
 
 
 def _safe_end(text: str) -> int:

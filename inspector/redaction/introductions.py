@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from inspector.redaction.keys import begins_word, holds_key
+from inspector.redaction.keys import begins_word
 from inspector.redaction.secret_values import (
     BARE,
     ELEMENT,
@@ -58,12 +58,16 @@ class FoundIntroduction:
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """Finds introductions by `pattern`, in lower case, where one of `signs` is in the text; `judge` decides."""
+    """Finds introductions by `pattern`, in lower case, where one of `signs` is in the text; `judge` decides.
+
+    Where `can_hold_secrets`, other secrets may lie within an introduction; its value then begins at its end.
+    """
 
     name: str
     signs: tuple[str, ...]
     pattern: re.Pattern[str]
     judge: Callable[["FoundIntroduction"], SecretVerdict]
+    can_hold_secrets: bool = False
 
 
 _BACKSLASHES = r"\\{1,64}"
@@ -94,8 +98,8 @@ _NAMED = re.compile(
 _LESS, _GREATER = rf"(?:<|&lt;|{_BACKSLASHES}u003c)", rf"(?:>|&gt;|{_BACKSLASHES}u003e)"
 _TAGGED = re.compile(
     rf"""{_NAME}
-    (?: {_QUOTE}?(?:\s[^<>]{{0,100}})?(?P<tag>{_GREATER}){_BLANK}
-      | {_QUOTE}\s[^<>]{{0,100}}?{_LESS}\|(?P<sep>sep)\|{_GREATER}
+    (?: {_QUOTE}?(?:\s[^<>]{{0,300}}?)?(?P<tag>{_GREATER}){_BLANK}
+      | {_QUOTE}\s[^<>]{{0,300}}?{_LESS}\|(?P<sep>sep)\|{_GREATER}
       | <\\{{0,64}}/(?:arg_key|key|name)>{_BLANK}<(?P<arg>arg_value|value|string)>{_BLANK}
     )""",
     re.VERBOSE,
@@ -126,8 +130,8 @@ def _judge_tagged(place: FoundIntroduction) -> SecretVerdict:
     text, found = place.text, place.found
     name_at = _name_start(place)
     sureness = _name_confidence(place, name_at)
-    if sureness is None or not _is_tag(text, found, name_at) or holds_key(text[found.start() : found.end()]):
-        return None  # of an attribute that is a key, the key goes
+    if sureness is None or not _is_tag(text, found, name_at):
+        return None
     return _judge_element(text, found.end(), sureness, is_final=place.is_final)
 
 
@@ -451,7 +455,7 @@ _COMMAND_QUOTE = r"(?P<open>\\{0,64}[\"'])?"
 _NAME_SIGNS = ("pass", "pwd", "secret", "token", "key", "cred", "cookie", "auth", "sess", "sig", "code", "jwt")
 DETECTORS = (
     Detector("named", _NAME_SIGNS, _NAMED, _judge_named),
-    Detector("tagged", _NAME_SIGNS, _TAGGED, _judge_tagged),
+    Detector("tagged", _NAME_SIGNS, _TAGGED, _judge_tagged, can_hold_secrets=True),
     Detector("address", ("://", ":\\"), re.compile(r":(?:\\{0,64}/){2}"), _judge_address),
     Detector(
         "PEM private key",

@@ -308,7 +308,7 @@ class KeyPlaces:
     def __init__(self, text: str, runs: bytes) -> None:
         self._text, self._runs = text, runs
         self._run_end = 0
-        self.at = -1
+        self.at = self.begin = -1
 
     def go_to(self, at: int) -> bool:
         """Go to the first place from `at` on, which never lies before the last one; False where there is none."""
@@ -321,7 +321,7 @@ class KeyPlaces:
                 self._run_end = len(self._runs) if end < 0 else end
             found = _prefixes().search(self._text, at, min(self._run_end, len(self._text)))
             if found is not None:
-                self.at = found.start()
+                self.at = self.begin = found.start()
                 return True
             at = self._run_end
 
@@ -343,20 +343,6 @@ def judge_key(text: str, at: int, *, free_at: int, is_final: bool) -> SecretVerd
     if text.startswith("eyJ", at):
         return _judge_token(text, at + 3, is_final=is_final)
     return _judge_discord(text, at, is_final=is_final)
-
-
-def holds_key(text: str) -> bool:
-    """Whether a whole key is in the text."""
-    runs = runs_of(text.encode("ascii", "replace"))
-    if not has_long_run(runs):
-        return False
-    places = KeyPlaces(text, runs)
-    at = 0
-    while places.go_to(at):
-        if isinstance(places.judge(-1, is_final=True), Secret):
-            return True
-        at = places.at + 1
-    return False
 
 
 def has_prefix(text: str, start: int) -> bool:

@@ -100,6 +100,7 @@ _SHAPED = st.sampled_from(
         *("".join(one) for one in KEYS.values()),
         *STAYS,
         *(one[0] for one in INTRODUCED.values()),
+        *("<token>", '<token id="', '">', "<password ", ">", "&gt;", "</token>", "&lt;secret a='", "'"),
         *("sk-", "://", "a:b@c", "api_key", "=", " ", "\n", '"', "token", "x" * 30, "1" * 30, "Bearer "),
     ]
 )
@@ -128,6 +129,13 @@ _SEVERAL = {
     "address before a password": ("mysql https://joe:Tr0ub4dor3@db -phunter22x", ["Tr0ub4dor3", "hunter22x"]),
     "key in a tag of a secret": (f'< a="b" password {_KEY}>', [_KEY]),
     "command behind another": (r"mysql -phunter22x a\nsshpass -p Tr0ub4dor3 ssh b", ["Tr0ub4dor3", "hunter22x"]),
+    "key in a tag, and its value": (f'<token id="{_KEY}">s3cr3tvalue</token>', [_KEY, "s3cr3tvalue"]),
+    "two keys in a tag": (f'<api_key a="{_KEY}" b={_KEY}>\n  s3cr3tvalue</api_key>', [_KEY, "s3cr3tvalue"]),
+    "password in a tag of a token": ('<token password="Tr0ub4dor3">s3cr3tvalue</token>', ["Tr0ub4dor3", "s3cr3tvalue"]),
+    "key and words in a tag": (f"<secret>{_KEY} Tr0ub4dor3</secret>", [_KEY, "Tr0ub4dor3"]),
+    "key in an escaped tag": (f'&lt;token id="{_KEY}"&gt;s3cr3tvalue&lt;/token&gt;', [_KEY, "s3cr3tvalue"]),
+    "key before a tag": (f"{_KEY}<token>s3cr3tvalue</token>", [_KEY, "s3cr3tvalue"]),
+    "key in a long tag": (f'<token a="{"b" * 150}" id="{_KEY}">s3cr3tvalue</token>', [_KEY, "s3cr3tvalue"]),
     "key before an option": (f"redis-cli -h {_KEY} -a hunter22x ping", [_KEY, "hunter22x"]),
 }
 

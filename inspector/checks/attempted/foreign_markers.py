@@ -143,11 +143,11 @@ def read_in(text: str, dialect: Format) -> Assembler:
 
 
 def _calls(text: str, at: int, dialect: Format) -> list[ForeignCall]:
-    """The calls of a text from `at` on in `dialect` that name a tool."""
+    """The calls of a text from `at` on in `dialect` that name a tool; one in open reasoning is no part of a run."""
     assembler = read_in(text[at:], dialect)
     runs = _runs(assembler.spans)
     return [
-        ForeignCall(_moved(call, at), runs[call.span].moved(at), dialect)
+        ForeignCall(_moved(call, at), runs.get(call.span, call.range).moved(at), dialect)
         for call in assembler.calls
         if call.name and len(call.range)
     ]

@@ -12,6 +12,7 @@ import pytest
 
 from inspector.chain.steps import Status, StepOutcome
 from inspector.diagnostics import apply_fixes
+from inspector.facade import make_call
 from inspector.formats.markers import markers_of
 from inspector.formats.registry import find_format, formats
 from inspector.inspection import Inspection, inspect_trace
@@ -19,6 +20,7 @@ from inspector.model import Generation, Part, Role, ToolCall, Trace, Turn
 from inspector.segmentation import Segmenter, segment
 from inspector.text import Range
 from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call, python, tool
+from tests.mutations import markers
 
 NAMES = [one.name for one in formats() if one.name not in ("openai", "claude", "gemini")]
 ROOT = Path(__file__).parents[3]
@@ -276,3 +278,30 @@ def test_a_call_behind_a_nearly_right_marker_is_reported_with_its_arguments(name
         read = [(one.name, one.arguments) for one in meant] + [(one.name, one.arguments) for one in found.calls]
         assert ("get_weather", call.arguments) in read, (text, found.diagnostics)
         assert found.diagnostics, text
+
+
+def test_a_marker_of_reasoning_anywhere_in_a_foreign_call_is_read() -> None:
+    tried = 0
+    for writer in formats():
+        call = make_call("f", {"x": "1"})
+        text = writer.write_calls([call]) if writer.expresses(call) else ""
+        openers = [one for one in markers(writer.name) if "think" in one.lower() or "reason" in one.lower()]
+        for opener in openers if text else ():
+            for at in sorted({text.find(sign) + 1 for sign in ">[{\n"}):
+                found = segment(text[:at] + opener + text[at:], "openai")
+                assert all(one.range.end <= len(found.text) for one in found.diagnostics)
+                tried += 1
+    assert tried > 100
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '~<tool_call><mm:think>~<invoke name="f">~<x>1~</x>~</invoke>',
+        '<function_calls><thinking>\n<invoke name="f">\n<parameter name="x">1</parameter>\n</invoke>\n',
+    ],
+)
+def test_a_foreign_call_in_open_reasoning_is_found(text: str) -> None:
+    (found,) = segment(text.replace("~", "]<]minimax[>["), "openai").diagnostics
+    assert found.fault.call is not None
+    assert (found.rule.code, found.fault.call.name, found.fault.call.arguments) == ("F309", "f", {"x": "1"})

@@ -79,7 +79,7 @@ def test_a_bad_record_is_said_with_its_place_and_the_rest_goes_on(weaklink: Run,
     good = json.dumps(ROW)
     (tmp_path / "train.jsonl").write_text(f"{good}\n{{bad\n{good}\n")
     done = weaklink("data", "annotate", "train.jsonl")
-    assert done.returncode == 0
+    assert done.returncode == 1
     assert [one["record"] for one in objects(done.stdout)] == ["line 1", "line 3"]
     said = done.stderr.decode().splitlines()
     assert said[0].startswith("weaklink: train.jsonl: line 2: ")

@@ -30,7 +30,7 @@ def test_each_line_is_answered_by_one_line_in_order(weaklink: Run) -> None:
 def test_a_bad_line_is_answered_by_its_error_and_the_rest_goes_on(weaklink: Run) -> None:
     given = lines("{nope", {"id": 7, "text": 5}, "[]", {"id": 8, "text": CALL})
     done = weaklink("data", "convert", "--to", "hermes", stdin=given)
-    assert done.returncode == 0
+    assert done.returncode == 1
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert [list(one) for one in told] == [["id", "error"], ["id", "error"], ["id", "error"], ["id", "text", "dropped"]]
     assert [one["id"] for one in told] == [None, 7, None, 8]

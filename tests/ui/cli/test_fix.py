@@ -24,7 +24,7 @@ OFFERED = [{"type": "function", "function": {"name": "f", "parameters": {"type":
 def fixed(run: Run, tmp_path: Path, raw: bytes, *options: str, name: str = "rows.jsonl") -> bytes:
     (tmp_path / name).write_bytes(raw)
     done = run("data", "fix", name, "--output", "fixed", *options)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == (b": line " in done.stderr), done.stderr  # a record that cannot be read
     assert (tmp_path / name).read_bytes() == raw
     return (tmp_path / "fixed").read_bytes()
 
@@ -214,6 +214,21 @@ def test_a_repair_without_a_place_in_its_record_is_told(weaklink: Run, tmp_path:
     deltas = [COMMA[:20], COMMA[20:]]
     found = changes(weaklink, tmp_path, json.dumps({"deltas": deltas}).encode())
     assert (found["changes"], [(one["code"], one["why"]) for one in found["left"]]) == ([], [("J104", "unplaced")])
+
+
+def test_records_and_files_that_cannot_be_read_are_reported_and_copied_as_they_are(
+    weaklink: Run, tmp_path: Path
+) -> None:
+    rows = f'{json.dumps({"text": COMMA})}\n{{"text": "cut off\n{json.dumps({"text": SOUND})}\n'
+    (tmp_path / "rows.jsonl").write_text(rows)
+    done = weaklink("data", "fix", "rows.jsonl", "--output", "fixed")
+    assert done.returncode == 1
+    assert b"weaklink: rows.jsonl: line 2: the JSON breaks off" in done.stderr
+    assert (tmp_path / "fixed").read_text().split("\n")[1] == rows.split("\n")[1]
+    (tmp_path / "sound.jsonl").write_text(json.dumps({"text": SOUND}) + "\n")
+    assert weaklink("data", "fix", "sound.jsonl").returncode == 0
+    done = weaklink("data", "fix", "sound.jsonl", "gone.jsonl")
+    assert (done.returncode, b"gone.jsonl" in done.stderr) == (1, True)
 
 
 def test_damaged_data_ends_without_anything_to_repair(weaklink: Run, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces
 from ui.importing.file_places import PlacedFile
 from ui.views.wording import counted
 
+_SKIPPED = 1
 _COULD_NOT_RUN = 2
 _PAGE = 200
 
@@ -56,7 +57,8 @@ def annotate(
 
     Each trace is one object: `steps` with `output_var`, `produces`, `depends_on` and `data_flow`, the `critical_path`,
     and `decision_points`: what was observed after a step, what the agent did next, and its own words on it. Every fact
-    has its location in the trace. A record that cannot be read is reported on stderr, and the rest goes on.
+    has its location in the trace. A record that cannot be read is reported on stderr, and the rest goes on; the command
+    then exits with 1, or with 2 where nothing could be read.
 
     \b
     weaklink data annotate 12
@@ -78,6 +80,8 @@ def annotate(
         print_notice(f"{counted(reading.skipped, 'record')} skipped")
     if reading.failed or (paths and not reading.traces):
         ctx.exit(_COULD_NOT_RUN)
+    if reading.skipped:
+        ctx.exit(_SKIPPED)
 
 
 class _TraceReader:

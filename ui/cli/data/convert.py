@@ -14,7 +14,11 @@ from inspector.importers.source import Skipped
 from inspector.json_text import write_json
 from inspector.model import Json, ToolDefinition
 from inspector.segmentation import AUTO
+from ui.cli.console import print_notice
 from ui.cli.files import STDIN, open_binary, read_tool_file
+from ui.views.wording import counted
+
+_SKIPPED = 1
 
 
 @click.command("convert")
@@ -22,14 +26,15 @@ from ui.cli.files import STDIN, open_binary, read_tool_file
 @click.option("--from", "source", default=AUTO, show_default=True, metavar="NAME", help="The format of what comes in.")
 @click.option("--to", "target", required=True, metavar="NAME", help="The format of what goes out.")
 @click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools, for lines that name none.")
-def convert(file: str, source: str, target: str, tool_file: str | None) -> None:
+@click.pass_context
+def convert(ctx: click.Context, file: str, source: str, target: str, tool_file: str | None) -> None:
     """Rewrite raw model outputs and conversations into another format.
 
     FILE holds JSON lines; `-`, or nothing, is standard input. A line is {"id", "text", "prompt"?, "tools"?}, one raw
     output, or a conversation in `messages` or `conversations`. Each is answered by one line of the same shape: the
     model's words, reasoning and calls, the results and the list of tools are rewritten, `dropped` says what the
     new format cannot hold and which calls were malformed, and everything else is kept. A bad line is answered by
-    {"id", "error"}.
+    {"id", "error"}, and the command then exits with 1.
 
     \b
     Example:
@@ -41,7 +46,8 @@ def convert(file: str, source: str, target: str, tool_file: str | None) -> None:
     with open_binary(file) as lines:
         bad = sum(_put(line) for line in _answers(lines, reads, writes, tools))
     if bad:
-        click.echo(f"weaklink: {bad} {'line' if bad == 1 else 'lines'} could not be converted", err=True)
+        print_notice(f"{counted(bad, 'line')} could not be converted")
+        ctx.exit(_SKIPPED)
 
 
 def _put(answer: dict[str, Json]) -> bool:

@@ -23,6 +23,7 @@ from ui.importing.file_places import files_below
 from ui.reports.fix_report import FixedFile, FixJson, FixLines, FixQuietly, FixReport, sum_words
 from ui.views.styled_text import visible_line
 
+_SKIPPED = 1
 _COULD_NOT_RUN = 2
 
 
@@ -59,6 +60,8 @@ def fix(
     Without --output or --out-dir nothing is written: every repair is shown, with its rule and the line before and
     after. With one of them a copy is written, and the original is never changed. Only the characters of a repair
     differ; every record is inspected again, and a repair that would introduce new faults is skipped and reported.
+    A record that cannot be read is copied as it is and reported on stderr. Exits with 1 if a record or one of several
+    named files could not be read, and with 2 if nothing could.
 
     \b
     Examples:
@@ -87,6 +90,8 @@ def fix(
     print_notice(sum_words(files))
     if not any(file.refused is None for file in files):
         ctx.exit(_COULD_NOT_RUN)
+    if any(file.skipped or (file.refused is not None and file.path in paths) for file in files):
+        ctx.exit(_SKIPPED)
 
 
 def _fixed(path: str, target: str | None, asked: FixOptions, report: FixReport) -> FixedFile:

@@ -17,6 +17,7 @@ from inspector.rules.catalogue import RULES
 from inspector.rules.rule import Rule
 from inspector.segmentation import AUTO
 from inspector.text import decode
+from ui.cli.console import print_notice
 from ui.reports.fix_report import FixedFile, FixReport, Repaired
 from ui.views.trace import title_of
 
@@ -192,6 +193,7 @@ def fix_file(path: str, asked: FixOptions, out: BinaryIO, report: FixReport) -> 
     for record in reading.records:
         if isinstance(record, Skipped):
             fixing.skipped += 1
+            print_notice(f"{record.file or path}: {record.record}: {record.reason}")
         else:
             fixing.trace(record)
     copy.close()
@@ -209,8 +211,9 @@ class _Fixing:
         self.traces += 1
         try:
             repair = repair_trace(trace, self._asked.examine, rules=self._asked.rules, unsafe=self._asked.unsafe)
-        except UnknownFormatError:
+        except UnknownFormatError as error:
             self.skipped += 1
+            print_notice(f"{self._path}: {trace.provenance.record}: {error}")
             return
         made, unplaced = self._written(trace, repair)
         self.records += bool(made)

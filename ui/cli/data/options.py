@@ -46,7 +46,8 @@ seed_option = click.option(
 rejected_option = click.option(
     "--rejected",
     metavar="FILE",
-    help="Write rows that cannot be read to FILE, one JSON line each with file, record, line, column and error.",
+    help="Write rows that cannot be read to FILE, one JSON line each with file, record, line, column and error. Such"
+    " rows are always reported on stderr, and the command exits with 1.",
 )
 
 output_option = click.option(
