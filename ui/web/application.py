@@ -16,6 +16,8 @@ from ui.web.stores import ICON, database_name, put_page_name
 
 _FILTER = "filter"
 _KEPT_FILTER = "weaklink_filter"
+_READ = "weaklink_database_was_read"  # by this session: a database that is gone since is an error, not a first run
+_WITHOUT_DATABASE = frozenset({"rules", "data", "imports", "settings"})
 
 
 _KEYS = (
@@ -102,9 +104,11 @@ def _drawing(entry: PageEntry) -> Callable[[], None]:
         put_page_name(entry.title)
         try:
             import_module(entry.module).show()
-        except NoDatabaseYetError:
-            go_to_page("imports")
+            if entry.path not in _WITHOUT_DATABASE:
+                st.session_state[_READ] = True
         except WeaklinkError as error:
+            if isinstance(error, NoDatabaseYetError) and _READ not in st.session_state:
+                go_to_page("imports")
             st.error(label(str(error), most=1_000), icon=":material/error:")
             st.button("Try again")
 

@@ -6,7 +6,7 @@ class Palette {
   constructor(root) {
     this.root = root;
     this.dialog = root.querySelector("dialog");
-    this.input = root.querySelector(".words");
+    this.input = root.querySelector(".query");
     this.choices = root.querySelector(".choices");
     root.querySelector(".open").onclick = () => this.open();
     this.input.oninput = () => this.fill();
