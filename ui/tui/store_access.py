@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from threading import Lock, Thread
 from typing import Any, TypeVar
 
-from textual.dom import DOMNode
+from textual.css.query import NoMatches
+from textual.dom import DOMNode, NoScreen
 from textual.worker import Worker
 
 from inspector.errors import StoreError, WeaklinkError
@@ -110,5 +112,21 @@ def start_work(
 
     Nothing of it runs where it is superseded at once, so hand over a function, not a coroutine.
     """
-    begun: Worker[None] = node.run_worker(work, group=group, exclusive=supersedes)
+    begun: Worker[None] = node.run_worker(partial(_work_on, node, work), group=group, exclusive=supersedes)
     assert begun.node is node
+
+
+async def _work_on(node: DOMNode, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run work; it ends quietly on a screen that was left, whose parts are gone a moment before work is cancelled."""
+    try:
+        await work()
+    except NoMatches:
+        if _is_on_screen(node):
+            raise
+
+
+def _is_on_screen(node: DOMNode) -> bool:
+    try:
+        return node.screen in node.app.screen_stack
+    except NoScreen:
+        return False

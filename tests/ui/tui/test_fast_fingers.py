@@ -2,14 +2,18 @@
 
 from pathlib import Path
 
+import pytest
 from textual import events
 from textual.pilot import Pilot
+from textual.widgets import Input
+from textual.worker import WorkerFailed
 
 from tests.ui.tui.apps import at_home, filled, home, press, running, settled, shown, told
 from ui.tui.app import WeaklinkApp
 from ui.tui.chains.filter_bar import FilterInput
 from ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog
 from ui.tui.footer import KeyFooter
+from ui.tui.store_access import start_work
 
 
 async def at_once(app: WeaklinkApp, pilot: Pilot[None], *keys: str) -> None:
@@ -112,3 +116,35 @@ async def test_ctrl_c_says_how_one_gets_out(tmp_path: Path) -> None:
         await press(pilot, "ctrl+c")
         assert "`^q` ends weaklink from anywhere." in told(app)
         assert not app._exit
+
+
+async def test_work_on_a_screen_that_was_left_ends_quietly(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        app.push_screen(LineDialog("name", typed="as it is"))
+        await settled(pilot)
+        dialog, reached = app.screen, []
+
+        async def work() -> None:
+            await dialog.query(Input).remove()
+            app.pop_screen()  # the end of the screen comes later than that of its parts
+            reached.append(True)
+            dialog.query_one(Input)
+
+        start_work(dialog, work, "test")
+        await pilot.pause()
+        assert reached
+        assert at_home(app)
+
+
+async def test_work_that_misses_a_part_of_a_screen_in_use_fails(tmp_path: Path) -> None:
+    async def work_at_home() -> None:
+        async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+
+            async def work() -> None:
+                home(app).query_one(Input.__name__ + "Missing")
+
+            start_work(home(app), work, "test")
+            await pilot.pause()
+
+    with pytest.raises(WorkerFailed, match="NoMatches"):
+        await work_at_home()

@@ -155,7 +155,7 @@ def test_what_the_database_refuses_while_it_is_counted_is_a_sentence(
 
 def test_home_has_an_address_of_its_name_too(demo_dashboard: str, page: Page) -> None:
     page.goto(f"{demo_dashboard}triage?filter=status:broken&days=shares")
-    expect(page.get_by_role("heading", name="What breaks")).to_be_visible(timeout=_PATIENCE_MS)
+    expect(page.get_by_role("heading", name="What breaks", exact=True)).to_be_visible(timeout=_PATIENCE_MS)
     expect(page).to_have_url(f"{demo_dashboard}?filter=status%3Abroken&days=shares", timeout=_PATIENCE_MS)
     expect(page.get_by_label("Filter")).to_have_value("status:broken")
 
