@@ -90,6 +90,7 @@ async def test_a_filter_is_checked_as_it_is_typed_and_the_list_follows(tmp_path:
         bar = app.screen.query_one(FilterBar)
         assert bar.has_class("wrong")
         assert "did you mean `model:`?" in shown(app)
+        await settled(pilot)
         assert len(names(app)) == 6
         app.screen.query_one(FilterInput).value = "model:qwen*"
         await settled(pilot)
