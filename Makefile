@@ -19,6 +19,8 @@ CORE ?= tests/json_scanner tests/segmenter tests/formats tests/checks tests/chai
 CORE_TOOLS := hypothesis jsonschema opentelemetry-proto pytest pytest-randomly pytest-timeout pytest-xdist pyyaml
 # Each worker takes half of the tests, and from the other what is left in the end: most fixtures of a module are made once.
 ON_ALL_CORES := --numprocesses auto --dist worksteal
+# One worker more than there are cores, since many tests wait for browsers, terminals and servers.
+ON_MORE_THAN_ALL := --numprocesses $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
 # More words for pytest: `make test ARGS='tests/formats -x'`.
 ARGS ?=
 
@@ -35,11 +37,14 @@ HAS_POSTGRESQL := { command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin
 MAY_INSTALL := [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
 APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends >/dev/null
 
+# SDKs whose agents replay in tests/ui/cli/test_replay_sdks.py; not in .venv, since google-genai needs an older websockets.
+SDKS := anthropic==2.12.0 google-genai==3.4.0 langchain-openai==1.7.3 ollama==0.6.3 openai==3.54.0 openai-agents==0.24.0 pydantic-ai-slim==2.68.0
+NODE_SDK := openai@6.49.0
 AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix build/axe axe-core@4.14.1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-pythons test-lowest test-atropos test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures bench bench-store bench-tui bench-web bench-import bench-proxy wheel release constraints clean install dev system-packages
+.PHONY: help demo test test-pythons test-lowest test-atropos test-clients test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,14 +53,14 @@ demo: install ## Import the sample traces and print what broke, and where
 	$(BIN)/weaklink demo
 
 test: dev system-packages build/axe/installed ## Set up all that the tests need and run them
-	$(BIN)/python -m pytest $(ON_ALL_CORES) $(ARGS)
+	$(BIN)/python -m pytest $(ON_MORE_THAN_ALL) $(ARGS)
 
 test-pythons: dev ## Run the core tests on every supported Python that this machine has, beside the one of .venv
 	@[ -n "$(PYTHONS)" ] || { echo "No Python from 3.11 on was found. 'make test-pythons PYTHONS=...' names some." >&2; exit 1; }
 	@own=$$($(BIN)/python -V); for python in $(PYTHONS); do \
 		version=$$($$python -V) && [ "$$version" != "$$own" ] || continue; echo "$$version: $$python"; \
-		made="build/$$(echo $$version | tr ' ' -)" && $$python -m venv --clear "$$made" && \
-		$(UV) pip install --quiet --python "$$made/bin/python" -c constraints-dev.txt $(CORE_TOOLS) -e '.[postgres,data]' && \
+		made="build/$$(echo $$version | tr ' ' -)" && $(UV) venv --quiet --clear --python $$python "$$made" && \
+		$(UV) pip install --quiet --python "$$made/bin/python" -c constraints-dev.txt $(CORE_TOOLS) -e . && \
 		"$$made/bin/python" -m pytest $(ON_ALL_CORES) $(CORE) $(ARGS) || exit 1; \
 	done
 
@@ -72,7 +77,10 @@ test-atropos: dev ## Run the tests of the Atropos environment with the real atro
 	$(UV) pip install --quiet --python build/atropos/bin/python atroposlib $(CORE_TOOLS) -e .
 	build/atropos/bin/python -m pytest --override-ini filterwarnings=default tests/dataset/test_atropos.py $(ARGS)
 
-test-slow: dev system-packages build/axe/installed ## Run the campaigns that take minutes, and every property with 500 examples
+test-clients: dev build/clients/installed ## Record and replay agents of seven Python SDKs, of Node's and of Go (where it is installed)
+	$(BIN)/python -m pytest -m 'slow or not slow' tests/ui/cli/test_replay_sdks.py $(ARGS)
+
+test-slow: dev system-packages build/axe/installed build/clients/installed ## Run the campaigns that take minutes, and every property with 500 examples
 	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest $(ON_ALL_CORES) -m 'slow or hypothesis' $(ARGS)
 
 check: lint types test ## All that must hold before a change lands
@@ -94,8 +102,11 @@ fuzz: dev ## Run the invariants on EXAMPLES made-up texts (a million), DAMAGED o
 	HYPOTHESIS_PROFILE=fuzz WEAKLINK_FUZZ_EXAMPLES=$(EXAMPLES) WEAKLINK_FUZZ_DAMAGED_TEXTS=$(DAMAGED) \
 		WEAKLINK_FUZZ_REPEATED_TEXTS=$(REPEATED) $(BIN)/python -m pytest -m invariants $(ARGS)
 
-bench: dev ## Measure against limits and peers; prints ratios
-	$(BIN)/python -m benchmarks
+bench: dev ## Measure against limits and peers, in ten minutes; prints ratios and writes docs/performance.md
+	$(BIN)/python -m benchmarks --write
+
+bench-all: dev system-packages build/mitmproxy/installed ## Run every benchmark (hours) and write docs/performance.md
+	$(BIN)/python -m benchmarks --write all
 
 bench-store: dev ## Measure the store over WEAKLINK_BENCH_TRACES traces (a million: 2.3 GB in build/, made once)
 	$(BIN)/python -m benchmarks store
@@ -107,14 +118,23 @@ bench-web: dev system-packages ## Measure the dashboard over WEAKLINK_BENCH_TRAC
 	$(BIN)/python -m benchmarks web
 
 bench-import: dev ## Measure each stage of an import, --jobs 2 and check beside it, then every importer over WEAKLINK_BENCH_MB (2) MB
-	$(BIN)/python -m benchmarks import-stages imports
+	$(BIN)/python -m benchmarks import-stages import-ways imports
 
 bench-proxy: dev build/mitmproxy/installed ## Measure the recording proxy beside mitmdump, installed only for that, and count what it recorded
 	$(BIN)/python -m benchmarks proxy recorded
 
+bench-cluster: dev ## Measure Ray on this machine over WEAKLINK_BENCH_ROWS (6,000) conversations: 1 and 2 workers, a worker killed, memory
+	$(BIN)/python -m benchmarks cluster
+
 build/mitmproxy/installed: | .venv/bin/python
 	$(BIN)/python -m venv --clear build/mitmproxy
 	build/mitmproxy/bin/python -m pip install --quiet --no-input --disable-pip-version-check mitmproxy
+	@touch $@
+
+build/clients/installed: Makefile | .venv/installed-dev
+	$(PYTHON) -m venv --clear build/clients
+	$(UV) pip install --quiet --python build/clients/bin/python $(SDKS)
+	! command -v npm >/dev/null || npm install --silent --no-audit --no-fund --ignore-scripts --prefix build/clients $(NODE_SDK)
 	@touch $@
 
 # axe-core checks the dashboard's pages for contrast and labels. Where npm cannot give it, that test says that it is left out.
@@ -136,6 +156,9 @@ architecture: dev ## Draw the import graph in docs/architecture.md
 pictures: dev system-packages ## Make the pictures of the screens that README.md and docs/screens.md show
 	$(BIN)/python -m tests.ui.pictures
 
+walkthrough: dev ## Make the pictures of docs/experiments-walkthrough.md
+	$(BIN)/python -m tests.ui.walkthrough
+
 wheel: dev ## Build the source distribution and the wheel into dist/
 	$(BIN)/python -m build --no-isolation
 
@@ -147,7 +170,7 @@ release: check test-slow ## Run the gate and the slow tests, build dist/ anew an
 
 constraints: dev ## Take the newest versions that pyproject.toml allows into constraints.txt and constraints-dev.txt
 	{ echo "$(CONSTRAINTS_HEAD)"; printf '%s\n' pip hatchling editables | \
-		$(COMPILE) --extra postgres --extra data --group dev pyproject.toml -; } > build/constraints-dev.txt
+		$(COMPILE) --extra postgres --extra data --extra cluster --extra duckdb --group dev pyproject.toml -; } > build/constraints-dev.txt
 	{ echo "$(CONSTRAINTS_HEAD)"; printf '%s\n' pip hatchling editables | \
 		$(COMPILE) -c build/constraints-dev.txt pyproject.toml -; } > build/constraints.txt
 	mv build/constraints-dev.txt build/constraints.txt .

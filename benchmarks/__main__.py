@@ -1,115 +1,88 @@
-"""Runs the benchmarks: `python -m benchmarks [NAME ...]`; prints ratios, and judges nothing.
+"""Runs the benchmarks: `python -m benchmarks [--write] [NAME ...]`; prints ratios, and judges nothing.
 
-Without names it runs all but `imports`, `import-stages`, `store`, `tui` and `web`, which make a database of a million
-traces, `proxy`, which wants mitmproxy beside it, `redaction`, which it measures too, `attempts`, which counts what
-is reported of attempted calls, and `recorded`, which takes minutes; these run when they are named.
+Without names it runs those of the core, which take less than ten minutes. `all` runs every one: the others make a
+database of a million traces (`store`, `tui`, `web`), want mitmproxy beside them (`proxy`), start Ray (`cluster`), or
+take minutes. `--write` puts what they print into docs/performance.md, with the machine's description.
 """
 
+import io
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from importlib import import_module
+from typing import TextIO
 
-from benchmarks import diagnostics, schema, segmenter
-from benchmarks.chain import chain
-from benchmarks.formats import every_format
-from benchmarks.lost_calls import lost_calls
+from benchmarks.page import write_result
 
-
-def _store() -> None:
-    from benchmarks.store import store  # noqa: PLC0415  # the core is measured without loading SQLAlchemy
-
-    store()
-
-
-def _reading() -> None:
-    from benchmarks.reading import reading  # noqa: PLC0415  # the core is measured without loading SQLAlchemy
-
-    reading()
-
-
-def _imports() -> None:
-    from benchmarks.imports import imports  # noqa: PLC0415  # the core is measured without loading every importer
-
-    imports()
-
-
-def _import_stages() -> None:
-    from benchmarks.importing import import_stages  # noqa: PLC0415  # the core is measured without loading SQLAlchemy
-
-    import_stages()
-
-
-def _proxy() -> None:
-    from benchmarks.proxy import proxy  # noqa: PLC0415  # the core is measured without loading aiohttp
-
-    proxy()
-
-
-def _tui() -> None:
-    from benchmarks.tui import tui  # noqa: PLC0415  # the core is measured without loading Textual
-
-    tui()
-
-
-def _web() -> None:
-    from benchmarks.web import web  # noqa: PLC0415  # the core is measured without loading Streamlit
-
-    web()
-
-
-def _recorded() -> None:
-    # Only here: the core is measured without loading SQLAlchemy.
-    from benchmarks.recorded_streams import recorded_streams  # noqa: PLC0415
-
-    recorded_streams()
-
-
-def _attempts() -> None:
-    from benchmarks.attempts import attempts  # noqa: PLC0415  # it takes half a minute, and the texts of the tests
-
-    attempts()
-
-
-def _redaction() -> None:
-    from benchmarks.redaction import redaction_share  # noqa: PLC0415  # the core is measured without loading SQLAlchemy
-
-    redaction_share()
-
-
-CORE: dict[str, Callable[[], None]] = {
-    "short": segmenter.short_text,
-    "whole": segmenter.whole_text,
-    "stream": segmenter.token_by_token,
-    "hostile": segmenter.hostile_text,
-    "lost": lost_calls,
-    "formats": every_format,
-    "schema": schema.schema,
-    "diagnostics": diagnostics.full_diagnostics,
-    "chain": chain,
-    "reading": _reading,
+# The benchmark's module and function: each is loaded when it runs, so that the core is measured without the rest.
+CORE = {
+    "short": "segmenter:short_text",
+    "sizes": "segmenter:real_sizes",
+    "whole": "segmenter:whole_text",
+    "stream": "segmenter:token_by_token",
+    "hostile": "segmenter:hostile_text",
+    "lost": "lost_calls:lost_calls",
+    "schema": "schema:schema",
+    "diagnostics": "diagnostics:full_diagnostics",
+    "chain": "chain:chain",
+    "layers": "layers:layers",
+    "start": "start:start",
+    "reading": "reading:reading",
+    "import-stages": "importing:import_stages",
 }
 BENCHMARKS = {
     **CORE,
-    "imports": _imports,
-    "import-stages": _import_stages,
-    "store": _store,
-    "tui": _tui,
-    "web": _web,
-    "proxy": _proxy,
-    "redaction": _redaction,
-    "recorded": _recorded,
-    "attempts": _attempts,
+    "formats": "formats:every_format",
+    "long-chains": "chain:long_chains",
+    "import-ways": "importing:import_ways",
+    "imports": "imports:imports",
+    "store": "store:store",
+    "tui": "tui:tui",
+    "web": "web:web",
+    "proxy": "proxy:proxy",
+    "redaction": "redaction:redaction_share",
+    "recorded": "recorded_streams:recorded_streams",
+    "attempts": "attempts:attempts",
+    "cluster": "cluster:cluster",
 }
 
 
-def main(names: list[str]) -> int:
+class _Tee(io.StringIO):
+    """What is printed, kept and passed on."""
+
+    def __init__(self, screen: TextIO) -> None:
+        super().__init__()
+        self._screen = screen
+
+    def write(self, text: str) -> int:
+        self._screen.write(text)
+        return super().write(text)
+
+    def flush(self) -> None:
+        self._screen.flush()
+
+
+def main(words: list[str]) -> int:
     """Run the named benchmarks, those of the core where none is named; 2 for a name that there is not."""
-    unknown = [name for name in names if name not in BENCHMARKS]
+    names = [word for word in words if word != "--write"]
+    unknown = [name for name in names if name not in BENCHMARKS and name != "all"]
     if unknown:
-        sys.stderr.write(f"no benchmark is called {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}\n")
+        sys.stderr.write(f"no benchmark is called {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}, all\n")
         return 2
-    for name in names or CORE:
-        BENCHMARKS[name]()
+    for name in BENCHMARKS if "all" in names else names or CORE:
+        printed = _printed(name)
+        if "--write" in words:  # at once: a run of hours may be interrupted
+            write_result(name, printed)
     return 0
+
+
+def _printed(name: str) -> str:
+    module, function = BENCHMARKS[name].split(":")
+    run: Callable[[], None] = getattr(import_module(f"benchmarks.{module}"), function)
+    tee = _Tee(sys.stdout)
+    with redirect_stdout(tee):
+        run()
+    return tee.getvalue()
 
 
 if __name__ == "__main__":

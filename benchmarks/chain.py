@@ -14,7 +14,9 @@ from inspector.inspection import analyse_parts, inspect_trace
 from inspector.model import CallHeader, Part, ResultHeader, Role, Trace, Turn
 from inspector.segmentation import segment
 
-_STEPS = 2_000
+_STEPS = 500
+_LONG = (1_000, 10_000, 100_000)
+_MOST_PER_STEP = 1.3
 _MOST_SEGMENTINGS = 5.0
 _MOST_GROWTH = 2.3
 _FAILED_OF_100 = 10
@@ -38,10 +40,23 @@ def chain() -> None:
             "few": _analysis(few),
             "many": _analysis(many),
         }
-        best = best_of(ways, rounds=5)
+        best = best_of(ways, rounds=4)
         say(f"  {name}: {_characters(few) / 1e6:.1f} million characters, {best['few'] / _STEPS * 1e6:,.0f} us a step")
         say(f"    of segmenting: {goal(best['few'] / best['segmented'], _MOST_SEGMENTINGS, at_least=False)}")
         say(f"    twice the steps: {goal(best['many'] / best['few'], _MOST_GROWTH, at_least=False)}")
+
+
+def long_chains() -> None:
+    """What a step costs in chains of up to 100,000 steps, in CPU time, against the shortest of them."""
+    shape = SHAPES["results of 200 B"]
+    say("long chains: results of 200 B, chain analysis after the texts are read")
+    shortest = 0.0
+    for steps in _LONG:
+        analysis = _analysis(_trace(shape, steps))
+        each = best_of({"": analysis}, rounds=3 if steps < max(_LONG) else 1)[""] / steps
+        shortest = shortest or each
+        judged = goal(each / shortest, _MOST_PER_STEP, at_least=False)
+        say(f"  {steps:>7,} steps: {each * 1e6:6.0f} us a step, of the shortest: {judged}")
 
 
 def _row(rng: random.Random, number: int) -> dict[str, object]:

@@ -4,11 +4,12 @@ Most calls are good; a few have broken JSON, an argument of the wrong type, a mi
 """
 
 import json
+import math
 import random
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.corpus import prose
+from benchmarks.corpus import coding_arguments, coding_steps, prose, reasoning_texts, short_texts
 
 _TYPES = ("string", "string", "integer", "number", "boolean", "enum", "array", "object")
 _BROKEN_OF_100 = 4
@@ -57,6 +58,50 @@ def conversation(shape: Shape, number: int) -> dict[str, Any]:
         messages += _step(rng, tools, shape, number * 1_000 + step)
     messages.append({"role": "assistant", "content": f"Done: {prose(300, number + 1)}"})
     return {"id": number, "model": "hermes-4-70b", "tools": tools, "messages": messages}
+
+
+def short_calls(number: int) -> dict[str, Any]:
+    """A request and its answer with one or two short Hermes calls, of the sizes of `short_texts`."""
+    return _answered(number, short_texts(1, number)[0][0])
+
+
+def long_reasoning(number: int) -> dict[str, Any]:
+    """A request and its answer after long reasoning, of the sizes of `reasoning_texts`."""
+    return _answered(number, reasoning_texts(1, number)[0][0])
+
+
+def _answered(number: int, text: str) -> dict[str, Any]:
+    messages = [
+        {"role": "system", "content": f"You are a function calling model. {prose(400, 7)}"},
+        {"role": "user", "content": prose(110, number)},
+        {"role": "assistant", "content": text},
+    ]
+    return {"id": number, "model": "hermes-4-70b", "messages": messages}
+
+
+def coding_session(number: int) -> dict[str, Any]:
+    """A coding agent's session: a step is a call of `coding_arguments` and its result.
+
+    Results have 1,000 characters in the median and 2,300 on average, which makes sessions of 60 to 70 kB, the average
+    of nebius/SWE-agent-trajectories (5.6 GB over 80,036).
+    """
+    rng = random.Random(number)
+    messages: list[dict[str, Any]] = [
+        {"role": "system", "content": f"You are a coding agent. {prose(3_000, 7)}"},
+        {"role": "user", "content": prose(2_500, number)},
+    ]
+    for step in range(coding_steps(rng)):
+        name, value = coding_arguments(rng)
+        identifier = f"call_{number * 1_000 + step:08x}"
+        call = {"id": identifier, "type": "function", "function": {"name": name, "arguments": json.dumps(value)}}
+        result = prose(min(30_000, round(1_000 * math.exp(rng.gauss(0, 1.29)))), rng.randrange(10**6))
+        thought = prose(round(120 * math.exp(rng.gauss(0, 0.8))), rng.randrange(10**6))
+        messages += [
+            {"role": "assistant", "content": thought, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": identifier, "name": name, "content": result},
+        ]
+    messages.append({"role": "assistant", "content": f"Done: {prose(300, number + 1)}"})
+    return {"id": number, "model": "hermes-4-70b", "messages": messages}
 
 
 def toolset(shape: Shape, seed: int) -> list[dict[str, Any]]:

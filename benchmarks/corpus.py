@@ -105,3 +105,54 @@ def _short_payload(rng: random.Random) -> str:
 def deltas(text: str, size: int = 4) -> list[str]:
     """`text` in pieces of `size` characters, as a server streams it."""
     return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def coding_texts(sessions: int, seed: int = 0) -> list[tuple[str, list[str]]]:
+    """What a coding agent's model says, turn by turn, each text with the payloads of its Hermes calls.
+
+    Turns of a session: 26.4 on average, 408 at most (nebius/SWE-agent-trajectories, 80,036 trajectories, as tabled in
+    the README of nebius/SWE-rebench-openhands-trajectories). Arguments: 92 of 100 calls of agents under 300 bytes.
+    """
+    rng = random.Random(seed)
+    return [_coding_text(rng) for _ in range(sessions) for _ in range(coding_steps(rng))]
+
+
+def coding_steps(rng: random.Random) -> int:
+    """How many steps a coding agent takes: 20 in the median, 26.4 on average, 408 at most."""
+    return max(1, min(408, round(20 * math.exp(rng.gauss(0, 0.745)))))
+
+
+def coding_arguments(rng: random.Random) -> tuple[str, dict[str, object]]:
+    """A coding agent's call: a tool's name and arguments of 90 characters in the median, 92 of 100 under 300."""
+    size = max(4, round(90 * math.exp(rng.gauss(0, 0.85))) - 30)
+    name = rng.choice(("run_command", "run_command", "read_file", "edit_file"))
+    if name == "run_command":
+        return name, {"command": prose(size, rng.randrange(10**6))}
+    path = f"src/{rng.choice(_WORDS[:20])}/{rng.choice(_WORDS[:20])}.py"
+    if name == "read_file":
+        return name, {"path": path, "first_line": rng.randrange(1, 900), "lines": 100}
+    return name, {"path": path, "old": prose(size // 2, rng.randrange(10**6)), "new": prose(size, rng.randrange(10**6))}
+
+
+def _coding_text(rng: random.Random) -> tuple[str, list[str]]:
+    name, arguments = coding_arguments(rng)
+    payload = json.dumps({"name": name, "arguments": arguments})
+    thought = prose(round(120 * math.exp(rng.gauss(0, 0.8))), rng.randrange(10**6))
+    return f"{thought}\n<tool_call>\n{payload}\n</tool_call>", [payload]
+
+
+def reasoning_texts(count: int, seed: int = 0) -> list[tuple[str, list[str]]]:
+    """Answers after long reasoning, each with the payload of its call.
+
+    Half of them think for about 14,000 characters, half for four times as long, which is how gpt-oss's traces compare
+    with DeepSeek-R1's (arXiv 2511.19333).
+    """
+    rng = random.Random(seed)
+    return [_reasoning_text(rng, number) for number in range(count)]
+
+
+def _reasoning_text(rng: random.Random, number: int) -> tuple[str, list[str]]:
+    size = round((14_000 if number % 2 else 56_000) * math.exp(rng.gauss(0, 0.6)))
+    payload = _short_payload(rng)
+    text = f"<think>\n{prose(size, number)}\n</think>\n{rng.choice(_SENTENCES)}\n<tool_call>\n{payload}\n</tool_call>"
+    return text, [payload]

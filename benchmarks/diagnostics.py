@@ -44,7 +44,7 @@ def full_diagnostics() -> None:
     say(f"full diagnostics: sessions with tools and results, {_BROKEN_OF_100} of 100 calls broken")
     for name, sizes in (("mixed", CALL_SIZES), *((f"{size:,} B", (size,)) for size in CALL_SIZES)):
         trace = _session(sizes)
-        best = best_of({"bare": partial(_segmented, trace), "full": partial(inspect_trace, trace)})
+        best = best_of({"bare": partial(_segmented, trace), "full": partial(inspect_trace, trace)}, rounds=3)
         size = sum(len(part.text) for turn in trace.turns for part in turn.parts)
         calls = sum(turn.role is Role.ASSISTANT for turn in trace.turns)
         say(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter, process_time
 
-from benchmarks.conversations import Shape, conversation
+from benchmarks.conversations import Shape, coding_session, conversation, long_reasoning, short_calls
 from benchmarks.timing import goal, say
 from inspector.importers import read_source
 from inspector.inspection import inspect_trace
@@ -23,7 +23,7 @@ from storage.record_rows import record_rows
 from storage.writing import TraceRows
 
 _SHAPE = Shape(steps=3, tools=3, parameters=3, result_size=300, toolsets=3)
-_STAGED, _ROUNDS = 400, 3
+_ROUNDS = 5
 _RUNS = 2
 _TRACES = int(os.environ.get("WEAKLINK_BENCH_IMPORT_TRACES", "2000"))
 _FILES = 500
@@ -31,11 +31,32 @@ _MOST_OF_LOADS, _MOST_OF_ONE, _CHECK_AT_LEAST = 60.0, 0.6, 1.5
 _COMMAND = (sys.executable, "-m", "weaklink")
 
 
+def _conversation(number: int) -> object:
+    return conversation(_SHAPE, number)
+
+
+_KINDS: dict[str, tuple[int, Callable[[int], object]]] = {
+    "conversations of three calls": (300, _conversation),
+    "short calls": (500, short_calls),
+    "sessions of coding agents": (30, coding_session),
+    "long reasoning": (50, long_reasoning),
+}
+"""How many traces of each kind are imported, and how one is made."""
+
+
 def import_stages() -> None:
-    """Where the time of an import goes, and what other ways of running it take."""
+    """Where the time of an import goes, for each kind of log."""
+    with tempfile.TemporaryDirectory() as name:
+        for kind, (count, made) in _KINDS.items():
+            folder = Path(name) / kind
+            folder.mkdir()
+            _stages(folder, kind, count, made)
+
+
+def import_ways() -> None:
+    """What an import takes in one process and in two, from one file and from many, and `check` of the same files."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _stages(folder)
         one, many = folder / "one", folder / "many"
         _write(one / "log.jsonl", range(_TRACES))
         for number in range(_FILES):
@@ -44,9 +65,9 @@ def import_stages() -> None:
             _ways(files, path, folder)
 
 
-def _stages(folder: Path) -> None:
+def _stages(folder: Path, kind: str, count: int, made: Callable[[int], object]) -> None:
     path = folder / "staged.jsonl"
-    _write(path, range(_STAGED))
+    _write(path, range(count), made)
     lines = path.read_text(encoding="utf-8").splitlines()
     best: dict[str, float] = {}
     for number in range(_ROUNDS):
@@ -54,9 +75,9 @@ def _stages(folder: Path) -> None:
             best[stage] = min(best.get(stage, took), took)
     loads = best.pop("json.loads")
     whole = sum(best.values())
-    say(f"import of {_STAGED} traces, {sum(map(len, lines)) / 1e6:.1f} MB, in one process; CPU time, stage by stage")
+    say(f"import of {count} traces, {kind}, {sum(map(len, lines)) / 1e6:.1f} MB, in one process; CPU time")
     for stage, took in best.items():
-        each = took / _STAGED * 1e6
+        each = took / count * 1e6
         say(f"  {stage:12} {took / whole:5.0%}, {each:6.0f} us a trace, {took / loads:6.1f} of json.loads")
     say(f"  all of it, of json.loads: {goal(whole / loads, _MOST_OF_LOADS, at_least=False)}")
 
@@ -120,7 +141,7 @@ def _run(*words: str) -> tuple[float, float]:
     return perf_counter() - start, cpu
 
 
-def _write(path: Path, numbers: range) -> None:
+def _write(path: Path, numbers: range, made: Callable[[int], object] = _conversation) -> None:
     path.parent.mkdir(exist_ok=True)
-    lines = (json.dumps(conversation(_SHAPE, number), ensure_ascii=False) + "\n" for number in numbers)
+    lines = (json.dumps(made(number), ensure_ascii=False) + "\n" for number in numbers)
     path.write_text("".join(lines), encoding="utf-8")

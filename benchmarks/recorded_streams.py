@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
-from benchmarks.streams import ROOT, all_streams, cpu_s, free_port, stop, stream_server, wait_for
+from benchmarks.streams import ROOT, all_streams, free_port, settled_cpu_s, stop, stream_server, wait_for
 from benchmarks.timing import say
 from storage import open_store
 
@@ -44,7 +44,7 @@ def _record(name: str, place: str) -> None:
             wait_for(port)
             began_s = time.monotonic()
             received = len(asyncio.run(all_streams(port, _STREAMS, chunks, _GAP_US)))
-            took_s, spent_s = time.monotonic() - began_s, cpu_s(recorder.pid)
+            took_s, spent_s = time.monotonic() - began_s, settled_cpu_s(recorder.pid)
         finally:
             stop(recorder)
             said = recorder.stderr.read().decode() if recorder.stderr is not None else ""

@@ -21,6 +21,7 @@ _REQUEST = (
 )
 _FRAMING = re.compile(rb"\r\n[0-9a-f]+\r\n")  # where TCP cuts a chunk, a proxy may make two of it
 _DEADLINE_S = 60.0
+_REST_S, _IDLE_SHARE = 1.0, 0.02
 
 
 @contextmanager
@@ -65,6 +66,18 @@ def cpu_s(pid: int | None) -> float:
         return 0.0
     tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
     return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+
+
+def settled_cpu_s(pid: int | None) -> float:
+    """The CPU time that a process has taken once it rests: what it still had to do after its last byte counts."""
+    taken_s = cpu_s(pid)
+    deadline = time.monotonic() + _DEADLINE_S
+    while pid is not None and time.monotonic() < deadline:
+        time.sleep(_REST_S)
+        before_s, taken_s = taken_s, cpu_s(pid)
+        if taken_s - before_s < _IDLE_SHARE * _REST_S:
+            break
+    return taken_s
 
 
 def free_port() -> int:

@@ -7,6 +7,7 @@ Nothing in it knows of weaklink: only the base URL points at the proxy.
 """
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -28,6 +29,7 @@ TOOLS: list[ChatCompletionToolParam] = [
         },
     }
 ]
+PROMPT = os.environ.get("AGENT_PROMPT", "Answer in one sentence. Use the tools.")
 _MOST_REQUESTS = 8
 
 
@@ -39,7 +41,7 @@ def get_weather(city: str, days: int = 1) -> str:
 def run(client: openai.OpenAI, question: str) -> str:
     """Ask, call tools as long as the model wants to, and give its last words."""
     messages: list[ChatCompletionMessageParam] = [
-        {"role": "system", "content": "Answer in one sentence. Use the tools."},
+        {"role": "system", "content": PROMPT},
         {"role": "user", "content": question},
     ]
     for _ in range(_MOST_REQUESTS):

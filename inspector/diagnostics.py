@@ -60,7 +60,9 @@ class Fault:
 
     `message` states this case in one sentence and quotes the stream in backticks; `hint` says the smallest repair
     in words, or is None where none is honest; `path` is a JSON Pointer into the arguments, or None. `call` is the call
-    that the model tried to make here in a shape that its format does not read.
+    that the model tried to make here in a shape that its format does not read. `against` is the other side of a
+    difference between two layers; its part is `run:result`, `run:arguments`, or `sent:N:PART` for message N (from 1) of
+    the request that the turn answers.
     """
 
     rule: Rule
@@ -71,6 +73,7 @@ class Fault:
     path: str | None = None
     related: tuple["Related", ...] = ()
     call: AttemptedCall | None = None
+    against: "Location | None" = None
 
     def moved(self, distance: int) -> "Fault":
         """The same fault in a text that begins `distance` code points later."""

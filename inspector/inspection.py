@@ -7,13 +7,21 @@ from inspector.chain.analysis import analyse
 from inspector.chain.data_flow import DataFlow, step_values, trace_values
 from inspector.chain.failure_words import Speech
 from inspector.chain.faults import argument_diagnostics, chain_diagnostics, ending_diagnostics
+from inspector.chain.history import history_diagnostics
+from inspector.chain.layers import (
+    compare_reply,
+    run_differences,
+    server_differences,
+    with_layer_causes,
+    without_told_twice,
+)
 from inspector.chain.pairing import Echoes, PlacedCall, PlacedResult, pair, with_attempts
-from inspector.chain.steps import Chain, Step
+from inspector.chain.steps import Chain, Step, tool_named
 from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
 from inspector.checks.reasoning import check_context, check_reasoning, reasoned_turns
 from inspector.checks.recording import check_arrivals, check_recording
 from inspector.checks.tools import OfferedTools
-from inspector.diagnostics import Diagnostic, Fault, Location
+from inspector.diagnostics import Diagnostic, Fault, Location, Related
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
@@ -21,7 +29,8 @@ from inspector.formats.structured import read_structured_part
 from inspector.model import Part, Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult, Trace, Turn
 from inspector.model.columns import Entries
 from inspector.rules.catalogue import select_rules
-from inspector.rules.conversation import REPEATED_CALL
+from inspector.rules.conversation import CALL_WITHOUT_RESULT, REPEATED_CALL
+from inspector.rules.layers import CALL_LOST_BY_SERVER
 from inspector.rules.markers import CALL_LEFT_IN_CONTENT
 from inspector.rules.rule import Severity
 from inspector.segmentation import AUTO, segment_whole
@@ -125,7 +134,11 @@ def analyse_parts(
     diagnostics += chain_diagnostics(trace, pairing, found.chain, found.flow)
     diagnostics += ending_diagnostics(trace, found.chain, found.invented_at)
     diagnostics += argument_diagnostics(trace, found.chain.steps, found.flow)
-    return found.chain, diagnostics
+    diagnostics = without_told_twice(diagnostics, faults, CALL_WITHOUT_RESULT)
+    differences = [*run_differences(trace, found.chain.steps), *history_diagnostics(trace)]
+    from_server = (one for one in faults if one.rule.owner)
+    chain = with_layer_causes(trace, found.chain, found.flow, (*from_server, *differences))
+    return chain, diagnostics + differences
 
 
 def data_flow_of(trace: Trace, inspection: Inspection) -> DataFlow:
@@ -175,24 +188,40 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
             requested = OfferedTools(tools, told=told)
         read = [read_part(turn, number, part, chosen, requested if tools else defined) for part in turn.parts]
         made = [call for inspected, _ in read for call in inspected.calls]
+        parsed = [call for inspected, _ in read if inspected.part.startswith("call:") for call in inspected.calls]
         for part, (inspected, faults) in zip(turn.parts, read, strict=True):
             found = list(echoes.without(faults, part.text, made))
             if inspected.definitions and turn.role in (Role.SYSTEM, Role.USER):
                 is_whole = defined.is_whole and not any(one.rule.severity is Severity.ERROR for one in found)
                 defined = OfferedTools((*defined.definitions, *inspected.definitions), told=told, is_whole=is_whole)
             if is_parsed and turn.role is Role.ASSISTANT and part.name == "text":
-                found += _left_in_content(inspected)
+                found += _left_in_content(turn, inspected, parsed)
             yield inspected, found
         echoes.take(turn, made)
 
 
-def _left_in_content(inspected: PartInspection) -> Iterator[Diagnostic]:
+def _left_in_content(turn: Turn, inspected: PartInspection, parsed: Sequence[ToolCall]) -> Iterator[Diagnostic]:
     """The calls in the content of an answer whose server turns calls into fields of their own."""
+    own = [call for call in inspected.calls if call.valid]
+    reply = compare_reply(own, parsed)
+    yield from server_differences(turn, inspected.turn, reply, parsed)
     for call in inspected.calls:
-        what = f"a call of `{call.name}`" if call.name else "a call"
-        message = f"The content holds {what}: the server's parser left it there, so the client never saw a call."
-        hint = f"Let the server parse `{inspected.format}` calls, and look whether this one has faults of its own."
-        yield Fault(CALL_LEFT_IN_CONTENT, call.range, message, hint).at(inspected.turn, inspected.part)
+        if call in reply.lost:
+            message = f"The model's call of {tool_named(call.name)} was right; the server left it in the content."
+            hint = "Change the server's tool parser, or update it."
+            place = Location(inspected.turn, "text", call.range)
+            lost = Fault(CALL_LOST_BY_SERVER, call.range, message, hint, related=(_f311(call),), against=place)
+            yield lost.at(inspected.turn, inspected.part)
+        elif not call.valid:
+            what = f"a call of `{call.name}`" if call.name else "a call"
+            message = f"The content holds {what}: the server's parser left it there, so the client never saw a call."
+            hint = f"Let the server parse `{inspected.format}` calls, and look whether this one has faults of its own."
+            yield Fault(CALL_LEFT_IN_CONTENT, call.range, message, hint).at(inspected.turn, inspected.part)
+
+
+def _f311(call: ToolCall) -> Related:
+    words = f"{CALL_LEFT_IN_CONTENT}: the content holds the call, so the client never saw it."
+    return Related(call.range, words)
 
 
 def read_part(
@@ -236,10 +265,19 @@ def _with_header(result: ToolResult, turn: Turn) -> ToolResult:
     )
 
 
-def _events(parts: Iterable[PartInspection]) -> Iterator[PlacedCall | PlacedResult]:
+def _events(parts: Sequence[PartInspection]) -> Iterator[PlacedCall | PlacedResult]:
+    """The calls and results in order; a call in the content that the server's reply has too is one call."""
+    parsed: dict[int, list[ToolCall]] = {}
     for part in parts:
+        if part.calls and part.part.startswith("call:"):
+            parsed.setdefault(part.turn, []).extend(part.calls)
+    for part in parts:
+        calls: Sequence[ToolCall] = part.calls
+        if calls and part.turn in parsed and part.part == "text":
+            lost = compare_reply([call for call in calls if call.valid], parsed[part.turn]).lost
+            calls = [call for call in calls if not call.valid or call in lost]
         places: list[PlacedCall | PlacedResult] = [
-            PlacedCall(call, Location(part.turn, part.part, call.range)) for call in part.calls
+            PlacedCall(call, Location(part.turn, part.part, call.range)) for call in calls
         ]
         places += (PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results)
         yield from sorted(places, key=lambda placed: placed.location.range)

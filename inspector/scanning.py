@@ -9,7 +9,7 @@ character, and the functions here go on from there. A test forbids the construct
 
 import re
 from dataclasses import dataclass, field
-from typing import AnyStr
+from typing import AnyStr, cast
 
 MOST_ROUNDS = 1000
 """Bound on the greedy repeats of a fast path; a text beyond it is read the slow way."""
@@ -55,7 +55,26 @@ class QuoteSearch:
 
 def repeated(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
     """A pattern repeated, for `end_of_repeats`. What it matched first must be right: no round is taken back."""
-    return re.compile(rf"(?:{pattern}){{1,{MOST_ROUNDS}}}", flags)
+    return lazy_pattern(rf"(?:{pattern}){{1,{MOST_ROUNDS}}}", flags)
+
+
+class _LazyPattern:
+    """Stands for a compiled pattern: compiles it at the first use of a method, and keeps that one's methods."""
+
+    def __init__(self, pattern: str, flags: re.RegexFlag) -> None:
+        self._source = pattern, flags
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        compiled = re.compile(*self._source)
+        self.__dict__ |= {one: getattr(compiled, one) for one in dir(compiled) if not one.startswith("__")}
+        return getattr(compiled, name)
+
+
+def lazy_pattern(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    """The pattern, compiled when it is first used: there are hundreds, and a command uses few. Raises re.error then."""
+    return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
 
 
 def end_of_repeats(repeats: re.Pattern[str], text: str, start: int, end: int) -> int:

@@ -189,6 +189,8 @@ class _CheckedAssembler:
                 if type(event) is SpanClosed and event.by_model:
                     beside = list(self._wrappers.faults(event)) if self._wrappers is not None else []
                     self._look_through(event, self._search, beside, at_end=at_end and event is events[-1])
+            while self._assembler.prose:
+                self._look_through(self._assembler.prose.pop(0), self._search, [], at_end=False)
         if spans and (self._given or self._assembler.definitions):
             self._check()
         return spans
@@ -268,6 +270,8 @@ class _CheckedAssembler:
                 for one in calls:
                     self._assembler.faults += check_arguments(one, offered, self._own_tools)
                 return calls
+        if self._search is not None and call.name is None and (others := self._read_otherwise(call, offered)):
+            return others
         read = self._with_array(call, offered)
         if call.parameters:
             read, typing_faults = typed_by(call, offered)
@@ -275,6 +279,18 @@ class _CheckedAssembler:
         wrong = check_arguments(read, offered, self._own_tools)
         self._assembler.faults += without_unfinished(wrong, call, cuts) if self._is_cut(call, cuts) else wrong
         return [read]
+
+    def _read_otherwise(self, call: ToolCall, offered: OfferedTools) -> list[ToolCall]:
+        """The calls in another shape that a payload holds which could not be read; their faults replace its own."""
+        assert self._search is not None, "the caller looks"
+        calls, faults = self._search.in_payload(call, offered)
+        if calls:
+            known = self._assembler.faults
+            known[:] = [one for one in known if one.rule.code[0] != "J" or not call.range.covers(one.range)]
+            known += faults
+            for one in calls:
+                known += check_arguments(one, offered, self._own_tools)
+        return calls
 
     def _with_array(self, call: ToolCall, offered: OfferedTools) -> ToolCall:
         """The call; one whose arguments are an array is as it should be where its tool takes no object."""

@@ -1,7 +1,6 @@
 """An inspection as rows: what lists show, what filters look up, and the figures that statistics add up."""
 
 import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from inspector.inspection import Inspection, PartInspection
 from inspector.json_text import write_json
 from inspector.model import Json, Role, SpanKind, Trace
 from inspector.rules.rule import Severity
+from inspector.scanning import lazy_pattern
 from storage.checksums import derived_checksum
 from storage.packing.blobs import escaped, key
 from storage.packing.derived_values import Texts, texts_of
@@ -33,8 +33,8 @@ LONGEST_VALUE = 120
 LONGEST_PATH = 200
 """Code points; a value at a longer path is left out."""
 
-_PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
-_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
+_PLAIN_KEY = lazy_pattern(r"[A-Za-z_][\w-]*")
+_NUMBER = lazy_pattern(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def argument_rows(parts: Iterable[PartInspection]) -> list[Row]:
         for call in part.calls:
             if not isinstance(call.arguments, dict):
                 continue
-            for at, (name, path, leaf) in enumerate(_leaves(call.arguments)):
+            for at, (name, path, leaf) in enumerate(argument_leaves(call.arguments)):
                 if at == MOST_OF_CALL:
                     break
                 text = leaf if isinstance(leaf, str) else write_json(leaf)
@@ -193,7 +193,7 @@ def path_of(key_or_index: str | int) -> str:
     return f"[{json.dumps(key_or_index, ensure_ascii=False)}]"
 
 
-def _leaves(arguments: Json) -> Iterator[tuple[str, str, Json]]:
+def argument_leaves(arguments: Json) -> Iterator[tuple[str, str, Json]]:
     """Each value that holds no others: the name of the key it stands under, its path, and itself; in their order."""
     waiting: list[tuple[str, str, Json]] = [("", "$", arguments)]
     while waiting:

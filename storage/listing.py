@@ -13,8 +13,9 @@ from inspector.capture.events import RECORDING_PART
 from inspector.model import Liveness
 from storage import tables
 from storage.filter import Filter, parse_filter
+from storage.filter.reading import read_field
 from storage.filter.sql import QueryPlan, condition_of, plan_of
-from storage.filter.terms import branches, negations_inward
+from storage.filter.terms import NotTerm, branches, negations_inward
 from storage.liveness import traces_in
 from storage.rows import in_groups
 from storage.search import are_cheaper_than, holding_among, holds_phrase, ids_holding, newest_holding
@@ -24,7 +25,8 @@ _UNKNOWN = -1.0
 _FIRST_WINDOW = 100  # traces beyond a page's length that the text index is asked for at first
 _WIDE = 5_000  # traces; where a page seems to take more, the text index is read instead of asked
 _trace = tables.trace.c
-_IS_BROKEN, _IS_NOT_BROKEN = parse_filter("status:broken"), parse_filter("not status:broken")
+_BROKEN = read_field("status:broken", 0)
+_IS_BROKEN, _IS_NOT_BROKEN = (_BROKEN,), (NotTerm(_BROKEN),)
 
 
 class Order(StrEnum):
@@ -108,16 +110,23 @@ class Paging:
         order: Order = Order.TIME,
         *,
         at: ListCursor,
+        steps: int = 1,
     ) -> Listed | None:
-        """The trace that stands just before a cursor; None at the top."""
+        """The trace that is so many steps before a cursor; None where fewer are before it."""
         wanted = parse_filter(filter)
         with self._reads() as connection:
             if order is not Order.BROKEN:
-                return _before(connection, wanted, order, at)
-            if at.rank:
-                return _before(connection, (*wanted, *_IS_BROKEN), Order.TIME, at, rank=1)
-            found = _before(connection, (*wanted, *_IS_NOT_BROKEN), Order.TIME, at)
-            return found or _before(connection, (*wanted, *_IS_BROKEN), Order.TIME, None, rank=1)
+                rows = _before(connection, wanted, order, at, steps=steps)
+            elif at.rank:
+                rows = _before(connection, (*wanted, *_IS_BROKEN), Order.TIME, at, steps=steps, rank=1)
+            else:
+                rows = _before(connection, (*wanted, *_IS_NOT_BROKEN), Order.TIME, at, steps=steps)
+                if len(rows) < steps:
+                    rest = steps - len(rows)
+                    rows += _before(connection, (*wanted, *_IS_BROKEN), Order.TIME, None, steps=rest, rank=1)
+            if len(rows) < steps:
+                return None
+            return Listed(summaries(connection, [rows[-1].id])[0], rows[-1])
 
     def count(self, filter: str = "") -> int:  # noqa: A002  # as in `Store.traces`
         """How many traces a filter lets through; looks at all that match."""
@@ -168,12 +177,22 @@ class Paging:
             states = (connection.scalars(traces_in(state, now_s)) for state in (Liveness.RUNNING, Liveness.IDLE))
             return Pulse(newest or 0, *map(frozenset, states))
 
-    def status_counts(self) -> dict[str, int]:
-        """How many traces ended in each status, without those that are being recorded: a walk along one index."""
-        ended = _trace.id.not_in(sa.select(tables.live.c.trace_id))
-        counted = sa.select(_trace.status, sa.func.count()).where(ended).group_by(_trace.status)
+    def status_counts(self, filter: str = "") -> dict[str, int]:  # noqa: A002  # as in `Store.traces`
+        """How many traces that match have each status, or are `running` or `idle`; each trace is counted once.
+
+        Without a filter this is a walk along one index.
+        """
+        wanted = parse_filter(filter)
+        now_s = time.time()
         with self._reads() as connection:
-            return dict(connection.execute(counted).all())
+            matching = _conditions(connection, wanted, now_s)
+            ended = _trace.id.not_in(sa.select(tables.live.c.trace_id))
+            by_status = sa.select(_trace.status, sa.func.count()).where(ended, *matching).group_by(_trace.status)
+            counts: dict[str, int] = dict(connection.execute(by_status).all())
+            for state in (Liveness.RUNNING, Liveness.IDLE):
+                in_state = sa.select(sa.func.count()).where(_trace.id.in_(traces_in(state, now_s)), *matching)
+                counts[state.value] = connection.scalar(in_state) or 0
+        return {status: count for status, count in counts.items() if count}
 
     def call_counts(self, ids: Sequence[int]) -> dict[int, tuple[int, int]]:
         """How many of their calls went well, and how many there were, by trace; those without calls are left out."""
@@ -204,28 +223,29 @@ def _by_time(
 
 
 def _before(
-    connection: sa.Connection, wanted: Filter, order: Order, at: ListCursor | None, rank: int = 0
-) -> Listed | None:
-    """The trace that stands just before a cursor, or at the end of the list; None where there is none."""
+    connection: sa.Connection, wanted: Filter, order: Order, at: ListCursor | None, *, steps: int, rank: int = 0
+) -> list[ListCursor]:
+    """At most so many traces before a cursor, or at the end of the list, the nearest first."""
     value = _VALUES[order]
     found = _sorted(connection, wanted, order, None).order_by(None)
     if at is not None:
         found = found.where(sa.tuple_(value, _trace.id) > sa.tuple_(at.sort_at_s, at.id))
-    row = connection.execute(found.order_by(sa.asc("value"), _trace.id.asc()).limit(1)).one_or_none()
-    if row is None:
-        return None
-    return Listed(summaries(connection, [row.id])[0], ListCursor(row.value, row.id, rank))
+    rows = connection.execute(found.order_by(sa.asc("value"), _trace.id.asc()).limit(steps))
+    return [ListCursor(row.value, row.id, rank) for row in rows]
 
 
 def _sorted(connection: sa.Connection, wanted: Filter, order: Order, after: ListCursor | None) -> sa.Select[int, float]:
     """The ids of all that match behind a cursor, and what they are sorted by; what is not known comes last."""
-    now_s = time.time()
     value = _VALUES[order]
-    conditions = [condition_of(connection, negations_inward(term), now_s) for term in wanted]
+    conditions = _conditions(connection, wanted, time.time())
     if after is not None:
         conditions.append(sa.tuple_(value, _trace.id) < sa.tuple_(after.sort_at_s, after.id))
     found = sa.select(_trace.id, value.label("value")).where(*conditions)
     return found.order_by(sa.desc("value"), _trace.id.desc())
+
+
+def _conditions(connection: sa.Connection, wanted: Filter, now_s: float) -> list[sa.ColumnElement[bool]]:
+    return [condition_of(connection, negations_inward(term), now_s) for term in wanted]
 
 
 def _all_sorted(connection: sa.Connection, found: sa.Select[int, float], page: int) -> ListSection:

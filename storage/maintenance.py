@@ -23,6 +23,7 @@ from storage.engine import (
     damage_errors,
     database_errors,
     size_bytes,
+    used_bytes,
     vacuum,
 )
 from storage.packing.blobs import from_blob
@@ -41,6 +42,7 @@ _TURN_COLUMNS = (
     *("started_at_s", "ended_at_s", "input_tokens", "output_tokens"),
 )
 
+_TURN_CHARACTERS = 500  # what a turn takes besides its text, as characters
 _INSPECTED = 20  # traces that are inspected while other writers wait
 
 
@@ -108,19 +110,49 @@ def inspect_again(
     return len(found)
 
 
-def prune(connection: sa.Connection, *, before_s: float, keep_broken: bool) -> int:
-    """Delete the traces from before a time, all but the broken ones where those are to be kept; how many went.
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Which traces to delete: those from before a time, and the oldest where the database is larger than `max_bytes`.
 
-    A trace whose source gave no time is as old as its import.
+    `before_s` is seconds since 1970-01-01 UTC; a trace whose source gave no time is as old as its import. Kept all the
+    same are the broken ones with `keep_broken`, and with `keep_ok` that share (from 0 to 1) of the others besides: the
+    same ones every time. What is still being recorded stays.
     """
+
+    before_s: float | None = None
+    max_bytes: int | None = None
+    keep_broken: bool = False
+    keep_ok: float = 0.0
+
+
+def doomed_traces(connection: sa.Connection, retention: Retention) -> list[int]:
+    """The traces that are to be deleted, the oldest first."""
     trace = tables.trace.c
-    wanted = sa.select(trace.id).where(sa.func.coalesce(trace.started_at_s, trace.imported_at_s) < before_s)
-    if keep_broken:
+    age = sa.func.coalesce(trace.started_at_s, trace.imported_at_s)
+    wanted = sa.select(trace.id, trace.identity, trace.characters + _TURN_CHARACTERS * trace.turns, age)
+    wanted = wanted.where(trace.id.not_in(sa.select(tables.live.c.trace_id))).order_by(age, trace.id)
+    if retention.keep_broken or retention.keep_ok:
         wanted = wanted.where(trace.status != "broken")
-    ids = list(connection.scalars(wanted))
-    delete_traces(connection, ids)
-    drop_unused_toolsets(connection)
-    return len(ids)
+    if retention.before_s is not None and retention.max_bytes is None:
+        wanted = wanted.where(age < retention.before_s)
+    surplus = _surplus(connection, retention.max_bytes)
+    doomed: list[int] = []
+    for id_, identity, weight, age_s in connection.execute(wanted):
+        is_old = retention.before_s is not None and age_s < retention.before_s
+        if (is_old or surplus > 0) and int.from_bytes(identity[:4], "big") >= retention.keep_ok * 2**32:
+            doomed.append(id_)
+            surplus -= weight
+    return doomed
+
+
+def _surplus(connection: sa.Connection, max_bytes: int | None) -> float:
+    """About how many characters have to go so that the database takes no more than so many bytes."""
+    if max_bytes is None:
+        return 0.0
+    size = used_bytes(connection)
+    trace = tables.trace.c
+    weight = connection.scalar(sa.select(sa.func.sum(trace.characters + _TURN_CHARACTERS * trace.turns))) or 0
+    return float(weight) * max(size - max_bytes, 0) / max(size, 1)
 
 
 _SUMMED = tuple(tables.trace.c[name] for name in ("turns", "characters", "chunks", "tool_calls", "errors"))
@@ -296,10 +328,18 @@ class Maintenance:
                 done += inspect_again(connection, self._database.place, inspect, group, on_damaged)
         return done
 
-    def prune(self, *, before_s: float, keep_broken: bool = False) -> int:
-        """Delete the traces from before a time (seconds since 1970-01-01 UTC); how many there were."""
+    def doomed(self, retention: Retention) -> int:
+        """How many traces `prune` would delete."""
+        with self._database.reading() as connection:
+            return len(doomed_traces(connection, retention))
+
+    def prune(self, retention: Retention) -> int:
+        """Delete the traces that are not to be kept; how many there were."""
         with self._database.writing() as connection:
-            return prune(connection, before_s=before_s, keep_broken=keep_broken)
+            ids = doomed_traces(connection, retention)
+            delete_traces(connection, ids)
+            drop_unused_toolsets(connection)
+        return len(ids)
 
     def stats(self) -> StoreStats:
         """What the store holds."""

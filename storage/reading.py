@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
-from inspector.model import Chunks, Part, ToolDefinition, Trace, Turn
+from inspector.model import Chunks, ParentWhy, Part, ToolDefinition, Trace, Turn
 from inspector.model.columns import Column, LazyColumn
 from inspector.model.lru_cache import LruCache
 from storage import tables
@@ -37,7 +37,7 @@ from storage.packing.chunks import chunks_from_blob, read_windows
 from storage.packing.derived_values import OtherLayoutError, texts_of
 from storage.packing.inspections import read_wide, unpack_inspection
 from storage.packing.paged_blobs import Read, Spool, is_paged, spooled_reader
-from storage.packing.records import trace_from, turn_from
+from storage.packing.records import parent_from, trace_from, turn_from
 from storage.packing.values import pack, unpack
 from storage.toolsets import load_toolsets
 
@@ -161,7 +161,7 @@ def _place(id_: int, row: PartRow) -> tuple[sa.ColumnElement[bool], ...]:
     return part.trace_id == id_, part.turn == row.turn, part.number == row.number
 
 
-_LATEST = "latest"
+_LATEST, _NEWEST = "latest", 1_000
 _SHORTEST_PREFIX = 4  # characters of an id by which a trace may be named
 _trace, _body = tables.trace.c, tables.inspection.c.body
 
@@ -185,7 +185,7 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
     """The id that a user means; StoreError where no trace, or more than one, can be meant.
 
     A trace's number; an external id that one trace alone has, or at least four characters with which the ids of one
-    trace alone begin; `latest`, the newest trace.
+    trace alone begin; `latest`, the newest trace that is no fork: `weaklink ask` makes many of one trace.
     """
     number = int(word) if str(word).isdecimal() and len(str(word)) < 10 else None
     trace, external = tables.trace.c, tables.external_id.c
@@ -202,11 +202,33 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
             raise StoreError(
                 f"`{word}` is, or begins, an id of several traces; name one by its number, which `weaklink list` shows"
             )
-    newest = sa.select(trace.id).order_by(trace.sort_at_s.desc(), trace.id.desc()).limit(1)
-    found: int | None = connection.scalar(newest) if word == _LATEST else None
-    if found is not None:
+    if word == _LATEST and (found := _latest(connection)) is not None:
         return found
     raise StoreError(f"there is no trace `{word}`; `weaklink list` shows those there are")
+
+
+def find_ids(connection: sa.Connection, word: int | str) -> list[int]:
+    """The traces with a number, or with an external id, which several may have; StoreError where there is none."""
+    number = int(word) if str(word).isdecimal() and len(str(word)) < 10 else None
+    trace, external = tables.trace.c, tables.external_id.c
+    if number is not None and connection.scalar(sa.select(trace.id).where(trace.id == number)) is not None:
+        return [number]
+    ids = list(connection.scalars(sa.select(external.trace_id).where(external.value == key(str(word))).distinct()))
+    if not ids:
+        raise StoreError(f"there is no trace `{word}`; `weaklink list` shows those there are")
+    return ids
+
+
+def _latest(connection: sa.Connection) -> int | None:
+    """The newest trace that is no fork, as far as the newest are looked at; else the newest of all."""
+    rows = sa.select(_trace.id, _trace.facts).order_by(_trace.sort_at_s.desc(), _trace.id.desc()).limit(_NEWEST)
+    newest: int | None = None
+    for id_, facts in connection.execute(rows):
+        parent = parent_from(unpack(from_blob(facts)).get("parent"))
+        if parent is None or parent.why is not ParentWhy.FORK:
+            return int(id_)
+        newest = id_ if newest is None else newest
+    return newest
 
 
 def read_trace(connection: sa.Connection, id_: int, *, in_columns: bool = False) -> Trace:

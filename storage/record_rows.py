@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from inspector.chain.endings import task_outcome
 from inspector.model import Generation, Instant, Outcome, Part, Role, ToolDefinition, Trace, Turn
+from inspector.model.requests import compacted
 from storage.checksums import canonical, record_checksum, turn_checksum
 from storage.packing.blobs import checksum_of, escaped, key, text_to_bytes, to_blob
 from storage.packing.chunks import chunks_blob, pack_chunks
@@ -243,7 +244,8 @@ class RecordRows:
     """The rows that keep what came in.
 
     `toolsets` are the distinct sets of tools by their hash, which stands in the turns as `toolset`. `fingerprint` is
-    equal for two records that say the same, wherever their files lie.
+    equal for two records that say the same, wherever their files lie. `exchanges` are the packed lines of the trace's
+    HTTP exchanges by their number, which are no part of what the fingerprint covers.
     """
 
     identity: bytes
@@ -254,6 +256,7 @@ class RecordRows:
     turns: list[Row]
     parts: list[Row]
     toolsets: dict[bytes, Toolset]
+    exchanges: tuple[tuple[int, bytes], ...] = ()
 
     @property
     def extent(self) -> TraceExtent:
@@ -271,7 +274,7 @@ def record_rows(trace: Trace, *, behind: TurnTotals = NOTHING) -> RecordRows:
     parts: list[Row] = []
     toolsets = _Toolsets()
     checksum = 0
-    for number, turn in enumerate(trace.turns, behind.turns + 1):
+    for number, turn in enumerate((trace if behind.turns else compacted(trace)).turns, behind.turns + 1):
         toolset = toolsets.hash_of(turn.generation.tools) if turn.generation else None
         facts = pack(turn_facts(turn))
         fingerprint.update(pack([turn.role.value, toolset, facts, len(turn.parts)]))

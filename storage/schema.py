@@ -1,11 +1,10 @@
 """The version of a database's tables: made when new, refused when not ours, upgraded by Alembic on request."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
 
 from inspector.errors import StoreError
 from inspector.model import Outcome
@@ -17,18 +16,25 @@ from storage.record_rows import outcome_columns
 from storage.rows import Row, in_groups
 from storage.writing import update_traces
 
+if TYPE_CHECKING:
+    from alembic.config import Config
+
 _AT_ONCE = 200
 SCRIPTS = Path(__file__).parent / "migrations"
 
 
 def migrate(connection: sa.Connection, to: str) -> None:
     """Lift or lower the tables to a version, within the connection's transaction."""
+    from alembic import command  # noqa: PLC0415  # 100 ms, and a database is upgraded once
+
     lower = to == "base"
     (command.downgrade if lower else command.upgrade)(config(connection), to)
 
 
-def config(connection: sa.Connection | None = None) -> Config:
+def config(connection: sa.Connection | None = None) -> "Config":
     """What Alembic asks for: the folder of scripts, and the connection they run on."""
+    from alembic.config import Config  # noqa: PLC0415  # 100 ms, and a database is upgraded once
+
     settings = Config(attributes={"connection": connection})
     settings.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
     settings.set_main_option("path_separator", "os")
@@ -51,7 +57,7 @@ def fill_in_outcomes(connection: sa.Connection) -> None:
 
 
 VERSION_TABLE = "weaklink_version"
-REVISIONS = ("v0006", "v0007", "v0008", "v0009")
+REVISIONS = ("v0006", "v0007", "v0008", "v0009", "v0010")
 """Every version of the tables, oldest first; a new one comes with its script in `migrations/versions`."""
 _NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")
 _BEFORE_OUTCOMES = REVISIONS[: REVISIONS.index("v0008")]
@@ -102,16 +108,12 @@ def upgrade(engine: sa.Engine, place: DatabaseLocation) -> bool:
 
     StoreError for a database that is not weaklink's, or is of a newer weaklink.
     """
-    # Only here: Alembic takes 80 ms to load, and a database is upgraded once.
-    from storage.schema import fill_in_outcomes as keep_outcomes  # noqa: PLC0415  # it needs what Alembic has loaded, and the tables
-    from storage.schema import migrate  # noqa: PLC0415
-
     with writing(engine) as connection:
         state = _state(connection)
         _refuse_foreign(state, place)
         migrate(connection, REVISIONS[-1])
         if state in _BEFORE_OUTCOMES:
-            keep_outcomes(connection)
+            fill_in_outcomes(connection)
     return state != REVISIONS[-1]
 
 

@@ -4,7 +4,6 @@ SQLite: an FTS5 table without content, one row a trace. PostgreSQL: pieces of a 
 Both match words without case, accents and punctuation. The index is filled after an import.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -12,18 +11,19 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from inspector.scanning import lazy_pattern
 from storage import tables
 from storage.engine import DAMAGE_ERRORS
 from storage.packing.blobs import from_blob, text_from_bytes
 from storage.rows import in_groups
 from storage.summaries import ListCursor
 
-NOT_INDEXED = re.compile("[\0\ud800-\udfff]")
+NOT_INDEXED = lazy_pattern("[\0\ud800-\udfff]")
 """Characters that no database takes; a blank stands for them."""
 
 SQLITE = sa.table("search_text", sa.column("rowid"), sa.column("body"), sa.column("search_text"))
 POSTGRESQL = sa.table("search_text", sa.column("trace_id"), sa.column("piece"), sa.column("body"))
-_NO_WORD = re.compile(r"[\W_]+")
+_NO_WORD = lazy_pattern(r"[\W_]+")
 _STRETCH = 4_096  # ids; the index that migration v0003 makes has it too
 _MOST = 5_000  # rows of the text index that are read before it is given up
 _STATEMENT = 100  # what a statement costs, in rows
@@ -312,6 +312,12 @@ def remove_from_index(connection: sa.Connection, ids: Sequence[int]) -> None:
         for documents in _documents(connection, [id_ for id_ in group if id_ not in waiting]):
             rows = [{"search_text": "delete", "rowid": id_, "body": text} for id_, text in documents]
             connection.execute(sa.insert(SQLITE), rows)
+
+
+def merge_index(connection: sa.Connection) -> None:
+    """Write an FTS5 index anew, so that the words of what was taken out are no longer in it."""
+    if connection.dialect.name == "sqlite":
+        connection.execute(sa.insert(SQLITE), {"search_text": "optimize"})
 
 
 def _index(connection: sa.Connection, ids: Sequence[int]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import sqlalchemy as sa
 
 from inspector.diagnostics import Location
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 from storage import tables
 from storage.engine import DAMAGE_ERRORS, Database, damage_errors
@@ -21,7 +22,7 @@ from storage.summaries import ListCursor, TraceSummary
 
 _AROUND = 60
 _NOWHERE = Range(0, 0)
-_WORD = re.compile(r"[^\W_]+")
+_WORD = lazy_pattern(r"[^\W_]+")
 _GROUP = 200  # traces that are read into the index in one transaction
 
 

@@ -16,6 +16,8 @@ import sqlalchemy as sa
 from inspector.chain.metrics import MEASURES, TALLIED, Measure, MeasureKind, Tally
 from inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
 from inspector.chain.metrics_groups import (
+    MANY_VALUED,
+    VALUES_OF_CODES,
     Aspect,
     GroupFigures,
     GroupKey,
@@ -57,6 +59,19 @@ _KEYS: dict[GroupKey, sa.ColumnElement[str]] = {
     GroupKey.TOOL: tables.trace_tool.c.name,
     GroupKey.CODE: tables.trace_code.c.code,
 }
+
+
+def _of_codes(key: GroupKey) -> sa.Subquery:
+    """The values of a key that follow from codes, each once a trace."""
+    codes = tables.trace_code.c
+    values = VALUES_OF_CODES[key]
+    value = sa.case(values, value=codes.code).label("value")
+    found = sa.select(codes.trace_id, value).where(codes.code.in_(values)).distinct()
+    return found.subquery(key.value)
+
+
+_OF_CODES = {key: _of_codes(key) for key in VALUES_OF_CODES}
+_KEYS |= {key: found.c.value for key, found in _OF_CODES.items()}
 
 
 class StatisticsQuery(Protocol[Answer_co]):
@@ -209,7 +224,9 @@ def _source(by: Sequence[GroupKey], *, is_filtered: bool) -> tuple[sa.FromClause
     source: sa.FromClause = counted
     if GroupKey.CODE in by:
         source = source.join(tables.trace_code, tables.trace_code.c.trace_id == counted.c.trace_id)
-    if is_filtered or set(by) - {GroupKey.CODE, GroupKey.TOOL}:
+    for found in (_OF_CODES[key] for key in by if key in _OF_CODES):
+        source = source.join(found, found.c.trace_id == counted.c.trace_id)
+    if is_filtered or set(by) - set(MANY_VALUED):
         source = source.join(tables.trace, _trace.id == counted.c.trace_id)
     id_: _Number = counted.c.trace_id
     return source, id_, counts

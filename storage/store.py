@@ -22,17 +22,19 @@ from storage.engine import (
     place_of,
     prepare_file,
 )
+from storage.exchanges import Exchanges
 from storage.filter import FilterCompletion, complete_filter, parse_filter
 from storage.listing import Paging, page
 from storage.liveness import IDLE_AFTER_S
 from storage.maintenance import Maintenance
 from storage.marks import Bookmarks
-from storage.reading import find_id, read_inspection, read_trace, read_turns
+from storage.reading import find_id, find_ids, read_inspection, read_trace, read_turns
 from storage.record_rows import RecordRows
 from storage.running.following import Following
 from storage.running.rows import end_orphaned_trace, orphaned_traces, read_open_turns, write_steps
 from storage.running.steps import SessionWrite
 from storage.schema import check_file, ensure_current, upgrade
+from storage.search import merge_index
 from storage.search_queries import TextSearch
 from storage.statistics_queries import TraceStatistics
 from storage.summaries import ListCursor, TraceSummary, summaries
@@ -98,6 +100,7 @@ class Store:
     statistics: TraceStatistics
     search: TextSearch
     maintenance: Maintenance
+    exchanges: Exchanges
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -106,6 +109,7 @@ class Store:
         self.statistics = TraceStatistics(database)
         self.search = TextSearch(database)
         self.maintenance = Maintenance(database)
+        self.exchanges = Exchanges(database)
 
     @property
     def place(self) -> DatabaseLocation:
@@ -169,6 +173,24 @@ class Store:
             delete_traces(connection, numbers)
             drop_unused_toolsets(connection)
         return len(numbers)
+
+    def ids_of(self, words: Iterable[int | str]) -> list[int]:
+        """The traces that words name, each by its number or by an external id, which several may have; sorted.
+
+        StoreError for a word that names none.
+        """
+        with self._database.reading() as connection:
+            return sorted({one for word in words for one in find_ids(connection, word)})
+
+    def erase(self, ids: Sequence[int]) -> None:
+        """Delete traces so that no word of them is left in the file of an SQLite database.
+
+        On a server it is what `delete` is. Takes as long as to write the whole text index anew.
+        """
+        with self._database.erasing() as connection:
+            delete_traces(connection, ids)
+            drop_unused_toolsets(connection)
+            merge_index(connection)
 
     def make_again_if_gone(self) -> bool:
         """Make a new database where the file of this one was moved away, deleted or replaced; whether it was."""

@@ -14,6 +14,8 @@ from inspector.chain.analysis import OUTCOME_RULES
 from inspector.chain.endings import task_outcome
 from inspector.chain.steps import Break, Reaction, Status, StepOutcome
 from inspector.model import Liveness, Outcome, ParentTrace, Role, TaskOutcome
+from inspector.rules import layers as layer_rules
+from inspector.rules.rule import Severity
 from inspector.text import opening_of
 from storage import tables
 from storage.checksums import CHECKED_COLUMNS, check_row
@@ -52,7 +54,8 @@ class TraceSummary:
     `parent` is the trace that it is related to, by its external id, and how; `project` and `branch` are the trace's.
     `opening` is how the user's first words begin, at most 200 characters on one line; only of a trace without a name.
     `damaged` says that what lists show of the trace is not as it was written: then only its id and its cursor are
-    known, and all else is empty; the trace itself may be whole.
+    known, and all else is empty; the trace itself may be whole. `layers` are those at which a call, a result or the
+    history differs, by a warning or an error.
     """
 
     id: int
@@ -87,6 +90,7 @@ class TraceSummary:
     project: str = ""
     branch: str = ""
     opening: str = ""
+    layers: tuple[str, ...] = ()
     damaged: bool = False
 
     @property
@@ -105,6 +109,8 @@ class TraceSummary:
         return self.liveness is not None
 
 
+_LAYER_OF = {rule.code: rule.layer for rule in layer_rules.RULES if rule.severity is not Severity.INFO}
+_ORDER = ("parsed", "executed", "read")  # in which layers come about
 _LONGEST_OPENING = 1_000_000  # code points of a text that is unpacked for them
 
 _COUNTS = ("turns", "characters", "chunks", "tool_calls", "errors", "warnings")
@@ -134,7 +140,21 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
         nameless = [id_ for id_ in group if id_ in found and not found[id_].name and not found[id_].damaged]
         for id_, opening in _openings(connection, nameless):
             found[id_] = replace(found[id_], opening=opening)
+        for id_, layers in _layers(connection, [id_ for id_ in group if id_ in found]):
+            found[id_] = replace(found[id_], layers=layers)
     return [found[id_] for id_ in ids if id_ in found]
+
+
+def _layers(connection: sa.Connection, ids: Sequence[int]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The layers at which each of these traces differs, of those that differ at one."""
+    code = tables.trace_code.c
+    rows = connection.execute(sa.select(code.trace_id, code.code).where(code.trace_id.in_(ids), code.code.like("L8%")))
+    layers: dict[int, set[str]] = {}
+    for id_, found in rows:
+        if found in _LAYER_OF:
+            layers.setdefault(id_, set()).add(_LAYER_OF[found])
+    for id_, names in layers.items():
+        yield id_, tuple(sorted(names, key=_ORDER.index))
 
 
 def _openings(connection: sa.Connection, ids: Sequence[int]) -> Iterator[tuple[int, str]]:

@@ -11,7 +11,7 @@ from storage.engine import insert_new
 from storage.packing.blobs import DamagedBlobError, from_blob, to_blob
 from storage.packing.records import tool_from
 from storage.packing.values import pack, unpack
-from storage.rows import Toolset, in_groups
+from storage.rows import Row, Toolset, in_groups
 
 
 def intern_toolsets(connection: sa.Connection, toolsets: Mapping[bytes, Toolset]) -> dict[bytes, int]:
@@ -33,6 +33,38 @@ def intern_toolsets(connection: sa.Connection, toolsets: Mapping[bytes, Toolset]
     ]
     insert_new(connection, tables.toolset_tool, links)
     return known | added
+
+
+def copy_toolsets(source: sa.Connection, target: sa.Connection, ids: Collection[int]) -> dict[int, int]:
+    """Copy toolsets as they are stored, even damaged ones; the ids of the copies, by those of the originals."""
+    link, tool = tables.toolset_tool, tables.tool
+    hashes = toolset_hashes(source, ids)
+    known = _ids(target, tables.toolset, hashes.values())
+    new = {id_: digest for id_, digest in hashes.items() if digest not in known}
+    links: list[tuple[int, int, bytes]] = []
+    tools: dict[bytes, Row] = {}
+    for group in in_groups(new):
+        wanted = sa.select(link.c.toolset_id, link.c.number, tool.c.hash, tool.c.name, tool.c.body)
+        joined = wanted.join(tool, tool.c.id == link.c.tool_id).where(link.c.toolset_id.in_(group))
+        for id_, number, digest, name, body in source.execute(joined):
+            links.append((id_, number, bytes(digest)))
+            tools[bytes(digest)] = {"hash": bytes(digest), "name": name, "body": bytes(body)}
+    insert_new(target, tables.tool, list(tools.values()))
+    insert_new(target, tables.toolset, [{"hash": digest} for digest in new.values()])
+    tool_ids, known = _ids(target, tables.tool, tools), _ids(target, tables.toolset, hashes.values())
+    rows = [{"toolset_id": known[new[id_]], "number": at, "tool_id": tool_ids[digest]} for id_, at, digest in links]
+    insert_new(target, tables.toolset_tool, rows)
+    return {id_: known[digest] for id_, digest in hashes.items()}
+
+
+def toolset_hashes(connection: sa.Connection, ids: Collection[int]) -> dict[int, bytes]:
+    """The hashes of toolsets by id."""
+    toolset = tables.toolset.c
+    return {
+        id_: bytes(digest)
+        for group in in_groups(ids)
+        for id_, digest in connection.execute(sa.select(toolset.id, toolset.hash).where(toolset.id.in_(group)))
+    }
 
 
 def load_toolsets(

@@ -18,6 +18,7 @@ from inspector.model import Trace
 from inspector.version import __version__
 from storage import tables
 from storage.derived_rows import DerivedRows, derived_rows
+from storage.exchanges import replace_exchanges
 from storage.packing.blobs import escaped, unescaped
 from storage.record_rows import RecordRows, TraceExtent, record_rows
 from storage.rollups import SUMMED, drop_rollups
@@ -236,6 +237,12 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now
     return ids
 
 
+def insert_trace_rows(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    """The rows of traces that bring their ids, which nothing else of the traces may precede."""
+    _insert(connection, tables.trace, list(rows[0]), [tuple(row.values()) for row in rows])
+    drop_rollups(connection, [row["id"] for row in rows])
+
+
 def insert_records(connection: sa.Connection, records: Sequence[tuple[int, RecordRows]]) -> None:
     """What came in, of traces whose rows stand already."""
     toolset_ids = intern_toolsets(connection, {h: t for _, record in records for h, t in record.toolsets.items()})
@@ -244,6 +251,9 @@ def insert_records(connection: sa.Connection, records: Sequence[tuple[int, Recor
     insert_rows(connection, tables.turn, turns)
     insert_rows(connection, tables.part, [(id_, record.parts) for id_, record in records])
     insert_rows(connection, tables.search_pending, [(id_, [{}]) for id_, _ in records])
+    for id_, record in records:
+        if record.exchanges:
+            replace_exchanges(connection, id_, record.exchanges)
 
 
 def _turn_row(row: Row, toolset_ids: Mapping[bytes, int]) -> Row:
@@ -278,7 +288,9 @@ def delete_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
     """Delete traces with all that hangs on them, but the tools they were offered."""
     for group in in_groups(ids):
         remove_from_index(connection, group)
-        delete_rows(connection, (*tables.RECORD, *tables.DERIVED, tables.search_pending, tables.mark), group)
+        delete_rows(
+            connection, (*tables.RECORD, *tables.DERIVED, tables.search_pending, tables.mark, tables.exchange), group
+        )
         connection.execute(sa.delete(tables.trace).where(tables.trace.c.id.in_(group)))
 
 

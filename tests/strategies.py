@@ -23,8 +23,13 @@ from inspector.model import (
     Part,
     Provenance,
     RecognisedBy,
+    RecordedRun,
     ResultHeader,
     Role,
+    SentBefore,
+    SentMessage,
+    SentPart,
+    SentRequest,
     ToolDefinition,
     ToolsOrigin,
     Trace,
@@ -32,6 +37,7 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
+from inspector.model.requests import compacted
 from inspector.text import Range
 
 _Value = TypeVar("_Value")
@@ -125,6 +131,34 @@ def generations() -> st.SearchStrategy[Generation]:
         error=st.none()
         | st.builds(GenerationError, st.sampled_from(ErrorPhase), words, st.none() | st.integers(0, 599), words),
         body=st.sampled_from(BodyState),
+        request=st.none() | sent_requests(),
+    )
+
+
+def sent_requests() -> st.SearchStrategy[SentRequest]:
+    """Requests as read, whose references may lead anywhere."""
+    words = texts(max_size=2)
+    turns = st.integers(1, 3)
+    header = st.builds(CallHeader, st.just("call:0"), st.none() | words, st.none() | words)
+    message = st.builds(
+        SentMessage,
+        st.sampled_from(Role),
+        st.lists(st.builds(SentPart, st.sampled_from(("text", "call:0")), words), max_size=2).map(tuple),
+        st.none() | turns,
+        words,
+        st.lists(header, max_size=1).map(tuple),
+        st.none() | st.builds(ResultHeader, words),
+    )
+    messages = st.lists(turns | message | st.builds(SentBefore, turns, st.integers(0, 2)), max_size=3).map(tuple)
+    return st.builds(SentRequest, st.integers(0, 3), st.integers(0, 3), messages)
+
+
+def recorded_runs() -> st.SearchStrategy[RecordedRun]:
+    """Runs of tools."""
+    words, maybe = texts(max_size=2), st.none() | texts(max_size=2)
+    failed = st.none() | st.booleans()
+    return st.builds(
+        RecordedRun, words, words, maybe, maybe, maybe, failed, st.none() | instants(), st.none() | instants()
     )
 
 
@@ -142,6 +176,7 @@ def turns(draw: st.DrawFn) -> Turn:
         draw(st.none() | st.builds(ResultHeader, words, words, st.none() | st.booleans())),
         draw(st.none() | generations()),
         draw(st.frozensets(st.sampled_from(TurnFlag))),
+        draw(st.none() | recorded_runs()),
     )
 
 
@@ -162,4 +197,4 @@ def traces() -> st.SearchStrategy[Trace]:
         outcome=st.none()
         | st.builds(Outcome, st.none() | st.booleans(), st.none() | words, st.none() | st.floats(allow_nan=False)),
         provenance=st.builds(Provenance, words, words, words, words, words, st.lists(words, max_size=2).map(tuple)),
-    )
+    ).map(compacted)

@@ -52,7 +52,7 @@ def check_equal(text: str, dialect: Format, tools: tuple[ToolDefinition, ...], r
 
 
 @FORMATS
-@in_the_gate(60)
+@in_the_gate(20)
 @given(tools=st.sampled_from(((), TOOLS)), role=st.sampled_from(Role), data=st.data())
 def test_hostile_texts_are_read_as_by_the_machine(
     dialect: Format, tools: tuple[ToolDefinition, ...], role: Role, data: st.DataObject
@@ -61,7 +61,7 @@ def test_hostile_texts_are_read_as_by_the_machine(
 
 
 @FORMATS
-@in_the_gate(60)
+@in_the_gate(20)
 @given(
     writer=st.none() | st.sampled_from(formats()),
     calls=st.lists(st.sampled_from(CALLS), min_size=1, max_size=3),

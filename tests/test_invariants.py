@@ -64,7 +64,7 @@ PROMPTS = st.sampled_from(
     )
 )
 # There are many formats: before landing, each gets fewer texts than the readers that they share.
-FEW = in_the_gate(150)
+FEW = in_the_gate(40)
 FORMATS = pytest.mark.parametrize("dialect", formats(), ids=lambda dialect: dialect.name)
 
 
@@ -172,7 +172,7 @@ def test_what_is_written_reads_back(dialect: Format, name: str, arguments: dict[
     assert [(one.name, one.arguments, one.valid) for one in found] == [(name, arguments, True)] * 2
 
 
-@in_the_gate(400)
+@in_the_gate(100)
 @given(value=JSON_VALUES, indent=st.none() | st.integers(0, 3), ascii_only=st.booleans())
 def test_valid_json_reads_as_the_standard_library_reads_it(value: Json, indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)

@@ -48,7 +48,16 @@ SCREENS = (
     Project("ui", "ui/__init__.py", (("ui/cli/__init__.py", ""),)),
     Project("ui", "src/ui/__init__.py", (("pyproject.toml", _SRC),)),
 )
-EVERY = pytest.mark.parametrize("project", [*INSPECTORS, *STORAGES, *SCREENS], ids=lambda project: project.intruder)
+
+
+def _each(*projects: Project) -> pytest.MarkDecorator:
+    """A test for these projects; in the gate, for the first of each name."""
+    firsts = {project.name: project for project in reversed(projects)}
+    chosen = [
+        project if firsts[project.name] is project else pytest.param(project, marks=pytest.mark.slow)
+        for project in projects
+    ]
+    return pytest.mark.parametrize("project", chosen, ids=lambda project: project.intruder)
 
 
 @pytest.fixture
@@ -91,7 +100,7 @@ def intruder_of(output: str) -> str:
     return output.partition("finds ")[2].partition(", which is not weaklink's")[0]
 
 
-@EVERY
+@_each(*INSPECTORS, *STORAGES, *SCREENS)
 def test_a_run_that_does_not_use_weaklink_is_unaffected(
     project: Project, installed: dict[str, str], tmp_path: Path
 ) -> None:
@@ -102,7 +111,7 @@ def test_a_run_that_does_not_use_weaklink_is_unaffected(
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize("project", INSPECTORS, ids=lambda project: project.intruder)
+@_each(*INSPECTORS)
 def test_the_fixture_fails_with_a_sentence_and_the_other_tests_run(
     project: Project, installed: dict[str, str], tmp_path: Path
 ) -> None:
@@ -115,7 +124,7 @@ def test_the_fixture_fails_with_a_sentence_and_the_other_tests_run(
     assert "own_packages.py" not in done.stdout
 
 
-@pytest.mark.parametrize("project", [*STORAGES, *SCREENS], ids=lambda project: project.intruder)
+@_each(*STORAGES, *SCREENS)
 def test_the_fixture_works_where_only_another_package_has_the_name(
     project: Project, installed: dict[str, str], tmp_path: Path
 ) -> None:
@@ -123,7 +132,7 @@ def test_the_fixture_works_where_only_another_package_has_the_name(
     assert "2 passed in" in pytest_run(tmp_path, installed).stdout
 
 
-@pytest.mark.parametrize("project", STORAGES, ids=lambda project: project.intruder)
+@_each(*STORAGES)
 def test_a_logger_into_a_database_fails_with_a_sentence(
     project: Project, installed: dict[str, str], tmp_path: Path
 ) -> None:

@@ -1,6 +1,7 @@
 """No regular expression holds what some of the supported interpreters match wrongly (see inspector/scanning.py)."""
 
 import ast
+import gc
 import importlib
 import pkgutil
 import re
@@ -15,7 +16,16 @@ from typing import Any
 
 import pytest
 
-from inspector.scanning import MOST_ROUNDS, QuoteSearch, closing_quote, end_of_repeats, repeated, trailing_backslashes
+from inspector import scanning
+from inspector.scanning import (
+    MOST_ROUNDS,
+    QuoteSearch,
+    closing_quote,
+    end_of_repeats,
+    lazy_pattern,
+    repeated,
+    trailing_backslashes,
+)
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("inspector", "storage", "ui", "sample_traces")
@@ -76,8 +86,26 @@ def test_no_module_compiles_such_a_pattern() -> None:
     assert not found
 
 
+def test_a_lazy_pattern_compiles_at_its_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[str] = []
+    compile_pattern = re.compile
+
+    def note(pattern: str, flags: re.RegexFlag) -> re.Pattern[str]:
+        compiled.append(pattern)
+        return compile_pattern(pattern, flags)
+
+    monkeypatch.setattr(re, "compile", note)
+    lazy = lazy_pattern(r"(?P<word>B+)", re.IGNORECASE)
+    assert not compiled
+    found = lazy.search("abba")
+    assert found is not None
+    assert found["word"] == lazy.findall("abba")[0] == "bb"
+    assert (lazy.pattern, lazy.flags, lazy.groups) == (r"(?P<word>B+)", re.IGNORECASE | re.UNICODE, 1)
+    assert len(compiled) == 1
+
+
 def print_compiled() -> None:
-    """Import everything; print how many patterns of ours were compiled, then each that is wrong."""
+    """Import everything and use every pattern; print how many of ours were compiled, then each that is wrong."""
     patterns: dict[str, str] = {}
     compile_pattern = _compiler.compile
 
@@ -92,6 +120,9 @@ def print_compiled() -> None:
         for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
             if not module.name.startswith(("storage.migrations", "ui.web.script")):
                 importlib.import_module(module.name)
+    for one in gc.get_objects():
+        if isinstance(one, scanning._LazyPattern):
+            assert one.flags
     lines = [f"{where}: {what}" for where, what in patterns.items() if what]
     sys.stdout.write("\n".join((str(len(patterns)), *lines)))
 

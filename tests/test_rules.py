@@ -19,8 +19,12 @@ from inspector.model import (
     Generation,
     GenerationError,
     Part,
+    RecordedRun,
     ResultHeader,
     Role,
+    SentMessage,
+    SentPart,
+    SentRequest,
     Trace,
     Turn,
     Usage,
@@ -69,6 +73,9 @@ def turn_of(row: CaseFields) -> Turn:
         tools=read_tools(facts.get("tools")),
         parameters=facts.get("parameters", ""),
         usage=Usage(**facts.get("usage", {})),
+        api=facts.get("api", ""),
+        requested_model=facts.get("requested_model", ""),
+        request=request_of(row["sent"]) if "sent" in row else None,
     )
     role = Role(row["role"])
     chunks = row.get("chunks", {})
@@ -76,7 +83,19 @@ def turn_of(row: CaseFields) -> Turn:
     parts = tuple(Part(name, text, chunks_of(text, chunks.get(name))) for name, text in texts.items())
     calls = tuple(CallHeader(call["part"], call["name"], call.get("id")) for call in row.get("calls", ()))
     result = ResultHeader(**row["result"]) if "result" in row else None
-    return Turn(role, parts, calls=calls, result=result, generation=generation if role is Role.ASSISTANT else None)
+    run = RecordedRun("span", **row["run"]) if "run" in row else None
+    return Turn(role, parts, "", calls, result, generation if role is Role.ASSISTANT else None, run=run)
+
+
+def request_of(sent: list[int | CaseFields]) -> SentRequest:
+    """A request: numbers of turns, and messages in other words."""
+    return SentRequest(messages=tuple(one if isinstance(one, int) else message_of(one) for one in sent))
+
+
+def message_of(row: CaseFields) -> SentMessage:
+    turn = turn_of({"text": "", **row})
+    parts = tuple(SentPart(part.name, part.text) for part in turn.parts if part.text)
+    return SentMessage(turn.role, parts, row.get("turn"), "", turn.calls, turn.result)
 
 
 def chunks_of(text: str, facts: dict[str, Any] | None) -> Chunks | None:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -67,11 +68,11 @@ def _answer(folder: Path) -> str:
     ("words", "most"),
     [
         (lambda _: ["--version"], 5),
-        (lambda _: ["--help"], 12),
-        (lambda _: ["rule", "J104"], 164),
-        (_segment, 149),
-        (_check, 294),
-        (_list, 224),
+        (lambda _: ["--help"], 10),
+        (lambda _: ["rule", "J104"], 168),
+        (_segment, 145),
+        (_check, 298),
+        (_list, 196),
     ],
 )
 def test_a_command_loads_few_of_the_modules(words: Callable[[Path], list[str]], most: int, tmp_path: Path) -> None:
@@ -86,6 +87,22 @@ def test_what_reads_no_file_loads_no_importer(tmp_path: Path) -> None:
         assert "inspector.importers.registry" not in _run(*words).stderr.split()
 
 
+def test_a_list_of_a_current_file_loads_no_upgrade_no_format_no_grammar_and_no_postgresql(tmp_path: Path) -> None:
+    loaded = _run(*_list(tmp_path)).stderr.rpartition("loaded:")[2].split()
+    assert "storage.listing" in loaded
+    assert not {"alembic", "lark", "psycopg", "sqlalchemy.dialects.postgresql"} & set(loaded)
+    assert not [name for name in loaded if name.startswith("inspector.formats.dialects.")]
+
+
+def test_a_named_format_is_imported_alone() -> None:
+    script = (
+        "import sys; from inspector.formats.registry import find_format; find_format('Hermes');"
+        "print(*(name for name in sys.modules if name.startswith('inspector.formats.dialects.')))"
+    )
+    loaded = subprocess.check_output([sys.executable, "-c", script], text=True).split()
+    assert loaded == ["inspector.formats.dialects.hermes"]
+
+
 def test_version_is_the_one_in_the_source() -> None:
     assert __version__ in _run("--version").stdout
 
@@ -96,6 +113,7 @@ def test_the_core_loads_neither_store_nor_face() -> None:
     assert loaded & {*HEAVY, "click", "rich", "storage", "ui"} == set()
 
 
+@cache
 def _run(*words: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run([sys.executable, "-c", START, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""The pytest plug-in: a fixture `weaklink` for tests of agents.
+"""The pytest plug-in: the fixtures `weaklink` and `weaklink_replay` for tests of agents.
 
 It loads in every pytest run of its users, whether they use it or not, so nothing of weaklink is imported before a test
 asks for the fixture.
@@ -13,9 +13,34 @@ import pytest
 from weaklink.own_packages import NameCollisionError, import_own
 
 if TYPE_CHECKING:
-    from inspector.pytest_plugin import Weaklink
+    from collections.abc import Generator, Iterator
 
-__all__ = ["Weaklink", "weaklink"]
+    from inspector.pytest_plugin import Weaklink
+    from inspector.pytest_plugin.replaying import WeaklinkReplay
+
+__all__ = ["Weaklink", "weaklink", "weaklink_replay"]
+
+_HAS_PASSED = pytest.StashKey[bool]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--weaklink-record`."""
+    parser.getgroup("weaklink").addoption(
+        "--weaklink-record",
+        action="store_true",
+        help="let requests of tests with the fixture `weaklink_replay` through, and write their recordings anew",
+    )
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note whether a test passed, for the fixture that is torn down after it."""
+    report = yield
+    if report.when == "call":
+        item.stash[_HAS_PASSED] = report.passed
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -26,6 +51,23 @@ def weaklink() -> Weaklink:
     from inspector.pytest_plugin import Weaklink  # noqa: PLC0415  # only now is `inspector` known to be weaklink's
 
     return Weaklink()
+
+
+@pytest.fixture
+def weaklink_replay(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[WeaklinkReplay]:
+    """Answers the requests of a test from a recording: `weaklink_replay("runs/booking.jsonl")`.
+
+    The test fails where a request differs from the recording, or is never made. `--weaklink-record` records anew.
+    """
+    if in_the_way := _in_the_way():
+        pytest.fail(in_the_way, pytrace=False)
+    from inspector.pytest_plugin.replaying import WeaklinkReplay  # noqa: PLC0415  # the server loads when it is needed
+
+    is_recording = bool(request.config.getoption("--weaklink-record"))
+    replays = WeaklinkReplay(request.path.parent, monkeypatch.setenv, is_recording=is_recording)
+    yield replays
+    if said := replays.close(has_passed=request.node.stash.get(_HAS_PASSED, False)):
+        pytest.fail(said, pytrace=False)
 
 
 def _in_the_way() -> str:

@@ -16,7 +16,7 @@ from inspector.apis.openai.messages import CHAT_MEMBERS, read_message, read_tool
 from inspector.json_members import flag_of, word_of
 from inspector.model import Instant, InstantSource, Json, Part, ResultHeader, Role, Turn, Usage
 from inspector.wire.answer_reader import ObjectReader, finish_meaning
-from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
+from inspector.wire.events import CallNamed, FactsLearned, PartGrew, TokenTexts, WireEvent
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
 from inspector.wire.request import DecodedRequest, parameters_of
 
@@ -168,7 +168,7 @@ read_line = StructReader(OllamaLineShape)
 class OllamaReader(ObjectReader):
     """Reads the lines of one answer, or a body that came whole; see `inspector.wire.answer_reader`."""
 
-    __slots__ = ("_calls", "_is_over", "_is_timed", "api")
+    __slots__ = ("_calls", "_is_over", "_is_timed", "_token_texts", "api")
 
     unended = "The stream ended without a line that is `done`."
 
@@ -177,6 +177,7 @@ class OllamaReader(ObjectReader):
         self.api = api
         self._is_over = False
         self._calls = 0
+        self._token_texts = TokenTexts()
         self._is_timed = False  # whether the pieces bear the server's times, as nobody gave others
 
     @property
@@ -224,7 +225,9 @@ class OllamaReader(ObjectReader):
         if logprobs:
             grew = found[first] if len(found) > first else PartGrew(self.faults.last_part, "", at_s)
             assert isinstance(grew, PartGrew)
-            found[first : first + 1] = [PartGrew(grew.part, grew.text, at_s, None, logprobs)]
+            with_logprobs = PartGrew(grew.part, grew.text, at_s, None, logprobs)
+            found[first : first + 1] = [with_logprobs]
+            self._token_texts.keep(with_logprobs, [token.token for token in line.logprobs or ()], found)
         for call in (message.tool_calls if message else None) or ():
             self._read_call(call, at_s, found)
 

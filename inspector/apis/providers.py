@@ -12,6 +12,7 @@ from inspector.apis.openai import chat, completions, responses
 from inspector.apis.openai.messages import read_chat_request
 from inspector.json_members import flag_of
 from inspector.model import Json
+from inspector.scanning import lazy_pattern
 from inspector.text import decode
 from inspector.wire.answer_reader import NewReader
 from inspector.wire.decoder import Decoder, Framing, UndecidedDecoder
@@ -27,19 +28,19 @@ OLLAMA = frozenset({ollama.CHAT, ollama.GENERATE})
 
 # The ends of paths; deployments, versions and gateways stand before them.
 _PATHS = (
-    (re.compile(r"/chat/completions"), _CHAT),
-    (re.compile(r"/completions"), _COMPLETIONS),
-    (re.compile(r"/responses"), _RESPONSES),
-    (re.compile(r"(?<!/threads)(?:/v\d+|/anthropic|\A)/messages|:(?:streamRawPredict|rawPredict)"), _MESSAGES),
-    (re.compile(r"/api/chat"), ollama.CHAT),
-    (re.compile(r"/api/generate"), ollama.GENERATE),
-    (re.compile(r":(?:streamGenerateContent|generateContent)"), gemini.API),
+    (lazy_pattern(r"/chat/completions"), _CHAT),
+    (lazy_pattern(r"/completions"), _COMPLETIONS),
+    (lazy_pattern(r"/responses"), _RESPONSES),
+    (lazy_pattern(r"(?<!/threads)(?:/v\d+|/anthropic|\A)/messages|:(?:streamRawPredict|rawPredict)"), _MESSAGES),
+    (lazy_pattern(r"/api/chat"), ollama.CHAT),
+    (lazy_pattern(r"/api/generate"), ollama.GENERATE),
+    (lazy_pattern(r":(?:streamGenerateContent|generateContent)"), gemini.API),
 )
 
-_MODEL = re.compile(r"/(?:models|deployments)/([^/:?#]+)")
-_STREAM = re.compile(r":stream(?:GenerateContent|RawPredict)(?![A-Za-z])")
-_QUERY = re.compile(r"/*(?:[?#].*)?\Z", re.DOTALL)
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
+_MODEL = lazy_pattern(r"/(?:models|deployments)/([^/:?#]+)")
+_STREAM = lazy_pattern(r":stream(?:GenerateContent|RawPredict)(?![A-Za-z])")
+_QUERY = lazy_pattern(r"/*(?:[?#].*)?\Z", re.DOTALL)
+_ORIGIN = lazy_pattern(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 _LINE_TYPES = ("ndjson", "jsonl", "json-lines", "jsonlines", "json-seq")
 _EVENT_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
 _ENOUGH = 16  # bytes behind leading white space, all that is looked at

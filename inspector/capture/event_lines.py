@@ -12,6 +12,7 @@ import msgspec
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.errors import WeaklinkError
 from inspector.model import Chunk, Role
+from inspector.trace_file.exchange_lines import ExchangeLine, ExchangePacker, exchanges_of
 from inspector.trace_file.lines import (
     GenerationLine,
     Number,
@@ -72,10 +73,11 @@ class _ChunksArrived(msgspec.Struct, tag_field="event", tag="chunks_arrived"):
     chunks: tuple[_ChunkLine, ...]
 
 
-class _TurnEnded(msgspec.Struct, tag_field="event", tag="turn_ended"):
+class _TurnEnded(msgspec.Struct, tag_field="event", tag="turn_ended", omit_defaults=True):
     key: str
     turn: int
     value: TurnLine
+    exchanges: tuple[ExchangeLine, ...] = ()
 
 
 class _TraceEnded(msgspec.Struct, tag_field="event", tag="trace_ended", omit_defaults=True):
@@ -133,8 +135,9 @@ def _line_of(event: RecordEvent) -> _EventLine:
             return _TurnStarted(key, turn, role, None if generation is None else generation_line(generation))
         case ChunksArrived(key, turn, chunks):
             return _ChunksArrived(key, turn, tuple(map(_chunk_line, chunks)))
-        case TurnEnded(key, turn, value):
-            return _TurnEnded(key, turn, turn_line(value))
+        case TurnEnded(key, turn, value, exchanges):
+            packer = ExchangePacker()
+            return _TurnEnded(key, turn, turn_line(value), tuple(map(packer.line, exchanges)))
         case TraceEnded(key, outcome):
             return _TraceEnded(key, outcome_line(outcome))
         case _:
@@ -151,7 +154,7 @@ def _event_of(line: _EventLine) -> RecordEvent:
         case _ChunksArrived():
             return ChunksArrived(line.key, line.turn, tuple(map(_chunk_of, line.chunks)))
         case _TurnEnded():
-            return TurnEnded(line.key, line.turn, turn_of(line.value))
+            return TurnEnded(line.key, line.turn, turn_of(line.value), tuple(exchanges_of(line.exchanges)))
         case _TraceEnded():
             return TraceEnded(line.key, outcome_of(line.outcome))
         case _:

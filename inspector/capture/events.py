@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 
 from inspector.diagnostics import Diagnostic
 from inspector.model import BodyState, Chunk, Generation, Outcome, Part, Role, Span, ToolCall, Trace, Turn
-from inspector.sessions.exchange import ExchangeEnd
+from inspector.model.exchange import ExchangeEnd, RecordedExchange
 from inspector.wire.events import WIRE_PREFIX
 
 SINKS_ENTRY_POINT_GROUP = "weaklink.sinks"
@@ -49,11 +49,15 @@ class ChunksArrived:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """The turn is complete, or its stream broke; `value` is the whole turn with everything that became known of it."""
+    """The turn is complete, or its stream broke; `value` is the whole turn with everything that became known of it.
+
+    `exchanges` are the HTTP exchanges to keep for a replay: the turn's own, after those that asked no model.
+    """
 
     key: str
     turn: int
     value: Turn
+    exchanges: tuple[RecordedExchange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,18 @@ from inspector.capture.redacting import Redacts
 from inspector.capture.safeguards import CloseOnce, ErrorCounters, guarded
 from inspector.capture.sinks import open_sink
 from inspector.formats.registry import find_format
-from inspector.model import Json, Outcome, Part, Provenance, ResultHeader, Role, ToolDefinition, Trace, Turn
+from inspector.model import (
+    Json,
+    Outcome,
+    Part,
+    Provenance,
+    RecordedRun,
+    ResultHeader,
+    Role,
+    ToolDefinition,
+    Trace,
+    Turn,
+)
 from inspector.redaction.redactor import Redactor
 from inspector.wire.provider_json import compact_json
 
@@ -84,11 +95,28 @@ class TraceLogger:
 
     @guarded
     def tool(
-        self, content: Json, *, call_id: str | None = None, name: str | None = None, is_error: bool | None = None
+        self,
+        content: Json,
+        *,
+        call_id: str | None = None,
+        name: str | None = None,
+        is_error: bool | None = None,
+        executed: Json = None,
+        returned: Json = None,
     ) -> None:
-        """A tool's result; content that is no text is written as JSON."""
-        text = content if isinstance(content, str) else compact_json(content)
-        self._add(Role.TOOL, text, ResultHeader(call_id, name, is_error))
+        """A tool's result as the model reads it; content that is no text is written as JSON.
+
+        `executed` are the arguments with which the agent really ran the tool, `returned` is the tool's own result
+        before the agent changed it; None where the agent does not say. Where they differ from the call and from
+        `content`, the inspection reports it.
+        """
+        text = _text(content)
+        run = None
+        if executed is not None or returned is not None:
+            arguments = None if executed is None else _text(executed)
+            result = None if returned is None else _text(returned)
+            run = RecordedRun(SOURCE, name or "", call_id, arguments, result, is_error)
+        self._add(Role.TOOL, text, ResultHeader(call_id, name, is_error), run)
 
     def assistant(
         self,
@@ -149,7 +177,11 @@ class TraceLogger:
         if error is not None and self._recording.outcome is None:
             self._recording.outcome = Outcome(completed=False, exit_status=type(error).__name__)
 
-    def _add(self, role: Role, text: str, result: ResultHeader | None = None) -> None:
+    def _add(self, role: Role, text: str, result: ResultHeader | None = None, run: RecordedRun | None = None) -> None:
         if not isinstance(text, str):
             raise TypeError(f"a text is wanted, and {type(text).__name__} came")
-        self._recording.add(Turn(role, (Part("text", text),), result=result))
+        self._recording.add(Turn(role, (Part("text", text),), result=result, run=run))
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else compact_json(value)

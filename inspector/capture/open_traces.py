@@ -3,6 +3,7 @@
 Whatever sink or observer do, recording goes on; what they refused is counted.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -22,11 +23,13 @@ from inspector.diagnostics import Diagnostic
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
 from inspector.model import Role, Span, ToolCall, ToolDefinition, Turn
+from inspector.model.exchange import RecordedExchange
 from inspector.segmentation import Segmenter
 from inspector.sessions.resolver import Placement, SessionResolver
 
 _SILENCE_S = 60.0
 _LONGEST = 300
+_MOST_OTHERS = 64
 SOURCE = "record"
 """The source of traces that were recorded as they happened."""
 
@@ -194,7 +197,8 @@ class OpenTraces:
 class RecorderContext:
     """The book of sessions, the traces that run, the way out, who takes out secrets, and the bound of one answer.
 
-    `answers` gives what came of each open answer, by the `request_id` of its request.
+    `answers` gives what came of each open answer, by the `request_id` of its request. `other_exchanges` asked no model
+    and wait for the next turn that ends.
     """
 
     book: SessionResolver
@@ -203,6 +207,7 @@ class RecorderContext:
     redactor: Redacts
     max_answer_bytes: int
     answers: dict[str, Callable[[], Turn]] = field(default_factory=dict)
+    other_exchanges: deque[RecordedExchange] = field(default_factory=lambda: deque(maxlen=_MOST_OTHERS))
 
     def so_far(self, request_id: str) -> Turn | None:
         """What came of an open answer; None where it is not known."""

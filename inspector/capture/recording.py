@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from inspector.apis.providers import decoder_for, find_api, parse_request
 from inspector.capture.event_buffer import ExchangeTape, Piece
 from inspector.capture.events import ChunksArrived, ExchangeFacts, TurnEnded, TurnStarted, with_losses
+from inspector.capture.exchange_record import ExchangeDraft
 from inspector.capture.live_reading import FormatChoice, LiveReading
 from inspector.capture.open_traces import RecorderContext
 from inspector.model import CallHeader, Chunk, Generation, Json, Role, Turn
@@ -20,6 +21,7 @@ from inspector.wire.decoder import Decoder
 from inspector.wire.events import WIRE_PREFIX, CallNamed, DecodedTurn, PartGrew, TurnAssembly, WireEvent
 from inspector.wire.request import DecodedRequest
 
+_OTHER_BYTES = 1 << 20  # of each body of an exchange that asks no model
 _AT_ONCE = 2_048  # pieces of one answer that are told together, where many waited
 
 
@@ -78,6 +80,7 @@ class AnswerRecording:
         self._sequence = 0
         self._last_s: float | None = None
         self._left = desk.max_answer_bytes
+        self._draft = ExchangeDraft(tape, desk.redactor, asked.body, desk.max_answer_bytes)
         begun = started_generation(self._request, placement, started_s=self._started_s)
         kept = desk.redactor.turn(Turn(Role.ASSISTANT, (), generation=begun))
         desk.outlet.tell(TurnStarted(placement.key, self._turn, Role.ASSISTANT, kept.generation))
@@ -111,6 +114,7 @@ class AnswerRecording:
             pieces = [(self._content.feed(raw), at_s) for raw, at_s in pieces]
         if self._started_s is None:
             pieces = [(raw, None) for raw, _ in pieces]
+        self._draft.arrive(pieces)
         self._last_s = pieces[-1][1]
         events: list[WireEvent] = []
         feed = decoder.feed
@@ -143,7 +147,10 @@ class AnswerRecording:
         turn = self._with_losses(turn)
         self._desk.book.answered(placement, replace(decoded, turn=turn))
         kept = self._desk.redactor.turn(turn)
-        outlet.tell(TurnEnded(placement.key, self._turn, kept))
+        exchange = self._draft.exchange(self._turn, turn, kept)
+        others = tuple(self._desk.other_exchanges)
+        self._desk.other_exchanges.clear()
+        outlet.tell(TurnEnded(placement.key, self._turn, kept, (*others, exchange)))
         reading = self._reading
         self._read(lambda reading: reading.end(kept))
         if self._reading is not None:
@@ -202,6 +209,7 @@ class AnswerRecording:
         if self._content is not None:
             last = self._content.close()
             if last:
+                self._draft.arrive([(last, self._last_s)])
                 self._take(self._decoder.feed(last, self._last_s))
         self._take(self._decoder.close())
         self._send(self._redacts.close())
@@ -256,6 +264,33 @@ def _first_token_s(generation: Generation) -> float | None:
     return generation.first_token.at_s - generation.started.at_s
 
 
+class OtherExchange:
+    """An exchange that asks no model, such as a list of models: kept for a replay, with the next turn that ends."""
+
+    def __init__(self, tape: ExchangeTape, desk: RecorderContext, sent: bytes) -> None:
+        content = ContentDecoder(header_of(tape.head.headers, "content-encoding"))
+        request = content.feed(sent) + content.close()
+        self._tape, self._desk = tape, desk
+        self._is_small = len(request) <= _OTHER_BYTES
+        self._draft = ExchangeDraft(tape, desk.redactor, request, _OTHER_BYTES)
+        self._content: ContentDecoder | None = None
+
+    def arrive(self, pieces: Sequence[Piece]) -> None:
+        """Pieces of the answer's body."""
+        if self._content is None and self._tape.status is not None:
+            encoding = header_of(self._tape.headers, "content-encoding")
+            self._content = ContentDecoder(encoding, max_bytes=_OTHER_BYTES)
+        if self._content is not None:
+            self._draft.arrive([(self._content.feed(raw), at_s) for raw, at_s in pieces])
+
+    def end(self) -> None:
+        """The exchange ended."""
+        if self._content is not None:
+            self._draft.arrive([(self._content.close(), self._tape.ended_at_s)])
+        if self._is_small:
+            self._desk.other_exchanges.append(self._draft.exchange())
+
+
 class ExchangeRecording:
     """Takes up one exchange. `is_unrecorded`: it asks no model for an answer, or failed; nothing more of it is kept."""
 
@@ -263,6 +298,7 @@ class ExchangeRecording:
         self._tape, self._desk = tape, desk
         self.is_unrecorded = False
         self._answer: AnswerRecording | None = None
+        self._other: OtherExchange | None = None
         self._request_id = ""
 
     def ask(self, *, at_end: bool = False) -> None:
@@ -270,13 +306,15 @@ class ExchangeRecording:
         if self._answer is not None or self.is_unrecorded:
             return
         tape = self._tape
-        asked = read_request_info(tape.head, b"".join(tape.request), lost_bytes=tape.request_lost)
+        sent = b"".join(tape.request)
+        asked = read_request_info(tape.head, sent, lost_bytes=tape.request_lost)
         is_cut = asked is None or (asked.json is None and not tape.request_lost)
         if is_cut and not (at_end or tape.has_whole_request):
             return
         tape.request = []
         if asked is None:
             self.is_unrecorded = True
+            self._other = OtherExchange(tape, self._desk, sent)
             return
         placement = self._desk.book.place(tape.head, asked.request, asked.body, asked.json, self._desk.so_far)
         answer = self._answer = AnswerRecording(tape, self._desk, asked, placement)
@@ -296,6 +334,8 @@ class ExchangeRecording:
             self.begin_answer()
         if self._answer is not None:
             self._read(self._answer)
+        elif self._other is not None:
+            self._other.arrive(self._tape.take_answer())
         elif self.is_unrecorded:
             self._tape.take_answer()
 
@@ -309,6 +349,9 @@ class ExchangeRecording:
             self._answer.end()
             return
         tape = self._tape
+        if self._other is not None:
+            self._other.arrive(tape.take_answer())
+            self._other.end()
         target = self._desk.redactor.url(tape.head.target)
         end = tape.end or ExchangeEnd.NOT_STORED
         facts = ExchangeFacts(tape.head.method, target, end, status=tape.status, duration_s=tape.duration_s)
@@ -318,6 +361,7 @@ class ExchangeRecording:
         """Something in it failed: nothing more of the exchange is recorded."""
         answer, self._answer = self._answer, None
         self.is_unrecorded = True
+        self._other = None
         self._desk.answers.pop(self._request_id, None)
         if answer is not None:
             answer.abandon()

@@ -23,6 +23,8 @@ class Redacts(Protocol):
 
     count: int
     """How many were taken out so far."""
+    keeps_content: bool
+    """Whether words that are no secrets are kept."""
 
     def text(self, text: str) -> str:
         """Any text."""
@@ -49,6 +51,7 @@ class NoRedaction:
     """Takes out nothing."""
 
     count = 0
+    keeps_content = True
 
     def text(self, text: str) -> str:
         """The text as it is."""

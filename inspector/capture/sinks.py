@@ -8,11 +8,12 @@ from inspector.capture.events import SINKS_ENTRY_POINT_GROUP, Sink
 from inspector.capture.remote_sink import RemoteSink
 from inspector.capture.trace_file_sink import TraceFileSink
 from inspector.errors import SinkError
+from inspector.scanning import lazy_pattern
 
 STORE = "store"
 """The entry point of weaklink's own database."""
 
-_SCHEME = re.compile(r"([a-z][a-z0-9.-]*)(?:\+[a-z0-9.-]+)?://", re.IGNORECASE)
+_SCHEME = lazy_pattern(r"([a-z][a-z0-9.-]*)(?:\+[a-z0-9.-]+)?://", re.IGNORECASE)
 _DATABASES = frozenset({"postgresql", "postgres", "sqlite"})
 
 

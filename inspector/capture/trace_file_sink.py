@@ -17,6 +17,7 @@ from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, Tra
 from inspector.capture.send_queue import ROOM_BYTES, SendQueue
 from inspector.errors import SinkError
 from inspector.model import Chunk, Generation, Role, Trace, Turn
+from inspector.model.exchange import RecordedExchange
 from inspector.model.trace import turn_so_far
 from inspector.trace_file.lines import HEADER_KEY, VERSION
 from inspector.trace_file.writing import header_line, trace_lines
@@ -78,7 +79,7 @@ class TraceFileSink:
         self._thread.join()
         try:
             self._take()
-            self._ended += [_encoded(gathered.trace()) for gathered in self._open.values()]
+            self._ended += [_encoded(gathered) for gathered in self._open.values()]
             self._open.clear()
             self._write()
         except OSError as error:
@@ -117,7 +118,7 @@ class TraceFileSink:
                 gathered = self._open.setdefault(event.key, TraceAssembler())
                 gathered.take(event)
                 if gathered.ended:
-                    self._ended.append(_encoded(self._open.pop(event.key).trace()))
+                    self._ended.append(_encoded(self._open.pop(event.key)))
 
     def _write(self) -> None:
         while self._ended:
@@ -153,8 +154,8 @@ def _locked(file: int) -> Iterator[None]:
         fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def _encoded(trace: Trace) -> bytes:
-    return "".join(trace_lines(trace)).encode("ascii")
+def _encoded(gathered: "TraceAssembler") -> bytes:
+    return "".join(trace_lines(gathered.trace(), gathered.exchanges)).encode("ascii")
 
 
 def check_end(path: Path, file: int) -> None:
@@ -217,6 +218,24 @@ class _GatheredTurn:
         return turn_so_far(self.role, self.chunks, self.generation)
 
 
+class TracesInMemory:
+    """A sink that keeps traces in memory."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, TraceAssembler] = {}
+
+    def accept(self, event: RecordEvent) -> None:
+        """Take one event."""
+        self._open.setdefault(event.key, TraceAssembler()).take(event)
+
+    def close(self) -> None:
+        """Nothing is to be written."""
+
+    def traces(self) -> list[Trace]:
+        """The traces as far as they are known."""
+        return [one.trace() for one in self._open.values()]
+
+
 class TraceAssembler:
     """One trace while its events come; what was missed of it (its start, a turn's chunks) is simply not there."""
 
@@ -224,6 +243,7 @@ class TraceAssembler:
         self._facts = Trace(())
         self._turns: dict[int, Turn] = {}
         self._open: dict[int, _GatheredTurn] = {}
+        self.exchanges: list[RecordedExchange] = []
         self.ended = False
 
     def take(self, event: RecordEvent) -> None:
@@ -236,7 +256,8 @@ class TraceAssembler:
                 self._open[number] = _GatheredTurn(role, generation)
             case ChunksArrived(_, number, chunks):
                 self._open.setdefault(number, _GatheredTurn()).chunks += chunks
-            case TurnEnded(_, number, turn):
+            case TurnEnded(_, number, turn, exchanges):
+                self.exchanges += exchanges
                 self._open.pop(number, None)
                 self._turns[number] = turn
             case TraceEnded(_, outcome):

@@ -15,6 +15,7 @@ from inspector.diagnostics import Diagnostic, Location
 from inspector.model import Role, Trace
 from inspector.rules.conversation import CALL_WITHOUT_RESULT, ERROR_RESULT, UNKNOWN_TOOL
 from inspector.rules.json_syntax import MALFORMED_JSON
+from inspector.rules.layers import CALL_LOST_BY_SERVER
 from inspector.rules.schema import CONSTRAINT_VIOLATED
 
 _PREFIX = {StepOutcome.UNKNOWN_TOOL: UNKNOWN_TOOL.code, StepOutcome.INVALID: "S2"}
@@ -110,6 +111,9 @@ def _cause(step: Step, faults: CallFaults) -> Diagnostic | None:
     """The diagnostic that says why a call failed; None where its result, or the lack of one, says it."""
     if step.outcome is StepOutcome.MALFORMED:
         return faults.cause_of_malformed(step.location)
+    if step.outcome is StepOutcome.UNANSWERED:
+        lost = faults.cause(step.location, CALL_LOST_BY_SERVER.code)
+        return lost if lost is not None and lost.location == step.location else None
     prefix = _PREFIX.get(step.outcome)
     return faults.cause(step.location, prefix) if prefix is not None else None
 
@@ -123,6 +127,8 @@ def _break_message(step: Step, runs: Mapping[int, int], trace: Trace, cause: Dia
             return f"{tool} answered with an error{_error_of(step)}; the same call was made {again}, to no avail."
         return f"{tool} answered with an error{_error_of(step)}, and no later call did its work."
     if step.outcome is StepOutcome.UNANSWERED:
+        if cause is not None:
+            return f"{cause.fault.message.removesuffix('.')}, and {tool} never ran."
         return f"{tool} never got a result, and the conversation went on without it."
     cut = truncation_clause(trace) if _is_last(step, trace) and cause is not None and _is_cut(cause) else None
     if cut is not None:

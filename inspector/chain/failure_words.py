@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from inspector.scanning import lazy_pattern
+
 FAILED_LINES = (
     r"(?:fehler|erreur|erro|fallo|ошибка)\s*(?:[:(\[]|$)",
     r"(?:错误|錯誤|エラー)\s*(?:[:：(（\[]|$)",
@@ -85,43 +87,44 @@ HEAD = 2_000
 
 _SHORT = 400
 _USUAL_LINE = 200  # code points
-_LINE_END = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_LINE_END = lazy_pattern(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 # What follows a heading of errors, unless it counts none: `Errors: 0`, `errors: none`, `Errors: []`.
 _NOT_NONE = r"(?!\s*(?:0\b(?!\.)|none\b|nil\b|null\b|no\b|\[\s*\]|\{\s*\}|-\s*$|n/a\b))"
 _KINDS = "syntax|lint(?:er|ing)?|compil(?:er|ation|e)|parse|parsing|indentation|type|validation|build"
 
+_SOME = r"(?:(?:an?|some|new|the|following|[1-9]\d*) ){0,3}"
 _CHANGE = (
     r"(?:(?:your|the|this|that) )?(?:proposed |last |code )?"
     r"(?:edit|edits|changes?|patch|patches|update|replacement|modifications?|it|this|that)"
 )
 
-_EXIT_CODE = re.compile(
+_EXIT_CODE = lazy_pattern(
     r"\[?(?:the )?(?:command |process |program )?"
     r"(?:(?:failed|exited|finished|completed) with (?:exit )?(?:code|status)|"
     r"exit[ _]?(?:code|status)|return ?code)(?:[:=]| is)? {0,4}(-?\d{1,10})\b|<(?:returncode|exit_code)>(-?\d{1,10})<",
     re.IGNORECASE,
 )
 
-_HEADING = re.compile(rf"^[ \t]*ERRORS?:{_NOT_NONE}[ \t]*(?P<said>\S[^\n]*|\n\s*(?P<below>\S[^\n]*))", re.MULTILINE)
-_BARE_HEADING = re.compile(r"(?:\w+ ){0,2}errors?\s*:", re.IGNORECASE)
-_TAGS = re.compile(r"^<(?:tool_use_error|error)>|</(?:tool_use_error|error)>$")
-_TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\):", re.MULTILINE)
-_LAST_WORDS = re.compile(r"[A-Za-z_][\w.]{0,80}(?:Error|Exception|Interrupt|Exit)\b\s*(?::|$)")
+_HEADING = lazy_pattern(rf"^[ \t]*ERRORS?:{_NOT_NONE}[ \t]*(?P<said>\S[^\n]*|\n\s*(?P<below>\S[^\n]*))", re.MULTILINE)
+_BARE_HEADING = lazy_pattern(r"(?:\w+ ){0,2}errors?\s*:", re.IGNORECASE)
+_TAGS = lazy_pattern(r"^<(?:tool_use_error|error)>|</(?:tool_use_error|error)>$")
+_TRACEBACK = lazy_pattern(r"^\s*Traceback \(most recent call last\):", re.MULTILINE)
+_LAST_WORDS = lazy_pattern(r"[A-Za-z_][\w.]{0,80}(?:Error|Exception|Interrupt|Exit)\b\s*(?::|$)")
 SPEECH_LIMIT = 20_000
 """How many code points of a speech are looked at, from its beginning."""
 
 _TROUBLE = r"(?:errors?|problems?|issues?|trouble|failures?)"
 
 # "No errors", "I fixed the issue" and "let me know if you have any trouble" admit nothing.
-_NO_TROUBLE = re.compile(
+_NO_TROUBLE = lazy_pattern(
     r"\b(?:no|0|zero|any|without|free of|fix(?:e[ds]|ing)?|resolv\w{1,5}|solv\w{1,4}|handl\w{1,4}|avoid\w{0,4}|"
     rf"prevent\w{{0,4}})(?: (?:the|an?|all|this|that|these|further|other|more))?(?: [\w-]{{1,30}})? {_TROUBLE}\b|"
     r"\berror[- ](?:handling|free|messages?|logs?|codes?|rates?|checking)\b",
     re.IGNORECASE,
 )
 
-_ADMISSION = re.compile(
+_ADMISSION = lazy_pattern(
     r"\b(?:could(?: not|n['’]t)|can(?:not|['’]t| not)|unable|(?:was|were|am|are|is)(?: not|n['’]t) (?:able|available|"
     rf"possible|working|reachable|found)|fail(?:ed|s|ure)?|{_TROUBLE}|sorry|unfortunately|apologi[sz]e|regret|"
     r"(?:did|does|do)(?: not|n['’]t) (?:work|exist|return|find|respond|succeed|complete|match|load|answer|get|give|"
@@ -134,8 +137,8 @@ _ADMISSION = re.compile(
     re.IGNORECASE,
 )
 
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？\n]")
-ADMISSIONS = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _ADMISSION_TABLE)
+_SENTENCE_END = lazy_pattern(r"[.!?](?=\s|$)|[。！？\n]")
+ADMISSIONS = tuple(lazy_pattern(pattern, re.IGNORECASE) for pattern in _ADMISSION_TABLE)
 """How an agent admits that something did not work."""
 
 
@@ -148,11 +151,13 @@ class _Where(Enum):
 @dataclass(frozen=True, slots=True)
 class _Shape:
     where: _Where
+    expression: str
+    flags: re.RegexFlag
     pattern: re.Pattern[str]
 
 
 def _shape(where: _Where, pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> _Shape:
-    return _Shape(where, re.compile(pattern, flags))
+    return _Shape(where, pattern, flags, lazy_pattern(pattern, flags))
 
 
 _SHAPES = (
@@ -164,17 +169,19 @@ _SHAPES = (
     _shape(
         _Where.LINE,
         rf"(?:(?:{_KINDS}|fatal|runtime|tool|api|new|following|0*[1-9]\d*) ){{0,3}}errors"
-        rf"(?: (?:found|detected|reported))?\s*:{_NOT_NONE}",
+        rf"(?: (?:found|detected|reported|encountered))?\s*:{_NOT_NONE}",
     ),
     _shape(
         _Where.LINE,
-        rf"(?:{_CHANGE} )?(?:(?:has|have|had|would(?: have)?|will) )?(?:introduc|caus|creat|produc)(?:e|es|ed|ing) "
-        rf"(?:(?:an?|some|new|the|following|\d+) ){{0,3}}(?:{_KINDS}) errors?\b",
+        rf"(?:warning: )?(?:{_CHANGE} )?(?:(?:has|have|had|would(?: have)?|will) )?"
+        rf"(?:introduc(?:e|es|ed|ing)|caus(?:e|es|ed|ing)|creat(?:e|es|ed|ing)|produc(?:e|es|ed|ing)|add(?:s|ed)) "
+        rf"{_SOME}(?:{_KINDS}) errors?\b",
     ),
+    _shape(_Where.LINE, rf"{_SOME}(?:{_KINDS}) (?:errors?|error\(s\)) (?:was|were|(?:has|have) been) introduced\b"),
     _shape(
         _Where.LINE,
         rf"{_CHANGE} (?:(?:was|were|has|have|could|did)(?: not|n't)(?: been| be)? (?:applied|made|accepted|saved|apply)"
-        r"|(?:was|were|has been|have been) (?:rejected|refused|reverted|discarded))\b",
+        r"|(?:(?:was|were|has been|have been) )?(?:rejected|refused|reverted|discarded))\b",
     ),
     _shape(_Where.LINE, r"\[error\]|\W{1,4}\s?error\s?:"),
     _shape(
@@ -225,8 +232,8 @@ _SHAPES = (
 
 def _any_of(where: _Where) -> re.Pattern[str]:
     """The shapes of one kind as one expression: a result that says nothing of the sort is the usual one."""
-    wanted = (shape.pattern for shape in _SHAPES if shape.where is where)
-    return re.compile("|".join(f"(?{'i' * bool(one.flags & re.IGNORECASE)}:{one.pattern})" for one in wanted))
+    wanted = (shape for shape in _SHAPES if shape.where is where)
+    return lazy_pattern("|".join(f"(?{'i' * bool(one.flags & re.IGNORECASE)}:{one.expression})" for one in wanted))
 
 
 _LINE, _SHORT_LINE, _WITHIN = map(_any_of, (_Where.LINE, _Where.SHORT, _Where.WITHIN))

@@ -21,16 +21,17 @@ from inspector.diagnostics import Diagnostic, Fault, Location
 from inspector.model import BodyState, Role, ToolResult, Trace, Turn
 from inspector.rules import conversation as rules
 from inspector.rules.rule import Rule
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 
 _KNOWN_ALREADY = "Go on with the result that is there already."
 _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
 _FEWEST = 2  # calls of a tool that were answered well; one alone does not show what is normal for it
-_NO_MATCH = re.compile(r"[\[{]\s*[\]}]$")
+_NO_MATCH = lazy_pattern(r"[\[{]\s*[\]}]$")
 
 # Arguments in which the agent writes its own words.
-_FREE_TEXT = re.compile(
+_FREE_TEXT = lazy_pattern(
     r"(?:.*_)?(?:text|message|content|body|reason|thought|summary|title|note|notes|answer|comment|description|query|q|"
     r"prompt|question|code|command|cmd|script|pattern|keywords?|todos?)"
 )
@@ -38,7 +39,7 @@ _FREE_TEXT = re.compile(
 _LONGEST, _MOST_WORDS, _MOST_CALLS = 64, 4, 8
 
 # What stands for a value instead of being one. Each is the whole argument; a part of a longer text may be meant so.
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_pattern(
     r"<(?!/?(?:br|hr|p|b|i|div|span|ul|li|html|body)>)[A-Za-z][\w .:-]{2,60}>"  # <previous_result>
     r"|\{\{[^{}]{1,80}\}\}"  # {{user_id}}
     r"|\$\{?[A-Za-z_]\w*(?:\[\d+\]|\.[A-Za-z_]\w*)+(?:\[\d+\])*\}?"  # $results[0].url
@@ -48,7 +49,7 @@ _PLACEHOLDER = re.compile(
 )
 
 # A user may speak of `your_dataset_name` and mean it: only where the user's words are there, and do not hold it.
-_PLACEHOLDER_WORD = re.compile(
+_PLACEHOLDER_WORD = lazy_pattern(
     r"(?:your|insert|replace|enter)[_-](?:\w+[_-])*(?:here|id|key|token|name|value|email|url|number)"  # YOUR_API_KEY
     r"|example(?:[_-](?:id|key|name|value|text|string))?"
     r"|(?:TODO|TBD|FIXME|PLACEHOLDER)",
@@ -57,16 +58,16 @@ _PLACEHOLDER_WORD = re.compile(
 
 _LONGEST_PLACEHOLDER = 90
 
-_IDENTIFYING = re.compile(
+_IDENTIFYING = lazy_pattern(
     r"(?:^|_)(?:ids?|uuid|guid|number|no|code|ref|reference|account|invoice|ticket|tracking|sku|token|email|phone|"
     r"iban|isbn|vin|hash|sha)$"
 )
 
-_ID = re.compile(
+_ID = lazy_pattern(
     r"(?=\S*\d{4})[\w#+.:@/-]{5,64}|(?=\S*\d\d)(?=\S*[A-Za-z])[\w#-]{6,64}|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+"
 )
 
-_DATE = re.compile(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
+_DATE = lazy_pattern(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
 
 _CREATES = frozenset(
     ["create", "add", "new", "make", "register", "generate", "insert", "init", "open", "start", "allocate"]
@@ -273,21 +274,26 @@ def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: DataFlow) ->
     """T411 and T412 for the calls that could be read, each at the characters of its value."""
     may_know_all = _is_whole(trace)
     by_number = {step.number: step for step in steps}
+    places: ArgumentPlaces | None = None  # of the last step: its arguments may have thousands of values
     for one in flow.flows:
         step = by_number[one.step]
+        if places is None or places.call is not step.call:
+            places = ArgumentPlaces(step.call)
         if one.is_trivial or not isinstance(step.call.arguments, dict) or not isinstance(one.value, (str, int)):
             continue
         text = str(one.value)
         given = any(origin.kind is not OriginKind.ARGUMENT for origin in one.origins)
         if not given and is_placeholder(text.strip(), may_be_a_word=may_know_all):
             message = f"`{_name(one)}` is {quoted(text)}: a placeholder that nothing filled in."
-            yield _at_argument_faults(step, one, Fault(rules.PLACEHOLDER_ARGUMENT, step.location.range, message, _FILL))
+            fault = Fault(rules.PLACEHOLDER_ARGUMENT, step.location.range, message, _FILL)
+            yield _at_argument_faults(step, places, one, fault)
         elif may_know_all and not one.origins and _names_something(step, one, text):
             message = (
                 f"`{_name(one)}` of {tool_named(step.call.name)} is {quoted(text)}, which neither the user nor a tool "
                 f"nor the system prompt gave before."
             )
-            yield _at_argument_faults(step, one, Fault(rules.UNSUPPORTED_ARGUMENT, step.location.range, message, _ASK))
+            fault = Fault(rules.UNSUPPORTED_ARGUMENT, step.location.range, message, _ASK)
+            yield _at_argument_faults(step, places, one, fault)
 
 
 def is_placeholder(text: str, *, may_be_a_word: bool) -> bool:
@@ -319,9 +325,9 @@ def _name(flow: ArgumentFlow) -> str:
     return flow.pointer.removeprefix("/").replace("/", ".")
 
 
-def _at_argument_faults(step: Step, flow: ArgumentFlow, fault: Fault) -> Diagnostic:
+def _at_argument_faults(step: Step, places: ArgumentPlaces, flow: ArgumentFlow, fault: Fault) -> Diagnostic:
     path = [part.replace("~1", "/").replace("~0", "~") for part in flow.pointer.split("/")[1:]]
-    place = ArgumentPlaces(step.call).of([int(part) if part.isdigit() else part for part in path])
+    place = places.of([int(part) if part.isdigit() else part for part in path])
     told = Fault(fault.rule, place, fault.message, fault.hint, path=flow.pointer)
     return told.at(step.location.turn, step.location.part)
 

@@ -1,6 +1,5 @@
 """On a broken trace the diagnostics of one cause are reported together: the first of them, with the others below it."""
 
-import re
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from typing import TypeVar
 from inspector.chain.steps import Chain, Status
 from inspector.diagnostics import Diagnostic
 from inspector.rules import conversation
+from inspector.scanning import lazy_pattern
 
 # Their messages name first the tool that they are about.
 _ABOUT_A_TOOL = frozenset(
@@ -22,8 +22,8 @@ _ABOUT_A_TOOL = frozenset(
         conversation.REPEATED_CALL,
     )
 )
-_QUOTED = re.compile(r"`([^`]*)`")
-_INDEX = re.compile(r"/\d+(?=/|$)")
+_QUOTED = lazy_pattern(r"`([^`]*)`")
+_INDEX = lazy_pattern(r"/\d+(?=/|$)")
 _Item = TypeVar("_Item")
 
 

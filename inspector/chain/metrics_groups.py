@@ -8,6 +8,7 @@ from enum import StrEnum
 from inspector.chain.intervals import NOISE, Difference, holm
 from inspector.chain.metrics import BY_NAME, FEWEST, Measure, Tally, added, difference, tallies_of
 from inspector.chain.metrics_figures import TraceFigures
+from inspector.rules.layers import RULES
 
 COMPARED = (
     *("broken", "multi_step_success", "well_formed", "schema_compliance", "tool_selection"),
@@ -19,8 +20,9 @@ COMPARED = (
 class GroupKey(StrEnum):
     """What traces are grouped by.
 
-    A trace stands in one group of each, but in one for every tool that it called and for every code that was found in
-    it; over tools the calls of that tool alone are counted.
+    A trace stands in one group of each, but in one for every tool that it called, for every code that was found in
+    it, and for every layer at which it differs and every owner of such a difference; over tools the calls of that tool
+    alone are counted.
     """
 
     MODEL = "model"
@@ -30,7 +32,19 @@ class GroupKey(StrEnum):
     REASONING = "reasoning"
     PROMPT = "prompt"
     CODE = "code"
+    LAYER = "layer"
+    OWNER = "owner"
     DAY = "day"
+
+
+MANY_VALUED = (GroupKey.TOOL, GroupKey.CODE, GroupKey.LAYER, GroupKey.OWNER)
+"""The keys of which a trace may have several values; only one of them at once."""
+
+VALUES_OF_CODES: Mapping[GroupKey, Mapping[str, str]] = {
+    GroupKey.LAYER: {rule.code: rule.layer for rule in RULES},
+    GroupKey.OWNER: {rule.code: rule.owner for rule in RULES},
+}
+"""The keys whose values follow from codes, and how; other codes have none."""
 
 
 class Aspect(StrEnum):
@@ -96,6 +110,8 @@ def check_keys(by: Sequence[GroupKey]) -> None:
     """ValueError where traces cannot be grouped by all of these at once."""
     if GroupKey.TOOL in by and GroupKey.CODE in by:
         raise ValueError("groups are made by tool or by code, not by both: a code is found in a trace, not in a tool")
+    if sum(key in MANY_VALUED for key in set(by)) > 1:
+        raise ValueError("groups are made by one of tool, code, layer and owner at once")
     if len(set(by)) < len(by):
         raise ValueError("a key stands twice among those to group by")
 
@@ -113,6 +129,11 @@ class FigureGroups:
         for values, numbers in self._members(keys, figures):
             self._sums[values] = added([self._sums.get(values, {}), tallies_of(numbers)])
 
+    def merge(self, other: "FigureGroups") -> None:
+        """Add the sums of other traces, grouped by the same keys. The order of merging changes nothing."""
+        for values, sums in other._sums.items():  # noqa: SLF001  # of the same class
+            self._sums[values] = added([self._sums.get(values, {}), sums])
+
     def all(self) -> list[GroupFigures]:
         """The groups, those of the most traces first."""
         return in_order(GroupFigures(keys, sums) for keys, sums in self._sums.items())
@@ -121,9 +142,11 @@ class FigureGroups:
         if GroupKey.TOOL in self._by:
             for tool in figures.tools:
                 yield key_values(self._by, keys, tool=tool), figures.numbers_of(tool)
-        elif GroupKey.CODE in self._by:
-            for code in figures.codes:
-                yield key_values(self._by, keys, code=code), figures.numbers()
+        elif (key := next((one for one in self._by if one in MANY_VALUED), None)) is not None:
+            values = VALUES_OF_CODES.get(key)
+            of_codes = (values[code] for code in figures.codes if code in values) if values else figures.codes
+            for value in dict.fromkeys(of_codes):
+                yield key_values(self._by, keys, code=value), figures.numbers()
         else:
             yield key_values(self._by, keys), figures.numbers()
 
@@ -142,6 +165,11 @@ class FigureSlices:
         if value is not None:
             self._counts[key_values(self._by, keys)][value] += 1
 
+    def merge(self, other: "FigureSlices") -> None:
+        """Add the counts of other traces, of the same aspect and keys."""
+        for keys, counts in other._counts.items():  # noqa: SLF001  # of the same class
+            self._counts[keys].update(counts)
+
     def all(self) -> list[Slice]:
         """The slices: steps in their order, anything else by how many traces they have."""
         found = [Slice(keys, value, n) for keys, counts in self._counts.items() for value, n in counts.items()]
@@ -151,7 +179,7 @@ class FigureSlices:
 def check_slices(by: Sequence[GroupKey]) -> None:
     """ValueError where breaks cannot be grouped by all of these."""
     check_keys(by)
-    if GroupKey.TOOL in by or GroupKey.CODE in by:
+    if any(key in MANY_VALUED for key in by):
         raise ValueError("a break has one tool and one code: ask for the aspect `tool` or `code` instead of grouping")
 
 
@@ -185,7 +213,7 @@ def sorted_slices(slices: Sequence[Slice], aspect: Aspect) -> list[Slice]:
 
 def key_values(by: Sequence[GroupKey], keys: TraceKeys, *, tool: str = "", code: str = "") -> tuple[str, ...]:
     """The values of the keys that are grouped by, in order."""
-    told = {GroupKey.TOOL: tool, GroupKey.CODE: code}
+    told = {GroupKey.TOOL: tool, GroupKey.CODE: code, GroupKey.LAYER: code, GroupKey.OWNER: code}
     return tuple(told[key] if key in told else getattr(keys, key.value) for key in by)
 
 

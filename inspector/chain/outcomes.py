@@ -22,6 +22,7 @@ from inspector.diagnostics import Diagnostic, Location
 from inspector.errors import InvalidPatternError
 from inspector.model import Role, ToolCall, ToolResult, Trace
 from inspector.rules.rule import Severity
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
 _SYNTAX = ("J", "F")
@@ -42,7 +43,7 @@ _ERROR_KEYS = frozenset((*_EXIT_CODES, *_HTTP_CODES, "isError", "is_error", "err
 
 _FAILED = frozenset({"error", "failed", "failure", "fail", "timeout", "timed_out"})
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
-_OPENS = re.compile(r"\s*[\[{]")
+_OPENS = lazy_pattern(r"\s*[\[{]")
 _UNREADABLE = object()
 _UNKNOWN_TOOL = "T401"
 _SCHEMA = "S2"

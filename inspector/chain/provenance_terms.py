@@ -8,14 +8,15 @@ from itertools import islice
 from typing import TypeAlias
 
 from inspector.model import Json, ToolCall
+from inspector.scanning import lazy_pattern
 
 # Looked for within a longer text: ids, paths, addresses and numbers; the words between them are the agent's own.
-_RUN = re.compile(r"[^\s\"'`<>()\[\]{},;|&=]+")
-_ATOM_SIGN = re.compile(r"[\d/@]")
+_RUN = lazy_pattern(r"[^\s\"'`<>()\[\]{},;|&=]+")
+_ATOM_SIGN = lazy_pattern(r"[\d/@]")
 _MOST_ATOMS = 50
 
 # `Tokyo, Japan` where the user said Tokyo: the names between commas, each looked for by itself.
-_NAMES = re.compile(r"(?:^|[,;\n])\s*([^\W_a-z][^,;\n]{2,60}?)\s*(?=[,;\n]|$)")
+_NAMES = lazy_pattern(r"(?:^|[,;\n])\s*([^\W_a-z][^,;\n]{2,60}?)\s*(?=[,;\n]|$)")
 _MOST_NAMES = 8
 _LONG = 400
 _READ = 20_000
@@ -26,12 +27,12 @@ _MONTHS = (
     *("july", "august", "september", "october", "november", "december"),
 )
 
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_THOUSANDS = lazy_pattern(r"(?<=\d),(?=\d{3}(?!\d))")
 
 # Chinese, Japanese and Korean write no spaces: each of their characters counts as a word.
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_NAME = re.compile(r"\w+")
-_ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?=$|[T ])")
+_WORD = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_NAME = lazy_pattern(r"\w+")
+_ISO_DATE = lazy_pattern(r"(\d{4})-(\d\d)-(\d\d)(?=$|[T ])")
 _LONGEST = 64  # words of one value that are compared
 _DEEPEST = 64
 _LARGEST = 10**15  # beyond, nobody writes a number in another way

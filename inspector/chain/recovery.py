@@ -18,23 +18,24 @@ from inspector.chain.steps import Reaction, Recovery, Step, StepOutcome
 from inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, subjects_of
 from inspector.diagnostics import Location
 from inspector.model import Role, Trace
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
-_WORD_VALUES = re.compile(r"\w+")
-_THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3})")
-_RUN = re.compile(r"\d+")
-_NUMBER = re.compile(r"(?<![\d.\w])\d{2,15}(?!\w)")
-_DATE = re.compile(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
-_NO_ID = re.compile(r"[\s/]|\.[A-Za-z]{1,5}$")
+_WORD_VALUES = lazy_pattern(r"\w+")
+_THOUSANDS = lazy_pattern(r",(?<=\d,)(?=\d{3})")
+_RUN = lazy_pattern(r"\d+")
+_NUMBER = lazy_pattern(r"(?<![\d.\w])\d{2,15}(?!\w)")
+_DATE = lazy_pattern(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
+_NO_ID = lazy_pattern(r"[\s/]|\.[A-Za-z]{1,5}$")
 _MOST_NUMBERS = 200
-_WORD = re.compile(r"\w{3,}")
+_WORD = lazy_pattern(r"\w{3,}")
 _NEXT = 8  # of how many of the next turn's calls the arguments are looked at
 
 # A tool may take what its schema forbids, or be there without having been offered; its own answer proves it.
 # A payload that is no call is none, whatever a server made of it.
 _MAY_BE_TAKEN = frozenset((StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL))
 _CANDIDATES = 8  # how many steps under one key are compared; beyond, calls are alike only by chance
-_WORD_SUBSTITUTES = re.compile(r"\w+")
+_WORD_SUBSTITUTES = lazy_pattern(r"\w+")
 _READ = 20_000  # how much of a call's and of a result's text is looked at
 _CANDIDATES_SUBSTITUTES = 4
 
@@ -278,7 +279,7 @@ class RecoveryAnalysis:
 def _as_written(value: str) -> re.Pattern[str]:
     """The spellings of a value in lower case, with the `whole` id around it: of `7719` also `SO-7719` and `7,719`."""
     spelled = ",?".join(value) if value.isdigit() else re.escape(value)
-    return re.compile(rf"(?<![\w#-])(?P<whole>(?:[\w#]+-)*#?{spelled}(?:-\w+)*)(?!\w)", re.IGNORECASE)
+    return re.compile(rf"(?<![\w#-])(?P<whole>(?:[\w#]+-)*#?{spelled}(?:-\w+)*(?:\.\d+)?)(?!\w)", re.IGNORECASE)
 
 
 def _known(failed: Step) -> int:

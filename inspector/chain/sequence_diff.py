@@ -5,7 +5,6 @@ so 2,000 by 2,000 steps cost 2,000 additions of 2,000 bits. Where all rows would
 are halved first (Hirschberg 1975).
 """
 
-import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
@@ -13,15 +12,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+from inspector.scanning import lazy_pattern
+
 # From coarse to fine: lines, clauses, words. What differs at one grain is looked at with the next.
 _GRAINS = (
-    re.compile(r"[^\n]*\n|[^\n]+"),
-    re.compile(r"[^,;{}\n]{0,400}[,;{}\n]|[^,;{}\n]{1,400}"),
-    re.compile(r"\w+|\s+|[^\w\s]"),
+    lazy_pattern(r"[^\n]*\n|[^\n]+"),
+    lazy_pattern(r"[^,;{}\n]{0,400}[,;{}\n]|[^,;{}\n]{1,400}"),
+    lazy_pattern(r"\w+|\s+|[^\w\s]"),
 )
 
 _MOST_WORK = 2_000_000_000  # bits of the table: about a second
-_GLUE = re.compile(r"[\W_]{1,2}")
+_GLUE = lazy_pattern(r"[\W_]{1,2}")
 _MOST_BITS = 200_000_000  # of a table kept at once: 25 MB
 _FREQUENT = 4
 

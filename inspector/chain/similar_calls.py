@@ -11,24 +11,25 @@ from inspector.chain.steps import Step, StepOutcome
 from inspector.chain.tool_kinds import ToolKind, bare_name, code_words, is_interpreter, is_shell, kind_of, read_command
 from inspector.checks.repetition import FEWEST_IN_TURN, call_key
 from inspector.model import Json, ToolCall
+from inspector.scanning import lazy_pattern
 
 # Arguments that say how, not what: equal ones do not make two calls one intent.
-_KNOBS = re.compile(
+_KNOBS = lazy_pattern(
     r"(?:.*_)?(?:units?|limit|offset|page|page_size|per_page|max|min|top_?k|n|count|size|lang|language|locale|format|"
     r"sort|sort_by|order|order_by|mode|encoding|timeout|verbose|recursive|include|exclude|max_results|num_results|"
     r"detail|currency|timezone|tz|temperature|version|type|kind|reason|with_\w+|is_\w+)",
     re.IGNORECASE,
 )
 
-_IDENTIFIERS = re.compile(
+_IDENTIFIERS = lazy_pattern(
     r"(?:.*_)?(?:ids?|path|paths|file|files|file_?name|folder|directory|dir|url|uri|link|number|key|symbol|ticker|query|"
     r"q|email|sku|sql|name|location|city|place|keyword|keywords)",
     re.IGNORECASE,
 )
 
-_WORD = re.compile(r"\w{3,80}")
-_PATH = re.compile(r"[^\s]*/[^\s]*|[^\s/]+\.[A-Za-z]\w{0,7}")
-_NAME_IN_TEXT = re.compile(r"[\"']name[\"']?\s{0,9}[:=]\s{0,9}[\"']?([\w.-]{1,80})")
+_WORD = lazy_pattern(r"\w{3,80}")
+_PATH = lazy_pattern(r"[^\s]*/[^\s]*|[^\s/]+\.[A-Za-z]\w{0,7}")
+_NAME_IN_TEXT = lazy_pattern(r"[\"']name[\"']?\s{0,9}[:=]\s{0,9}[\"']?([\w.-]{1,80})")
 _LONGEST, _MOST_VALUES, _MOST_WORDS = 400, 24, 48
 
 

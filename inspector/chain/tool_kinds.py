@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any
 
 from inspector.model import ToolCall, ToolResult
+from inspector.scanning import lazy_pattern
 
 _READS_TABLE = (
     "get list search find read fetch lookup look track check show open view query describe browse retrieve load "
@@ -51,7 +52,7 @@ _NAMES_TABLE = (
 
 _NAMES = frozenset(_NAMES_TABLE.split())
 _HAND_OVERS = ("transfer_to_", "handoff_to_", "hand_off_to_", "hand_over_to_", "final_result_")
-_NAMESPACE = re.compile(r"(?:.*(?:[.:/]|__))?", re.DOTALL)
+_NAMESPACE = lazy_pattern(r"(?:.*(?:[.:/]|__))?", re.DOTALL)
 
 _SHELLS_TABLE = (
     "bash shell sh zsh terminal execute execute_bash execute_command execute_shell run_command run_shell "
@@ -70,12 +71,12 @@ _INTERPRETERS = frozenset(_INTERPRETERS_TABLE.split())
 _COMMAND_KEYS = ("command", "cmd", "commands", "script", "keystrokes", "input")
 _OBJECT_KEYS = frozenset(("path", "file_path", "file", "filename", "url"))
 _PREFIXES = frozenset(("sudo", "time", "nohup", "env", "exec", "command", "then", "do", "!"))
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_PATH_LIKE = re.compile(r"[\w.~@+\-]*/[\w.~@+\-/*]*|[\w\-]+(?:\.[\w\-]+)*\.[A-Za-z]\w{0,7}")
-_SEPARATOR = re.compile(r"&&|\|\||[;|\n]")
-_VERSION = re.compile(r"[\d.]+$")
+_ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*=")
+_PATH_LIKE = lazy_pattern(r"[\w.~@+\-]*/[\w.~@+\-/*]*|[\w\-]+(?:\.[\w\-]+)*\.[A-Za-z]\w{0,7}")
+_SEPARATOR = lazy_pattern(r"&&|\|\||[;|\n]")
+_VERSION = lazy_pattern(r"[\d.]+$")
 _QUOTES = "\"'`()"
-_CODE_WORD = re.compile(r"[^\W\d]\w{2,80}")
+_CODE_WORD = lazy_pattern(r"[^\W\d]\w{2,80}")
 _LONGEST, _MOST = 2_000, 24
 
 

@@ -8,7 +8,6 @@ not.
 """
 
 import copy
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,6 +28,7 @@ from inspector.checks.schema_problems import Path, Problem, Violation, parent, p
 from inspector.json_text import write_json
 from inspector.model import Json
 from inspector.rules import schema as rules
+from inspector.scanning import lazy_pattern
 
 MOST_VIOLATIONS = 50
 """How many violations of one call are told."""
@@ -84,7 +84,7 @@ _TYPES = {
 }
 
 _IN_PLACE = ("allOf", "anyOf", "oneOf")
-_QUOTED = re.compile(r"'([^']*)'")
+_QUOTED = lazy_pattern(r"'([^']*)'")
 
 
 @dataclass(frozen=True, slots=True)

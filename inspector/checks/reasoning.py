@@ -27,6 +27,8 @@ _PARTS = ("goal", "actions", "observation", "reflection")
 _HINT = "Read its end for a loop; limit thinking in the request, or give the model a smaller step."
 _NEARLY = 0.9
 _HINT_CONTEXT_WINDOW = "Shorten tool results, drop what is answered, or sum up what was said."
+_CONTINUATION_BYTES = bytes(range(0x80, 0xC0))  # of UTF-8
+
 BYTES_PER_TOKEN = 4
 """UTF-8 bytes to a token, a rule of thumb for byte-level vocabularies: English comes near it, code takes more."""
 
@@ -406,7 +408,7 @@ def estimated_place(text: str, tokens: int) -> int:
     if _bytes(text) <= tokens * BYTES_PER_TOKEN:
         return len(text)
     encoded = text.encode("utf-8", "surrogatepass")[: tokens * BYTES_PER_TOKEN]
-    return sum(byte & 0xC0 != 0x80 for byte in encoded)
+    return len(encoded.translate(None, _CONTINUATION_BYTES))
 
 
 def estimated_in(text: str, place: Range) -> int:

@@ -10,21 +10,24 @@ import msgspec
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.model import Span, SpanKind, ToolCall
 from inspector.rules.conversation import REPEATED_CALL
-from inspector.rules.markers import SPECIAL_TOKEN_LEAK, STRAY_END_MARKER
+from inspector.rules.json_syntax import TRUNCATED_JSON, TRUNCATED_PARAMETERS
+from inspector.rules.markers import EMPTY_CALL, NESTED_SPAN, SPECIAL_TOKEN_LEAK, STRAY_END_MARKER
 from inspector.rules.rule import Rule
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
 FEWEST_IN_TURN = 3
 """How many identical calls in one turn are a loop; two may well be meant."""
 
-_NAMED_TOKEN = re.compile("<(?:pad|unk|bos|eos)>")
-_TOKEN_RUN = re.compile(rf"(<\|[^|<>\s]{{1,60}}\|>|{_NAMED_TOKEN.pattern})(?:\s?\1){{2,}}")
-ONCE_A_RUN = (STRAY_END_MARKER, SPECIAL_TOKEN_LEAK)
+_NAMED_TOKEN = lazy_pattern(r"<(?:pad|unk|bos|eos|/?s|end_of_turn|｜[^｜<>\s]{1,60}｜)>")
+_TOKEN_RUN = lazy_pattern(rf"(<\|[^|<>\s]{{1,60}}\|>|{_NAMED_TOKEN.pattern})(?:\s?\1){{2,}}")
+ONCE_A_RUN = (STRAY_END_MARKER, SPECIAL_TOKEN_LEAK, EMPTY_CALL, NESTED_SPAN, TRUNCATED_JSON, TRUNCATED_PARAMETERS)
 """The rules of which a run of faults in a row is one fault."""
 
+_OF_MARKERS = (STRAY_END_MARKER, SPECIAL_TOKEN_LEAK)
 _FEWEST_FAULTS = 3
 _LONGEST_GAP = 4  # characters of white space between two markers of a run
-_OTHERS = re.compile(r"user|human|system|developer|observation|ipython|tool\b", re.IGNORECASE)
+_OTHERS = lazy_pattern(r"user|human|system|developer|observation|ipython|tool\b", re.IGNORECASE)
 _BY_MODEL = (SpanKind.TEXT, SpanKind.REASONING, SpanKind.MARKUP)
 
 
@@ -129,7 +132,8 @@ def _once(run: Sequence[Fault]) -> Sequence[Fault]:
     if len(run) < _FEWEST_FAULTS:
         return run
     edits: list[Edit] = [edit for one in run if one.fix is not None for edit in one.fix.edits]
-    message = f"{run[0].message} It is written {len(run)} times in a row."
+    what = "It is written" if run[0].rule in _OF_MARKERS else "This happens"
+    message = f"{run[0].message} {what} {len(run)} times in a row."
     fix = Fix(tuple(edits), safe=False) if edits else None
     return [replace(run[0], range=Range(run[0].range.start, run[-1].range.end), message=message, fix=fix)]
 

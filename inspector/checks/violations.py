@@ -1,7 +1,6 @@
 """Turns a schema violation into a fault: what was expected, what was found, and the smallest repair."""
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,6 +13,7 @@ from inspector.json_text import write_json
 from inspector.model import Json
 from inspector.rules import schema as rules
 from inspector.rules.rule import Rule
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
 _MOST_EXTRAS = 20
@@ -41,8 +41,8 @@ _LIMITS = {
     "schema": "The value{where} does not fit the schema, which is too large to say where.",
 }
 
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,40})?")
-_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,40})")
+_NUMBER = lazy_pattern(r"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,40})?")
+_INTEGER = lazy_pattern(r"-?(0|[1-9][0-9]{0,40})")
 
 
 class ArgumentLocator(Protocol):

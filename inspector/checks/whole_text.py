@@ -22,7 +22,7 @@ from inspector.formats.format import Format
 from inspector.formats.markers import markers_of
 from inspector.formats.registry import registered_formats
 from inspector.model import Role, Span, SpanKind, ToolCall, ToolResult
-from inspector.segmenter.assembler import Readings
+from inspector.segmenter.assembler import Readings, is_quoted_marker
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.fast_lane import FastLane
 from inspector.segmenter.machine import Machine
@@ -123,7 +123,7 @@ class WholeTexts:
 
     def _has_faults(self, events: Sequence[SpanClosed]) -> bool:
         """Whether a check of the spans finds anything."""
-        if len(events) > 1 and self._has_misplaced_words(events):
+        if len(events) > 1 and (self._has_misplaced_words(events) or any(map(_is_quoted, events, events[1:]))):
             return True
         return self._is_model and self._has_wrappers and self._has_wrapper_faults(events)
 
@@ -139,9 +139,11 @@ class WholeTexts:
         search = self._search
         for index, event in enumerate(events):
             kind, text, start = event.span.kind, event.inner_text, event.span.inner.start
-            if kind is SpanKind.TEXT and event.by_model and search.may_find(text, offered):
+            if not event.by_model or text.isspace():
+                continue
+            if kind is SpanKind.TEXT and search.may_find(text, offered):
                 found.faults += search.in_text(text, start, offered, at_end=index == len(events) - 1)
-            elif kind is SpanKind.REASONING and event.by_model and offered:
+            elif kind is SpanKind.REASONING and search.may_find_shapes(text, offered):
                 drafts = [one.range for one in found.spans[index].children if one.kind is SpanKind.TOOL_CALL]
                 found.faults += search.in_reasoning(text, start, offered, drafts)
 
@@ -166,6 +168,11 @@ class WholeTexts:
                 return call, False
             call = typed.call
         return call, not any(True for _ in check_arguments(call, offered, own_tools))
+
+
+def _is_quoted(before: SpanClosed, event: SpanClosed) -> bool:
+    """Whether reasoning is opened by a marker that a text quotes."""
+    return event.span.kind is SpanKind.REASONING and is_quoted_marker(before.inner_text, event.inner_text)
 
 
 def _is_utf8(event: SpanClosed) -> bool:

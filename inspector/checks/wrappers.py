@@ -1,6 +1,5 @@
 """F316, F306, F309, J114: a wrapper around calls that is never closed, and what stands in it but calls."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -14,12 +13,13 @@ from inspector.json_scanner.quoting import shown
 from inspector.model import SpanKind
 from inspector.rules.json_syntax import FENCED_PAYLOAD
 from inspector.rules.markers import EMPTY_CALL, FOREIGN_FORMAT, UNTERMINATED_SPAN, UNTERMINATED_WRAPPER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.table import SECTION
 from inspector.text import Range
 
-_FENCE = re.compile(r"```\w*")
-_JSON_CALL = re.compile(r"\s*(?:\[\s*)?\{\s*\"")
+_FENCE = lazy_pattern(r"```\w*")
+_JSON_CALL = lazy_pattern(r"\s*(?:\[\s*)?\{\s*\"")
 
 
 class Wrappers:

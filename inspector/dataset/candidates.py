@@ -10,7 +10,7 @@ from inspector.chain.metrics_expected import ExpectedCall, expected_of
 from inspector.chain.steps import Step
 from inspector.checks.tools import OfferedTools
 from inspector.dataset.context_values import ContextValues, FoldedText, allowed_key, fold_text, is_latin
-from inspector.dataset.rows import DataRow
+from inspector.dataset.data_row import DataRow
 from inspector.dataset.samples import Shape, read_sample
 from inspector.diagnostics import Diagnostic, Location
 from inspector.formats.format import Format
@@ -19,12 +19,13 @@ from inspector.importers.records import parse_json_bytes
 from inspector.importers.source import JsonObject
 from inspector.inspection import Inspection, PartInspection, format_of, inspect_trace, read_part
 from inspector.model import Generation, Json, Part, Role, SpanKind, ToolCall, ToolDefinition, Trace, Turn
+from inspector.scanning import lazy_pattern
 from inspector.segmentation import segment
 
-_SCHEMA_TAG = re.compile(r"<schema>\s*(.*?)\s*</?schema>", re.DOTALL)
+_SCHEMA_TAG = lazy_pattern(r"<schema>\s*(.*?)\s*</?schema>", re.DOTALL)
 _OFFERS = ("enum", "const", "default", "example", "examples")
 _COMPLETIONS = ("completion", "answer", "response")
-_TEMPLATE = re.compile(r"<\|(?:im_start|start_header_id|start)\|>|<start_of_turn>|<｜(?:User|Assistant)｜>")
+_TEMPLATE = lazy_pattern(r"<\|(?:im_start|start_header_id|start)\|>|<start_of_turn>|<｜(?:User|Assistant)｜>")
 _DEEPEST = 32
 
 

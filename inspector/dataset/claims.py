@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from itertools import combinations, islice
 
 from inspector.dataset.context_values import ContextValues, FoldedText, fold_text
+from inspector.scanning import lazy_pattern
 
-_NUMBER = re.compile(r"(?<![\w.#/-])[-−]?\d+(?:[,_\u202f']\d{3}(?!\d))*(?:\.\d+)?(?![\w/-])")
-_LIST_ITEM = re.compile(r"^\s*(?:[-*+]\s*)?\d{1,3}[.)]\s", re.MULTILINE)
-_CODE = re.compile(r"```.*?(?:```|$)", re.DOTALL)
-_ACTION = re.compile(
+_NUMBER = lazy_pattern(r"(?<![\w.#/-])[-−]?\d+(?:[,_\u202f']\d{3}(?!\d))*(?:\.\d+)?(?![\w/-])")
+_LIST_ITEM = lazy_pattern(r"^\s*(?:[-*+]\s*)?\d{1,3}[.)]\s", re.MULTILINE)
+_CODE = lazy_pattern(r"```.*?(?:```|$)", re.DOTALL)
+_ACTION = lazy_pattern(
     r"\b(?:I(?:['’]ve| have)?(?: (?:just|now|already|successfully))?|(?:has|have) been(?: successfully)?|"
     r"(?:is|are) now) (?P<verb>sent|e-?mailed|booked|reserved|scheduled|created|added|deleted|removed|cancell?ed|"
     r"updated|ordered|purchased|paid|transferred|refunded|uploaded|posted|submitted|saved|set up|turned o(?:n|ff)|"

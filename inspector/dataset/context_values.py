@@ -26,10 +26,11 @@ from functools import lru_cache
 
 from inspector.chain.provenance_terms import spellings
 from inspector.model import Json
+from inspector.scanning import lazy_pattern
 
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:[,_ \u202f']\d{3}(?!\d))*(?:\.\d+)?(?:[eE][-+]?\d{1,3})?")
-_SCALE = re.compile(r"\s?(%|percent\b|k\b|thousand\b|m\b|million\b|bn?\b|billion\b|hundred\b|dozen\b)", re.IGNORECASE)
+_WORD = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_NUMBER = lazy_pattern(r"(?<![\w.])[-−]?\d+(?:[,_ \u202f']\d{3}(?!\d))*(?:\.\d+)?(?:[eE][-+]?\d{1,3})?")
+_SCALE = lazy_pattern(r"\s?(%|percent\b|k\b|thousand\b|m\b|million\b|bn?\b|billion\b|hundred\b|dozen\b)", re.IGNORECASE)
 _SCALES = {
     **dict.fromkeys(("k", "thousand"), 1e3),
     **dict.fromkeys(("m", "million"), 1e6),
@@ -65,8 +66,8 @@ _WORD_VALUES: dict[str, float] = {
     **_OTHER_NUMBERS,
 }
 _MULTIPLIERS = {"hundred": 100, "thousand": 1000, "million": 1e6, "billion": 1e9}
-_ISO_DATE = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
-_TIME = re.compile(r"(?:.*[T ])?(\d\d?):(\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?")
+_ISO_DATE = lazy_pattern(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
+_TIME = lazy_pattern(r"(?:.*[T ])?(\d\d?):(\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?")
 _RELATIVE_TABLE = (
     "today tonight tomorrow yesterday now current currently latest recent upcoming weekend week weeks month months day "
     "days year years next last this monday tuesday wednesday thursday friday saturday sunday hoy mañana heute morgen "
@@ -74,14 +75,14 @@ _RELATIVE_TABLE = (
 )
 _RELATIVE = frozenset(_RELATIVE_TABLE.split())
 _REACH = timedelta(days=62)
-_FREE_TEXT = re.compile(
+_FREE_TEXT = lazy_pattern(
     r"(?:.*_)?(?:text|message|content|contents|body|reason|thought|summary|title|subject|note|notes|answer|comment|"
     r"description|query|q|search|question|prompt|code|command|cmd|script|sql|expression|formula|equation|pattern|"
     r"keywords?|topic|topics|instructions?|details|caption|label|tags?|todos?|task|context|feedback)(?:_?text)?",
     re.IGNORECASE,
 )
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_YEAR = re.compile(r"(?:19|20)\d\d")
+_CAMEL = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
+_YEAR = lazy_pattern(r"(?:19|20)\d\d")
 _MANY_WORDS = 3
 _LONGEST = 200_000
 _MOST_WORDS = 64

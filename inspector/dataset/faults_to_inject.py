@@ -16,6 +16,7 @@ from typing import TypeAlias
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
 from inspector.model import Json, ToolCall, ToolDefinition
+from inspector.scanning import lazy_pattern
 
 _OPENERS = ("<tool_call>", "[tool_call]")
 
@@ -204,10 +205,13 @@ def wrong_format(sound: SoundCall, draw: Random) -> FaultyCall | None:
 def drafted_in_reasoning(sound: SoundCall, draw: Random) -> FaultyCall | None:
     """A call that the reasoning holds, which is never closed, so that a server takes no call from it."""
     del draw
-    if sound.structured or not _is_alone(sound) or "<think>" in sound.text:
+    if sound.structured or not _is_alone(sound) or sound.text.count("</think>") != sound.text.count("<think>"):
         return None
+    unclosed = sound.text.replace("</think>", "")
+    if unclosed == sound.text:
+        unclosed = f"<think>\nI will call `{sound.call.name}` now.\n{sound.text.strip()}"
     return FaultyCall(
-        f"<think>\nI will call `{sound.call.name}` now.\n{sound.text.strip()}",
+        unclosed,
         ("F301", "F305"),
         _error("No tool call found in the answer: the reasoning was not closed"),
         "I wrote the call inside my reasoning and never closed it. I will make the call after the reasoning.",
@@ -371,8 +375,8 @@ def _some(pattern: re.Pattern[str], payload: str, draw: Random) -> re.Match[str]
     return draw.choice(found) if found else None
 
 
-_STRING = re.compile(r'(?<=: )"[A-Za-z][^"\\\n]{1,200}"(?=\s*[,}\]])')
-_INTEGER = re.compile(r"(?<=: )[1-9]\d{0,15}(?=[,}])")
+_STRING = lazy_pattern(r'(?<=: )"[A-Za-z][^"\\\n]{1,200}"(?=\s*[,}\]])')
+_INTEGER = lazy_pattern(r"(?<=: )[1-9]\d{0,15}(?=[,}])")
 JSON_KINDS: Mapping[str, int] = MappingProxyType(
     {
         "single-quotes": 1082,

@@ -15,10 +15,10 @@ from random import Random
 
 from inspector.chain.steps import Status, Step, StepOutcome
 from inspector.dataset.corrections import correction_of
+from inspector.dataset.data_row import DataRow
 from inspector.dataset.faults_to_inject import KINDS, SAME_CALL, FaultyCall, SoundCall
 from inspector.dataset.lint.engine_faults import TWINS
 from inspector.dataset.messages import shape_of
-from inspector.dataset.rows import DataRow
 from inspector.dataset.samples import Sample, Shape, read_sample
 from inspector.diagnostics import Diagnostic
 from inspector.formats.registry import find_format

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from urllib.parse import unquote
 
 from inspector.model import Json
+from inspector.scanning import lazy_pattern
 
 SchemaPath: TypeAlias = tuple[str | int, ...]
 
@@ -15,7 +16,7 @@ _CONDITIONAL = ("if", "then", "else")
 _NAMES_KEYS = frozenset({"properties", "patternProperties", "required", "additionalProperties", "type"})
 _DEEPEST = 64
 _MOST_SCHEMAS = 256
-_PLAIN_PATTERN = re.compile(r"\^?[\w\-:. ]*(?:\.\*)?\$?")
+_PLAIN_PATTERN = lazy_pattern(r"\^?[\w\-:. ]*(?:\.\*)?\$?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,18 +24,19 @@ from inspector.chain.steps import Status, Step, StepOutcome
 from inspector.chain.tool_kinds import is_interpreter, is_search
 from inspector.dataset.context_values import folded
 from inspector.dataset.convert import find_tools_block, with_tools_block
+from inspector.dataset.data_row import DataRow
 from inspector.dataset.messages import role_of, shape_of, text_of, with_text
-from inspector.dataset.rows import DataRow
 from inspector.dataset.samples import Sample, Shape, read_sample
 from inspector.formats.registry import find_format
 from inspector.formats.templates.registry import find_template
 from inspector.formats.templates.template import openai_tool
 from inspector.importers.source import JsonObject
 from inspector.model import Json, Role, ToolDefinition
+from inspector.scanning import lazy_pattern
 
 KINDS = ("tool-removed", "irrelevant-tools", "already-given")
 _LISTS = ("messages", "conversations", "conversation", "items")
-_GENERIC = re.compile(
+_GENERIC = lazy_pattern(
     "search|brows|google|ask|chat|query|exec|run|shell|bash|terminal|python|code|http|fetch|request|lookup|wiki"
 )
 

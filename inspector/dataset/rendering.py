@@ -6,7 +6,6 @@ the sample, that is a loss too.
 """
 
 import json
-import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +14,9 @@ from functools import lru_cache
 from typing import Any
 
 from inspector.dataset.convert import convert_row, find_tools_block
+from inspector.dataset.data_row import DataRow, missing_library
 from inspector.dataset.fitting import CallFitter
 from inspector.dataset.messages import read_answer, read_results, role_of, text_of
-from inspector.dataset.rows import DataRow, missing_library
 from inspector.dataset.samples import Sample, Shape, read_sample
 from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
 from inspector.formats.format import Format
@@ -27,11 +26,12 @@ from inspector.formats.templates.template import TemplateMessage, openai_tool
 from inspector.importers.source import JsonObject
 from inspector.json_text import write_json
 from inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
+from inspector.scanning import lazy_pattern
 
 FORMATS = tuple(TEMPLATES)
 """The formats with a chat template, which a scenario is rendered in unless others are named."""
 _FROM = {Role.SYSTEM: "system", Role.USER: "human", Role.ASSISTANT: "gpt", Role.TOOL: "tool"}
-_IDS = re.compile(r"^(?:Message \d+: )?The ids? `")
+_IDS = lazy_pattern(r"^(?:Message \d+: )?The ids? `")
 _KEPT = ("id", "type", "quality_score", "verified", "injected", "negative")
 
 

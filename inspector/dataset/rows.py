@@ -17,7 +17,6 @@ import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import islice
@@ -25,7 +24,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TextIO
 
 from inspector.atomic_write import whole_file
+from inspector.dataset.data_row import DataRow, RejectedRow, missing_library
 from inspector.errors import UnreadableFileError, WeaklinkError
+from inspector.importers.blocks import Block, BlockLines, expand_urls, open_parquet, plan_blocks
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.records import (
     Element,
@@ -36,8 +37,10 @@ from inspector.importers.records import (
     parse_json_bytes,
     read_elements,
     read_lines,
+    renumbered,
 )
-from inspector.importers.source import JsonObject, Skipped, SourceFile
+from inspector.importers.remote import find_remote_files
+from inspector.importers.source import JsonObject, Skipped, SourceFile, is_url, local_path
 from inspector.json_text import write_json
 from inspector.model import Json
 from inspector.text import decode
@@ -54,65 +57,8 @@ _ARGUMENT_KEYS = frozenset({"arguments", "input"})
 _KINDS = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
 
 
-class MissingLibraryError(WeaklinkError):
-    """A library of the extra `data` is not installed; the text names it and the command that installs it."""
-
-
 class OutputIsInputError(WeaklinkError):
     """The output would replace a file that is read."""
-
-
-@dataclass(frozen=True, slots=True)
-class DataRow:
-    """One row as it was read.
-
-    `record` is its place in the file: `line 12`, `entry 3`, `document 2`, or `row 7` in Parquet and Arrow, each counted
-    from 1. `raw` are its exact bytes, empty in Parquet and Arrow.
-    """
-
-    file: str
-    record: str
-    number: int
-    value: JsonObject
-    raw: bytes = b""
-
-    @property
-    def reference(self) -> str:
-        """`FILE:RECORD`, such as `train.jsonl:line 12`."""
-        return f"{self.file}:{self.record}"
-
-
-@dataclass(frozen=True, slots=True)
-class RejectedRow:
-    """A row that could not be read: its place and the reason, one sentence without a period.
-
-    `line` and `column` count from 1; None where the file has none, as Parquet. `record` is `file` or `end of file`
-    where what could not be read is no single row. `text` is the row's text, "" where there is none.
-    """
-
-    file: str
-    record: str
-    reason: str
-    line: int | None = None
-    column: int | None = None
-    text: str = ""
-
-    @property
-    def reference(self) -> str:
-        """`FILE:RECORD`, such as `train.jsonl:line 12`."""
-        return f"{self.file}:{self.record}"
-
-    @property
-    def value(self) -> JsonObject:
-        """The line for it in a file of rejected rows."""
-        return {
-            "file": self.file,
-            "record": self.record,
-            "line": self.line,
-            "column": self.column,
-            "error": self.reason,
-            "text": self.text,
-        }
 
 
 class RowWriter(Protocol):
@@ -129,9 +75,10 @@ class RowWriter(Protocol):
 def find_data_files(paths: Iterable[str]) -> list[str]:
     """The files that paths stand for, in order, each once.
 
-    A path is a file, a pattern as `data_files` takes it (`data/train-*.parquet`, `**/*.jsonl`), or a folder: a data set
-    or a `DatasetDict` that Hugging Face's `save_to_disk` wrote, or any folder, which is searched for JSON, Parquet and
-    Arrow files. Raises UnreadableFileError where there is no such file, or a folder or pattern gives none.
+    A path is a file, a URL (see `inspector.importers.remote`), a pattern as `data_files` takes it
+    (`data/train-*.parquet`, `**/*.jsonl`), or a folder: a data set or a `DatasetDict` that Hugging Face's
+    `save_to_disk` wrote, or any folder, which is searched for JSON, Parquet and Arrow files. Raises UnreadableFileError
+    where there is no such file, or a folder or pattern gives none.
     """
     found: dict[str, None] = {}
     for path in paths:
@@ -143,6 +90,12 @@ def find_data_files(paths: Iterable[str]) -> list[str]:
 
 
 def _files_of(path: str) -> Iterator[str]:
+    path = local_path(path)
+    if is_url(path):
+        for file in find_remote_files(path):
+            if file.url == path or _is_data(Path(file.url)):
+                yield file.url
+        return
     place = Path(path)
     if place.is_dir():
         yield from _files_in(place)
@@ -204,24 +157,63 @@ def read_data(paths: Iterable[str]) -> Iterator[DataRow | RejectedRow]:
         yield from read_file(file)
 
 
+def plan_rows(paths: Iterable[str], block_bytes: int) -> list[Block]:
+    """The blocks of files, folders, patterns and URLs; see `find_data_files`, which says what this raises."""
+    files = (file for path in find_data_files(paths) for file in expand_urls([path]))
+    return plan_blocks(files, lambda _: True, block_bytes)
+
+
 def read_file(path: str) -> Iterator[DataRow | RejectedRow]:
-    """The rows of one file. A file that cannot be opened, or not read to its end, gives a RejectedRow."""
+    """The rows of one file or URL. A file that cannot be opened, or not read to its end, gives a RejectedRow."""
     try:
-        with Path(path).open("rb") as stream:
+        remote = find_remote_files(path)[0] if is_url(path) else None
+    except (WeaklinkError, OSError) as error:
+        yield RejectedRow(path, "file", str(error))
+        return
+    block = Block(0, path, size_bytes=remote.size_bytes if remote else 0, version=remote.version if remote else "")
+    yield from read_block(block)
+
+
+def read_block(block: Block) -> Iterator[DataRow | RejectedRow]:
+    """The rows of a block, numbered as in the whole file."""
+    path = block.path
+    if block.kind == "lines":
+        yield from _block_lines(block)
+        return
+    try:
+        with block.source_file().open_stored() as stream:
             magic = stream.read(6)
     except OSError as error:
         yield RejectedRow(path, "file", f"cannot read the file: {error.strerror or error}")
         return
     if magic[:4] == b"PAR1":
-        yield from _table_rows(path, _parquet_batches)
+        yield from _table_rows(block, _parquet_batches)
     elif magic == b"ARROW1" or path.endswith(".arrow"):
-        yield from _table_rows(path, _arrow_batches)
+        yield from _table_rows(block, _arrow_batches)
     else:
-        yield from _json_rows(path)
+        yield from _json_rows(path, block.source_file())
 
 
-def _json_rows(path: str) -> Iterator[DataRow | RejectedRow]:
-    file = SourceFile(path)
+def _block_lines(block: Block) -> Iterator[DataRow | RejectedRow]:
+    content = BlockLines(block)
+    numbering = content.numbering
+    try:
+        with content.open() as stream, content.open() as again:
+            places = PositionCounter(again)
+            for record in read_lines(stream):
+                numbered = renumbered(record, numbering)
+                is_head = numbering.has_head and _record_number(record) == 1
+                if not is_head:
+                    yield _json_row(block.path, "line", numbered, places)
+    except OSError as error:
+        yield RejectedRow(block.path, "end of file", str(error))
+
+
+def _record_number(record: Line | Element | Skipped) -> int:
+    return int(record.record.rpartition(" ")[2]) if isinstance(record, Skipped) else record.number
+
+
+def _json_rows(path: str, file: SourceFile) -> Iterator[DataRow | RejectedRow]:
     try:
         unit = layout_of(file.head)
         with file.open() as stream, file.open() as again:
@@ -261,11 +253,11 @@ def _rejected(
     return RejectedRow(path, name, str(error), line, len(rest) + (1 if feed else column), text)
 
 
-def _table_rows(path: str, batches: Callable[[str], Iterator[Any]]) -> Iterator[DataRow | RejectedRow]:
-    number = 0
+def _table_rows(block: Block, batches: Callable[[Block], Iterator[Any]]) -> Iterator[DataRow | RejectedRow]:
+    path, number = block.path, block.first - 1
     arrow = _arrow()
     try:
-        for batch in batches(path):
+        for batch in batches(block):
             decoded = _json_columns(batch.schema.metadata)
             for value in batch.to_pylist(maps_as_pydicts="lossy"):
                 number += 1
@@ -315,18 +307,17 @@ def _plain(value: Any) -> Json:
     return str(value)
 
 
-def _parquet_batches(path: str) -> Iterator[Any]:
+def _parquet_batches(block: Block) -> Iterator[Any]:
     _arrow()
-    from pyarrow import parquet  # noqa: PLC0415  # 60 ms, and optional
+    groups = range(block.start, block.end) if block.kind == "rows" else None
+    with open_parquet(block) as file:
+        yield from file.iter_batches(batch_size=_BATCH_ROWS, row_groups=groups)
 
-    with parquet.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
-        yield from file.iter_batches(batch_size=_BATCH_ROWS)
 
-
-def _arrow_batches(path: str) -> Iterator[Any]:
+def _arrow_batches(block: Block) -> Iterator[Any]:
     """The batches of an Arrow file, as `datasets` writes it: a stream, or the file format."""
     arrow = _arrow()
-    with arrow.memory_map(path) as mapped:
+    with arrow.memory_map(block.path) if block.content is None else arrow.PythonFile(block.content.open()) as mapped:
         is_file = mapped.read(6) == b"ARROW1"
         mapped.seek(0)
         if is_file:
@@ -346,11 +337,6 @@ def _arrow() -> Any:
     except ImportError as error:
         raise missing_library("pyarrow", "Reading and writing Parquet and Arrow files") from error
     return pyarrow
-
-
-def missing_library(name: str, use: str) -> MissingLibraryError:
-    """The error for a library of the extra `data` that is not installed; `use` is what needs it: "Counting tokens"."""
-    return MissingLibraryError(f"{use} needs `{name}`, which is not installed: pip install 'weaklink[data]'")
 
 
 # ---------------------------------------------------------------- writing

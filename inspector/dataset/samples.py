@@ -9,7 +9,6 @@ be used for calls inside the texts.
 """
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -17,7 +16,7 @@ from functools import cached_property
 from itertools import islice
 
 from inspector.apis.openai.messages import read_tools
-from inspector.dataset.rows import DataRow
+from inspector.dataset.data_row import DataRow
 from inspector.importers.data.completions import completion_trace
 from inspector.importers.data.openai_messages import messages_trace
 from inspector.importers.data.sharegpt import sharegpt_trace
@@ -28,6 +27,7 @@ from inspector.json_scanner import JsonNode, read_json
 from inspector.json_text import write_json
 from inspector.model import Json, Part, Provenance, RecognisedBy, Role, SpanKind, ToolDefinition, Trace, Turn
 from inspector.rules.rule import Severity
+from inspector.scanning import lazy_pattern
 from inspector.segmentation import AUTO
 from inspector.text import Range, decode
 
@@ -47,7 +47,7 @@ SAMPLE_TYPES = (
 _LISTS = ("messages", "conversations", "conversation", "items")
 _COMPLETIONS = ("completion", "deltas", "text", "output", "response", "generated_text", "answer", "result")
 _TOOL_LISTS = ("tools", "functions")
-_ARRAY = re.compile(r"\[\s*\{")
+_ARRAY = lazy_pattern(r"\[\s*\{")
 _MOST_ARRAYS = 8
 _DECODER = json.JSONDecoder()
 _ID_KEYS = ("id", "task_id", "sample_id", "uid", "prompt_id")

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from inspector.dataset.candidates import row_candidate
+from inspector.dataset.data_row import DataRow, RejectedRow
 from inspector.dataset.rejection import group_key
-from inspector.dataset.rows import DataRow, RejectedRow
 from inspector.dataset.verifiers import find_verifier, run_verifier
 from inspector.diagnostics import Diagnostic
 from inspector.errors import UnknownFormatError

@@ -35,6 +35,7 @@ from inspector.model import Json, Role, Span, SpanKind, ToolCall
 from inspector.rules import conversation, json_syntax, schema, verification
 from inspector.rules.catalogue import select_rules
 from inspector.rules.rule import Rule
+from inspector.scanning import lazy_pattern
 from inspector.segmentation import segment
 from inspector.text import Range
 
@@ -42,7 +43,7 @@ ENTRY_POINTS = "weaklink.verifiers"
 """The group of entry points where packages register verifiers of their own: a Verifier, or a function of a reading."""
 
 Check = Callable[[CandidateReading], Iterable[Diagnostic]]
-_TRANSIENT = re.compile(
+_TRANSIENT = lazy_pattern(
     r"time[sd]?[\s_-]?out|\b(?:429|503)\b|too many requests|rate[\s_-]?limit|temporarily unavailable|"
     r"service unavailable|try again",
     re.IGNORECASE,
@@ -294,22 +295,22 @@ def _unsourced(reading: CandidateReading, calls: Sequence[CandidateCall]) -> Ite
             continue
         if not isinstance(call.arguments, dict) or call.name not in tools:
             continue
-        context = reading.context(one.location.turn, tools[call.name])
+        context, places = reading.context(one.location.turn, tools[call.name]), ArgumentPlaces(call)
         for at, value in leaves(call.arguments):
             name = _parameter_name(at)
             keys = {f"{one.location.turn}{at}", f"{name}\0{value}"}
             if told.isdisjoint(keys) and not context.supports(name, value):
                 told |= keys
-                yield _unsourced_diagnostic(one, at, value)
+                yield _unsourced_diagnostic(one, places, at, value)
 
 
 def _parameter_name(at: str) -> str:
     return next((word for word in reversed(at.split("/")) if word and not word.isdigit()), "")
 
 
-def _unsourced_diagnostic(one: CandidateCall, at: str, value: Json) -> Diagnostic:
+def _unsourced_diagnostic(one: CandidateCall, places: ArgumentPlaces, at: str, value: Json) -> Diagnostic:
     steps = [step.replace("~1", "/").replace("~0", "~") for step in at.split("/")[1:]]
-    place = ArgumentPlaces(one.call).of([int(step) if step.isdigit() else step for step in steps])
+    place = places.of([int(step) if step.isdigit() else step for step in steps])
     rule = verification.UNSOURCED_ARGUMENT
     message = (
         f"`{at.removeprefix('/').replace('/', '.')}` of {tool_named(one.call.name)} is {shown(value)}, which neither "

@@ -6,7 +6,6 @@ function-calling data uses; all others link what they say to the characters of t
 """
 
 import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from inspector.diagnostics import Location
 from inspector.exporters.annotation_decisions import Condition, FollowingAction, NextActionFinder, conditions
 from inspector.inspection import Inspection, data_flow_of
 from inspector.model import Json, Trace
+from inspector.scanning import lazy_pattern
 from inspector.wire.provider_json import parse_json
 
 _MOST_PATHS = 40
@@ -36,8 +36,8 @@ AGENT = "agent"
 _NAMES = {OriginKind.SYSTEM: "system_prompt", OriginKind.USER: "user", OriginKind.TOOLS: "tool_definitions"}
 _LONGEST = 400
 _MOST_SENTENCES = 50
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-_NO_WORD = re.compile(r"\W+")
+_IDENTIFIER = lazy_pattern(r"[A-Za-z_]\w*")
+_NO_WORD = lazy_pattern(r"\W+")
 _LONGEST_ANNOTATION_NAMES = 60
 ANY = -1
 """In the place of an index: every element of a list."""

@@ -21,6 +21,7 @@ from inspector.inspection import Inspection, PartInspection
 from inspector.json_text import write_json
 from inspector.model import Json, Role, Span, SpanKind, ToolCall, ToolResult, Trace
 from inspector.rules import conversation as rules
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 from inspector.wire.provider_json import parse_json
 
@@ -28,12 +29,12 @@ _LONGEST_WORDS = 600
 _MOST_COMPARED = 20
 _HANDS_OVER = ("transfer_to_", "handoff_to_", "hand_off_to_", "hand_over_to_", "escalate_to_")
 _LONGEST = 160
-_EMPTY_LIST = re.compile(r"\[\s{0,9}\][\s}]{0,9}$")
+_EMPTY_LIST = lazy_pattern(r"\[\s{0,9}\][\s}]{0,9}$")
 _LARGEST = 100_000
 _WRAPPERS = ("content", "result", "data", "output", "response")
 _STATUS_KEYS = ("status_code", "statusCode", "http_status", "status", "code")
 
-_STATUS_WORDS = re.compile(
+_STATUS_WORDS = lazy_pattern(
     r"\b(?:http(?:/[\d.]{1,3})?|status(?:[ _]code)?|error(?: code)?)\W{1,3}([45]\d\d)\b|^([45]\d\d)\b", re.IGNORECASE
 )
 

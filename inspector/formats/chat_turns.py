@@ -87,11 +87,14 @@ def flagged(ways: tuple[Transition, ...], tokens: tuple[str, ...]) -> tuple[Tran
     return tuple(replace(way, otherwise=_leaked(way)) if way.marker in tokens and way.ahead else way for way in ways)
 
 
+_TURN_IS_OVER_STATES = frozenset((_TURN_END, "sentence end", "stopped"))
+
+
 def out_of_reasoning(ways: tuple[Transition, ...]) -> tuple[Transition, ...]:
     """The ways out of reasoning, where the end of a turn counts only if the turn is over there."""
     return tuple(
         replace(way, ahead=TURN_IS_OVER, otherwise=_leaked(way))
-        if way.target == _TURN_END and way.ahead is None
+        if way.target in _TURN_IS_OVER_STATES and way.ahead is None
         else way
         for way in ways
     )

@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
 
-from inspector.formats.format import Format
-from inspector.formats.registry import FALLBACK, formats
+from inspector.formats.format import DetectionPatterns, Format, TextSample
+from inspector.formats.registry import fallback, formats
+from inspector.scanning import lazy_pattern
 
 _PLAIN = 0.8
 """From this confidence on the text shows calls of a format, not only resembles it."""
 
 _NAME_ALONE = 0.7
-_SEPARATORS = re.compile(r"[\s_.]+")
-_DOTS = re.compile(r"(?<=[0-9])\.(?=[0-9])")
+_SEPARATORS = lazy_pattern(r"[\s_.]+")
+_DOTS = lazy_pattern(r"(?<=[0-9])\.(?=[0-9])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +40,45 @@ def detect_format(text: str = "", model: str = "") -> Detection:
     Calls that the text plainly shows outweigh the name, and the name outweighs a mere resemblance. Where both fit, the
     name chooses among the formats that share a syntax. With nothing to go by the answer is `hermes`, confidence 0.
     """
-    by_text, shown = _by_text(text)
+    sample = TextSample(text)
     by_model = _named_by_model(model, tuple(formats()))
     if by_model is None:
-        return _without_name(by_text, shown, model)
+        return _without_name(*_by_text(sample), model)
     named, pattern = by_model.format, by_model.pattern
-    agrees = named.confidence(text) if text else 0.0
-    if agrees >= min(shown, _PLAIN) and agrees:
-        reason = f"The model's name `{model}` fits `{pattern}`, and the text shows `{named.name}` markers."
-        return Detection(named, max(0.95, agrees), reason)
+    agrees = _confidence(named, sample)
+    if agrees < _PLAIN:
+        by_text, shown = _by_text(sample)
+        if agrees < min(shown, _PLAIN) or not agrees:
+            return _against_name(by_model, agrees, by_text, shown, model)
+    reason = f"The model's name `{model}` fits `{pattern}`, and the text shows `{named.name}` markers."
+    return Detection(named, max(0.95, agrees), reason)
+
+
+def _against_name(by_model: "NamedBy", agrees: float, by_text: Format, shown: float, model: str) -> Detection:
+    """The format of a text that does not show what the model's name suggests."""
+    named = by_model.format
     if shown >= _PLAIN:
         reason = f"The text shows calls of `{by_text.name}`, though the model's name `{model}` suggests `{named.name}`."
         return Detection(by_text, shown, reason)
-    return Detection(named, max(_NAME_ALONE, agrees), f"The model's name `{model}` fits `{pattern}`.")
+    return Detection(named, max(_NAME_ALONE, agrees), f"The model's name `{model}` fits `{by_model.pattern}`.")
 
 
-def _by_text(text: str) -> tuple[Format, float]:
+def _by_text(sample: TextSample) -> tuple[Format, float]:
     """The format that the text looks most like (the first of several), and how much."""
-    weighed = [(one.confidence(text), one) for one in formats()] if text else []
-    confidence, found = max(weighed, key=lambda one: one[0], default=(0.0, FALLBACK))
-    return (found, confidence) if confidence else (FALLBACK, 0.0)
+    found, best = fallback(), 0.0
+    for one in formats():
+        confidence = _confidence(one, sample, above=best)
+        if confidence > best:
+            found, best = one, confidence
+    return found, best
+
+
+def _confidence(one: Format, sample: TextSample, *, above: float = 0.0) -> float:
+    """How much the text looks like a format, as far as that is more than `above`."""
+    if not sample.text:
+        return 0.0
+    patterns = one.confidence
+    return patterns.in_sample(sample, above=above) if isinstance(patterns, DetectionPatterns) else patterns(sample.text)
 
 
 def _without_name(by_text: Format, shown: float, model: str) -> Detection:

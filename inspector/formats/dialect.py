@@ -141,17 +141,55 @@ def dialect_table(
     `result OPENER`, `reasoning` such named `reasoning OPENER`, `definitions` such named `definitions OPENER`. A model's
     own turn is in state `text`, those of others are `system`, `user` and `tool`; `special_tokens` are those among
     `turns` that this model's tokenizer knows, which are reported where they are text; `homes`, `default_home`,
-    `headless` and `tails` are as in Table. Raises ValueError where the table does not agree with itself.
+    `headless` and `tails` are as in Table. The states are built when the table is first used; ValueError is raised then
+    where the table does not agree with itself.
     """
-    calls, tags = tuple(calls), tuple(reasoning)
+    calls, call_closers, tags, turn_states = tuple(calls), tuple(call_closers), tuple(reasoning), tuple(turn_states)
     results, definitions, special_tokens = tuple(results), tuple(definitions), tuple(special_tokens)
-    turns = flagged(tuple(turns), special_tokens)
+    turns = tuple(turns)
+
+    def states() -> tuple[State, ...]:
+        flagged_turns = flagged(turns, special_tokens)
+        ways = _ways(
+            calls=calls,
+            call_closers=call_closers,
+            tags=tags,
+            results=results,
+            turns=flagged_turns,
+            special_tokens=special_tokens,
+            headless=headless,
+        )
+        known = {tag.closer for tag in tags}
+        more_tags = tuple(tag for tag in OTHER_TAGS if tag.opener not in {own.opener for own in tags})
+        return (
+            State("text", SpanKind.TEXT, ways.out_of_text),
+            *_prompt_states(ways, definitions),
+            *call_states(ways),
+            *(_result(one, flagged_turns) for one in results),
+            *(_reasoning(tag, known, flagged_turns) for tag in (*tags, *more_tags)),
+            *turn_states,
+        )
+
+    return Table(states, homes, default_home, headless=headless, tails=tails, cut_openers=tuple(cut_openers))
+
+
+def _ways(
+    *,
+    calls: tuple[Transition, ...],
+    call_closers: tuple[str, ...],
+    tags: tuple[ReasoningTag, ...],
+    results: tuple[Enclosed, ...],
+    turns: tuple[Transition, ...],
+    special_tokens: tuple[str, ...],
+    headless: str,
+) -> Transitions:
+    """The ways out of the states of a dialect with these calls, reasoning, results and turns."""
     into_results = tuple(opening(one.opener, f"result {one.opener}") for one in results)
     closes = {tag.closer: f"reasoning {tag.opener}" for tag in reversed(tags)}
     closers = (closer for tag in tags for closer in (tag.closer, *tag.other_closers))
     stray = dict.fromkeys((*closers, *call_closers, *(one.closer for one in results)))
     taken = {way.marker for way in (*calls, *into_results, *turns)}
-    ways = Transitions(
+    return Transitions(
         calls,
         tuple(_into_reasoning(tag) for tag in tags),
         into_results,
@@ -163,23 +201,6 @@ def dialect_table(
         )
         + _header_end(taken, special_tokens, headless),
         turns,
-    )
-    known = {tag.closer for tag in tags}
-    more_tags = tuple(tag for tag in OTHER_TAGS if tag.opener not in {own.opener for own in tags})
-    return Table(
-        (
-            State("text", SpanKind.TEXT, ways.out_of_text),
-            *_prompt_states(ways, definitions),
-            *call_states(ways),
-            *(_result(one, turns) for one in results),
-            *(_reasoning(tag, known, turns) for tag in (*tags, *more_tags)),
-            *turn_states,
-        ),
-        homes=homes,
-        default_home=default_home,
-        headless=headless,
-        tails=tails,
-        cut_openers=tuple(cut_openers),
     )
 
 

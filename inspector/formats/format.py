@@ -1,13 +1,20 @@
 """What a wire format is: how to know it, read it and write it."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
 from inspector.model import Role, SpanKind, ToolCall
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import FormatParser, SpanReader
+
+_REGEX_TOKEN = lazy_pattern(
+    r"(?P<escaped>\\[^a-zA-Z0-9])|(?P<repeat>[*+?]|\{\d*,?\d*\})|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[.^$]"
+    r"|(?P<open>\()|(?P<close>\))|(?P<alternative>\|)|(?P<plain>.)",
+    re.DOTALL,
+)
 
 
 class NewParser(Protocol):
@@ -30,14 +37,75 @@ class DetectionPatterns:
         """The patterns of the call syntax, to look for it in texts of other formats."""
 
     @cached_property
-    def _signs(self) -> list[tuple[float, re.Pattern[str]]]:
-        """The patterns, those of most weight first."""
+    def _signs(self) -> list[tuple[float, tuple[str, ...], re.Pattern[str]]]:
+        """The patterns with the literals that they require, those of most weight first."""
         weighed = sorted(self._weighed.items(), key=lambda one: -one[1])
-        return [(weight, re.compile(sign)) for sign, weight in weighed]
+        return [(weight, required_literals(sign), lazy_pattern(sign)) for sign, weight in weighed]
 
     def __call__(self, sample: str) -> float:
         """How much a sample of text looks like the format."""
-        return next((weight for weight, sign in self._signs if sign.search(sample)), 0.0)
+        return self.in_sample(TextSample(sample))
+
+    def in_sample(self, sample: "TextSample", *, above: float = 0.0) -> float:
+        """How much a sample looks like the format; 0 where that is not more than `above`."""
+        for weight, literals, sign in self._signs:
+            if weight <= above:
+                break
+            if sample.holds_any(literals) and sign.search(sample.text):
+                return weight
+        return 0.0
+
+
+class TextSample:
+    """A text in which the literals of many patterns are searched, each of them once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._held: dict[str, bool] = {}
+
+    def holds_any(self, literals: Iterable[str]) -> bool:
+        """Whether the text holds one of them; the first two characters are shared by many, and rule most out."""
+        return any(self._holds(one[:2]) and self._holds(one) for one in literals)
+
+    def _holds(self, literal: str) -> bool:
+        held = self._held.get(literal)
+        if held is None:
+            held = self._held[literal] = literal in self.text
+        return held
+
+
+def required_literals(pattern: str) -> tuple[str, ...]:
+    """Literals of which every match of a pattern holds one: the longest of each alternative, outside groups.
+
+    It is ("",), which every text holds, where an alternative has none.
+    """
+    longest = [max(runs, key=len) for runs in _literal_runs(pattern)]
+    return tuple(dict.fromkeys(longest)) if all(longest) else ("",)
+
+
+def literal_beginning(pattern: str) -> str:
+    """The literal text that all matches of a pattern begin with; "" where that is not plain to see."""
+    first, *others = _literal_runs(pattern)
+    return "" if others else first[0]
+
+
+def _literal_runs(pattern: str) -> list[list[str]]:
+    """For each alternative of a pattern what it repeats literally outside groups, in order; without case none."""
+    alternatives, depth = [[""]], 0
+    for token in _REGEX_TOKEN.finditer(pattern):
+        runs, kind = alternatives[-1], token.lastgroup
+        depth += (kind == "open") - (kind == "close")
+        if depth or kind == "close":
+            runs.append("")
+        elif kind in ("escaped", "plain"):
+            runs[-1] += token[0][-1]
+        elif kind == "alternative":
+            alternatives.append([""])
+        else:
+            if kind == "repeat":
+                runs[-1] = runs[-1][:-1]
+            runs.append("")
+    return [[""]] if "(?i" in pattern else alternatives
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,100 +1,77 @@
-"""The formats there are: written out as a tuple, and those that plug-ins bring through an entry point."""
+"""The formats: a table of the built-in ones, each imported when needed, and those of plug-ins and of this process."""
 
-from difflib import get_close_matches
 from functools import cache, lru_cache
-from importlib.metadata import entry_points
+from importlib import import_module
+from types import MappingProxyType
 
 from inspector.errors import UnknownFormatError
-from inspector.formats.dialects.apertus import APERTUS
-from inspector.formats.dialects.claude import CLAUDE
-from inspector.formats.dialects.cohere import COHERE
-from inspector.formats.dialects.deepseek import DEEPSEEK_V3, DEEPSEEK_V4, DEEPSEEK_V31, DEEPSEEK_V32
-from inspector.formats.dialects.dots import DOTS
-from inspector.formats.dialects.functionary import FUNCTIONARY
-from inspector.formats.dialects.gemini import GEMINI
-from inspector.formats.dialects.gemma import FUNCTIONGEMMA, GEMMA4
-from inspector.formats.dialects.generic_json import GENERIC_JSON
-from inspector.formats.dialects.gigachat3 import GIGACHAT3
-from inspector.formats.dialects.glm45 import GLM45
-from inspector.formats.dialects.granite import GRANITE, GRANITE4, GRANITE_20B_FC
-from inspector.formats.dialects.harmony import HARMONY
-from inspector.formats.dialects.hermes import ERNIE45, HERMES
-from inspector.formats.dialects.hunyuan import HUNYUAN, HY_V3
-from inspector.formats.dialects.json_schema import JSON_SCHEMA, XLAM
-from inspector.formats.dialects.kimi_k2 import KIMI_K2
-from inspector.formats.dialects.kimi_k3 import KIMI_K3
-from inspector.formats.dialects.lfm2 import LFM2
-from inspector.formats.dialects.llama3 import LLAMA3
-from inspector.formats.dialects.marked_json import APRIEL, INTERNLM2, JAMBA, LONGCAT, NEMOTRON_JSON
-from inspector.formats.dialects.minimax import MINIMAX_M1, MINIMAX_M2, MINIMAX_M3
-from inspector.formats.dialects.mistral import MISTRAL
-from inspector.formats.dialects.olmo3_pythonic import OLMO3_PYTHONIC
-from inspector.formats.dialects.openai import OPENAI
-from inspector.formats.dialects.phi4 import FIREFUNCTION, PHI4
-from inspector.formats.dialects.pythonic import PYTHONIC
-from inspector.formats.dialects.qwen import QWEN, QWEN3_CODER
-from inspector.formats.dialects.react import REACT
-from inspector.formats.dialects.seed_oss import SEED_OSS
-from inspector.formats.dialects.step3 import STEP3, STEP3P5
 from inspector.formats.format import Format
 
 ENTRY_POINT_GROUP = "weaklink.formats"
 """Entry points of this group name a Format each."""
 
-_BUILT_IN: tuple[Format, ...] = (
-    HERMES,
-    MISTRAL,
-    LLAMA3,
-    QWEN,
-    FUNCTIONARY,
-    OPENAI,
-    CLAUDE,
-    GEMINI,
-    PYTHONIC,
-    REACT,
-    JSON_SCHEMA,
-    APERTUS,
-    APRIEL,
-    COHERE,
-    DEEPSEEK_V3,
-    DEEPSEEK_V31,
-    DEEPSEEK_V32,
-    DEEPSEEK_V4,
-    DOTS,
-    ERNIE45,
-    FIREFUNCTION,
-    FUNCTIONGEMMA,
-    GEMMA4,
-    GENERIC_JSON,
-    GIGACHAT3,
-    GLM45,
-    GRANITE,
-    GRANITE4,
-    GRANITE_20B_FC,
-    HARMONY,
-    HUNYUAN,
-    HY_V3,
-    INTERNLM2,
-    JAMBA,
-    KIMI_K2,
-    KIMI_K3,
-    LFM2,
-    LONGCAT,
-    MINIMAX_M1,
-    MINIMAX_M2,
-    MINIMAX_M3,
-    NEMOTRON_JSON,
-    OLMO3_PYTHONIC,
-    PHI4,
-    QWEN3_CODER,
-    SEED_OSS,
-    STEP3,
-    STEP3P5,
-    XLAM,
+_BUILT_IN = MappingProxyType(
+    {
+        "hermes": "hermes:HERMES",
+        "mistral": "mistral:MISTRAL",
+        "llama3": "llama3:LLAMA3",
+        "qwen": "qwen:QWEN",
+        "functionary": "functionary:FUNCTIONARY",
+        "openai": "openai:OPENAI",
+        "claude": "claude:CLAUDE",
+        "gemini": "gemini:GEMINI",
+        "pythonic": "pythonic:PYTHONIC",
+        "react": "react:REACT",
+        "json_schema": "json_schema:JSON_SCHEMA",
+        "apertus": "apertus:APERTUS",
+        "apriel": "marked_json:APRIEL",
+        "cohere": "cohere:COHERE",
+        "deepseek_v3": "deepseek:DEEPSEEK_V3",
+        "deepseek_v31": "deepseek:DEEPSEEK_V31",
+        "deepseek_v32": "deepseek:DEEPSEEK_V32",
+        "deepseek_v4": "deepseek:DEEPSEEK_V4",
+        "dots": "dots:DOTS",
+        "ernie45": "hermes:ERNIE45",
+        "firefunction": "phi4:FIREFUNCTION",
+        "functiongemma": "gemma:FUNCTIONGEMMA",
+        "gemma4": "gemma:GEMMA4",
+        "generic_json": "generic_json:GENERIC_JSON",
+        "gigachat3": "gigachat3:GIGACHAT3",
+        "glm45": "glm45:GLM45",
+        "granite": "granite:GRANITE",
+        "granite4": "granite:GRANITE4",
+        "granite_20b_fc": "granite:GRANITE_20B_FC",
+        "harmony": "harmony:HARMONY",
+        "hunyuan": "hunyuan:HUNYUAN",
+        "hy_v3": "hunyuan:HY_V3",
+        "internlm2": "marked_json:INTERNLM2",
+        "jamba": "marked_json:JAMBA",
+        "kimi_k2": "kimi_k2:KIMI_K2",
+        "kimi_k3": "kimi_k3:KIMI_K3",
+        "lfm2": "lfm2:LFM2",
+        "longcat": "marked_json:LONGCAT",
+        "minimax_m1": "minimax:MINIMAX_M1",
+        "minimax_m2": "minimax:MINIMAX_M2",
+        "minimax_m3": "minimax:MINIMAX_M3",
+        "nemotron_json": "marked_json:NEMOTRON_JSON",
+        "olmo3_pythonic": "olmo3_pythonic:OLMO3_PYTHONIC",
+        "phi4": "phi4:PHI4",
+        "qwen3_coder": "qwen:QWEN3_CODER",
+        "seed_oss": "seed_oss:SEED_OSS",
+        "step3": "step3:STEP3",
+        "step3p5": "step3:STEP3P5",
+        "xlam": "json_schema:XLAM",
+    }
 )
-FALLBACK = HERMES
-"""The format of a text that points to none."""
+"""Each built-in format's name with its module in `dialects` and the Format there, which is imported when needed."""
+
+_FALLBACK = "hermes"
 _registered: dict[str, Format] = {}
+
+
+def fallback() -> Format:
+    """The format of a text that points to none."""
+    return _built_in(_FALLBACK)
 
 
 def formats() -> tuple[Format, ...]:
@@ -107,9 +84,22 @@ def registered_formats() -> tuple[Format, ...]:
     return tuple(_registered.values()) if _registered else ()
 
 
+@cache
+def _built_in(name: str) -> Format:
+    module, _, attribute = _BUILT_IN[name].partition(":")
+    found = getattr(import_module(f"inspector.formats.dialects.{module}"), attribute)
+    assert isinstance(found, Format)
+    return found
+
+
+@cache
+def _all_built_in() -> tuple[Format, ...]:
+    return tuple(map(_built_in, _BUILT_IN))
+
+
 @lru_cache(maxsize=1)
 def _known(registered: tuple[Format, ...]) -> tuple[Format, ...]:
-    return (*_BUILT_IN, *_plugged_in(), *registered)
+    return (*_all_built_in(), *_plugged_in(), *registered)
 
 
 @lru_cache(maxsize=1)
@@ -123,7 +113,7 @@ def register_format(added: Format) -> None:
 
     Raises ValueError where a built-in format or a plug-in bears that name.
     """
-    if any(added.name in (known.name, *known.aliases) for known in (*_BUILT_IN, *_plugged_in())):
+    if any(added.name in (known.name, *known.aliases) for known in (*_all_built_in(), *_plugged_in())):
         raise ValueError(f"a format named `{added.name}` is built in")
     _registered[added.name] = added
 
@@ -131,9 +121,13 @@ def register_format(added: Format) -> None:
 def find_format(name: str) -> Format:
     """The format of that name or alias, in any case. Raises UnknownFormatError, naming the nearest."""
     wanted = name.lower()
+    if wanted in _BUILT_IN:
+        return _built_in(wanted)
     found = _by_name(registered_formats()).get(wanted)
     if found is not None:
         return found
+    from difflib import get_close_matches  # noqa: PLC0415  # only a mistyped name needs it
+
     names = [name for known in formats() for name in (known.name, *known.aliases)]
     nearest = get_close_matches(wanted, names, n=1)
     hint = f"; did you mean `{nearest[0]}`?" if nearest else "; `weaklink formats` lists them all"
@@ -151,6 +145,8 @@ def _plugged_in() -> tuple[Format, ...]:
 
 @cache
 def _plugins() -> tuple[tuple[Format, ...], tuple[str, ...]]:
+    from importlib.metadata import entry_points  # noqa: PLC0415  # 20 ms, and a format that is named needs no plug-ins
+
     found: list[Format] = []
     broken: list[str] = []
     for point in entry_points(group=ENTRY_POINT_GROUP):
@@ -159,7 +155,7 @@ def _plugins() -> tuple[tuple[Format, ...], tuple[str, ...]]:
         except Exception as error:  # noqa: BLE001  # foreign code: whatever it raises, the other formats still work
             broken.append(f"The plug-in `{point.name}` ({point.value}) could not be loaded: {error!r}.")
             continue
-        taken = {name for known in (*_BUILT_IN, *found) for name in (known.name, *known.aliases)}
+        taken = {name for known in (*_all_built_in(), *found) for name in (known.name, *known.aliases)}
         if not isinstance(loaded, Format):
             broken.append(f"The plug-in `{point.name}` ({point.value}) is no Format but `{type(loaded).__name__}`.")
         elif taken & {loaded.name, *loaded.aliases}:

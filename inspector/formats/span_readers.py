@@ -12,18 +12,20 @@ from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.json_scanner.quoting import shown
 from inspector.model import Span, SpanKind, ToolDefinition, ToolResult
 from inspector.rules.markers import CALL_INSIDE_REASONING
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import Payload
 from inspector.text import Range
 
-_PARTS = re.compile(r"^[ \t]*(Goal|Actions|Observation|Reflection):", re.MULTILINE)
+_PARTS = lazy_pattern(r"^[ \t]*(Goal|Actions|Observation|Reflection):", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class BareCall:
     """A call that no marker opens: an expression for its beginning, and the kind of payload that it is.
 
-    Without a payload it ends with the line.
+    Where the expression has a group `heading`, the payload begins after the match, else at its start. Without a payload
+    the call ends with the line.
     """
 
     begins: re.Pattern[str]
@@ -47,11 +49,13 @@ class DraftFinder:
         self._openers = frozenset(openers)
         self._bare = tuple(bare)
         markers = sorted({*self._openers, *closers}, key=lambda marker: (-len(marker), marker))
-        self._markers = re.compile("|".join(map(re.escape, markers)) or r"(?!)")
+        self._markers = lazy_pattern("|".join(map(re.escape, markers)) or r"(?!)")
 
     def drafts(self, text: str) -> list[DraftedCall]:
         """Every draft in `text`, in order; none lies within another."""
-        found = list(self._marked(text)) if any(opener in text for opener in self._openers) else []
+        found = (
+            list(self._marked(text)) if any(opener[0] in text and opener in text for opener in self._openers) else []
+        )
         for bare in self._bare:
             found += _outside(found, _bare(bare, text))
             found.sort(key=_start)
@@ -79,9 +83,13 @@ def _bare(call: BareCall, text: str) -> Iterator[DraftedCall]:
     match = call.begins.search(text)
     while match is not None:
         end, is_whole = _end(call, text, match)
-        whole = Range(match.start(), end)
-        yield DraftedCall(whole, Range(*match.span()), whole, is_closed=is_whole)
+        first, inner = match.span("heading") if _has_heading(match) else (match.start(), match.start())
+        yield DraftedCall(Range(first, end), Range(first, match.end()), Range(inner, end), is_closed=is_whole)
         match = call.begins.search(text, end)
+
+
+def _has_heading(match: re.Match[str]) -> bool:
+    return "heading" in match.re.groupindex
 
 
 def _end(call: BareCall, text: str, match: re.Match[str]) -> tuple[int, bool]:
@@ -90,7 +98,7 @@ def _end(call: BareCall, text: str, match: re.Match[str]) -> tuple[int, bool]:
         line_end = text.find("\n", match.end())
         return (line_end if line_end >= 0 else len(text)), True
     follower = call.payload.follower()
-    end = follower.feed(text, match.start())
+    end = follower.feed(text, match.end() if _has_heading(match) else match.start())
     return max(end, match.end()), follower.completed
 
 

@@ -10,6 +10,7 @@ from inspector.formats.dialects.functionary import FUNCTIONARY_TABLE
 from inspector.formats.dialects.harmony import HARMONY_TABLE
 from inspector.formats.dialects.hermes import HERMES_TABLE
 from inspector.model import Generation, Part, Role, Span, SpanKind, Trace, Turn
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseEvent, SpanClosed
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import Table
@@ -34,14 +35,14 @@ class _Template:
 
 
 _TEMPLATES = (
-    _Template(re.compile(r"<\|start\|>(?:system|developer|user|assistant)(?:<\|| to=)"), HARMONY_TABLE),
-    _Template(re.compile(r"<｜(?:User|Assistant|System)｜>"), DEEPSEEK_TABLE, unheaded=True),
-    _Template(re.compile(r"<\|from\|>[^\n<]{1,80}\n<\|recipient\|>|<\|END_OF_(?:SYSTEM|USER)\|>"), FUNCTIONARY_TABLE),
+    _Template(lazy_pattern(r"<\|start\|>(?:system|developer|user|assistant)(?:<\|| to=)"), HARMONY_TABLE),
+    _Template(lazy_pattern(r"<｜(?:User|Assistant|System)｜>"), DEEPSEEK_TABLE, unheaded=True),
+    _Template(lazy_pattern(r"<\|from\|>[^\n<]{1,80}\n<\|recipient\|>|<\|END_OF_(?:SYSTEM|USER)\|>"), FUNCTIONARY_TABLE),
 )
-_USUAL = _Template(re.compile(r"<\|im_start\|>|<\|start_header_id\|>|<start_of_turn>"), HERMES_TABLE, messages=False)
-_BEGINNING = re.compile(r"<｜begin▁of▁sentence｜>")
+_USUAL = _Template(lazy_pattern(r"<\|im_start\|>|<\|start_header_id\|>|<start_of_turn>"), HERMES_TABLE, messages=False)
+_BEGINNING = lazy_pattern(r"<｜begin▁of▁sentence｜>")
 _PIECE = 1 << 16
-_OPENING_TAG = re.compile(r"\s*<\|(?:start|from)\|>([A-Za-z_]+)")
+_OPENING_TAG = lazy_pattern(r"\s*<\|(?:start|from)\|>([A-Za-z_]+)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterable
 from functools import partial
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO, Protocol, Self
 
 from inspector.sealed_spool import SealedSpool
 
@@ -12,6 +12,19 @@ MEMORY_BYTES = 32 << 20
 """How much of a content is kept in memory; the rest waits encrypted in a temporary file without a name."""
 
 _BLOCK = 1 << 16
+
+
+class FileContent(Protocol):
+    """Bytes that can be read several times, wherever they are."""
+
+    @property
+    def size_bytes(self) -> int:
+        """The number of bytes."""
+        ...
+
+    def open(self) -> io.BufferedReader:
+        """The bytes from the beginning, with a position of its own; it can seek."""
+        ...
 
 
 class HeldContent:

@@ -14,12 +14,13 @@ from typing import Protocol, cast
 
 from inspector.diagnostics import Fault
 from inspector.errors import UnreadableFileError
-from inspector.importers.held_content import HeldContent
+from inspector.importers.held_content import FileContent, HeldContent
 from inspector.importers.records import SAMPLE_RECORD_BYTES, first_rows, parse_json_bytes, read_rows, too_long
-from inspector.importers.source import HEAD_BYTES, FileSample, Importer, Skipped, SourceFile
+from inspector.importers.source import HEAD_BYTES, FileSample, Importer, Numbering, Skipped, SourceFile
 from inspector.memory import RECORD_MEMORY, too_much
 from inspector.model import Role, Trace, Turn
 from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
+from inspector.scanning import lazy_pattern
 from inspector.text import LineIndex, Range
 
 MAX_FILE_BYTES = 8 << 20
@@ -44,7 +45,7 @@ _KNOWN_BINARIES = (
     (b"\xfe\xff", "text in UTF-16"),
 )
 
-_EVENT = re.compile(r"\ufeff?\s*(?::|(?:data|event|id|retry):)")
+_EVENT = lazy_pattern(r"\ufeff?\s*(?::|(?:data|event|id|retry):)")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]|\(?[dl]p\d+\n|c[\w.]+\n\w+\n|[\])}]q\x00")
 """How pickles of every protocol begin: 2 to 5 with their number, 0 and 1 with a container or a class."""
 
@@ -53,7 +54,7 @@ _TURN, _PART, _CALL, _MARK = 2_000, 1_000, 2_000, 3_600
 _ASCII, _WIDE = 4, 9
 """Bytes a character. These are measured over inspecting and packing; a `<` may open a call, or break a rule."""
 
-_CALLS = re.compile(r"""["']name["']|[\[,]\s*[\w.]+\(""")
+_CALLS = lazy_pattern(r"""["']name["']|[\[,]\s*[\w.]+\(""")
 
 
 class ReadsSeveralFiles(Importer, Protocol):
@@ -170,7 +171,7 @@ def most_confident(scores: Sequence[tuple[float, Importer]]) -> RecognisedSource
     if not ranked or ranked[0][0] <= 0:
         return None
     sureness, importer = ranked[0]
-    why = f"It has what `{importer.name}` files have: {signs_of(importer)} (sureness {sureness:.2g} of 1)"
+    why = f"It has what `{importer.name}` files have: {signs_of(importer)} (confidence {sureness:.2g})"
     return RecognisedSource(importer, f"{why}{_runner_up(sureness, ranked[1:])}.")
 
 
@@ -210,17 +211,19 @@ def read_source(
     *,
     name: str | None = None,
     size_bytes: int | None = None,
-    content: HeldContent | None = None,
+    content: FileContent | None = None,
+    numbering: Numbering | None = None,
 ) -> SourceReading:
     """Read a file with the importer that recognises its content, or with the one that `source` names.
 
     gzip and zstd are unpacked first. Every trace says in its provenance where it comes from; a trace that already does
     (one of a trace file) keeps what it says. Only what the records need is in memory. `name` is what the file is called
     where that is not its path; `size_bytes` is how much of it counts where it is still written; `content` are its bytes
-    where it is no file (see `SourceFile`). UnreadableFileError, one sentence with the name, where there is no such
-    file, it is a folder, empty or no plain file, no importer recognises it, or no source bears that name.
+    where it is no file, `numbering` which of a file they are (see `SourceFile`). UnreadableFileError, one sentence with
+    the name, where there is no such file, it is a folder, empty or no plain file, no importer recognises it, or no
+    source has that name.
     """
-    file = SourceFile(path, name, size_bytes, content)
+    file = SourceFile(path, name, size_bytes, content, numbering)
     try:
         _check(file)
         found = named_by_user(_importer_named(file, source)) if source else _recognised(file)

@@ -8,7 +8,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import BinaryIO
@@ -16,7 +16,7 @@ from typing import BinaryIO
 import msgspec
 
 from inspector.importers.compression import DamagedDataError
-from inspector.importers.source import JsonObject, Skipped, SourceFile
+from inspector.importers.source import JsonObject, Numbering, Skipped, SourceFile
 from inspector.memory import RECORD_BYTES, TooMuchMemoryError, check_json
 from inspector.model import ExternalId, Json
 from inspector.scanning import closing_quote
@@ -255,9 +255,24 @@ def read_rows(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[Row | 
         with file.open() as stream:
             records = read_lines(stream, limit=limit) if unit == "line" else read_elements(stream, limit=limit)
             for record in records:
-                yield record if isinstance(record, Skipped) else _row(unit, record)
+                numbered = record if file.numbering is None else renumbered(record, file.numbering)
+                yield numbered if isinstance(numbered, Skipped) else _row(_unit(unit, file.numbering), numbered)
     except DamagedDataError as error:
         yield Skipped("end of file", str(error))
+
+
+def _unit(unit: str, numbering: Numbering | None) -> str:
+    return unit if numbering is None else numbering.unit
+
+
+def renumbered(record: Line | Element | Skipped, numbering: Numbering) -> Line | Element | Skipped:
+    """A record of a block with its number in the whole file."""
+    if not isinstance(record, Skipped):
+        return replace(record, number=numbering.number(record.number))
+    word, _, number = record.record.rpartition(" ")
+    if word == "" or not number.isdecimal():
+        return record
+    return replace(record, record=f"{numbering.unit} {numbering.number(int(number))}")
 
 
 def first_rows(file: SourceFile) -> Iterator[JsonObject]:

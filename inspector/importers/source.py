@@ -8,16 +8,32 @@ from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, Protocol, TypeAlias
+from urllib.parse import unquote
 
 from inspector.importers.compression import open_unpacked, packing_of
-from inspector.importers.held_content import HeldContent
+from inspector.importers.held_content import FileContent, HeldContent
 from inspector.model import Json, Trace
+from inspector.scanning import lazy_pattern
 from inspector.text import decode
 
 JsonObject: TypeAlias = dict[str, Json]
 
 HEAD_BYTES = 65_536
 """How much of a file's beginning a sample shows."""
+
+
+_URL = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_FILE_URL = "file://"
+
+
+def is_url(path: str) -> bool:
+    """Whether a path names a store by its scheme."""
+    return _URL.match(path) is not None
+
+
+def local_path(path: str) -> str:
+    """The plain path of a `file://` URL; anything else as it is."""
+    return unquote(path[path.find("/", len(_FILE_URL)) :]) if path.startswith(_FILE_URL) else path
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +54,35 @@ class Skipped:
     start: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Numbering:
+    """How the records of a block are numbered: `unit` is their name, `first` the number of the first of them.
+
+    `has_head` says that the content begins with the first record of the file, which is not one of the block.
+    """
+
+    unit: str
+    first: int
+    has_head: bool
+
+    def number(self, number: int) -> int:
+        """The number in the file of a record of the content, which counts from 1."""
+        if self.has_head and number == 1:
+            return 1
+        return self.first + number - 1 - self.has_head
+
+    def position(self, number: int) -> int:
+        """The other way round: where in the content a record of the block is, from 1."""
+        return number - self.first + 1 + self.has_head
+
+
 class SourceFile:
     """A plain file on the disk, given by its user as `path`; gzip and zstd are unpacked as it is read.
 
     `name` is what its user calls it, the path where nothing else is said. Of a file that is still written only the
     first `size_bytes` count, where they are given. With `content` the bytes are those, and `path` is only the place
-    that sessions are known by. `sha256` is that of the file before it is unpacked, in hexadecimal. OSError where the
+    that sessions are known by. `numbering` says which records these are of a larger file. `sha256` is that of the file
+    before it is unpacked, in hexadecimal. OSError where the
     file cannot be read.
     """
 
@@ -52,12 +91,14 @@ class SourceFile:
         path: str | Path,
         name: str | None = None,
         size_bytes: int | None = None,
-        content: HeldContent | None = None,
+        content: FileContent | None = None,
+        numbering: Numbering | None = None,
     ) -> None:
         self.path = Path(path)
         self.name = str(path) if name is None else name
         self.size_bytes = size_bytes
         self.content = content
+        self.numbering = numbering
 
     @property
     def stored_bytes(self) -> int:
@@ -67,7 +108,7 @@ class SourceFile:
     @cached_property
     def packing(self) -> tuple[str, ...]:
         """The compressions around the content, outermost first."""
-        return packing_of(self._open_stored, self.stored_bytes)
+        return packing_of(self.open_stored, self.stored_bytes)
 
     @property
     def is_whole_on_disk(self) -> bool:
@@ -78,19 +119,20 @@ class SourceFile:
 
     def open(self) -> BufferedReader:
         """The content's bytes from the beginning, as often as wanted; DamagedDataError where unpacking ends early."""
-        return open_unpacked(self._open_stored, self.packing, self.stored_bytes, self.size_bytes)
+        return open_unpacked(self.open_stored, self.packing, self.stored_bytes, self.size_bytes)
 
     @contextmanager
     def open_seekable(self) -> Iterator[BinaryIO]:
         """The same as a stream that can seek, for archives; what is unpacked is held as `HeldContent` meanwhile."""
         if not self.packing and (self.size_bytes is None or self.is_whole_on_disk):
-            with self._open_stored() as stream:
+            with self.open_stored() as stream:
                 yield stream
             return
         with self.open() as stream, HeldContent(stream) as held, held.open() as copy:
             yield copy
 
-    def _open_stored(self) -> BufferedReader:
+    def open_stored(self) -> BufferedReader:
+        """The bytes as they are stored, before anything is unpacked."""
         return self.path.open("rb") if self.content is None else self.content.open()
 
     @cached_property
@@ -102,7 +144,7 @@ class SourceFile:
     @cached_property
     def sha256(self) -> str:
         """Read once, when first asked for."""
-        with self._open_stored() as stream:
+        with self.open_stored() as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

@@ -1,16 +1,17 @@
 """The result of plain arithmetic, as a suggestion for a value that the model left to be computed."""
 
-import re
 from fractions import Fraction
 
+from inspector.scanning import lazy_pattern
+
 _LONGEST = 200
-_TOKEN = re.compile(r"\s*(?:(\d{1,30}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,2})?(?![\d.\w]))|(\*\*|[-+*/()^]))")
-_ARITHMETIC = re.compile(r"[-+*/().\d\s^eE]*")
-_LEADING_ZERO = re.compile(r"(?<![\d.])0\d")
+_TOKEN = lazy_pattern(r"\s*(?:(\d{1,30}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,2})?(?![\d.\w]))|(\*\*|[-+*/()^]))")
+_ARITHMETIC = lazy_pattern(r"[-+*/().\d\s^eE]*")
+_LEADING_ZERO = lazy_pattern(r"(?<![\d.])0\d")
 # 2024-11-15, 12/24/2024, 555-123-4567: dates and telephone numbers, which nobody meant to compute.
-_DATE_OR_PHONE = re.compile(r"\d+(?:-\d+){2,}|\d+(?:/\d+){2,}")
+_DATE_OR_PHONE = lazy_pattern(r"\d+(?:-\d+){2,}|\d+(?:/\d+){2,}")
 # 12e34-56: a piece of an identifier in hexadecimal digits.
-_IDENTIFIER = re.compile(r"\d*[eE][\deE]*(?:-[\deE]+)+|\d+(?:-[\deE]+)*-\d*[eE][\deE]*(?:-[\deE]+)*")
+_IDENTIFIER = lazy_pattern(r"\d*[eE][\deE]*(?:-[\deE]+)+|\d+(?:-[\deE]+)*-\d*[eE][\deE]*(?:-[\deE]+)*")
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "~": 3, "**": 4}
 _LARGEST_EXPONENT = 1000
 _MOST_BITS = 1024  # of a base that is raised: the result must stay a value that somebody would write out

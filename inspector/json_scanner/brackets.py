@@ -1,15 +1,15 @@
 """The stack of open brackets: builds nodes from them, and repairs missing, extra and mismatched ones."""
 
-import re
 from dataclasses import dataclass, replace
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import messages as say
 from inspector.json_scanner.cursor import ExpectedToken, Frame, JsonCursor
 from inspector.json_scanner.values import JsonKind, JsonMember, JsonNode, read_container
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
-_NAME_LATER = re.compile(r"""["']name["']\s*:""")
+_NAME_LATER = lazy_pattern(r"""["']name["']\s*:""")
 
 
 @dataclass(slots=True)

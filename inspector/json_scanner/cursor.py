@@ -9,7 +9,7 @@ from operator import attrgetter
 from inspector.diagnostics import Edit, Fault, Fix, Related
 from inspector.json_scanner.quoting import counted, shown
 from inspector.json_scanner.values import JsonMember, JsonNode
-from inspector.rules.json_syntax import INVALID_ESCAPE, MALFORMED_JSON, SINGLE_QUOTED_JSON
+from inspector.rules.json_syntax import INVALID_ESCAPE, MALFORMED_JSON, MISSING_VALUE, SINGLE_QUOTED_JSON
 from inspector.scanning import QuoteSearch
 from inspector.text import Range
 
@@ -106,7 +106,7 @@ class PayloadFindings:
             least = "at least " if self.hopeless else ""
             message = f"This payload has {least}{counted(self._more, 'fault')} more than the {MAX_FAULTS} listed."
             faults.append(Fault(MALFORMED_JSON, self._last, message))
-        return tuple(_with_one_malformed(sorted(faults, key=attrgetter("range"))))
+        return tuple(_with_kinds_once(sorted(faults, key=attrgetter("range"))))
 
     def _single_quoted(self, first: Range) -> Fault:
         count = self._single.count
@@ -133,17 +133,25 @@ class PayloadFindings:
         )
 
 
-def _with_one_malformed(faults: list[Fault]) -> Iterator[Fault]:
-    """The faults, with all of J101 in the first of them: what no other rule names is reported once for a payload."""
-    malformed = [fault for fault in faults if fault.rule is MALFORMED_JSON]
-    if len(malformed) < 2:
-        yield from faults
-        return
+def _with_kinds_once(faults: list[Fault]) -> Iterator[Fault]:
+    """The faults, in which all of J101 are one, and so are commas too many: each is reported once for a payload."""
+    kinds: dict[str, list[Fault]] = {}
     for fault in faults:
-        if fault is malformed[0]:
-            yield _merged(malformed)
-        elif fault.rule is not MALFORMED_JSON:
+        if kind := _kind_once(fault):
+            kinds.setdefault(kind, []).append(fault)
+    for fault in faults:
+        same = kinds.get(_kind_once(fault), [fault])
+        if len(same) < 2:
             yield fault
+        elif fault is same[0]:
+            yield _merged(same)
+
+
+def _kind_once(fault: Fault) -> str:
+    """What faults have in common that are reported once for a payload; "" for one that stands for itself."""
+    if fault.rule is MALFORMED_JSON:
+        return fault.rule.code
+    return fault.message if fault.rule is MISSING_VALUE and fault.message.startswith("A comma stands") else ""
 
 
 def _merged(malformed: list[Fault]) -> Fault:

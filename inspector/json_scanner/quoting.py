@@ -1,9 +1,9 @@
 """Pieces of the stream as messages show them: short, in backticks, without a raw control character."""
 
-import re
+from inspector.scanning import lazy_pattern
 
 _LONGEST = 40
-_TICKS = re.compile(r"`+")
+_TICKS = lazy_pattern(r"`+")
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 

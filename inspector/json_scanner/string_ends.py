@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from inspector.json_scanner.cursor import JsonCursor, ValueContext
-from inspector.scanning import closing_quote
+from inspector.scanning import closing_quote, lazy_pattern
 from inspector.text import Range
 
 _B = r"\s*+"
@@ -16,39 +16,39 @@ _COMMENT = r"//|/\*|\#"
 _NAME_AND_COLON = rf"""["'“‘][^"'”’\n]{{0,100}}["'”’]{_B}:|[A-Za-z_$][\w$.-]{{0,63}}["']?{_B}[:=]"""
 # What may stand behind a string in each place, if the string ended where its quote says.
 _FOLLOWS = {
-    ValueContext.KEY: re.compile(rf"{_B}(?:[:=,}}\]]|\Z|{_COMMENT})"),
-    ValueContext.MEMBER: re.compile(
+    ValueContext.KEY: lazy_pattern(rf"{_B}(?:[:=,}}\]]|\Z|{_COMMENT})"),
+    ValueContext.MEMBER: lazy_pattern(
         rf"""{_B}(?:[}}\];]|\Z|{_COMMENT}|,{_B}(?:["'“‘}}{{\[\],/\#\\\d]|\Z|{_NAME_AND_COLON}))|\s*+["'][^"'\\\n]{{0,100}}["']{_B}:"""
         rf"|\s+[A-Za-z_$][\w$]{{0,63}}{_B}:"
     ),
-    ValueContext.ITEM: re.compile(
+    ValueContext.ITEM: lazy_pattern(
         rf"""{_B}(?:[,\]}}:;]|\Z|{_COMMENT}|["'“‘{{\[])|\s++(?:-?\d|true\b|false\b|null\b)"""
     ),
-    ValueContext.TUPLE: re.compile(
+    ValueContext.TUPLE: lazy_pattern(
         rf"""{_B}(?:[,\])}}:;]|\Z|{_COMMENT}|["'“‘{{\[])|\s++(?:-?\d|true\b|false\b|null\b)"""
     ),
-    ValueContext.ROOT: re.compile(""),
+    ValueContext.ROOT: lazy_pattern(""),
 }
 # The same, told apart more strictly: an end found while looking for the quote that was meant.
 _CLOSES = {
-    ValueContext.KEY: re.compile(rf"{_B}:"),
-    ValueContext.MEMBER: re.compile(rf"{_B}(?:[}}\]]{_B}(?:[,}}\]]|\Z)|\Z|,{_B}(?:{_NAME_AND_COLON}|}}|\Z))"),
-    ValueContext.ITEM: re.compile(rf"""{_B}(?:\]|\Z|,{_B}(?:["'“\[{{\d\-]|true\b|false\b|null\b|\]|\Z))"""),
+    ValueContext.KEY: lazy_pattern(rf"{_B}:"),
+    ValueContext.MEMBER: lazy_pattern(rf"{_B}(?:[}}\]]{_B}(?:[,}}\]]|\Z)|\Z|,{_B}(?:{_NAME_AND_COLON}|}}|\Z))"),
+    ValueContext.ITEM: lazy_pattern(rf"""{_B}(?:\]|\Z|,{_B}(?:["'“\[{{\d\-]|true\b|false\b|null\b|\]|\Z))"""),
 }
-_CLOSES[ValueContext.TUPLE] = re.compile(rf"""{_B}(?:\)|\Z|,{_B}(?:["'“\[{{\d\-]|\)|\Z))""")
+_CLOSES[ValueContext.TUPLE] = lazy_pattern(rf"""{_B}(?:\)|\Z|,{_B}(?:["'“\[{{\d\-]|\)|\Z))""")
 _AS_OPENER = {
-    ValueContext.MEMBER: re.compile(rf'"[^"\\\n]{{0,100}}"{_B}:'),
-    ValueContext.ITEM: re.compile(rf'"[^"\n]{{0,100}}"{_B}(?:\]|,{_B}["\[{{\d\]])'),
+    ValueContext.MEMBER: lazy_pattern(rf'"[^"\\\n]{{0,100}}"{_B}:'),
+    ValueContext.ITEM: lazy_pattern(rf'"[^"\n]{{0,100}}"{_B}(?:\]|,{_B}["\[{{\d\]])'),
 }
-_MEMBER_AS_OPENER = re.compile(
+_MEMBER_AS_OPENER = lazy_pattern(
     rf"""{_AS_OPENER[ValueContext.MEMBER].pattern}{_B}(?:["'{{\[\d-]|[tT]rue\b|[fF]alse\b|null\b|None\b)"""
 )
-_OPERATOR = re.compile(r"""\s*+(?:\+\s*+["'\w(]|%\s*+[\w(]|\*\s*+\d|\.[a-z]{1,20}\()""")
-_TAIL = re.compile(r'(\\"|[“”])?([\s}\]]*(?:,|\n)\s*)\Z')
-_BLANK_TAIL = re.compile(r"(\\\")?(\s+)\Z")
-_LAST_TAIL = re.compile(r'(\\"|[“”’])?([\s}\]]*[}\]]\s*)\Z')
-_SINGLE_TAIL = re.compile(r"[\s}\]]*(?:,|\n)\s*\Z")
-_KEY_AND_COLON = re.compile(rf'["\'“‘]([\w$][\w$ .-]{{0,63}}?){_B}:')
+_OPERATOR = lazy_pattern(r"""\s*+(?:\+\s*+["'\w(]|%\s*+[\w(]|\*\s*+\d|\.[a-z]{1,20}\()""")
+_TAIL = lazy_pattern(r'(\\"|[“”])?([\s}\]]*(?:,|\n)\s*)\Z')
+_BLANK_TAIL = lazy_pattern(r"(\\\")?(\s+)\Z")
+_LAST_TAIL = lazy_pattern(r'(\\"|[“”’])?([\s}\]]*[}\]]\s*)\Z')
+_SINGLE_TAIL = lazy_pattern(r"[\s}\]]*(?:,|\n)\s*\Z")
+_KEY_AND_COLON = lazy_pattern(rf'["\'“‘]([\w$][\w$ .-]{{0,63}}?){_B}:')
 _MOST_QUOTES, _FARTHEST, _LOOK_BACK = 64, 20_000, 200
 
 # A quote closes a single-quoted string only before one of these, so that `Men's` stays whole (FAULTS.md, point 7);
@@ -58,10 +58,10 @@ _DOUBLES, _SINGLES = "“”„‟″＂«»", "‘’‚‛′＇"
 _CURLY_END = rf"""{_B}[,}}\]:]|{_B}\Z"""
 
 # What closes a string, and ends it only before one of these: the characters, and with what follows them.
-_SINGLE = re.compile(r"\\.|'", re.DOTALL), re.compile(_SINGLE_END)
-_SINGLE_IN_TUPLE = _SINGLE[0], re.compile(rf"{_SINGLE_END}|{_B}\)")
-_CURLY_DOUBLE = re.compile(rf'\\.|[{_DOUBLES}"]', re.DOTALL), re.compile(_CURLY_END)
-_CURLY_SINGLE = re.compile(rf"\\.|[{_SINGLES}']", re.DOTALL), re.compile(_CURLY_END)
+_SINGLE = lazy_pattern(r"\\.|'", re.DOTALL), lazy_pattern(_SINGLE_END)
+_SINGLE_IN_TUPLE = _SINGLE[0], lazy_pattern(rf"{_SINGLE_END}|{_B}\)")
+_CURLY_DOUBLE = lazy_pattern(rf'\\.|[{_DOUBLES}"]', re.DOTALL), lazy_pattern(_CURLY_END)
+_CURLY_SINGLE = lazy_pattern(rf"\\.|[{_SINGLES}']", re.DOTALL), lazy_pattern(_CURLY_END)
 
 
 class QuoteRepair(Enum):

@@ -10,6 +10,7 @@ from inspector.json_scanner.cursor import JsonCursor, Truncation, ValueContext
 from inspector.json_scanner.strings import read_content
 from inspector.json_scanner.values import LITERALS, NUMBER, JsonKind, JsonNode, number_value
 from inspector.json_text import Json
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
@@ -23,46 +24,48 @@ _OTHER_SPELLINGS = {
     "none": "null",
 }
 
-_NON_FINITE = re.compile(r"[-+]?(?:NaN|nan|Infinity|inf)")
-_NUMBER = re.compile(NUMBER)
-_SCALAR = re.compile(rf"(?:{NUMBER}|true|false|null|True|False|None)(?![\w.])")
+_NON_FINITE = lazy_pattern(r"[-+]?(?:NaN|nan|Infinity|inf)")
+_NUMBER = lazy_pattern(NUMBER)
+_SCALAR = lazy_pattern(rf"(?:{NUMBER}|true|false|null|True|False|None)(?![\w.])")
 
 # What may follow a scalar directly, or after white space where the comma was forgotten.
-_ENDS = re.compile(
+_ENDS = lazy_pattern(
     r"""\s*+(?:[,}\])]|\\[nrt]|\Z|//|/\*|\#)|\s*\n|\s++(?:["'“{\[]|[\w$]{1,64}\s*+:)|["']\S{0,64}["']\s*+:"""
 )
 
-_ENDS_ITEM = re.compile(r"""\s++(?:\d|true\b|false\b|null\b)""")
-_PLUS = re.compile(r"\+[0-9]")
-_SEPARATED = re.compile(r"-?[0-9]{1,30}(?:_[0-9]{1,30}){1,30}")
-_GROUPED = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,10}")
-_LEADING_ZEROS = re.compile(r"-?0+[0-9]++(?:\.[0-9]+)?")
-_BARE_DOT = re.compile(r"-?(?:\.[0-9]+|[0-9]+\.)(?:[eE][-+]?[0-9]+)?")
-_BASED = re.compile(r"-?0[xX][0-9a-fA-F]{1,64}|-?0[bB][01]{1,64}|-?0[oO][0-7]{1,64}")
-_CUT_NUMBER = re.compile(rf"({NUMBER})?(?:-|\.|(?:\.[0-9]+)?[eE][-+]?)")
-_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,10}(?=\s*+(?:\}|,\s*+[\"']))")
-_ADDRESS = re.compile(r"[A-Za-z][\w+.-]{0,20}://[^\s\"'`(){}\[\]<>]+")
-_TRIPLE = re.compile(r'"""|\'\'\'')
-_BRACES = re.compile(r"\{\{?\s*[A-Za-z_][\w. ]{0,63}\}?\}")
-_LITERAL_STRING = re.compile(r"[fFrRbBuU]{0,2}(?:\"([^\"\\]*(?:\\.[^\"\\]*)*)\"|'([^'\\]*(?:\\.[^'\\]*)*)')", re.DOTALL)
-_WORD_CHARACTERS = re.compile(r"[^()\[\]{}<>\"'`=*|\\+]+(?:'[^()\[\]{}<>\"'`=*|\\+]+)*")
+_ENDS_ITEM = lazy_pattern(r"""\s++(?:\d|true\b|false\b|null\b)""")
+_PLUS = lazy_pattern(r"\+[0-9]")
+_SEPARATED = lazy_pattern(r"-?[0-9]{1,30}(?:_[0-9]{1,30}){1,30}")
+_GROUPED = lazy_pattern(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,10}")
+_LEADING_ZEROS = lazy_pattern(r"-?0+[0-9]++(?:\.[0-9]+)?")
+_BARE_DOT = lazy_pattern(r"-?(?:\.[0-9]+|[0-9]+\.)(?:[eE][-+]?[0-9]+)?")
+_BASED = lazy_pattern(r"-?0[xX][0-9a-fA-F]{1,64}|-?0[bB][01]{1,64}|-?0[oO][0-7]{1,64}")
+_CUT_NUMBER = lazy_pattern(rf"({NUMBER})?(?:-|\.|(?:\.[0-9]+)?[eE][-+]?)")
+_THOUSANDS = lazy_pattern(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,10}(?=\s*+(?:\}|,\s*+[\"']))")
+_ADDRESS = lazy_pattern(r"[A-Za-z][\w+.-]{0,20}://[^\s\"'`(){}\[\]<>]+")
+_TRIPLE = lazy_pattern(r'"""|\'\'\'')
+_BRACES = lazy_pattern(r"\{\{?\s*[A-Za-z_][\w. ]{0,63}\}?\}")
+_LITERAL_STRING = lazy_pattern(
+    r"[fFrRbBuU]{0,2}(?:\"([^\"\\]*(?:\\.[^\"\\]*)*)\"|'([^'\\]*(?:\\.[^'\\]*)*)')", re.DOTALL
+)
+_WORD_CHARACTERS = lazy_pattern(r"[^()\[\]{}<>\"'`=*|\\+]+(?:'[^()\[\]{}<>\"'`=*|\\+]+)*")
 
-_PROGRAM = re.compile(
+_PROGRAM = lazy_pattern(
     r"\b(?:True|False|None) (?:and|or|in|is|if)\b|\b(?:and|or|in|is|if) (?:True|False|None)\b"
     r"|^not |\blambda\b|\s[-/%^]\s|^\.\.\.|^…|^-|&&|\|\|"
 )
 
-_PLAIN = re.compile(r"""[^,{}\[\]()"'`\n/#;<>]+""")
-_PLACEHOLDER = re.compile(r"<[^<>\n\"]{1,80}>")
-_PREFIX = re.compile(r"[fFrRbBuU]{1,2}")
+_PLAIN = lazy_pattern(r"""[^,{}\[\]()"'`\n/#;<>]+""")
+_PLACEHOLDER = lazy_pattern(r"<[^<>\n\"]{1,80}>")
+_PREFIX = lazy_pattern(r"[fFrRbBuU]{1,2}")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 _OPERATORS = frozenset("+-*/%=<>!&|?,")
 
 # A comma in `New York, NY` belongs to the words unless the next member begins behind it.
-_MEMBER_BEGINS = re.compile(r"""\s*+(?:["'“‘{}\[\]/#,]|\Z|\\"|[\w$.-]{1,64}["']?\s*+[:=])""")
-_PROSE = re.compile(r"[A-Za-z][\w .'-]*")
-_LINE_COMMENT = re.compile(r"//|/\*|#\s")
-_AFTER_QUOTE = re.compile(r"\s*+(?:[,}\]:]|\Z)")
+_MEMBER_BEGINS = lazy_pattern(r"""\s*+(?:["'“‘{}\[\]/#,]|\Z|\\"|[\w$.-]{1,64}["']?\s*+[:=])""")
+_PROSE = lazy_pattern(r"[A-Za-z][\w .'-]*")
+_LINE_COMMENT = lazy_pattern(r"//|/\*|#\s")
+_AFTER_QUOTE = lazy_pattern(r"\s*+(?:[,}\]:]|\Z)")
 _LONGEST_PROSE = 200
 
 

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import msgspec
 
 from inspector.json_text import Json, write_json
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
-_ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPE = lazy_pattern(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
 
 
 class Literal(msgspec.Struct, frozen=True):

@@ -86,6 +86,91 @@ class ToolsOrigin(StrEnum):
     SYSTEM_TEXT = "system_text"
 
 
+class Role(StrEnum):
+    """Whose turn it is."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class CallHeader:
+    """What a structured API says of a call beside its arguments; `part` names the part that holds those.
+
+    `custom` says that the tool takes a free text and no JSON, as OpenAI's custom tools do: the part is the argument.
+    """
+
+    part: str
+    name: str | None
+    id: str | None = None
+    custom: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ResultHeader:
+    """What a structured source says of the result that a tool turn holds; None where it does not say."""
+
+    call_id: str | None = None
+    name: str | None = None
+    is_error: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SentPart:
+    """One text of a message as a request has it.
+
+    `text` is what it does not share with the part of that name of the message's turn: the first `prefix` code points
+    of that part come before it, and the last `suffix` code points behind it.
+    """
+
+    name: str
+    text: str
+    prefix: int = 0
+    suffix: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessage:
+    """A message of a request whose text no turn of the trace has exactly.
+
+    `turn` is the number (from 1) of the turn that it is another version of, None where there is no such turn.
+    """
+
+    role: Role
+    parts: tuple[SentPart, ...]
+    turn: int | None = None
+    source_role: str = ""
+    calls: tuple[CallHeader, ...] = ()
+    result: ResultHeader | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SentBefore:
+    """A message that an earlier request of the trace has: `turn` is the number of that request's answer.
+
+    `index` counts from 0 in the `messages` of that request.
+    """
+
+    turn: int
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """The messages of a generation's request, as the server got them.
+
+    The request begins with the first `kept` messages of the request that turn `after` answers (0: of none). `messages`
+    follow: the number of a turn whose text is equal, a version of its own, or one of an earlier request. So a history
+    that grows costs its new messages only. `inspector.model.requests` reads it.
+    """
+
+    after: int = 0
+    kept: int = 0
+    messages: tuple[int | SentMessage | SentBefore, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Generation:
     """The facts of one assistant turn beside its words; every one may be unknown.
@@ -93,7 +178,8 @@ class Generation:
     `api` is the kind of endpoint (`chat.completions`, `messages`, ...). `parameters` is the request's sampling and
     output settings as compact JSON text, `""` where unknown. `tools` are those offered in that very request;
     `tools_origin` is None where none were. `attempt` counts from 1; `retry_of` is the external id of the request it
-    repeats. `finish` is the normalised `finish_reason`.
+    repeats. `finish` is the normalised `finish_reason`. `request` holds the messages that the server got, None where
+    the source did not record them.
     """
 
     api: str = ""
@@ -112,15 +198,7 @@ class Generation:
     finish: FinishReason | None = None
     error: GenerationError | None = None
     body: BodyState = BodyState.COMPLETE
-
-
-class Role(StrEnum):
-    """Whose turn it is."""
-
-    SYSTEM = "system"
-    USER = "user"
-    ASSISTANT = "assistant"
-    TOOL = "tool"
+    request: SentRequest | None = None
 
 
 class Chunk(msgspec.Struct, frozen=True, gc=False):
@@ -208,25 +286,21 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class CallHeader:
-    """What a structured API says of a call beside its arguments; `part` names the part that holds those.
+class RecordedRun:
+    """One run of a tool, as whoever ran it recorded it: what was executed, and what the tool itself returned.
 
-    `custom` says that the tool takes a free text and no JSON, as OpenAI's custom tools do: the part is the argument.
+    `source` names who recorded it (`otlp`, `logger`). `arguments` and `result` are exact texts, None where the source
+    did not keep them; `failed` is None where it does not say.
     """
 
-    part: str
-    name: str | None
-    id: str | None = None
-    custom: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ResultHeader:
-    """What a structured source says of the result that a tool turn holds; None where it does not say."""
-
+    source: str
+    name: str = ""
     call_id: str | None = None
-    name: str | None = None
-    is_error: bool | None = None
+    arguments: str | None = None
+    result: str | None = None
+    failed: bool | None = None
+    started: Instant | None = None
+    ended: Instant | None = None
 
 
 class TurnFlag(StrEnum):
@@ -244,6 +318,7 @@ class Turn:
 
     `source_role` is the source's own word for the role (`gpt`, `observation`, `ipython`). `calls` describe the parts
     named `call:N`, `result` what a tool turn answers; an assistant turn that was generated has a `generation`.
+    `run` is the run of the tool whose result a tool turn holds, where somebody recorded it beside the conversation.
     """
 
     role: Role
@@ -253,6 +328,7 @@ class Turn:
     result: ResultHeader | None = None
     generation: Generation | None = None
     flags: frozenset[TurnFlag] = frozenset()
+    run: RecordedRun | None = None
 
     def part(self, name: str) -> Part | None:
         """The part of that name, or None."""

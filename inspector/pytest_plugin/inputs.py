@@ -1,7 +1,6 @@
 """What a test passes to the fixture (traces, logs, raw texts, lists of messages), as inspected traces."""
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,9 +13,10 @@ from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Generation, Json, Role, ToolsOrigin, Trace
+from inspector.scanning import lazy_pattern
 from inspector.segmentation import AUTO
 
-_LIKE_A_PATH = re.compile(r"[^\s<>{}\[\]|]*(?:/[^\s<>{}\[\]|]*|\.(?:jsonl?|txt|log|eval|traj|har|db|sse|gz|zst))")
+_LIKE_A_PATH = lazy_pattern(r"[^\s<>{}\[\]|]*(?:/[^\s<>{}\[\]|]*|\.(?:jsonl?|txt|log|eval|traj|har|db|sse|gz|zst))")
 _LONGEST_PATH = 4_096
 MessageList: TypeAlias = Sequence[Mapping[str, Any]]
 TraceInput: TypeAlias = Trace | str | os.PathLike[str] | MessageList

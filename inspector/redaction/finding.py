@@ -20,28 +20,30 @@ scan is linear.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from inspector.redaction.introductions import DETECTORS, LONGEST_INTRODUCTION, Detector, FoundIntroduction
-from inspector.redaction.keys import KeyPlaces, has_long_run, has_prefix, runs_of
+from inspector.redaction.keys import RUN_CHARACTERS, KeyPlaces, has_long_run, has_prefix, runs_of
 from inspector.redaction.secret_values import LOOKAHEAD, Ending, Secret, SecretVerdict, Undecided
+from inspector.scanning import lazy_pattern
 
 FILLER = "*"
 """What stands for each character of a secret; no shape takes it for a part of one."""
 
-_SECRET_CHARACTER = re.compile(r"\\+[nrt]|\S")
+_SECRET_CHARACTER = lazy_pattern(r"\\+[nrt]|\S")
 CONTEXT = LONGEST_INTRODUCTION + 128
 """Code points of the past that decide on what follows."""
 
 _MOST_KEPT = 4 * CONTEXT
 _NOTHING: list[Secret] = []
+_FRAMED = 8_192  # bytes in whose lines a frame is looked for
 _SIGN_AHEAD = 24  # no sign and no prefix is longer
 _LONGEST_OPEN_KEY = 256  # a longer word either holds a key already or is none
 _MARKED = 64 + _SIGN_AHEAD  # so far before a value there is a mark that prose has not: a colon, a dash, a quote
 _PROSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ,.;!?'()\n"
 _BETWEEN = r" ,;!?'()\n"
-_LOWER_CASE = re.compile(rf"[{_BETWEEN}][a-z{_BETWEEN}]*\Z")
-_PLAIN_WORDS = re.compile(
-    rf"[{_BETWEEN}]+(?:(?:[A-Za-z][a-z]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\Z))*\Z"
+_PLAIN_WORDS = lazy_pattern(
+    rf"[{_BETWEEN}]+(?:(?:[A-Za-z][a-z]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\.?\Z))*\Z"
 )  # no run is long enough for a key, and the last word begins none
 _LONGEST_PLAIN = 1_024
 
@@ -101,7 +103,12 @@ _BY_SIGN = {
     sign.encode(): [one for one in DETECTORS if sign in one.signs] for detector in DETECTORS for sign in detector.signs
 }
 
-_ANY_SIGN = re.compile(b"|".join(map(re.escape, _BY_SIGN)))
+_SIGNS = frozenset(sign for detector in DETECTORS for sign in detector.signs)
+_LONGEST_SIGN = max(map(len, _SIGNS))
+_SHORTEST_SIGNS = tuple(one for one in sorted(_SIGNS) if not any(other in one for other in _SIGNS - {one}))
+"""A text that holds any sign holds one of these."""
+_SIGN_BEGINNINGS = frozenset(sign[:size] for sign in _BY_SIGN for size in range(1, len(sign)))
+_SIGN_ENDS = frozenset(sign[-size:] for sign in _BY_SIGN for size in range(1, len(sign)))
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -137,7 +144,10 @@ class Finder:
         known = len(self.text)
         if self._open is not None or self.certain != known or known > _MOST_KEPT:
             return False
-        if not self._is_plain(piece, known) and piece and self._is_worth_a_look(piece, known):
+        is_plain = known >= self._alert_to and _is_plain(piece)
+        if is_plain and known < self._prose_from:
+            is_plain = not self._sees_sign(piece, known)
+        if not is_plain and piece and self._is_worth_a_look(piece, known):
             return False
         self.text += piece
         self.released, self.certain = known, known + len(piece)
@@ -150,7 +160,8 @@ class Finder:
             self._forget()
             released = self.released
         known = len(self.text)
-        if self._open is None and released == known and not (piece and self._is_worth_a_look(piece, known)):
+        may_begin_one = bool(piece) and self._is_worth_a_look(piece, known)
+        if self._open is None and released == known and not may_begin_one:
             self.text += piece
             self.certain = known + len(piece)
             return _NOTHING
@@ -179,16 +190,6 @@ class Finder:
             return self._undecided_at
         return max(self._free_at, self.released - LONGEST_INTRODUCTION, 0)
 
-    def _is_plain(self, piece: str, known: int) -> bool:
-        """Whether the piece is ordinary words that begin no key and follow no introduction: the cheap first test."""
-        if known < self._alert_to or len(piece) > _LONGEST_PLAIN:
-            return False
-        if _LOWER_CASE.match(piece) is None and _PLAIN_WORDS.match(piece) is None:
-            return False
-        if "earer" in piece or "asic" in piece or "dapi" in piece or "cio" in piece:
-            return False
-        return known >= self._prose_from or not self._sees_sign(piece, known)
-
     def _is_worth_a_look(self, piece: str, known: int) -> bool:
         """Whether an introduction or a key may be in the new piece, or one that came before may have its value now."""
         plain = (self.text[-_SIGN_AHEAD:] + piece).encode("ascii", "replace")
@@ -214,7 +215,8 @@ class Finder:
         """Whether a sign is in what was not searched for one before; the next pieces are looked at then."""
         start = max(self._searched_to - _SIGN_AHEAD, known - LONGEST_INTRODUCTION, 0)
         self._searched_to = end = known + len(piece)
-        if _ANY_SIGN.search((self.text[start:] + piece).encode("ascii", "replace").lower()) is None:
+        lowered = (self.text[start:] + piece).lower()
+        if not any(map(lowered.__contains__, _SHORTEST_SIGNS)):
             return False
         self._alert_to = end + LONGEST_INTRODUCTION
         return True
@@ -250,6 +252,14 @@ class Finder:
         self.certain = self._undecided_at = max(_safe_end(self.text), start)
         self._free_at = -1
         found.append(Secret(start, self.certain))
+
+
+def _is_plain(piece: str) -> bool:
+    """Whether the piece is ordinary words that begin no key: the cheap first test."""
+    return len(piece) <= _LONGEST_PLAIN and (
+        _PLAIN_WORDS.match(piece) is not None
+        and not ("earer" in piece or "asic" in piece or "dapi" in piece or "cio" in piece)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +307,8 @@ def _scan(text: str, at: int, *, free_at: int, is_final: bool) -> _Scan:
         first = min(places, key=_where)
         verdict = first.judge(free_at, is_final=is_final)
         if isinstance(verdict, Undecided):
-            return _Scan(found, verdict, first.begin)
+            begin = first.begin
+            return _Scan(found, Undecided(_first_start(verdict.start, places, free_at)), begin)
         if verdict is None:
             if not first.go_to(max(first.begin + 1, at)):
                 places.remove(first)
@@ -310,6 +321,19 @@ def _scan(text: str, at: int, *, free_at: int, is_final: bool) -> _Scan:
     return _Scan(found)
 
 
+def _first_start(undecided: int, places: "list[_Places | KeyPlaces]", free_at: int) -> int:
+    """From where on a secret may begin: what is undecided may turn out to be none, and then one before it counts."""
+    start = undecided
+    for one in places:
+        while one.at < start:
+            verdict = one.judge(free_at, is_final=False)
+            if verdict is not None and verdict.start < start:
+                start = verdict.start
+            if not one.go_to(one.begin + 1):
+                break
+    return start
+
+
 def _where(places: "_Places | KeyPlaces") -> tuple[int, int]:
     return places.at, places.begin
 
@@ -317,15 +341,46 @@ def _where(places: "_Places | KeyPlaces") -> tuple[int, int]:
 def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | KeyPlaces"]:
     """The detectors of which a sign is in the text, from `at` on."""
     plain = text.encode("ascii", "replace")
-    runs = runs_of(plain, is_final=is_final)
-    if has_long_run(runs):
-        yield KeyPlaces(text, runs)
-    lowered = plain.lower()
+    searched = _without_frames(plain) if len(plain) > _MOST_KEPT else plain
+    if has_long_run(runs_of(searched, is_final=is_final)):
+        yield KeyPlaces(text, runs_of(plain, is_final=is_final))
+    lowered = searched.lower()
     found = [sign for sign in _BY_SIGN if sign in lowered]
     if found:
         seen = {detector.name: detector for sign in found for detector in _BY_SIGN[sign]}.values()
-        readable = lowered.decode("ascii")
+        readable = plain.decode("ascii").lower()
         yield from (_Places(text, readable, one, at) for one in seen)
+
+
+def _without_frames(plain: bytes) -> bytes:
+    """The text with what repeats around the events of a stream cut out, so that it is searched faster.
+
+    The frame is what four lines in the middle have in common at their ends and beginnings. It stays once, as the first
+    line, and everywhere else as much of its ends as a sign may share with the text beside it; a run of key characters
+    shares nothing with it. So a sign or a long run is in the result wherever it is in the text.
+    """
+    middle = plain[len(plain) // 2 :][:_FRAMED].splitlines(keepends=True)[1:-1]
+    lines = list(islice(filter(bytes.strip, middle), 4))
+    if len(lines) < 4:
+        return plain
+    after = middle[middle.index(lines[0]) + 1]
+    blank = b"" if after.strip() else after
+    end = _common_beginning([line[::-1] for line in lines])[::-1]
+    frame = end + blank + _common_beginning(lines)
+    if len(frame) < 4 * _LONGEST_SIGN or frame[0] in RUN_CHARACTERS or frame[-1] in RUN_CHARACTERS:
+        return plain
+    lowered = frame.lower()
+    head = max((size for size in range(_LONGEST_SIGN) if lowered[:size] in _SIGN_ENDS), default=0)
+    tail = max((size for size in range(1, _LONGEST_SIGN) if lowered[-size:] in _SIGN_BEGINNINGS), default=0)
+    edges = frame[:head] + b"\n" + frame[len(frame) - tail :]
+    return frame + b"\n" + plain.replace(frame, edges)
+
+
+def _common_beginning(lines: list[bytes]) -> bytes:
+    first, last = min(lines), max(lines)
+    size = min(len(first), len(last))
+    differing = int.from_bytes(first[:size], "big") ^ int.from_bytes(last[:size], "big")
+    return first[: size - (differing.bit_length() + 7) // 8]
 
 
 def _safe_end(text: str) -> int:

@@ -31,6 +31,7 @@ from inspector.redaction.secret_values import (
     secret_confidence,
     until,
 )
+from inspector.scanning import lazy_pattern
 
 LONGEST_INTRODUCTION = 512
 """Code points."""
@@ -82,21 +83,24 @@ def _open(name: str) -> str:
 
 
 _BLANK = rf"(?:\s|{_BACKSLASHES}[nrt]){{0,12}}"
+_CONTINUED = r"(?:\\\r?\n|\\{3,64}(?:r\\{1,64})?n)[ \t]{0,12}"
+"""The end of a command's line that goes on in the next, also as JSON escapes it."""
 _IS = rf"(?:={{1,3}}|:=|=>|->|:|%3[ad]|{_BACKSLASHES}u003[ad]|&\#(?:61|58|x3[ad]);)"
 _TYPE = r"(?::\s?&?(?:str|string|text|secretstr|optional\[str\])(?:\s?\|\s?none)?\s{0,2})?"
 _NAME = r"""(?P<sign>pass(?:w(?:or)?d|phrase|code)?|pwd|secret(?:string)?|token|key|credentials?|cookie
         |auth(?:orization)?|session|sig(?:nature)?|code|jwt)
     (?:[_-]?(?:[0-9]{1,2}|confirm(?:ation)?|value)|(?P<id>[_-]?id))?"""
-_NAMED = re.compile(
+_NAMED = lazy_pattern(
     rf"""{_NAME}
     (?: (?P<quote>{_QUOTE})?\]?(?P<gap>{_BLANK}{_TYPE}{_IS}{_BLANK})(?P<open>{_open("b1")}|<\|\\{{0,64}}"\|>|<escape>)?
       | {_QUOTE}\s{{0,4}},\s{{0,8}}{_QUOTE}value{_QUOTE}\s{{0,4}}:\s{{0,4}}(?P<pair>{_open("b2")})
-      | (?P<option>{_QUOTE}\s{{0,4}},{_BLANK}(?P<listed>{_open("b3")})|[ \t]{{1,4}}(?P<shell>{_open("b4")})?)
+      | (?P<option>{_QUOTE}\s{{0,4}},{_BLANK}(?P<listed>{_open("b3")})
+                  |[ \t]{{1,4}}(?:{_CONTINUED})?(?P<shell>{_open("b4")})?)
     )""",
     re.VERBOSE,
 )
 _LESS, _GREATER = rf"(?:<|&lt;|{_BACKSLASHES}u003c)", rf"(?:>|&gt;|{_BACKSLASHES}u003e)"
-_TAGGED = re.compile(
+_TAGGED = lazy_pattern(
     rf"""{_NAME}
     (?: {_QUOTE}?(?:\s[^<>]{{0,300}}?)?(?P<tag>{_GREATER}){_BLANK}
       | {_QUOTE}\s[^<>]{{0,300}}?{_LESS}\|(?P<sep>sep)\|{_GREATER}
@@ -104,14 +108,14 @@ _TAGGED = re.compile(
     )""",
     re.VERBOSE,
 )
-_SCHEME = re.compile(
+_SCHEME = lazy_pattern(
     r"(?:bearer|basic|token|apikey|api-key|digest|negotiate|bot|aws4-hmac-sha256)(?:[ \t+]{1,4}|%20)", re.IGNORECASE
 )
 _LINE_SCHEMES = ("digest", "aws4-hmac-sha256")
-_NAME_END = re.compile(r"[A-Za-z0-9_.$-]{1,48}\Z")
-_IN_QUERY = re.compile(r"(?:[?&;]|amp;|%26|%3f|u0026)[A-Za-z0-9_.-]{0,40}\Z", re.IGNORECASE)
-_ESCAPED_LETTER = re.compile(r"u[0-9a-fA-F]{4}|[nrtbf]")
-_ESCAPED_CODE = re.compile(r"(?:25)*[0-9A-Fa-f]{2}")
+_NAME_END = lazy_pattern(r"[A-Za-z0-9_.$-]{1,48}\Z")
+_IN_QUERY = lazy_pattern(r"(?:[?&;]|amp;|%26|%3f|u0026)[A-Za-z0-9_.-]{0,40}\Z", re.IGNORECASE)
+_ESCAPED_LETTER = lazy_pattern(r"u[0-9a-fA-F]{4}|[nrtbf]")
+_ESCAPED_CODE = lazy_pattern(r"(?:25)*[0-9A-Fa-f]{2}")
 
 
 def _judge_named(place: FoundIntroduction) -> SecretVerdict:
@@ -192,7 +196,7 @@ def _may_begin(text: str, at: int, sign: str) -> bool:
     return sign.startswith(("passw", "passp", "secret", "key", "token"))  # `apikey`: the word before decides
 
 
-_QUOTED_WORDS = re.compile(
+_QUOTED_WORDS = lazy_pattern(
     r"""(?<![\w.!?)\]}"'`\\])[rbfu]?(\\{0,64}["'`])(?!\s?,)[\w .,:-]{0,40}\Z""", re.IGNORECASE
 )  # the quote opens a text: no word ends before it, and no comma follows
 
@@ -203,7 +207,7 @@ def _closes(text: str, name_at: int, quote: str) -> bool:
     return found is not None and found[1] == quote
 
 
-_TAG_BEGIN = re.compile(r"(?:<|&lt;|u003c)[^\s<>/]{0,48}(?:\s[^<>]{0,48}=\s?[^\s<>]{0,40})?\Z", re.IGNORECASE)
+_TAG_BEGIN = lazy_pattern(r"(?:<|&lt;|u003c)[^\s<>/]{0,48}(?:\s[^<>]{0,48}=\s?[^\s<>]{0,40})?\Z", re.IGNORECASE)
 
 
 def _is_tag(text: str, found: re.Match[str], name_at: int) -> bool:
@@ -215,15 +219,14 @@ def _is_tag(text: str, found: re.Match[str], name_at: int) -> bool:
     return _TAG_BEGIN.search(text, max(name_at - 160, 0), name_at) is not None
 
 
-_ARGUMENT_BEGIN = re.compile(r"\bargument\s{1,4}key\s?=\s?[^\s<>]{1,40}\Z", re.IGNORECASE)
+_ARGUMENT_BEGIN = lazy_pattern(r"\bargument\s{1,4}key\s?=\s?[^\s<>]{1,40}\Z", re.IGNORECASE)
 """Kimi K3's, before the name: `<|open|>argument key="name" type="string"<|sep|>value<|close|>argument<|sep|>`."""
 
-_CLOSING = re.compile(r"\]?(?:<|&lt;|\\{1,64}u003c)(?:\\{0,64}/|\|close\||\]minimax\[)", re.IGNORECASE)
+_CLOSING = lazy_pattern(r"\]?(?:<|&lt;|\\{1,64}u003c)(?:\\{0,64}/|\|close\||\]minimax\[)", re.IGNORECASE)
 
 
 def _judge_element(text: str, start: int, sureness: SecretConfidence, *, is_final: bool) -> SecretVerdict:
-    limit = min(start + _PEEK + LOOKAHEAD, len(text))
-    end = ELEMENT.end(text, start, limit, is_final=is_final)
+    end = _near_end(ELEMENT, text, start, is_final=is_final)
     is_closed = end is not None and _CLOSING.match(text, end) is not None
     if not (is_closed or is_final) and len(text) - (end or start) < _PEEK + LOOKAHEAD:
         return Undecided(start)
@@ -233,6 +236,12 @@ def _judge_element(text: str, start: int, sureness: SecretConfidence, *, is_fina
     if not can_be_quoted_secret(value, sureness):
         return None
     return Secret.of(text, start, ELEMENT, is_final=is_final)
+
+
+def _near_end(ending: Ending, text: str, start: int, *, is_final: bool) -> int | None:
+    """The value's end where it lies within what is looked at, which depends on nothing that comes later."""
+    end = ending.end(text, start, min(start + _PEEK + LOOKAHEAD, len(text)), is_final=is_final)
+    return None if end is None or end >= start + _PEEK else end
 
 
 def _ending_of(opened: str) -> Ending:
@@ -248,8 +257,8 @@ def _ending_of(opened: str) -> Ending:
 
 def _judge_quoted(text: str, start: int, opened: str, sureness: SecretConfidence, *, is_final: bool) -> SecretVerdict:
     ending = _ending_of(opened)
-    end = ending.end(text, start, min(start + _PEEK, len(text)), is_final=is_final)
-    if end is None and start + _PEEK >= len(text) and not is_final:
+    end = _near_end(ending, text, start, is_final=is_final)
+    if end is None and start + _PEEK + LOOKAHEAD >= len(text) and not is_final:
         return Undecided(start)
     value = text[start : start + _PEEK if end is None else end]
     if not can_be_quoted_secret(value, sureness):
@@ -298,7 +307,7 @@ def _judge_header(
     return Secret.of(text, value_at, ending, is_final=is_final) if is_secret else None
 
 
-_AUTHORITY = re.compile(r"""[^\s/"'`<>?#\\]{0,400}""")
+_AUTHORITY = lazy_pattern(r"""[^\s/"'`<>?#\\]{0,400}""")
 
 
 def _judge_address(place: FoundIntroduction) -> SecretVerdict:
@@ -322,8 +331,8 @@ def _is_token(user: str) -> bool:
     return len(user) >= 16 and looks_random(user) and "." not in user[16:]
 
 
-_BASE64_RUN = PatternRun(re.compile(r"[A-Za-z0-9+/=_.~%-]*"))
-_HOOK_RUN = PatternRun(re.compile(r"(?:[A-Za-z0-9+_@=-]|\\{0,64}/)*"), "\\")
+_BASE64_RUN = PatternRun(lazy_pattern(r"[A-Za-z0-9+/=_.~%-]*"))
+_HOOK_RUN = PatternRun(lazy_pattern(r"(?:[A-Za-z0-9+_@=-]|\\{0,64}/)*"), "\\")
 
 
 def _judge_run(text: str, start: int, run: PatternRun, at_least: int, *, is_final: bool) -> SecretVerdict:
@@ -380,8 +389,8 @@ def _judge_pem(place: FoundIntroduction) -> SecretVerdict:
 
 
 _LONGEST_USER = 64
-_USER = re.compile(r"[\w.@%+-]{0,64}")
-_OPENED = re.compile(r"\\{0,64}[\"']?")
+_USER = lazy_pattern(r"[\w.@%+-]{0,64}")
+_OPENED = lazy_pattern(r"\\{0,64}[\"']?")
 
 
 def _judge_user(place: FoundIntroduction) -> SecretVerdict:
@@ -417,13 +426,14 @@ def _judge_password(place: FoundIntroduction, start: int) -> SecretVerdict:
     return _judge_bare_option(text, start, is_final=is_final)
 
 
+_ON_THE_LINE = r"(?:[^\n|;&\\]|\\(?:\r?\n)?)"
 _COMMANDS = {
-    "p": re.compile(
+    "p": lazy_pattern(
         r"(?s:.*)(?:(?P<joined>mysql|mariadb)[a-z_-]{0,12}|sshpass|(?:docker|podman|helm\sregistry|az|oc)\slogin)"
-        r"\s(?:[^\n|;&]{0,200}\s)?\Z",
+        rf"\s(?:{_ON_THE_LINE}{{0,200}}\s)?\Z",
         re.IGNORECASE,
     ),
-    "a": re.compile(r"(?s:.*)redis-cli\s(?:[^\n|;&]{0,200}\s)?\Z", re.IGNORECASE),
+    "a": lazy_pattern(rf"(?s:.*)redis-cli\s(?:{_ON_THE_LINE}{{0,200}}\s)?\Z", re.IGNORECASE),
 }
 """The last command before an option `-p` or `-a` that has its password there; `joined` those that take no blank."""
 
@@ -456,40 +466,43 @@ _NAME_SIGNS = ("pass", "pwd", "secret", "token", "key", "cred", "cookie", "auth"
 DETECTORS = (
     Detector("named", _NAME_SIGNS, _NAMED, _judge_named),
     Detector("tagged", _NAME_SIGNS, _TAGGED, _judge_tagged, can_hold_secrets=True),
-    Detector("address", ("://", ":\\"), re.compile(r":(?:\\{0,64}/){2}"), _judge_address),
+    Detector("address", ("://", ":\\"), lazy_pattern(r":(?:\\{0,64}/){2}"), _judge_address),
     Detector(
         "PEM private key",
         ("private",),
-        re.compile(
+        lazy_pattern(
             r"-{4,5}\s?begin[a-z0-9 +%_-]{0,60}private(?:\s|\+|%20)key(?:(?:\s|\+|%20)block)?\s?-{4,5}"
             r"|private-lines:\s?[0-9]{1,4}"
         ),
         _judge_pem,
     ),
-    Detector("bearer token", ("bearer",), re.compile(r"bearer(?:[ \t+]{1,4}|%20|\\{1,64}u0020)"), _judge_bearer),
-    Detector("basic credentials", ("basic",), re.compile(r"basic(?:[ \t+]{1,4}|%20)"), _judge_basic),
+    Detector("bearer token", ("bearer",), lazy_pattern(r"bearer(?:[ \t+]{1,4}|%20|\\{1,64}u0020)"), _judge_bearer),
+    Detector("basic credentials", ("basic",), lazy_pattern(r"basic(?:[ \t+]{1,4}|%20)"), _judge_basic),
     Detector(
         "webhook",
         ("hooks.slack", "/webhook", "webhookb2"),
-        re.compile(
+        lazy_pattern(
             r"hooks\.slack\.com(?:\\{0,64}/)(?:services|workflows|triggers)(?:\\{0,64}/)"
             r"|discord(?:app)?\.com(?:\\{0,64}/)api(?:\\{0,64}/)(?:v[0-9]{1,2}(?:\\{0,64}/))?webhooks(?:\\{0,64}/)"
             r"[0-9]{5,30}(?:\\{0,64}/)|webhook\.office\.com(?:\\{0,64}/)webhookb2(?:\\{0,64}/)"
         ),
         _judge_hook,
     ),
-    Detector("Telegram bot", (":a",), re.compile(r"(?<![0-9])[0-9]{6,12}:(?=a)"), _judge_telegram),
-    Detector("Azure client secret", ("q~",), re.compile(r"(?<=[a-z0-9_~.]{3}[0-9])q~"), _judge_azure),
+    Detector("Telegram bot", (":a",), lazy_pattern(r"(?<![0-9])[0-9]{6,12}:(?=a)"), _judge_telegram),
+    Detector("Azure client secret", ("q~",), lazy_pattern(r"(?<=[a-z0-9_~.]{3}[0-9])q~"), _judge_azure),
     Detector(
         "user of a command",
         ("-u", "--user", "--proxy-user"),
-        re.compile(r"(?<=\s)(?:-u|--(?:proxy-)?user)(?:\s{1,4}|=)?(?P<quote>\\{0,64}[\"'])?(?=[\w.@%+-])"),
+        lazy_pattern(
+            rf"(?<=\s)(?:-u|--(?:proxy-)?user)(?:\s{{1,4}}(?:{_CONTINUED})?|=)?"
+            r"(?P<quote>\\{0,64}[\"'])?(?=[\w.@%+-])"
+        ),
         _judge_user,
     ),
     Detector(
         "password of a command",
         ("mysql", "mariadb", "sshpass", "login", "redis-cli"),
-        re.compile(rf"(?<=[ \t])-(?P<option>[pa])(?P<blank>\s{{0,4}}){_COMMAND_QUOTE}(?=[^\s-])"),
+        lazy_pattern(rf"(?<=[ \t])-(?P<option>[pa])(?P<blank>\s{{0,4}}(?:{_CONTINUED})?){_COMMAND_QUOTE}(?=[^\s-])"),
         _judge_command,
     ),
 )

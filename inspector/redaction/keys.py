@@ -24,6 +24,7 @@ from inspector.redaction.secret_values import (
     has_random_segment,
     looks_random,
 )
+from inspector.scanning import lazy_pattern
 
 ALNUM = "A-Za-z0-9"
 WORD = "A-Za-z0-9_-"
@@ -46,15 +47,15 @@ RUN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 _LOOK = 64
 _LONGEST_TOKEN_PART = 1_024
 
-_ESCAPE_END = re.compile(
+_ESCAPE_END = lazy_pattern(
     r"""(?:\\[nrtbfvae0] | \\u[0-9a-f]{4} | \\U[0-9a-f]{8} | \\x[0-9a-f]{2} | \\[0-7]{1,3} | %(?:25)*[0-9a-f]{2}
     | =(?:3D|0A|0D|20|22) | \[[0-9;]{0,8}m)\Z""",
     re.VERBOSE | re.IGNORECASE,
 )
 
-_BLOB = re.compile(r"[A-Za-z0-9_-]{40}\Z")
-_TOKEN_PART = re.compile(r"[A-Za-z0-9_-]*")
-_TOKEN_REST = re.compile(r"[A-Za-z0-9_.-]*")
+_BLOB = lazy_pattern(r"[A-Za-z0-9_-]{40}\Z")
+_TOKEN_PART = lazy_pattern(r"[A-Za-z0-9_-]*")
+_TOKEN_REST = lazy_pattern(r"[A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,18 +17,19 @@ from inspector.formats.markers import markers_of
 from inspector.formats.registry import formats
 from inspector.model import Json, ToolDefinition
 from inspector.redaction.finding import Finder, pattern_secrets, replaced
+from inspector.scanning import lazy_pattern
 
 _ESCAPE = r"\\(?:u[0-9a-fA-F]{4}|[^\W_]|\\)"
 _MEMBER = r"""(?P<member>(?<=["'])\w{1,64}(?=\\?["']\s{0,2}:))"""
-_MEMBER_NAME = re.compile(_MEMBER)
+_MEMBER_NAME = lazy_pattern(_MEMBER)
 _OPEN_MEMBER = r"""["'](?:\w{1,64}(?:\\?["']?\s{0,2})?)?\Z"""
-_TOKEN = re.compile(rf"{_ESCAPE}|{_MEMBER}|\w+")
-_GROWING = re.compile(rf"\\(?:u[0-9a-fA-F]{{0,3}})?\Z|{_OPEN_MEMBER}|(?P<whole>{_ESCAPE})|\w+")
+_TOKEN = lazy_pattern(rf"{_ESCAPE}|{_MEMBER}|\w+")
+_GROWING = lazy_pattern(rf"\\(?:u[0-9a-fA-F]{{0,3}})?\Z|{_OPEN_MEMBER}|(?P<whole>{_ESCAPE})|\w+")
 _LONGEST = 8_192
-_NUMBER = re.compile(r"[0-9]+(?:[eE][0-9]*)?\Z")
-_DIGIT = re.compile(r"[0-9]")
-_WORD = re.compile(r"\w+")
-_PHRASE = re.compile(r"[A-Za-z']+(?: [A-Za-z']+){2,}:")  # a marker in plain prose, whose words are content elsewhere
+_NUMBER = lazy_pattern(r"[0-9]+(?:[eE][0-9]*)?\Z")
+_DIGIT = lazy_pattern(r"[0-9]")
+_WORD = lazy_pattern(r"\w+")
+_PHRASE = lazy_pattern(r"[A-Za-z']+(?: [A-Za-z']+){2,}:")  # a marker in plain prose, whose words are content elsewhere
 
 # The words of call syntax and of results, in JSON, XML and Python, that no marker holds.
 _SYNTAX = (

@@ -18,19 +18,25 @@ from inspector.model import (
     Outcome,
     Part,
     Provenance,
+    RecordedRun,
     ResultHeader,
     Role,
+    SentMessage,
+    SentPart,
     ToolDefinition,
     Trace,
     Turn,
 )
+from inspector.model.requests import compacted, expanded, with_changed
 from inspector.redaction.finding import FILLER, all_secrets, replaced
 from inspector.redaction.keys import SECRET_HEADERS
 from inspector.redaction.masking import ContentStream, KeptWords, SecretStream, TextStream, kept_words, mask_content
+from inspector.scanning import lazy_pattern
+from inspector.wire.events import TOKENS_PART
 
-_SCHEME = re.compile(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
+_SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
 _LONGEST_CLEAN, _MOST_CLEAN = 16_384, 2_000_000  # code points: of one text, and of all that are remembered
-_SIGN = re.compile(r"\S")
+_SIGN = lazy_pattern(r"\S")
 _Value = TypeVar("_Value")
 
 
@@ -47,7 +53,7 @@ class Redactor:
 
     def __init__(self, patterns: Sequence[str] = (), *, keep_content: bool = True) -> None:
         self._patterns = tuple(map(_compiled, patterns))
-        self._keep_content = keep_content
+        self.keeps_content = keep_content
         self._clean: set[str] = set()
         self._clean_size = 0
         self.count = 0
@@ -55,7 +61,7 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The text, of the same length, without secrets."""
-        return self._text(text, None if self._keep_content else kept_words())
+        return self._text(text, None if self.keeps_content else kept_words())
 
     def header(self, name: str, value: str) -> str:
         """A header's value: all of it gone where the header is a secret one, but for its scheme (`Bearer`)."""
@@ -73,17 +79,19 @@ class Redactor:
 
     def turn(self, turn: Turn) -> Turn:
         """A turn: its parts, what is said of calls and results, and its generation's facts."""
+        if self.keeps_content and not any(map(self._has_secrets, _of_turn_and_generation(turn, set()))):
+            return turn
         return self._turn(turn, self._kept(turn.generation.tools if turn.generation else ()))
 
     def trace(self, trace: Trace) -> Trace:
         """A trace with all its turns."""
-        if self._keep_content and not any(map(self._has_secrets, texts_of(trace))):
+        if self.keeps_content and not any(map(self._has_secrets, texts_of(expanded(trace)))):
             return trace
         tools = (tool for turn in trace.turns if turn.generation for tool in turn.generation.tools)
         kept = self._kept(tools)
-        return replace(
+        redacted = replace(
             trace,
-            turns=tuple(self._turn(turn, kept) for turn in trace.turns),
+            turns=tuple(self._turn(turn, kept) for turn in expanded(trace).turns),
             name=self._text(trace.name, kept),
             model=self._secrets(trace.model),
             format=self._secrets(trace.format),
@@ -92,6 +100,7 @@ class Redactor:
             parent=trace.parent and replace(trace.parent, external_id=self._id(trace.parent.external_id)),
             provenance=self._provenance(trace.provenance),
         )
+        return compacted(redacted)
 
     def generation(self, generation: Generation) -> Generation:
         """The facts of a generation: the request's settings, the tools offered, and the error."""
@@ -114,7 +123,7 @@ class Redactor:
         return False
 
     def _kept(self, tools: Iterable[ToolDefinition]) -> KeptWords | None:
-        return None if self._keep_content else kept_words(tools)
+        return None if self.keeps_content else kept_words(tools)
 
     def _text(self, text: str, kept: KeptWords | None) -> str:
         return self._secrets(text) if kept is None else mask_content(text, kept)
@@ -142,11 +151,33 @@ class Redactor:
     def _turn(self, turn: Turn, kept: KeptWords | None) -> Turn:
         return replace(
             turn,
-            parts=tuple(self._part(turn, part, kept) for part in turn.parts),
+            parts=_without_changed_tokens(turn.parts, [self._part(turn, part, kept) for part in turn.parts]),
             source_role=self._secrets(turn.source_role),
             calls=tuple(self._call(header) for header in turn.calls),
             result=turn.result and self._result(turn.result),
             generation=turn.generation and self._generation(turn.generation, kept),
+            run=turn.run and self._run(turn.run, kept),
+        )
+
+    def _run(self, run: RecordedRun, kept: KeptWords | None) -> RecordedRun:
+        arguments = run.arguments and self._text(run.arguments, kept)
+        result = run.result and self._text(run.result, kept.with_members(run.result) if kept else kept)
+        name, call_id = self._secrets(run.name), self._named(run.call_id)
+        return replace(run, name=name, call_id=call_id, arguments=arguments, result=result)
+
+    def _sent(self, message: SentMessage, kept: KeptWords | None) -> SentMessage:
+        said = Turn(message.role, (), message.source_role, message.calls, message.result)
+        clean = self._turn(said, kept)
+        parts = tuple(self._part(said, Part(part.name, part.text), kept) for part in message.parts)
+        return replace(
+            message,
+            parts=tuple(
+                SentPart(part.name, part.text, old.prefix, old.suffix)
+                for part, old in zip(parts, message.parts, strict=True)
+            ),
+            source_role=clean.source_role,
+            calls=clean.calls,
+            result=clean.result,
         )
 
     def _part(self, turn: Turn, part: Part, kept: KeptWords | None) -> Part:
@@ -180,6 +211,7 @@ class Redactor:
             parameters=self._text(generation.parameters, kept),
             tools=tuple(self._tool(tool, kept) for tool in generation.tools),
             error=generation.error and self._error(generation.error, kept),
+            request=generation.request and with_changed(generation.request, lambda one: self._sent(one, kept)),
         )
 
     def _error(self, error: GenerationError, kept: KeptWords | None) -> GenerationError:
@@ -212,7 +244,7 @@ class Redactor:
 
     def _content_id(self, trace: Trace) -> tuple[ExternalId, ...]:
         """What tells a trace without ids from others whose masked texts are the same."""
-        return () if self._keep_content else (ExternalId("content_digest", _digest(texts_of(trace))),)
+        return () if self.keeps_content else (ExternalId("content_digest", _digest(texts_of(trace))),)
 
     def _provenance(self, provenance: Provenance) -> Provenance:
         return replace(
@@ -316,6 +348,14 @@ class _RedactedPart:
         self.taken = 0
 
 
+def _without_changed_tokens(before: Sequence[Part], after: Sequence[Part]) -> tuple[Part, ...]:
+    """The parts; token strings are emptied where any text changed: in pieces, they would tell the old text."""
+    tokens = [part.name.endswith(TOKENS_PART) for part in before]
+    if not any(tokens) or all(old.text == new.text for old, new in zip(before, after, strict=True)):
+        return tuple(after)
+    return tuple(Part(part.name, "") if is_tokens else part for part, is_tokens in zip(after, tokens, strict=True))
+
+
 def _without_changed_details(chunks: Chunks, before: str, after: str) -> Chunks:
     """The chunks of a text that was redacted: token ids and logprobs of those that changed would tell the old text."""
     if chunks.token_ids is None and chunks.logprobs is None:
@@ -363,9 +403,13 @@ def texts_of(trace: Trace) -> Iterator[str]:
     yield from trace.provenance.warnings
     seen: set[int] = set()
     for turn in trace.turns:
-        yield from _of_turn(turn)
-        if turn.generation is not None:
-            yield from _of_generation(turn.generation, seen)
+        yield from _of_turn_and_generation(turn, seen)
+
+
+def _of_turn_and_generation(turn: Turn, seen: set[int]) -> Iterator[str]:
+    yield from _of_turn(turn)
+    if turn.generation is not None:
+        yield from _of_generation(turn.generation, seen)
 
 
 def _of_turn(turn: Turn) -> Iterator[str]:
@@ -378,6 +422,8 @@ def _of_turn(turn: Turn) -> Iterator[str]:
     if turn.result is not None:
         yield turn.result.call_id or ""
         yield turn.result.name or ""
+    if turn.run is not None:
+        yield from (turn.run.name, turn.run.call_id or "", turn.run.arguments or "", turn.run.result or "")
 
 
 def _of_generation(generation: Generation, seen: set[int]) -> Iterator[str]:
@@ -385,6 +431,10 @@ def _of_generation(generation: Generation, seen: set[int]) -> Iterator[str]:
     yield from (generation.retry_of or "", generation.finish_reason or "")
     if generation.error is not None:
         yield from (generation.error.message, generation.error.code or "")
+    for message in generation.request.messages if generation.request is not None else ():
+        if isinstance(message, SentMessage):
+            parts = tuple(Part(part.name, part.text) for part in message.parts)
+            yield from _of_turn(Turn(message.role, parts, message.source_role, message.calls, message.result))
     for tool in generation.tools:
         if id(tool) not in seen:
             seen.add(id(tool))

@@ -11,6 +11,8 @@ from enum import Enum
 from functools import cache
 from typing import Protocol, TypeAlias
 
+from inspector.scanning import lazy_pattern
+
 LOOKAHEAD = 64
 """Code points: what precedes the text's end by more is decided."""
 
@@ -39,9 +41,9 @@ _OTHER_TOKENS = (
     *("special", "max", "min", "first", "last", "image", "cancellation", "per", "new", "a", "the", "each", "one"),
 )
 
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_UUID = lazy_pattern(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_pattern(
     r"""[*•…xX.#_-]+ | <[^<>]*>? | \[[^\]]*\]?
     | \$[A-Z_][A-Z0-9_]* | \$[a-z_]+ | \$\{.* | \$\(.* | \$env:.* | \{\{.* | \{%.* | \{[^{}]{0,100}\}
     | %[A-Z_]+% | %\(.*
@@ -66,26 +68,26 @@ _PLAIN_WORDS = frozenset(
     )
 )
 
-_PROSE_WORDS = re.compile(
+_PROSE_WORDS = lazy_pattern(
     r"\b(?:the|a|an|is|are|was|be|to|of|for|in|on|your|you|must|should|with|and|or|not|this|that|it|if|when|used?|will"
     r"|can|may|has|have|from|by|as|at|please|no|any|at least)\b",
     re.IGNORECASE,
 )
 
-_MIXED = re.compile(r"[A-Za-z][-_.~+/=]{0,8}[0-9]|[0-9][-_.~+/=]{0,8}[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]")
-_DIGIT = re.compile(r"[0-9]")
+_MIXED = lazy_pattern(r"[A-Za-z][-_.~+/=]{0,8}[0-9]|[0-9][-_.~+/=]{0,8}[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]")
+_DIGIT = lazy_pattern(r"[0-9]")
 _LONGER_THAN_WORDS = 24
-_SEGMENT = re.compile(r"[A-Za-z0-9]{8,}")
+_SEGMENT = lazy_pattern(r"[A-Za-z0-9]{8,}")
 
-_CODE = re.compile(
+_CODE = lazy_pattern(
     r"[A-Za-z_$][\w$]*(?:[.:>?!-]{1,2}[A-Za-z_$][\w$]*)*[(\[{].*|(?:self|this|os|process|config|settings|env|args"
     r"|request|req|ctx|params|options|opts|data|event|st|import|app|cls|module|props|state)[.?][A-Za-z_.]+.*"
     r"|[A-Za-z_]+(?:(?:\.|->|::)[A-Za-z_]+)+|(?:[rbf]?[\"'])",
     re.DOTALL,
 )
 
-_IDENTIFIER = re.compile(r"[A-Za-z_]+")
-_PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@ -]*/|[A-Za-z]:[/\\]|(?:~|\.{1,2})/")
+_IDENTIFIER = lazy_pattern(r"[A-Za-z_]+")
+_PATH = lazy_pattern(r"(?:~|\.{1,2})?/[\w.@ -]*/|[A-Za-z]:[/\\]|(?:~|\.{1,2})/")
 
 
 class Ending(Protocol):
@@ -161,7 +163,7 @@ def until(closer: str) -> PatternRun:
 
 
 BARE = PatternRun(
-    re.compile(
+    lazy_pattern(
         r"""(?:[^\s"'`\\<>&,;|)\]}]"""
         r"""|[,;|)\]}](?![\s,;|)\]}"'`\\<>]|\Z|[\w.-]{1,40}[=:])"""
         r"""|&(?!(?:amp;)?[\w.\[\]-]{1,40}=|[&\s]|\Z)"""
@@ -173,18 +175,18 @@ BARE = PatternRun(
 """A value without quotes: it ends at blank space and quotes, and at punctuation that more of the text's structure
 follows, so that `Tr0ub4dor&3xtra` is one value and `a&user=b` are two."""
 
-LINE = PatternRun(re.compile(r"""[^\r\n"'`\\<>]*"""))
+LINE = PatternRun(lazy_pattern(r"""[^\r\n"'`\\<>]*"""))
 """The rest of a line of a header, within the quotes of a command or a JSON text."""
 
 ELEMENT = PatternRun(
-    re.compile(r"(?:[^<&\\\]]|&(?!lt;)|\\(?!\\{0,56}u003c)|\](?!(?:<|&lt;|\\{1,48}u003c)\]minimax))*", re.IGNORECASE),
+    lazy_pattern(r"(?:[^<&\\\]]|&(?!lt;)|\\(?!\\{0,56}u003c)|\](?!(?:<|&lt;|\\{1,48}u003c)\]minimax))*", re.IGNORECASE),
     "&\\]",
 )
 """The text of an XML element, also where the markup is escaped for HTML or JSON, or a marker of MiniMax M3 is before
 its tags: `]<]minimax[>[</name>`."""
 
 PEM = PatternRun(
-    re.compile(r"(?:[A-Za-z0-9+/=\s:,.%;#_~]|&(?=#)|\\{1,63}(?=[nrtu/])|-(?!-))*"),
+    lazy_pattern(r"(?:[A-Za-z0-9+/=\s:,.%;#_~]|&(?=#)|\\{1,63}(?=[nrtu/])|-(?!-))*"),
     "&\\-",
 )
 """The body of a PEM block, with its headers, in one line or many, with line ends escaped at any level.

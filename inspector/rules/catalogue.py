@@ -4,7 +4,17 @@ from difflib import get_close_matches
 from types import MappingProxyType
 
 from inspector.errors import UnknownRuleError
-from inspector.rules import conversation, json_syntax, markers, reasoning, recording, schema, training, verification
+from inspector.rules import (
+    conversation,
+    json_syntax,
+    layers,
+    markers,
+    reasoning,
+    recording,
+    schema,
+    training,
+    verification,
+)
 from inspector.rules import json_syntax as call_shape
 from inspector.rules.rule import Rule
 
@@ -20,6 +30,7 @@ FAMILIES: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
     ("T4", "calls and results across turns", conversation.RULES),
     ("C5", "the recording itself", recording.RULES),
     ("R6", "reasoning and context", reasoning.RULES),
+    ("L8", "what the server, the agent and the history made of it", layers.RULES),
     ("D7", "samples of training data", training.RULES),
     ("V9", "verifiers of training data", verification.RULES),
 )

@@ -100,7 +100,8 @@ EMPTY_RESULT = Rule(
     "A tool answered with nothing at all.",
     "The model cannot tell silence from success, and tends to fill the gap with a value of its own. Three kinds of "
     "silence are not reported: shell commands that print nothing (`mkdir`, `cd`), a tool that answers nothing in most "
-    "of its calls, and an empty list from a search, unless the next call uses a value that was not found earlier.",
+    "of its calls in the same trace, and an empty list from a search, unless the next call uses a value that was not "
+    "found earlier.",
     "Let the tool say what it did, or that it found nothing.",
     bad='@user\nWeather in Oslo?\n@assistant\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n'
     "</tool_call>\n@tool\n<tool_response>\n\n</tool_response>\n@assistant\nI do not know.",

@@ -145,14 +145,14 @@ CALL_LEFT_IN_CONTENT = Rule(
     "F311",
     "call-left-in-content",
     Severity.ERROR,
-    "The server's parser missed a call and left it in the content.",
+    "The server's parser missed a malformed call and left it in the content.",
     "The tools went with the request and the server turns calls into its `tool_calls`, but this one it did not "
     "recognise: the client sees words, and no tool runs. Often the parser is the wrong one for the model, or one "
     "malformed call made it give up on all.",
-    "Mend the faults marked on this call first. If there are none, change the server's tool parser, or update it.",
+    "Mend the faults marked on this call; a call without faults that was left there is L801.",
     bad='@user\nWeather in Oslo and Bergen?\n@assistant\n@call:0 name=get_weather id=call_1\n{"city": "Oslo"}\n'
     "@tool id=call_1\n4 degrees\n@assistant\n<tool_call>\n"
-    '{"name": "get_weather", "arguments": {"city": "Bergen"}}\n</tool_call>',
+    '{"name": "get_weather", "arguments": {"city": "Bergen"}\n</tool_call>',
     good='@user\nWeather in Oslo and Bergen?\n@assistant\n@call:0 name=get_weather id=call_1\n{"city": "Oslo"}\n'
     '@tool id=call_1\n4 degrees\n@assistant\n@call:0 name=get_weather id=call_2\n{"city": "Bergen"}\n'
     "@tool id=call_2\n7 degrees\n@assistant\n4 and 7 degrees.",
@@ -249,6 +249,18 @@ TEXT_AROUND_CALLS = Rule(
     good="[get_weather(city='Oslo')]",
     format="pythonic",
 )
+MARKER_IN_PROSE = Rule(
+    "F320",
+    "marker-in-prose",
+    Severity.INFO,
+    "An opening marker is mentioned in prose, and opens nothing.",
+    "An answer that explains a format quotes its markers. weaklink reads such a marker as text. Servers look for the "
+    "marker alone: many take what follows it for a call or for reasoning, and the reader of the answer never sees it.",
+    "If readers miss the end of such answers, write the marker in another way in the prompt and the documents that the "
+    "model quotes, such as `&lt;tool_call>`.",
+    bad="The model writes `<tool_call>` before each call.",
+    good="The model writes an opening tag before each call.",
+)
 
 RULES = (
     UNTERMINATED_SPAN,
@@ -270,4 +282,5 @@ RULES = (
     ATTEMPTED_CALL,
     TEXT_AROUND_CALLS,
     REASONING_OPENED_BY_PROMPT,
+    MARKER_IN_PROSE,
 )

@@ -1,11 +1,12 @@
 """What a rule is: one code, one name, one severity, one explanation."""
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-_CODE = re.compile(r"[A-Z]\d{3}")
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+from inspector.scanning import lazy_pattern
+
+_CODE = lazy_pattern(r"[A-Z]\d{3}")
+_NAME = lazy_pattern(r"[a-z0-9]+(-[a-z0-9]+)*")
 FILE_FORMAT = "file"
 """The `format` of a rule whose examples are whole files."""
 ROW_FORMAT = "row"
@@ -33,6 +34,10 @@ class Rule:
     `FILE_FORMAT` both are the content of a file that `weaklink check` is given; in `DATA_FORMAT` of one that `weaklink
     data lint` is given, where a line `@eval` begins the rows of the evaluation set, and a line `@context N` gives the
     context in words; in `ROW_FORMAT` a row as JSON, whose member `verifier` names the verifier.
+
+    In a sketch, `sent=1,2` at an assistant's turn names the turns that its request had, a part `@sent:2/call:0` gives
+    one of them other words, and `@run` behind a tool's turn is the tool's own result. `layer` and `owner` are set for
+    differences between layers (L8xx): where the difference came about, and who made it.
     """
 
     code: str
@@ -44,6 +49,8 @@ class Rule:
     bad: str = ""
     good: str = ""
     format: str = "hermes"
+    layer: str = ""
+    owner: str = ""
 
     def __post_init__(self) -> None:
         if not _CODE.fullmatch(self.code) or not _NAME.fullmatch(self.name):

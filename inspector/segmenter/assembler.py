@@ -12,10 +12,12 @@ from inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.rules.json_syntax import MALFORMED_PARAMETERS, TRAILING_DATA, TRUNCATED_JSON, TRUNCATED_PARAMETERS
 from inspector.rules.markers import NEAR_MARKER, TEXT_AFTER_CALL, TEXT_AROUND_CALLS
 from inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import Flagged, ParseEvent, ParseResult, SpanClosed, SpanOpened, SpanReader
 from inspector.segmenter.messages import (
     call_in_open_reasoning,
     closed_before,
+    marker_in_prose,
     open_reasoning,
     opener_for_closer,
     unterminated,
@@ -23,6 +25,12 @@ from inspector.segmenter.messages import (
 from inspector.segmenter.table import SECTION
 from inspector.text import Range, lone_surrogates
 
+_QUOTES = ("`", '"', "'")
+_LINE_END = 64  # code points before a marker that say whether it is within a sentence
+_IN_SENTENCE = lazy_pattern(r"[\w,][ \t]+\Z")
+_SENTENCE = lazy_pattern(r"(?:[ \t]+[a-z]|[.,;:!?][ \t]+[A-Za-z])[^\[\](){}<>]*")
+_MAY_BE_MENTIONED = (SpanKind.TOOL_CALL, SpanKind.REASONING)
+_WORDS = lazy_pattern(r"\s*[^\W\d_][^\[\](){}<>]*")
 Readings: TypeAlias = dict[Range, tuple[SpanClosed, ParseResult]]
 """By the ranges of spans: their events, and what readers made of them; a reader makes the same of the same event."""
 
@@ -44,6 +52,7 @@ class Assembler:
     def __init__(self, readers: Mapping[SpanKind, SpanReader], *, calls_only: bool = False) -> None:
         self.readings: Readings = {}
         self._calls_only = calls_only
+        self._before = ""
         self._before_call: SpanClosed | None = None
         self._has_bare_call = False
         self._beside_calls: list[Fault] = []
@@ -53,6 +62,8 @@ class Assembler:
         self._call_seen = False
         self._unclosed_call: Fault | None = None
         self._payloads: list[tuple[str, Span]] = []
+        self.prose: list[SpanClosed] = []
+        """What became text although a marker that opens a call, or reasoning, is before it."""
         self.spans: list[Span] = []
         self.decoded: dict[int, str] = {}
         self.calls: list[ToolCall] = []
@@ -73,8 +84,9 @@ class Assembler:
         first = len(self.spans)
         for event in events:
             if type(event) is SpanClosed and self._takes_place_of_closer(event):
-                self.spans.append(event.span)
-                self._opened = None
+                self._keep_as_closer(event)
+            elif type(event) is SpanClosed and self._is_mentioned(event):
+                self._keep_as_prose(event)
             elif type(event) is SpanClosed:
                 self._close(event)
             elif type(event) is SpanOpened:
@@ -135,20 +147,69 @@ class Assembler:
                 self._unclosed_call = fault
 
     def _takes_place_of_closer(self, event: SpanClosed) -> bool:
-        """Whether an empty call that nothing closes is the end of the call before: its marker was to be the closer.
+        """Whether a call that nothing closes and that is empty, or only words, is the end of the call before.
 
-        The fault of that call, which is at this marker, says so then.
+        Its marker was to be the closer; the fault of that call, which is at this marker, says so then.
         """
         start = event.span.range.start
-        if not event.wanted or event.span.kind is not SpanKind.TOOL_CALL or event.inner_text.strip() or not self.spans:
+        if not event.wanted or event.span.kind is not SpanKind.TOOL_CALL or not self.spans:
             return False
         before, fault = self.spans[-1], self._unclosed_call
         if fault is None or before.kind is not SpanKind.TOOL_CALL or fault.range.start != start:
+            return False
+        if event.inner_text.strip() and not self._is_only_words(event):
             return False
         # Other faults may have come since, some of them of text before the call: where depends on the chunks.
         at = next(at for at in range(len(self.faults) - 1, -1, -1) if self.faults[at] is fault)
         self.faults[at] = opener_for_closer(fault, event)
         return True
+
+    def _is_only_words(self, event: SpanClosed) -> bool:
+        """Whether a call span holds prose, and nothing that its reader takes for a call of a tool."""
+        reader = dict(self._readers).get(SpanKind.TOOL_CALL)
+        if reader is None or not _WORDS.fullmatch(event.inner_text):
+            return False
+        return all(call.name is None for call in reader(event).calls)
+
+    def _keep_as_closer(self, event: SpanClosed) -> None:
+        """Keep a call span that is none: an empty one as it is, else the marker, and the words as text."""
+        self._opened = None
+        span = event.span
+        if not event.inner_text.strip():
+            self.spans.append(span)
+            return
+        marker, inner = Range(span.range.start, span.inner.start), Range(span.inner.start, span.range.end)
+        self.spans.append(Span(SpanKind.MARKUP, marker, Range(marker.end, marker.end), label="marker"))
+        words = SpanClosed(Span(SpanKind.TEXT, inner, inner), event.inner_text)
+        self._take_words(words)
+        self.spans.append(words.span)
+
+    def _is_mentioned(self, event: SpanClosed) -> bool:
+        """Whether a span is prose that mentions its opening marker: in quotes, or, of a call, within a sentence.
+
+        Nothing in it may be a call to the format's own reader.
+        """
+        span, before, text = event.span, self._before, event.inner_text
+        if not before or span.kind not in _MAY_BE_MENTIONED or span.inner.start == span.range.start:
+            return False
+        if not self.spans or self.spans[-1].range.end != span.range.start or self.spans[-1].kind is not SpanKind.TEXT:
+            return False
+        is_open_call = span.kind is SpanKind.TOOL_CALL and span.range.end == span.inner.end
+        in_sentence = _IN_SENTENCE.search(before[-_LINE_END:]) is not None
+        within_sentence = is_open_call and in_sentence and _SENTENCE.fullmatch(text) is not None
+        if event.call is not None or not (within_sentence or is_quoted_marker(before, text)):
+            return False
+        reader = dict(self._readers).get(span.kind)
+        reading = reader(event) if reader is not None else ParseResult()
+        return not reading.children and not any(call.name and (call.valid or call.recovered) for call in reading.calls)
+
+    def _keep_as_prose(self, event: SpanClosed) -> None:
+        """Keep a span that is prose as text; the fault of its marker takes the place of others there."""
+        span = event.span
+        self.faults[:] = [one for one in self.faults if one.range.start != span.range.start]
+        self.faults.append(marker_in_prose(span))
+        self._close(SpanClosed(Span(SpanKind.TEXT, span.range, span.range), event.inner_text))
+        self.prose.append(SpanClosed(Span(SpanKind.TEXT, span.inner, span.inner), event.inner_text))
 
     def _read(self, reader: SpanReader, event: SpanClosed) -> ParseResult:
         """What a closed span holds; reasoning that never closed also gives the whole calls in it.
@@ -187,7 +248,8 @@ class Assembler:
         return found
 
     def _take_words(self, event: SpanClosed) -> None:
-        """Remember the first text before the calls of a turn, and the first behind its last call."""
+        """Remember the last text, the first before the calls of a turn, and the first behind its last call."""
+        self._before = event.inner_text
         if not event.inner_text or event.inner_text.isspace():
             return
         if not self._call_seen:
@@ -242,6 +304,11 @@ class Assembler:
         self._has_bare_call = True
         if event is not None and _holds_words(event.inner_text):
             self._beside_calls.append(_text_around_calls(event))
+
+
+def is_quoted_marker(before: str, behind: str) -> bool:
+    """Whether a marker is in quotes, or in backticks: by the texts before and behind it."""
+    return behind[:1] in _QUOTES and before[-1:] == behind[0]
 
 
 def _without_inventions(event: SpanClosed, reading: ParseResult) -> ParseResult:

@@ -14,6 +14,7 @@ Each character is searched for markers at most twice, and read as a payload at m
 """
 
 import re
+from typing import TypeAlias
 
 from inspector.model import Span, SpanKind, ToolCall
 from inspector.scanning import MOST_ROUNDS
@@ -23,9 +24,10 @@ from inspector.segmenter.payload import Payload
 from inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, State, Table, Transition
 from inspector.text import Range
 
-_HOPS = 1_000
 _SAMPLE = 8_192
 _DENSE = 1_500
+_FoundMarkers: TypeAlias = dict[str, re.Match[str] | int]
+"""For each family of a state's markers the next one, or the place before which none begins."""
 
 
 class FastLane:
@@ -134,7 +136,7 @@ class _Steps:
         self._at = self._payload_at = self._open_at = self._inner_at = at
         self._is_open = False
         self._call: ToolCall | None = None
-        self._places: dict[str, int] = {}
+        self._markers: _FoundMarkers = {}
 
     def read(self) -> list[SpanClosed] | None:
         """All closed spans of the text, in order; None where the machine has to read it."""
@@ -160,7 +162,7 @@ class _Steps:
                 return None
             self._settle(end)
             return end, state.then
-        at, way = _next_transition(state, text, self._at, self._places)
+        at, way = _next_transition(state, text, self._at, self._markers)
         if payload is not None and way is not None:
             written = text[self._payload_at : at]
             self._call = payload.read_whole(written, self._inner_at) if payload.read_whole is not None else None
@@ -244,13 +246,13 @@ def _closed(state: State, text: str, whole: Range, inner: Range, call: ToolCall 
     )
 
 
-def _next_transition(state: State, text: str, pos: int, places: dict[str, int]) -> tuple[int, Transition | None]:
+def _next_transition(state: State, text: str, pos: int, markers: _FoundMarkers) -> tuple[int, Transition | None]:
     """As `SearchWindow.next_transition`, where `text` is all there is."""
     at, size = pos, len(text)
     while True:
         way: Transition | None
         if state.families:
-            at, way = _next_marker(state, text, at, places)
+            at, way = _next_marker(state, text, at, markers)
         else:
             match = state.search(text, at)
             if match is None:
@@ -279,26 +281,23 @@ def _is_other(state: State, text: str, at: int) -> bool:
     return state.other_pattern is not None and state.other_pattern.match(text, at) is not None
 
 
-def _next_marker(state: State, text: str, at: int, places: dict[str, int]) -> tuple[int, Transition | None]:
-    """The next marker of a state whose markers have few first characters; `places` keeps the next one of each."""
-    size = len(text)
-    for _ in range(_HOPS):
-        first, is_marker = size, None
-        for character, match_at in state.families:
-            place = places.get(character, -1)
-            if place < at:
-                place = text.find(character, at)
-                places[character] = place = size if place < 0 else place
-            if place < first:
-                first, is_marker = place, match_at
-        if is_marker is None:
-            return size, None
-        match = is_marker(text, first)
-        if match is not None:
-            return first, state.by_marker[match[0]]
-        at = first + 1
-    match = state.any_marker(text, at, size)
-    return (match.start(), state.by_marker[match[0]]) if match is not None else (size, None)
+def _next_marker(state: State, text: str, at: int, found: _FoundMarkers) -> tuple[int, Transition | None]:
+    """The next marker of a state whose markers have few first characters; `found` keeps what is known of each family.
+
+    A family is searched no further than to the next marker of the others.
+    """
+    first, marker = len(text), ""
+    for family, search in state.families:
+        known = found.get(family, 0)
+        if isinstance(known, int) or known.start() < at:
+            start = max(known, at) if isinstance(known, int) else at
+            if start >= first:
+                continue
+            match = search(text, start, first + state.longest)
+            known = found[family] = match if match is not None and match.start() < first else first
+        if not isinstance(known, int) and known.start() < first:
+            first, marker = known.start(), known[0]
+    return first, state.by_marker[marker] if marker else None
 
 
 def _value_end(state: State, payload: Payload, text: str, start: int) -> int:

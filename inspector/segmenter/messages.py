@@ -135,6 +135,16 @@ def call_in_open_reasoning(opener: Range, closed: SpanClosed) -> Fault:
     )
 
 
+def marker_in_prose(span: Span) -> Fault:
+    """The fault of a marker that prose mentions: the text of `span` is read as text."""
+    place = Range(span.range.start, max(span.inner.start, span.range.start + 1))
+    message = (
+        "This marker is mentioned in prose and read as text; a server that looks for the marker alone takes what "
+        "follows it for a call or for reasoning."
+    )
+    return Fault(markers.MARKER_IN_PROSE, place, message)
+
+
 def open_reasoning(closed: SpanClosed) -> Fault:
     """The fault of reasoning that never closed and holds a whole call: at what opened it."""
     start = closed.span.range.start
@@ -198,11 +208,14 @@ def opener_for_closer(fault: Fault, empty: SpanClosed) -> Fault:
 
     `fault` is that of the call before, which this marker ended.
     """
-    marker = empty.wanted.replace("/", "", 1)
+    without_slash = empty.wanted.replace("/", "", 1)
+    slip = f"`{without_slash}` stands where `{empty.wanted}` belongs; its slash was forgotten"
+    if without_slash == empty.wanted:
+        slip = f"the marker that opens a call stands where `{empty.wanted}` belongs"
     return Fault(
         markers.UNTERMINATED_SPAN,
         fault.range,
-        f"The call is not closed: `{marker}` stands where `{empty.wanted}` belongs; its slash was forgotten.",
+        f"The call is not closed: {slip}.",
         f"Write `{empty.wanted}`.",
         Fix((Edit(fault.range, empty.wanted),), safe=fault.fix is not None),
     )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import TypeAlias
 
 from inspector.model import SpanKind
@@ -77,9 +78,14 @@ class Lookahead:
         self.longest = sum(map(_longest, pieces)) + self._may_be_undone
 
     @cached_property
+    def expression(self) -> str:
+        """Matches the pieces, with a group for each that varies; not compiled."""
+        return "".join(map(_whole, self._pieces))
+
+    @cached_property
     def whole(self) -> re.Pattern[str]:
-        """Matches the pieces, with a group for each that varies."""
-        return re.compile("".join(map(_whole, self._pieces)))
+        """The `expression`, compiled."""
+        return re.compile(self.expression)
 
     @cached_property
     def cut_short(self) -> re.Pattern[str]:
@@ -257,11 +263,11 @@ class State:
         return _patterns(self.markers)
 
     @cached_property
-    def families(self) -> tuple[tuple[str, _Match], ...]:
-        """For a state with few families of markers: the character that each begins with, and what matches it there."""
+    def families(self) -> tuple[tuple[str, _Search], ...]:
+        """For a state with few families of markers: the name of each in the table, and what searches for it."""
         if self.other or not 0 < len(self.patterns) <= _FEW:
             return ()
-        return tuple((first, pattern.match) for first, pattern in self.patterns.items())
+        return tuple((f"{first}{self.name}", pattern.search) for first, pattern in self.patterns.items())
 
     @cached_property
     def any_marker(self) -> _Search:
@@ -306,35 +312,62 @@ class State:
         return self.payload.ends if self.payload is not None and self.then is not None else ""
 
 
-@dataclass(frozen=True)
 class Table:
     """All states of a format.
 
-    `homes` maps a role's word in a turn header to the state that its turn starts in, `default_home` serves any other
-    word, `headless` (if set) a header without a word. `tails` maps the end of a prompt, white space aside, to the state
-    that it opens, where the prompt's own markers do not say so (a header that the prompt begins). Where the end of a
-    text cuts one of `cut_openers` short, its beginning is markup and no text.
+    `states` are the states, or a function that builds them when the table is first used: there are many formats, and a
+    run reads few. `homes` maps a role's word in a turn header to the state that its turn starts in, `default_home`
+    serves any other word, `headless` (if set) a header without a word. `tails` maps the end of a prompt, white space
+    aside, to the state that it opens, where the prompt's own markers do not say so (a header that the prompt begins).
+    Where the end of a text cuts one of `cut_openers` short, its beginning is markup and no text.
+
+    Raises ValueError where a transition, home or tail names no state: when the table is made, or when it is first used
+    if a function builds its states.
     """
 
-    states: tuple[State, ...]
-    homes: dict[str, str]
-    default_home: str
-    headless: str = ""
-    tails: Mapping[str, str] = field(default_factory=dict)
-    cut_openers: tuple[str, ...] = ()
-    by_name: dict[str, State] = field(init=False, repr=False)
-    _home_of: dict[str, State] = field(default_factory=dict, init=False, repr=False, compare=False)
+    def __init__(
+        self,
+        states: tuple[State, ...] | Callable[[], tuple[State, ...]],
+        homes: Mapping[str, str],
+        default_home: str,
+        *,
+        headless: str = "",
+        tails: Mapping[str, str] = MappingProxyType({}),
+        cut_openers: tuple[str, ...] = (),
+    ) -> None:
+        self._states = states
+        self._homes = homes
+        self.default_home = default_home
+        self._headless = headless
+        self.tails = tails
+        self.cut_openers = cut_openers
+        self._home_of: dict[str, State] = {}
+        if not callable(states):
+            self._check(states)
 
-    def __post_init__(self) -> None:
-        by_name = {state.name: state for state in self.states}
-        object.__setattr__(self, "by_name", by_name)
-        known = {HOME, HERE, ROLE, *by_name}
-        for state in self.states:
+    @cached_property
+    def states(self) -> tuple[State, ...]:
+        """All states."""
+        if not callable(self._states):
+            return self._states
+        states = self._states()
+        self._check(states)
+        return states
+
+    @cached_property
+    def by_name(self) -> dict[str, State]:
+        """Each state by its name."""
+        return {state.name: state for state in self.states}
+
+    def _check(self, states: tuple[State, ...]) -> None:
+        names = {state.name for state in states}
+        known = {HOME, HERE, ROLE, *names}
+        for state in states:
             ways = (*state.transitions, state.other_goes, state.otherwise, state.then, state.broken_goes)
             for unknown in {way.target for way in ways if way is not None} - known:
                 raise ValueError(f"state {state.name}: its target {unknown} is no state")
-        entries = {*self.homes.values(), self.default_home, self.headless or self.default_home, *self.tails.values()}
-        if entries - by_name.keys():
+        entries = {*self._homes.values(), self.default_home, self._headless or self.default_home, *self.tails.values()}
+        if entries - names:
             raise ValueError("a role's home, or a prompt's tail, is no state")
 
     @cached_property
@@ -372,8 +405,8 @@ class Table:
     def _find_home(self, role: str) -> State:
         word = _WORD.match(role)
         if word is None:
-            return self.by_name[self.headless or self.default_home]
-        return self.by_name[self.homes.get(word[1].lower(), self.default_home)]
+            return self.by_name[self._headless or self.default_home]
+        return self.by_name[self._homes.get(word[1].lower(), self.default_home)]
 
 
 def _likeness(one: str, other: str) -> int:

@@ -1,8 +1,11 @@
 """One HTTP exchange with a model, as whoever saw it tells of it: a proxy, a client's transport, a log of flows."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol, TypeAlias
+
+from inspector.model.exchange import ExchangeEnd
+
+__all__ = ["Exchange", "ExchangeEnd", "ExchangeObserver", "Headers", "Observes", "RequestHead", "header_of"]
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 """Names and values in their order, names as they were sent; compared without case."""
@@ -28,17 +31,6 @@ class RequestHead:
     upstream: str = ""
     client: str = ""
     at_s: float | None = None
-
-
-class ExchangeEnd(StrEnum):
-    """How an exchange ended."""
-
-    COMPLETE = "complete"
-    UPSTREAM_DROPPED = "upstream_dropped"
-    CLIENT_LEFT = "client_left"
-    NOT_CONNECTED = "not_connected"
-    TIMED_OUT = "timed_out"
-    NOT_STORED = "not_stored"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,23 +16,24 @@ from inspector.apis.openai import completions as openai_completions
 from inspector.formats.transcript import split_turns
 from inspector.memory import RECORD_MEMORY, transcript_memory
 from inspector.model import Json, Part, Role, Turn
+from inspector.scanning import lazy_pattern
 from inspector.wire.events import WIRE_PREFIX
 from inspector.wire.provider_json import parse_json
 from inspector.wire.request import DecodedRequest
 
 _SIZE = 16
 
-_REASONING = re.compile(
+_REASONING = lazy_pattern(
     r"\s*(?:<(think|thinking|reasoning|thought)>.*?</\1>|\[THINK\].*?\[/THINK\]|◁think▷.*?◁/think▷"
     r"|<\|channel\|>analysis<\|message\|>.*?<\|end\|>)",
     re.DOTALL,
 )
 
 _REMINDER_END = "</system-reminder>"
-_REMINDER = re.compile(f"<system-reminder>.*?{_REMINDER_END}", re.DOTALL)  # Claude Code's, in one request or some
+_REMINDER = lazy_pattern(f"<system-reminder>.*?{_REMINDER_END}", re.DOTALL)  # Claude Code's, in one request or some
 _CLOSER = "</think>"
 
-_CLOCK = re.compile(
+_CLOCK = lazy_pattern(
     r"\d+|\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b"
     r"|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|[ap]m)\b",
@@ -43,7 +44,7 @@ PROMPT_TAIL_PART = "wire:prompt_tail"
 """The part that keeps what a prompt had already opened for the answer: its header, `<think>`, its first words."""
 
 _RAW_APIS = frozenset({openai_completions.API, ollama.GENERATE})
-_TOKEN = re.compile(r"<\|[^|<>\n]{1,60}\|>|<｜[^｜<>\n]{1,60}｜>|<(?:start|end)_of_turn>|</?s>|<bos>|<eos>")
+_TOKEN = lazy_pattern(r"<\|[^|<>\n]{1,60}\|>|<｜[^｜<>\n]{1,60}｜>|<(?:start|end)_of_turn>|</?s>|<bos>|<eos>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,22 @@ def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
     ]
     answers = turn.result.call_id if turn.result is not None else None
     return _digest([turn.role.value, [text for one in said if (text := one.strip())], calls, answers])
+
+
+def exact_digest(turn: Turn, *, raw: bool = False) -> bytes:
+    """A message's digest word for word: messages share it only where all their texts, calls and ids are equal.
+
+    Parts come in any order; empty ones, what only the wire knows, and the template of `raw` prompts do not count.
+    """
+    said = ((part.name, part.text) for part in turn.parts if part.text and not part.name.startswith(WIRE_PREFIX))
+    texts = sorted((name, text_without_template(turn, text) if raw else text) for name, text in said)
+    heads = [turn.role.value, [[name, len(text)] for name, text in texts]]
+    calls = [[call.part, call.name, call.id] for call in turn.calls]
+    result = turn.result and [turn.result.call_id, turn.result.name, turn.result.is_error]
+    digest = blake2b(json.dumps([heads, calls, result]).encode("ascii"), digest_size=_SIZE)
+    for _, text in texts:
+        digest.update(text.encode("utf-8", "surrogatepass"))
+    return digest.digest()
 
 
 def joined(begun: Turn, answer: Turn) -> Turn:

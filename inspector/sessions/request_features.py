@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from inspector.model import ExternalId, Json, RecognisedBy, Role, Turn
+from inspector.scanning import lazy_pattern
 from inspector.sessions.exchange import RequestHead
 from inspector.sessions.fingerprints import (
     Fingerprint,
@@ -25,8 +26,8 @@ _FIRST_HEADERS = ("x-session-id", "x-claude-code-session-id")
 _CODEX_HEADERS = ("session-id", "session_id", "thread-id", "thread_id")
 _GATEWAY_HEADERS = ("helicone-session-id", "x-portkey-trace-id", "x-litellm-session-id", "x-litellm-trace-id")
 _GATEWAY_FIELDS = ("litellm_session_id", "litellm_trace_id", "metadata.session_id", "session_id", "conversation")
-_OLD_USER_ID = re.compile(r"user_.*_session_([0-9A-Za-z-]{8,})\Z")
-_UNIQUE = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|[0-9a-f]{24,}", re.IGNORECASE)
+_OLD_USER_ID = lazy_pattern(r"user_.*_session_([0-9A-Za-z-]{8,})\Z")
+_UNIQUE = lazy_pattern(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|[0-9a-f]{24,}", re.IGNORECASE)
 _RETRY_COUNTS = ("x-stainless-retry-count", "x-retry-count")
 """Headers that count repetitions from 0: of the SDKs that Stainless generates (openai, anthropic), and a common one."""
 
@@ -36,8 +37,8 @@ _ATTEMPTS = ("amz-sdk-request", "x-envoy-attempt-count")
 _REQUEST_KEYS = ("idempotency-key", "x-idempotency-key", "amz-sdk-invocation-id")
 """Headers that are the same for all attempts of one request, and for no other request."""
 
-_ATTEMPT = re.compile(r"(?:attempt=)?([0-9]{1,8})(?:;.*)?", re.DOTALL)
-_TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}", re.IGNORECASE)
+_ATTEMPT = lazy_pattern(r"(?:attempt=)?([0-9]{1,8})(?:;.*)?", re.DOTALL)
+_TRACEPARENT = lazy_pattern(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Resolves which trace a request belongs to, and which of its turns that trace does not hold yet.
 
-A request that continues no trace begins one: its ids, its parent and the missing history are derived here too. History
-that a client rewrote is marked as copied. Raw prompts without a template are compared as texts.
+A request that continues no trace begins one: its ids, its parent and the missing history are derived here too. Raw
+prompts without a template are compared as texts. Each request is also written down as it was read (`sent_requests`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +18,7 @@ from inspector.model import (
     Part,
     Provenance,
     Role,
+    SentRequest,
     Trace,
     Turn,
     TurnFlag,
@@ -35,17 +36,9 @@ from inspector.sessions.request_features import RequestFeatures, SessionHints, r
 from inspector.sessions.session_cache import CachedTrace, SessionCache
 from inspector.sessions.trace_matching import Relation, SessionPlace, find_match
 from inspector.wire.events import DecodedTurn
-from inspector.wire.provider_json import compact_json
 from inspector.wire.request import DecodedRequest
 
 _NAME_LENGTH = 80
-RESENT_PART = "wire:resent"
-"""The part that keeps messages which a client sent back in other words than were recorded, as a JSON array.
-
-Each is an object with `message` (its number in the request, from 1), `role`, `parts` (name to text) and `calls`
-(`part`, `name`, `id`). It belongs to the first turn that came with them, and is no call of the chain.
-"""
-
 _COPIED = frozenset({TurnFlag.COPIED_CONTEXT})
 _WRITTEN_BY_CLIENT = frozenset({TurnFlag.SYNTHETIC})
 
@@ -57,7 +50,8 @@ class Placement:
     `key` is the trace's key, unique for good. `begins` is a new trace, its facts without turns; None where the trace is
     known. `turns` are the request's turns that the trace does not hold yet. `attempt` counts repetitions from 1;
     `retry_of` is the `request_id` of the first attempt. `request_id` is this request's own name: the trace's own id, a
-    slash, and the number of the answer's turn in the trace.
+    slash, and the number of the answer's turn in the trace. `request` is the request as read, None where its messages
+    are not known.
     """
 
     key: str
@@ -66,6 +60,7 @@ class Placement:
     attempt: int = 1
     retry_of: str | None = None
     request_id: str = ""
+    request: SentRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +74,7 @@ class _OpenRequest:
     text: RunningDigest | None
     before: bytes
     prefill: Turn | None
+    answer: int
 
 
 def new_recording_id() -> ExternalId:
@@ -154,8 +150,11 @@ class SessionResolver:
         chain = extended_chain(waiting.request, message)
         self._tracks.mark_answer(track, chain, answer.response_id)
         track.known.add(message)
+        track.history.add_turn(waiting.answer, turn, raw=waiting.raw)
         if waiting.prefill is not None:
-            self._tell_joined(waiting, message_digest(joined(waiting.prefill, turn)))
+            whole = joined(waiting.prefill, turn)
+            track.history.add_joined(waiting.answer, whole)
+            self._tell_joined(waiting, message_digest(whole))
         if waiting.text is not None:
             text = turn.part("text")
             waiting.text.add(text.text if text else "")
@@ -191,27 +190,35 @@ class SessionResolver:
         track = _track(place)
         track.attempts += 1
         track.request_keys.add(read.asked.request_key)
-        return Placement(track.key, None, (), track.attempts, track.request_id, self._await(read, track, turns=0))
+        name = self._await(read, track, turns=0)
+        if read.begins or read.text is not None:
+            request: SentRequest | None = track.history.repeat(track.turns)
+        else:
+            request = _sent(read, track, {})
+        return Placement(track.key, None, (), track.attempts, track.request_id, name, request)
 
     def _go_on(self, read: RequestFeatures, place: SessionPlace) -> Placement:
         track, prints, turns = _track(place), read.asked.prints, read.turns
-        before = count_system(turns)
+        before, first = count_system(turns), track.turns + 1
         if place.cut:
             new, known = cut_text(turns[before:], place.cut)[1:], 0
         else:
             new, known = turns[before + place.known :], place.known
-        resent = [
-            (before + at + 1, turns[before + at])
-            for at in range(known if place.edited else 0)
-            if prints.messages[at] not in track.known
-        ]
+        indexes: Sequence[int] = range(before + known, len(turns))
         if track.system_words != prints.system_words and prints.system_words:
             new = (*turns[:before], *new)
+            indexes = (*range(before), *indexes)
             track.system_words = prints.system_words
         self._tracks.leave_end(track)
         self._ask(read, track, known=known, own=True)
-        added = with_resent_history(marked_answers(new), resent)
-        return Placement(track.key, None, added, request_id=self._name(read, track, len(added)))
+        name = self._name(read, track, len(new))
+        if place.cut or read.begins:
+            request: SentRequest | None = track.history.add_continued(
+                track.turns, new, dict(enumerate(range(first, first + len(new))))
+            )
+        else:
+            request = _sent(read, track, dict(zip(indexes, range(first, track.turns), strict=True)))
+        return Placement(track.key, None, marked_answers(new), request_id=name, request=request)
 
     def _begin(
         self, head: RequestHead, request: DecodedRequest, read: RequestFeatures, place: SessionPlace
@@ -226,7 +233,14 @@ class SessionResolver:
         self._ask(read, track, known=place.known, own=place.own)
         turns = marked_history(cut_text(read.turns, place.cut))
         trace = facts_of(head, request, read.signs, own_id, place)
-        return Placement(track.key, trace, turns, request_id=self._name(read, track, len(turns)))
+        name = self._name(read, track, len(turns))
+        if place.cut:
+            sent: SentRequest | None = track.history.add_continued(
+                track.turns, turns, {at: at + 1 for at in range(len(turns))}
+            )
+        else:
+            sent = _sent(read, track, {at: at + 1 for at in range(len(turns))})
+        return Placement(track.key, trace, turns, request_id=name, request=sent)
 
     def _ask(self, read: RequestFeatures, track: CachedTrace, *, known: int, own: bool) -> None:
         """Take note of what the trace is asked now; `known` of its messages have their place already."""
@@ -255,9 +269,21 @@ class SessionResolver:
         self._tracks.touch(track, read.asked.at_s)
         name = f"{track.key}/{track.turns}"
         self._open[name] = _OpenRequest(
-            track, prints.chain[-1], prints.messages[-1], read.raw, read.text, prints.chain[-2], read.prefill
+            track,
+            prints.chain[-1],
+            prints.messages[-1],
+            read.raw,
+            read.text,
+            prints.chain[-2],
+            read.prefill,
+            track.turns,
         )
         return name
+
+
+def _sent(read: RequestFeatures, track: CachedTrace, new: dict[int, int]) -> SentRequest | None:
+    """The request as read; None where its messages are not known. `new` are the turns that it added, by index."""
+    return track.history.add_request(track.turns, read.turns, new, raw=read.raw) if read.turns else None
 
 
 def _track(place: SessionPlace) -> CachedTrace:
@@ -321,29 +347,8 @@ def marked_answers(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     return tuple(marked)
 
 
-def with_resent_history(turns: tuple[Turn, ...], resent: Sequence[tuple[int, Turn]]) -> tuple[Turn, ...]:
-    """The turns, of which the first has the messages that were sent back rewritten, each with its number."""
-    if not resent:
-        return turns
-    part = Part(RESENT_PART, compact_json([_written(number, turn) for number, turn in resent]))
-    if not turns:
-        return (Turn(Role.ASSISTANT, (part,), flags=_COPIED),)
-    return (replace(turns[0], parts=(*turns[0].parts, part)), *turns[1:])
-
-
 def _flagged(turn: Turn, flags: frozenset[TurnFlag]) -> Turn:
     return replace(turn, flags=turn.flags | flags)
-
-
-def _written(number: int, turn: Turn) -> Json:
-    calls: list[Json] = [{"part": call.part, "name": call.name, "id": call.id} for call in turn.calls]
-    written: dict[str, Json] = {"message": number, "role": turn.source_role or turn.role.value}
-    written["parts"] = {part.name: part.text for part in turn.parts}
-    if calls:
-        written["calls"] = calls
-    if turn.result is not None:
-        written["call_id"] = turn.result.call_id
-    return written
 
 
 def match_of_text(tracks: SessionCache, read: RequestFeatures) -> SessionPlace | None:

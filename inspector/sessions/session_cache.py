@@ -6,6 +6,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from inspector.model import ExternalId
+from inspector.sessions.sent_requests import SentHistory
 
 _MAX_TEXT_ENDS = 256
 
@@ -20,6 +21,7 @@ class CachedTrace:
     `request_keys` are the idempotency keys of its attempts, `own` says that an answer lies before it that was recorded
     as it came. `known` are the digests of all its messages. `turns` counts the turns of the trace, answers on the way
     among them. Siblings share a `group`, the key of the first of them; `has_siblings` says that there are any.
+    `history` tells what each request repeats of the turns and of the requests before it.
     """
 
     key: str
@@ -51,6 +53,7 @@ class CachedTrace:
     windows: list[bytes] = field(default_factory=list)
     chains: list[bytes] = field(default_factory=list)
     responses: list[str] = field(default_factory=list)
+    history: SentHistory = field(default_factory=SentHistory)
 
 
 class TracePosition(NamedTuple):
@@ -96,7 +99,11 @@ class SessionCache:
     def size(self) -> int:
         """How many digests are held, over all."""
         held = len(self._points) + len(self._ends) + len(self._windows) + len(self._answers) + len(self._responses)
-        return held + sum(map(len, self._text_ends.values())) + sum(len(one.known) for one in self._by_key.values())
+        return (
+            held
+            + sum(map(len, self._text_ends.values()))
+            + sum(len(one.known) + one.history.size for one in self._by_key.values())
+        )
 
     def add(self, track: CachedTrace) -> None:
         """Remember a new track; forget one in its place where there are too many."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from inspector.model import ParentWhy, Role
+from inspector.scanning import lazy_pattern
 from inspector.sessions.fingerprints import Fingerprint
 from inspector.sessions.session_cache import CachedTrace, SessionCache, TracePosition
 
@@ -20,7 +21,7 @@ SDKs and agents wait for a minute at most before they try again (`Retry-After` b
 anthropic's); the same words later are a new conversation.
 """
 
-_SUMMARY = re.compile(r"summar|compact|previous conversation|ran out of context|continued from", re.IGNORECASE)
+_SUMMARY = lazy_pattern(r"summar|compact|previous conversation|ran out of context|continued from", re.IGNORECASE)
 _SUMMARY_WITHIN = 2_000
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from inspector.apis.providers import read_request
 from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, GenerationError, Instant, Json, Turn, Usage
+from inspector.scanning import lazy_pattern
 from inspector.sessions.exchange import ExchangeEnd, RequestHead
 from inspector.sessions.resolver import Placement
 from inspector.wire.events import UNREAD_PART, WIRE_PREFIX, DecodedTurn
@@ -13,7 +14,7 @@ from inspector.wire.request import DecodedRequest
 
 _NO_ANSWER = "The body is no answer of a model."
 _NOTHING = "The body ended without anything of an answer in it."
-_EVENT = re.compile(r"(?:data|event|id|retry)?:")
+_EVENT = lazy_pattern(r"(?:data|event|id|retry)?:")
 
 _ENDS = {
     ExchangeEnd.UPSTREAM_DROPPED: (
@@ -25,9 +26,9 @@ _ENDS = {
     ExchangeEnd.TIMED_OUT: (ErrorPhase.TRANSPORT, "The server was silent for too long."),
 }
 
-_WORDS = re.compile(r"[A-Za-z_-]+")
+_WORDS = lazy_pattern(r"[A-Za-z_-]+")
 
-_OTHER_ENDPOINTS = re.compile(
+_OTHER_ENDPOINTS = lazy_pattern(
     r"count_?tokens|input_tokens|(?:de)?tokenize|apply[-_]template|(?:batch)?embed(?:dings|content|contents)?|rerank"
     r"|score|classify|pooling|moderations|batches|files|jobs|threads|runs|assistants|show|pull|create|compact",
     re.IGNORECASE,
@@ -87,6 +88,7 @@ def started_generation(request: DecodedRequest, placement: Placement, *, started
         attempt=placement.attempt,
         retry_of=placement.retry_of,
         started=_at(started_s),
+        request=placement.request,
     )
 
 

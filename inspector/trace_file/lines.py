@@ -1,13 +1,12 @@
-"""The lines of a trace file, version 2, as typed structures: these definitions are the format.
+"""The lines of a trace file, version 3, as typed structures: these definitions are the format.
 
 A file is RFC 8259 JSON, one value a line, ASCII only; lone surrogates and NUL are escapes. The first line is
-`{"weaklink_trace_file": 2}`. Numbers that JSON cannot hold, and surrogate halves that JSON would join, are made
+`{"weaklink_trace_file": 3}`. Numbers that JSON cannot hold, and surrogate halves that JSON would join, are made
 portable and back.
 """
 
 import json
 import math
-import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -29,15 +28,17 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
+from inspector.scanning import lazy_pattern
+from inspector.trace_file.exchange_lines import ExchangeLine
 
-VERSION = 2
+VERSION = 3
 """The version that is written; lower ones are read too."""
 
 HEADER_KEY = "weaklink_trace_file"
 _KEY = "weaklink_number"
-_TOGETHER = re.compile("([\ud800-\udbff]\ufdd0*)(?=[\udc00-\udfff])")
-_APART = re.compile("([\ud800-\udbff]\ufdd0*)\ufdd0(?=[\udc00-\udfff])")
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+_TOGETHER = lazy_pattern("([\ud800-\udbff]\ufdd0*)(?=[\udc00-\udfff])")
+_APART = lazy_pattern("([\ud800-\udbff]\ufdd0*)\ufdd0(?=[\udc00-\udfff])")
+_BEYOND_ASCII = lazy_pattern(r"[^\x00-\x7f]")
 Number: TypeAlias = float | Literal["NaN", "Infinity", "-Infinity"]
 
 
@@ -57,7 +58,7 @@ class OutcomeLine(msgspec.Struct, omit_defaults=True):
 
 
 class TraceLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.Trace`; `turns` is how many lines of turns follow."""
+    """See `inspector.model.Trace`; `turns` is how many lines of turns follow, `exchanges` are for a replay."""
 
     turns: Annotated[int, msgspec.Meta(ge=0)]
     name: str = ""
@@ -71,6 +72,7 @@ class TraceLine(msgspec.Struct, omit_defaults=True):
     provenance: Provenance = Provenance()
     project: str = ""
     branch: str = ""
+    exchanges: tuple[ExchangeLine, ...] = ()
 
 
 class ChunksLine(msgspec.Struct, omit_defaults=True):
@@ -110,6 +112,43 @@ class ErrorLine(msgspec.Struct, omit_defaults=True):
     code: str | None = None
 
 
+class CallLine(msgspec.Struct, omit_defaults=True):
+    """See `inspector.model.CallHeader`; the id is always written, and need not be there."""
+
+    part: str
+    name: str | None
+    id: str | msgspec.UnsetType | None = msgspec.UNSET
+    custom: bool = False
+
+
+class SentPartLine(msgspec.Struct, omit_defaults=True):
+    """See `inspector.model.SentPart`."""
+
+    name: str
+    text: str = ""
+    prefix: int = 0
+    suffix: int = 0
+
+
+class SentMessageLine(msgspec.Struct, omit_defaults=True):
+    """See `inspector.model.SentMessage`; `turn` is 0 where the message is a version of none."""
+
+    role: Role
+    parts: tuple[SentPartLine, ...]
+    turn: int = 0
+    source_role: str = ""
+    calls: tuple[CallLine, ...] = ()
+    result: ResultHeader | None = None
+
+
+class SentRequestLine(msgspec.Struct, omit_defaults=True):
+    """See `inspector.model.SentRequest`; a message of an earlier request is `[turn, index]`."""
+
+    after: int = 0
+    kept: int = 0
+    messages: tuple[int | tuple[int, int] | SentMessageLine, ...] = ()
+
+
 class GenerationLine(msgspec.Struct, omit_defaults=True):
     """See `inspector.model.Generation`."""
 
@@ -129,15 +168,20 @@ class GenerationLine(msgspec.Struct, omit_defaults=True):
     finish: FinishReason | None = None
     error: ErrorLine | None = None
     body: BodyState = BodyState.COMPLETE
+    request: SentRequestLine | None = None
 
 
-class CallLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.CallHeader`; the id is always written, and need not be there."""
+class RunLine(msgspec.Struct, omit_defaults=True):
+    """See `inspector.model.RecordedRun`."""
 
-    part: str
-    name: str | None
-    id: str | msgspec.UnsetType | None = msgspec.UNSET
-    custom: bool = False
+    source: str
+    name: str = ""
+    call_id: str | None = None
+    arguments: str | None = None
+    result: str | None = None
+    failed: bool | None = None
+    started: InstantLine | None = None
+    ended: InstantLine | None = None
 
 
 class TurnLine(msgspec.Struct, omit_defaults=True):
@@ -150,6 +194,7 @@ class TurnLine(msgspec.Struct, omit_defaults=True):
     result: ResultHeader | None = None
     generation: GenerationLine | None = None
     flags: tuple[TurnFlag, ...] = ()
+    run: RunLine | None = None
 
 
 def float_value(value: float) -> Number:

@@ -18,11 +18,18 @@ from inspector.model import (
     Instant,
     Outcome,
     Part,
+    RecordedRun,
+    SentBefore,
+    SentMessage,
+    SentPart,
+    SentRequest,
     ToolDefinition,
     Trace,
     Turn,
 )
+from inspector.model.exchange import RecordedExchange, with_exchanges
 from inspector.text import Range
+from inspector.trace_file.exchange_lines import exchanges_of
 from inspector.trace_file.lines import (
     HEADER_KEY,
     VERSION,
@@ -32,6 +39,9 @@ from inspector.trace_file.lines import (
     InstantLine,
     OutcomeLine,
     PartLine,
+    RunLine,
+    SentMessageLine,
+    SentRequestLine,
     ToolLine,
     TraceLine,
     TurnLine,
@@ -73,7 +83,12 @@ def _part_from_1(part: Record) -> Record:
     return {**part, "chunks": {**kept, "offsets_s": [None if ms is None else ms / 1000 for ms in chunks["ms"]]}}
 
 
-STEPS: dict[int, Callable[[Record], Record]] = {1: _from_1}
+def _from_2(record: Record) -> Record:
+    """Version 2 kept no requests and no runs of tools: neither is recorded."""
+    return record
+
+
+STEPS: dict[int, Callable[[Record], Record]] = {1: _from_1, 2: _from_2}
 """The step from each older version to the next."""
 
 
@@ -86,14 +101,23 @@ def read_trace_file(path: str | Path) -> Iterator[Trace]:
     """
     try:
         with Path(path).open("rb") as stream:
-            yield from read_trace_stream(stream, str(path))
+            yield from _FileReader(str(path), stream).traces()
+    except OSError as error:
+        raise UnreadableFileError(f"{path}: {error.strerror or error}") from error
+
+
+def read_recordings(path: str | Path) -> Iterator[tuple[Trace, tuple[RecordedExchange, ...]]]:
+    """The traces of a file, each with its recorded exchanges; otherwise as `read_trace_file`."""
+    try:
+        with Path(path).open("rb") as stream:
+            yield from _FileReader(str(path), stream).recordings()
     except OSError as error:
         raise UnreadableFileError(f"{path}: {error.strerror or error}") from error
 
 
 def read_trace_stream(stream: BinaryIO, name: str) -> Iterator[Trace]:
-    """The same of an open file that is called `name`; OSError where it cannot be read on."""
-    return _FileReader(name, stream).traces()
+    """The traces of an open file that is called `name`, and their exchanges; OSError where it cannot be read on."""
+    return (with_exchanges(trace, exchanges) for trace, exchanges in _FileReader(name, stream).recordings())
 
 
 class _FileReader:
@@ -103,10 +127,22 @@ class _FileReader:
         self._line = 0
 
     def traces(self) -> Iterator[Trace]:
+        for trace, turns in self._blocks():
+            yield trace_of(trace, turns)
+
+    def recordings(self) -> Iterator[tuple[Trace, tuple[RecordedExchange, ...]]]:
+        for trace, turns in self._blocks():
+            try:
+                exchanges = tuple(exchanges_of(trace.exchanges))
+            except INVALID_LINE as error:
+                raise self._fault(f"an exchange of the trace before is not readable: {error}") from error
+            yield trace_of(trace, turns), exchanges
+
+    def _blocks(self) -> Iterator[tuple[TraceLine, tuple[Turn, ...]]]:
         version = self._version()
         while (record := self._record(version)) is not None:
             trace = self._trace_line(record)
-            yield trace_of(trace, tuple(self._turn(version, trace.turns - at) for at in range(trace.turns)))
+            yield trace, tuple(self._turn(version, trace.turns - at) for at in range(trace.turns))
 
     def _version(self) -> int:
         try:
@@ -210,7 +246,29 @@ def turn_of(line: TurnLine) -> Turn:
         result=line.result,
         generation=None if line.generation is None else generation_of(line.generation),
         flags=frozenset(line.flags),
+        run=None if line.run is None else _run(line.run),
     )
+
+
+def _run(line: RunLine) -> RecordedRun:
+    times = _instant(line.started), _instant(line.ended)
+    return RecordedRun(line.source, line.name, line.call_id, line.arguments, line.result, line.failed, *times)
+
+
+def _request(line: SentRequestLine) -> SentRequest:
+    return SentRequest(line.after, line.kept, tuple(map(_sent, line.messages)))
+
+
+def _sent(line: int | tuple[int, int] | SentMessageLine) -> int | SentMessage | SentBefore:
+    match line:
+        case int():
+            return line
+        case SentMessageLine():
+            calls = tuple(map(_call, line.calls))
+            parts = tuple(SentPart(part.name, part.text, part.prefix, part.suffix) for part in line.parts)
+            return SentMessage(line.role, parts, line.turn or None, line.source_role, calls, line.result)
+        case (turn, index):
+            return SentBefore(turn, index)
 
 
 def _part(line: PartLine) -> Part:
@@ -250,6 +308,7 @@ def generation_of(line: GenerationLine) -> Generation:
         finish=line.finish,
         error=None if error is None else GenerationError(error.phase, error.message, error.status, error.code),
         body=line.body,
+        request=None if line.request is None else _request(line.request),
     )
 
 

@@ -2,13 +2,30 @@
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, assert_never
 
 import msgspec
 
-from inspector.model import Chunks, Generation, Instant, Outcome, Part, ToolDefinition, Trace, Turn
+from inspector.model import (
+    CallHeader,
+    Chunks,
+    Generation,
+    Instant,
+    Outcome,
+    Part,
+    RecordedRun,
+    SentBefore,
+    SentMessage,
+    SentRequest,
+    ToolDefinition,
+    Trace,
+    Turn,
+)
+from inspector.model.exchange import RecordedExchange, RecordedTrace
+from inspector.model.requests import compacted
+from inspector.trace_file.exchange_lines import ExchangePacker
 from inspector.trace_file.lines import (
     HEADER_KEY,
     VERSION,
@@ -20,6 +37,10 @@ from inspector.trace_file.lines import (
     Number,
     OutcomeLine,
     PartLine,
+    RunLine,
+    SentMessageLine,
+    SentPartLine,
+    SentRequestLine,
     ToolLine,
     TraceLine,
     TurnLine,
@@ -30,8 +51,9 @@ from inspector.trace_file.lines import (
 
 
 def write_trace_file(target: str | Path | TextIO, traces: Iterable[Trace]) -> None:
-    """Write a trace file of the current version; one trace at a time is in memory.
+    """Write a trace file of the current version, with the exchanges of those that are a `RecordedTrace`.
 
+    One trace at a time is in memory.
     A path gets the whole file or, if anything fails, keeps what was there: the lines go to a new file beside it, which
     takes its place at the end, readable by its owner only. A path that is no plain file (a pipe, a terminal) and a
     text stream are written as it goes; a stream is left open. OSError where the world refuses.
@@ -59,17 +81,19 @@ def header_line() -> str:
     return _line({HEADER_KEY: VERSION})
 
 
-def trace_lines(trace: Trace) -> Iterator[str]:
-    """The lines of one trace, as they may be appended to a file of this version."""
-    yield _line({"trace": msgspec.to_builtins(trace_line(trace))})
-    for turn in trace.turns:
+def trace_lines(trace: Trace, exchanges: Sequence[RecordedExchange] = ()) -> Iterator[str]:
+    """The lines of one trace, and of its recorded exchanges, as they may be appended to a file of this version."""
+    line = trace_line(trace)
+    line.exchanges = tuple(map(ExchangePacker().line, exchanges))
+    yield _line({"trace": msgspec.to_builtins(line)})
+    for turn in compacted(trace).turns:
         yield _line({"turn": msgspec.to_builtins(turn_line(turn))})
 
 
 def _write(stream: TextIO, traces: Iterable[Trace]) -> None:
     stream.write(header_line())
     for trace in traces:
-        stream.writelines(trace_lines(trace))
+        stream.writelines(trace_lines(trace, trace.exchanges if isinstance(trace, RecordedTrace) else ()))
 
 
 def _line(record: object) -> str:
@@ -108,11 +132,39 @@ def turn_line(turn: Turn) -> TurnLine:
         role=turn.role,
         parts=tuple(_part(part) for part in turn.parts),
         source_role=turn.source_role,
-        calls=tuple(CallLine(call.part, call.name, call.id, call.custom) for call in turn.calls),
+        calls=tuple(map(_call, turn.calls)),
         result=turn.result,
         generation=None if turn.generation is None else generation_line(turn.generation),
         flags=tuple(sorted(turn.flags)),
+        run=None if turn.run is None else _run(turn.run),
     )
+
+
+def _call(call: CallHeader) -> CallLine:
+    return CallLine(call.part, call.name, call.id, call.custom)
+
+
+def _run(run: RecordedRun) -> RunLine:
+    times = _instant(run.started), _instant(run.ended)
+    return RunLine(run.source, run.name, run.call_id, run.arguments, run.result, run.failed, *times)
+
+
+def _request(request: SentRequest) -> SentRequestLine:
+    return SentRequestLine(request.after, request.kept, tuple(map(_sent, request.messages)))
+
+
+def _sent(one: int | SentMessage | SentBefore) -> int | tuple[int, int] | SentMessageLine:
+    match one:
+        case int():
+            return one
+        case SentBefore(turn, index):
+            return turn, index
+        case SentMessage():
+            calls = tuple(map(_call, one.calls))
+            parts = tuple(SentPartLine(part.name, part.text, part.prefix, part.suffix) for part in one.parts)
+            return SentMessageLine(one.role, parts, one.turn or 0, one.source_role, calls, one.result)
+        case _:
+            assert_never(one)
 
 
 def _part(part: Part) -> PartLine:
@@ -154,6 +206,7 @@ def generation_line(generation: Generation) -> GenerationLine:
         finish=generation.finish,
         error=None if error is None else ErrorLine(error.phase, error.message, error.status, error.code),
         body=generation.body,
+        request=None if generation.request is None else _request(generation.request),
     )
 
 

@@ -1,6 +1,5 @@
 """What the readers of all APIs share: their interface, error objects, finish reasons, and faults as wire events."""
 
-import re
 from typing import Protocol
 
 from inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Json, Usage
@@ -12,6 +11,7 @@ from inspector.rules.recording import (
     UNKNOWN_WIRE_EVENT,
     UPSTREAM_ERROR,
 )
+from inspector.scanning import lazy_pattern
 from inspector.wire.events import (
     ERROR_PART,
     REUSED_INDEX_PART,
@@ -24,7 +24,7 @@ from inspector.wire.events import (
 )
 from inspector.wire.provider_json import compact_json, parse_json
 
-_INDEX = re.compile(r"\[\d+\]")
+_INDEX = lazy_pattern(r"\[\d+\]")
 _MAX_QUOTE = 60
 _MAX_WORDS = 500  # of a body that is no error object, such as a proxy's HTML page
 

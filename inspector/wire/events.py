@@ -1,12 +1,13 @@
 """Wire events: what every provider's decoder reports while an answer arrives, and the assistant turn they make."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar, assert_never
 
 import msgspec
 
 from inspector.diagnostics import Fault
+from inspector.json_text import write_json
 from inspector.model import (
     BodyState,
     CallHeader,
@@ -41,6 +42,9 @@ PROMPT_TOKENS_PART = f"{WIRE_PREFIX}prompt_token_ids"
 PROMPT_PART = f"{WIRE_PREFIX}prompt"
 """The part that keeps the end of the raw prompt, where it was recorded: what it left open belongs to the answer."""
 
+TOKENS_PART = f"{WIRE_PREFIX}tokens"
+"""The part that keeps the token strings of chunks, where a chunk's text is not its one token (`TokenTexts`)."""
+
 REUSED_INDEX_PART = f"{WIRE_PREFIX}reused_index"
 """The part that keeps, word for word, each event that opened a call under the index of an earlier one."""
 
@@ -58,6 +62,35 @@ class PartGrew(msgspec.Struct, frozen=True, gc=False):
     at_s: float | None = None
     token_ids: tuple[int, ...] | None = None
     logprobs: tuple[float, ...] | None = None
+
+
+class TokensNamed(msgspec.Struct, frozen=True):
+    """The token strings of a chunk, as a line for the part that keeps them; that part has no chunks of its own."""
+
+    part: str
+    line: str
+
+
+class TokenTexts:
+    """Keeps the token strings of chunks in the part `wire:tokens` of the same answer, where they are not its text.
+
+    Each is a line of JSON, `{"part": "text", "index": 3, "tokens": ["Os", "lo"]}`: `index` counts from 0 the chunks of
+    that part that have log probabilities. A chunk whose text is its one token has no line.
+    """
+
+    __slots__ = ("_counts",)
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    def keep(self, grew: PartGrew, tokens: Sequence[str], found: "list[WireEvent]") -> None:
+        """Append the line of a chunk that came with these tokens, where it has one."""
+        index = self._counts.get(grew.part, 0)
+        self._counts[grew.part] = index + 1
+        if any(tokens) and (len(tokens) > 1 or tokens[0] != grew.text):
+            line = write_json({"part": grew.part, "index": index, "tokens": list(tokens)}, ascii_only=False)
+            prefix = f"{grew.part.partition(':')[0]}:" if grew.part.startswith("choice") else ""
+            found.append(TokensNamed(f"{prefix}{TOKENS_PART}", f"{line}\n"))
 
 
 class CallNamed(msgspec.Struct, frozen=True):
@@ -106,7 +139,7 @@ class FaultSeen(msgspec.Struct, frozen=True):
     covers: int = 0
 
 
-WireEvent: TypeAlias = PartGrew | CallNamed | FactsLearned | GenerationFailed | FaultSeen
+WireEvent: TypeAlias = PartGrew | TokensNamed | CallNamed | FactsLearned | GenerationFailed | FaultSeen
 _Value = TypeVar("_Value")
 
 
@@ -138,6 +171,7 @@ class TurnAssembly:
         self._sequence = 0
         self._parts: dict[str, _GrowingPart] = {}
         self._calls: dict[str, CallHeader] = {}
+        self._tokens: dict[str, list[str]] = {}
         self._faults: list[tuple[str, Fault]] = []
         self._generation = Generation(api=api)
         self._response_id = ""
@@ -155,6 +189,7 @@ class TurnAssembly:
     def decoded(self) -> DecodedTurn:
         """The turn as far as it is known; it has at least one part, if only an empty `text`."""
         parts = tuple(part.part(name, self._started_s, self._streamed) for name, part in self._parts.items())
+        parts += tuple(Part(name, "".join(lines)) for name, lines in self._tokens.items())
         turn = Turn(
             Role.ASSISTANT,
             parts or (Part("text", ""),),
@@ -172,6 +207,8 @@ class TurnAssembly:
                 self._part(part)
                 known = self._calls.get(part, CallHeader(part, None))
                 self._calls[part] = CallHeader(part, name or known.name, id_ or known.id, custom or known.custom)
+            case TokensNamed(part, line):
+                self._tokens.setdefault(part, []).append(line)
             case FactsLearned():
                 self._take_facts(event)
             case GenerationFailed(error):

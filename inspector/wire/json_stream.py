@@ -1,11 +1,11 @@
 """Answers that are a sequence of JSON texts, lines or elements of an array: bytes in, cut anywhere; wire events out."""
 
 import codecs
-import re
 from typing import Protocol
 
 import msgspec
 
+from inspector.scanning import lazy_pattern
 from inspector.text import incremental_decoder
 from inspector.wire.answer_reader import AnswerReader
 from inspector.wire.events import UNREAD_PART, PartGrew, WireEvent
@@ -14,8 +14,8 @@ from inspector.wire.provider_json import parse_json
 MAX_TEXT_LENGTH = 64 * 1024 * 1024
 """Code points after which a text that does not end is handed out as it is, so that no stream fills the memory."""
 
-_OUTSIDE = re.compile(r'["{}\[\]]')
-_INSIDE = re.compile(r'["\\]')
+_OUTSIDE = lazy_pattern(r'["{}\[\]]')
+_INSIDE = lazy_pattern(r'["\\]')
 _BETWEEN = " \t\r\n,"
 
 

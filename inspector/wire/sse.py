@@ -1,18 +1,18 @@
 """Server-sent events: bytes in, cut anywhere; events out, whose raw texts tile the stream."""
 
 import codecs
-import re
 
 import msgspec
 
+from inspector.scanning import lazy_pattern
 from inspector.text import incremental_decoder
 
 MAX_EVENT_LENGTH = 64 * 1024 * 1024
 """Code points after which an event that does not end is handed out as it is, so that no stream fills the memory."""
 
 # The two halves of one CRLF never count as two line ends.
-_EMPTY_LINE = re.compile("(?:\r\n|\n|\r(?!\n)){2}")
-_LINE_END = re.compile("\r\n|\n|\r")
+_EMPTY_LINE = lazy_pattern("(?:\r\n|\n|\r(?!\n)){2}")
+_LINE_END = lazy_pattern("\r\n|\n|\r")
 _FIELDS = frozenset({"event", "id", "retry"})
 
 

@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from inspector.errors import StoreError
+from inspector.scanning import lazy_pattern
 from storage.console.sqlite_reader import MOST_COLUMNS, QueryReply, SqlRequest, collect
 from storage.engine import DatabaseLocation, database_errors
 
@@ -42,10 +43,10 @@ _HARMLESS = """
     time timestamp timestamptz timezone to_char to_date to_json to_jsonb to_number to_timestamp transaction_timestamp
     generate_series
 """  # functions that are not immutable, and read and change nothing all the same
-_RELATION = re.compile(r":relid (\d+)")
-_OPERATOR = re.compile(r":(?:opno|eqop|sortop|ltop|opnos) (?:(\d+)|\(o ([\d ]+)\))")
-_FUNCTION = re.compile(r":(?:funcid|opfuncid|aggfnoid|winfnoid|tsmhandler) (\d+)")
-_TYPE = re.compile(r":\w*(?:type|typeid|typeId|types|Types) (?:(\d+)|\(o ([\d ]+)\))")
+_RELATION = lazy_pattern(r":relid (\d+)")
+_OPERATOR = lazy_pattern(r":(?:opno|eqop|sortop|ltop|opnos) (?:(\d+)|\(o ([\d ]+)\))")
+_FUNCTION = lazy_pattern(r":(?:funcid|opfuncid|aggfnoid|winfnoid|tsmhandler) (\d+)")
+_TYPE = lazy_pattern(r":\w*(?:type|typeid|typeId|types|Types) (?:(\d+)|\(o ([\d ]+)\))")
 
 
 def read_postgresql(place: DatabaseLocation, request: SqlRequest) -> QueryReply:

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from inspector.errors import StoreError
+from inspector.scanning import lazy_pattern
 from storage.console import sqlite_reader
 from storage.console.postgresql_reader import read_postgresql
 from storage.console.sqlite_reader import QueryReply, SqlRequest
@@ -29,7 +30,7 @@ TOTAL_BYTES = 10_000_000
 
 _SECONDS = 10.0
 _TO_START_S = 5.0  # a process may take so long to start and end on a busy machine
-_FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z)|\()*(\w*)", re.DOTALL)
+_FIRST_WORD = lazy_pattern(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z)|\()*(\w*)", re.DOTALL)
 _BEGINS = ("select", "with", "values")
 _LONGEST = 100_000
 Value: TypeAlias = str | int | float | None

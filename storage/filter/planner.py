@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from inspector.model import Liveness
 from inspector.rules.rule import Severity
+from inspector.scanning import lazy_pattern
 from storage import tables
 from storage.derived_rows import LONGEST_VALUE, value_key
 from storage.filter.terms import ArgumentTerm, ComparisonOperator, Field, FilterKey, NumberTerm, TimeTerm
@@ -31,8 +32,8 @@ TABLES = {
     FilterKey.CODE: (tables.trace_code, tables.trace_code.c.code),
 }
 
-_CODE_BEGINNING = re.compile(r"[A-Za-z][0-9]{0,2}")
-_ENDS_IN_NAME = re.compile(r"\$.*\.(?P<name>[A-Za-z_][\w-]*)(?:\[[0-9]+\])*", re.DOTALL)
+_CODE_BEGINNING = lazy_pattern(r"[A-Za-z][0-9]{0,2}")
+_ENDS_IN_NAME = lazy_pattern(r"\$.*\.(?P<name>[A-Za-z_][\w-]*)(?:\[[0-9]+\])*", re.DOTALL)
 
 _INDEXED = (
     FilterKey.DURATION,
@@ -321,6 +322,15 @@ def _break_tool(_connection: sa.Connection, term: Field) -> PlannedTerm:
     return PlannedTerm(unindexed(sa.and_(_trace.break_step.is_not(None), named)))
 
 
+def _violates(_connection: sa.Connection, term: Field) -> PlannedTerm:
+    """Traces with a call that broke its tool's schema: the rule, the tool and the argument, with blanks between."""
+    broken = tables.violation.c
+    place = sa.func.rtrim(broken.code + " " + broken.tool + " " + broken.path)
+    values = [like(escaped(value.rstrip(" "))) for value in term.values]
+    ids = sa.select(broken.trace_id).where(sa.or_(*(place.ilike(one, escape="\\") for one in values)))
+    return PlannedTerm(_has(ids))
+
+
 def _marked(connection: sa.Connection, term: Field) -> PlannedTerm:
     wanted = set(matching_values(["yes", "no"], term.values))
     if wanted == {"yes", "no"}:
@@ -341,6 +351,7 @@ _FIELDS: dict[FilterKey, Callable[[sa.Connection, Field], PlannedTerm]] = {
     FilterKey.NAME: _name,
     FilterKey.BREAK: _break,
     FilterKey.BREAK_TOOL: _break_tool,
+    FilterKey.VIOLATES: _violates,
     FilterKey.MARKED: _marked,
     FilterKey.NOTE: _note,
 }

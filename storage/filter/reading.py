@@ -5,11 +5,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
 
 from inspector.chain.steps import Status
 from inspector.model import Liveness, SpanKind, TaskOutcome
+from inspector.rules import layers
 from inspector.rules.catalogue import RULES
+from inspector.rules.reasoning import CONTEXT_NEARLY_FULL
 from inspector.rules.rule import Severity
+from inspector.scanning import lazy_pattern
 from storage.derived_rows import path_of
 from storage.filter.terms import (
     ALIASES,
@@ -30,10 +34,10 @@ from storage.filter.terms import (
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 COUNTS = {"k": 1e3, "m": 1e6}
-_COMPARISON = re.compile(r"[<>]=?|!?=|")
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
+_COMPARISON = lazy_pattern(r"[<>]=?|!?=|")
+_NUMBER = lazy_pattern(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
 _LONGEST_NUMBER = 18
-_AGO = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)(?P<unit>[a-z]+)(?:[ -]ago)?", re.IGNORECASE)
+_AGO = lazy_pattern(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)(?P<unit>[a-z]+)(?:[ -]ago)?", re.IGNORECASE)
 _DAYS_AGO = {"today": 0, "yesterday": 1}
 
 UNITS: Mapping[FilterKey, dict[str, float]] = {
@@ -45,13 +49,13 @@ UNITS: Mapping[FilterKey, dict[str, float]] = {
 }
 """The keys of numbers, each with the units that may stand behind one."""
 
-_KEY = re.compile(r"(?P<key>[A-Za-z_][\w.]*):")
-_PIECE = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"(?=,|$)|(?P<bare>[^",]*(?:"[^"]*")?[^",]*)', re.DOTALL)
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_CODE = re.compile(r"[A-Za-z][0-9]*")
-_PATH = re.compile(r'(?:\["(?:[^"\\]|\\.)*"\]|[^"=!~<>,])+', re.DOTALL)
-_IN_BRACKETS = re.compile(r'\[("(?:[^"\\]|\\.)*")\]', re.DOTALL)
-_SIGN = re.compile(r"!=|[<>]=?|[=~]")
+_KEY = lazy_pattern(r"(?P<key>[A-Za-z_][\w.]*):")
+_PIECE = lazy_pattern(r'"(?P<quoted>(?:[^"\\]|\\.)*)"(?=,|$)|(?P<bare>[^",]*(?:"[^"]*")?[^",]*)', re.DOTALL)
+_ESCAPE = lazy_pattern(r"\\(.)", re.DOTALL)
+_CODE = lazy_pattern(r"[A-Za-z][0-9]*")
+_PATH = lazy_pattern(r'(?:\["(?:[^"\\]|\\.)*"\]|[^"=!~<>,])+', re.DOTALL)
+_IN_BRACKETS = lazy_pattern(r'\[("(?:[^"\\]|\\.)*")\]', re.DOTALL)
+_SIGN = lazy_pattern(r"!=|[<>]=?|[=~]")
 
 
 def comparison_in(text: str) -> tuple[ComparisonOperator, str]:
@@ -97,6 +101,25 @@ def moment_in(key: FilterKey, text: str, position: int) -> TimeTerm:
         raise FilterError(f"expected a time, such as {told}, not `{text[:40]}`", position) from None
 
 
+_LAYER_CODES: Mapping[str, tuple[str, ...]] = {
+    word: tuple(rule.code for rule in RULES if word in (rule.layer, rule.owner))
+    for word in ("parsed", "executed", "read", "server", "agent")
+}
+_CONTEXT_CODES: Mapping[str, tuple[str, ...]] = {
+    "truncated": (layers.RESULT_TRUNCATED_BEFORE_READ.code,),
+    "changed": (layers.RESULT_CHANGED_BEFORE_READ.code, layers.ARGUMENTS_CHANGED_BEFORE_READ.code),
+    "rewritten": (layers.HISTORY_REWRITTEN.code,),
+    "compacted": (layers.HISTORY_COMPACTED.code,),
+    "reasoning": (layers.REASONING_DROPPED_FROM_HISTORY.code, layers.REQUIRED_REASONING_DROPPED.code),
+    "tools": (layers.TOOLS_CHANGED.code,),
+    "cache": (layers.CACHE_PREFIX_BROKEN.code,),
+    "full": (CONTEXT_NEARLY_FULL.code,),
+}
+_FULL = lazy_pattern(r">=?\s*90\s*%")  # what the rule of full contexts finds; other shares are not kept
+_SHARE = lazy_pattern(r"[<>=!]|[0-9.]+\s*%")
+_CODES_OF = {FilterKey.LAYER: _LAYER_CODES, FilterKey.CONTEXT: _CONTEXT_CODES}
+"""The keys that stand for codes, each with those of its values."""
+
 WORDS_OF: Mapping[FilterKey, tuple[str, ...]] = {
     FilterKey.STATUS: tuple(one.value for one in (*Status, *Liveness)),
     FilterKey.KIND: tuple(one.value for one in SpanKind),
@@ -104,6 +127,8 @@ WORDS_OF: Mapping[FilterKey, tuple[str, ...]] = {
     FilterKey.REASONING: ("on", "off", "mixed"),
     FilterKey.OUTCOME: tuple(one.value for one in TaskOutcome),
     FilterKey.MARKED: ("yes", "no"),
+    FilterKey.LAYER: tuple(_LAYER_CODES),
+    FilterKey.CONTEXT: tuple(_CONTEXT_CODES),
 }
 """The keys whose values are known, each with those."""
 
@@ -201,6 +226,16 @@ def _value(key: FilterKey, piece: FilterValue) -> Term:
         if key is FilterKey.REWARD:
             return NumberTerm(key, comparison, _signed(rest, at))
         return NumberTerm(key, comparison, number_in(rest, at, UNITS[key]))
+    if key is FilterKey.CONTEXT and _SHARE.match(piece.text):
+        if _FULL.fullmatch(piece.text) is None:
+            raise FilterError(f"`context:` knows one share, `>90%`, not `{piece.text[:40]}`", piece.position)
+        return Field(FilterKey.CODE, (CONTEXT_NEARLY_FULL.code,))
+    if key in _CODES_OF:
+        value = _known(key, piece).lower()
+        codes = [code for word, some in _CODES_OF[key].items() if fnmatchcase(word, value) for code in some]
+        if not codes:
+            raise FilterError(f"no {key.value} matches `{value[:40]}`", piece.position)
+        return Field(FilterKey.CODE, tuple(dict.fromkeys(codes)))
     if key is FilterKey.BREAK:
         code = _NAMES.get(piece.text.lower())
         return Field(key, (piece.text,) if code is None else (code, piece.text))

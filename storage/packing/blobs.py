@@ -3,7 +3,6 @@
 A blob is a mark of one byte, the CRC-32 of all that follows it, and the bytes.
 """
 
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
@@ -12,10 +11,12 @@ from itertools import chain
 from struct import Struct
 from zlib import crc32
 
+from inspector.scanning import lazy_pattern
+
 _PLAIN, _ZSTD = b"\x3c", b"\xc3"
 _BARE_PLAIN, _BARE_ZSTD = b"\0", b"\1"  # without a checksum
 _HEAD = Struct("<cI")  # a shelf begins so too
-_SMALL = 64  # below it a frame costs more than it saves
+_SMALL = 192  # below it a frame costs more time than it saves room
 _AT_ONCE = 1 << 18  # bytes that are unpacked at a time
 _GROWS, _SHARE = 1 << 20, 16  # a long text grows by so many bytes, and by a sixteenth, at a time
 _NOT_AS_WRITTEN = "a packed column is not as it was written: its checksum does not match"
@@ -23,8 +24,8 @@ HEAD_BYTES = _HEAD.size
 """So many bytes at the beginning of a blob hold its checksum."""
 
 _MARK = "\x1a"
-_REFUSED = re.compile("[\0\x1a\ud800-\udfff]")
-_ESCAPED = re.compile(r"\x1a([0-9a-f]{4})")
+_REFUSED = lazy_pattern("[\0\x1a\ud800-\udfff]")
+_ESCAPED = lazy_pattern(r"\x1a([0-9a-f]{4})")
 _LONGEST_KEY = 400
 
 

@@ -139,7 +139,10 @@ def diagnostic_facts(diagnostic: Diagnostic) -> list[Any]:
     related = [[one.range.start, one.range.end, one.message] for one in fault.related]
     place = _location(diagnostic.location)
     facts = [fault.rule.code, place, moved, fault.message, fault.hint, fix, fault.path, related]
-    return facts if fault.call is None else [*facts, _attempt_facts(fault.call)]
+    if fault.call is None and fault.against is None:
+        return facts
+    call = None if fault.call is None else _attempt_facts(fault.call)
+    return [*facts, call] if fault.against is None else [*facts, call, _location(fault.against)]
 
 
 def diagnostic_from(facts: list[Any], rules: Mapping[str, Rule], once: Once) -> Diagnostic:
@@ -154,7 +157,8 @@ def diagnostic_from(facts: list[Any], rules: Mapping[str, Rule], once: Once) -> 
         Fix(tuple(Edit(Range(start, end), text) for start, end, text in fix[1]), fix[0]) if fix else None,
         path and once.setdefault(path, path),
         tuple(Related(Range(start, end), text) for start, end, text in related),
-        _attempt_from(later[0]) if later else None,
+        _attempt_from(later[0]) if later and later[0] else None,
+        _location_from(later[1], once) if len(later) > 1 else None,
     )
     return Diagnostic(location, fault)
 

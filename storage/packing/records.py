@@ -3,7 +3,7 @@
 They are keyed by field, so that later fields can join; what a field says by default is left out.
 """
 
-from typing import Any
+from typing import Any, assert_never
 
 from inspector.model import (
     BodyState,
@@ -21,8 +21,13 @@ from inspector.model import (
     Part,
     Provenance,
     RecognisedBy,
+    RecordedRun,
     ResultHeader,
     Role,
+    SentBefore,
+    SentMessage,
+    SentPart,
+    SentRequest,
     ToolDefinition,
     ToolsOrigin,
     Trace,
@@ -30,8 +35,11 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
+from inspector.model.requests import shared_prefix, shared_suffix
 from inspector.text import Range
 from storage.packing.values import packable
+
+_SHARED = 32  # code points: what a result must share with the text that was read before it is referred to
 
 Facts = dict[str, Any]
 """Plain values by field name, for `pack`."""
@@ -95,9 +103,10 @@ def turn_facts(turn: Turn) -> Facts:
     result, generation = turn.result, turn.generation
     return _told(
         source_role=turn.source_role,
-        calls=[[header.part, header.name, header.id, *([True] if header.custom else [])] for header in turn.calls],
+        calls=_calls(turn.calls),
         result=result and [result.call_id, result.name, result.is_error],
         flags=sorted(flag.value for flag in turn.flags),
+        run=turn.run and _run(turn.run, turn.part("text")),
     ) | ({} if generation is None else {"generation": _generation(generation)})
 
 
@@ -112,6 +121,75 @@ def turn_from(role: str, facts: Facts, parts: tuple[Part, ...], tools: tuple[Too
         result=ResultHeader(*result) if result else None,
         generation=None if generation is None else _generation_from(generation, tools),
         flags=frozenset(map(TurnFlag, facts.get("flags", ()))),
+        run=_run_from(facts["run"], parts) if "run" in facts else None,
+    )
+
+
+def _calls(calls: tuple[CallHeader, ...]) -> list[list[Any]]:
+    return [[header.part, header.name, header.id, *([True] if header.custom else [])] for header in calls]
+
+
+def _run(run: RecordedRun, read: Part | None) -> list[Any]:
+    """The facts of a run; of its result, only what the text that the model read of it does not have."""
+    result: Any = run.result
+    if result is not None and read is not None:
+        prefix = shared_prefix(result, read.text)
+        suffix = shared_suffix(result, read.text, min(len(result), len(read.text)) - prefix)
+        if prefix + suffix >= _SHARED:
+            result = [prefix, result[prefix : len(result) - suffix], suffix]
+    texts = [run.source, run.name, run.call_id, run.arguments, result, run.failed]
+    return [*texts, _instant(run.started), _instant(run.ended)]
+
+
+def _run_from(facts: list[Any], parts: tuple[Part, ...]) -> RecordedRun:
+    source, name, call_id, arguments, result, failed, started, ended = facts
+    if isinstance(result, list):
+        prefix, own, suffix = result
+        read = next((part.text for part in parts if part.name == "text"), "")
+        result = f"{read[:prefix]}{own}{read[len(read) - suffix :]}"
+    times = _instant_from(started), _instant_from(ended)
+    return RecordedRun(source, name, call_id, arguments, result, failed, *times)
+
+
+def _request(request: SentRequest) -> list[Any]:
+    return [request.after, request.kept, *map(_sent, request.messages)]
+
+
+def _sent(one: int | SentMessage | SentBefore) -> int | list[Any]:
+    """A message: a number of a turn, two numbers for one of an earlier request, else its facts in a row."""
+    match one:
+        case int():
+            return one
+        case SentBefore(turn, index):
+            return [turn, index]
+        case SentMessage():
+            result = one.result and [one.result.call_id, one.result.name, one.result.is_error]
+            parts = [
+                [part.name, part.text, *((part.prefix, part.suffix) if part.prefix or part.suffix else ())]
+                for part in one.parts
+            ]
+            return [one.turn, one.role.value, parts, one.source_role, _calls(one.calls), result]
+        case _:
+            assert_never(one)
+
+
+def _request_from(facts: list[Any]) -> SentRequest:
+    return SentRequest(facts[0], facts[1], tuple(map(_sent_from, facts[2:])))
+
+
+def _sent_from(facts: int | list[Any]) -> int | SentMessage | SentBefore:
+    if isinstance(facts, int):
+        return facts
+    if len(facts) == 2:
+        return SentBefore(*facts)
+    turn, role, parts, source_role, calls, result = facts
+    return SentMessage(
+        Role(role),
+        tuple(SentPart(*part) for part in parts),
+        turn,
+        source_role,
+        tuple(CallHeader(*header) for header in calls),
+        ResultHeader(*result) if result else None,
     )
 
 
@@ -151,6 +229,7 @@ def _generation(generation: Generation) -> Facts:
         finish=generation.finish and generation.finish.value,
         error=error and [error.phase.value, error.message, error.status, error.code],
         body=generation.body.value,
+        request=generation.request and _request(generation.request),
     )
 
 
@@ -175,6 +254,7 @@ def _generation_from(facts: Facts, tools: tuple[ToolDefinition, ...]) -> Generat
         finish=FinishReason(finish) if finish else None,
         error=GenerationError(ErrorPhase(error[0]), *error[1:]) if error else None,
         body=BodyState(facts["body"]),
+        request=_request_from(facts["request"]) if "request" in facts else None,
     )
 
 

@@ -14,6 +14,7 @@ from inspector.inspection import Inspection
 from inspector.model import Trace, Turn
 from inspector.model.columns import Entries
 from storage import tables
+from storage.exchanges import move_exchanges, put_exchanges
 from storage.liveness import IDLE_AFTER_S, SILENT_S
 from storage.marks import move_marks
 from storage.reading import NOT_INSPECTED, read_trace
@@ -68,6 +69,7 @@ def finish_trace(connection: sa.Connection, id_: int, made: TraceRows, kept: int
     other = connection.scalar(sa.select(trace.id).where(trace.identity == identity, trace.id != id_))
     if other is not None:
         move_marks(connection, id_, other)
+        move_exchanges(connection, id_, other)
         delete_traces(connection, [id_])
         return write(connection, [made], now_s)[0].id
     _replace(connection, id_, made, kept)
@@ -81,15 +83,19 @@ def _write(connection: sa.Connection, owner: str, step: SessionWrite, now_s: flo
     if id_ is None:
         assert step.draft is not None  # a session's first step brings its trace
         if step.ended:
-            return write(connection, [step.draft], now_s)[0].id
+            id_ = write(connection, [step.draft], now_s)[0].id
+            put_exchanges(connection, id_, step.exchanges)
+            return id_
         id_ = _begin(connection, owner, step.draft, now_s)
     elif step.draft is not None and step.ended:
+        put_exchanges(connection, id_, step.exchanges)
         return finish_trace(connection, id_, step.draft, step.kept, now_s)
     elif step.draft is not None:
         _replace(connection, id_, step.draft, step.kept)
     elif step.grown is not None:
         _put_turns(connection, id_, step.grown, step.kept)
         update_traces(connection, [{"trace_id": id_, "inspector_version": NOT_INSPECTED}])
+    put_exchanges(connection, id_, step.exchanges)
     idle_at_s = None if step.waits else now_s + idle_after_s
     connection.execute(sa.update(tables.live).where(_live.trace_id == id_).values(idle_at_s=idle_at_s))
     for group in in_groups(step.closed):

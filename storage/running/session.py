@@ -14,6 +14,8 @@ from inspector.capture.send_queue import event_weight
 from inspector.inspection import Inspection
 from inspector.model import BodyState, Generation, Role, Trace, Turn
 from inspector.model.trace import parts_of
+from inspector.trace_file.exchange_lines import ExchangePacker
+from storage.exchanges import pack_exchange
 from storage.record_rows import NOTHING, RecordRows, record_rows
 from storage.running.steps import RunningTurn, SessionWrite
 from storage.writing import TraceRows, trace_rows
@@ -133,7 +135,7 @@ class BoundedBuffer:
 
 def _shortened(event: TraceStarted | TurnEnded) -> ShortenedEvent:
     if isinstance(event, TurnEnded):
-        return ShortenedEvent(replace(event, value=without_texts(event.value)))
+        return ShortenedEvent(replace(event, value=without_texts(event.value), exchanges=()))
     return ShortenedEvent(
         replace(event, trace=replace(event.trace, turns=tuple(map(without_texts, event.trace.turns))))
     )
@@ -179,6 +181,8 @@ class RecordedSession:
         self._totals = NOTHING
         self._changed = True
         self._grew = self._is_inspected = False
+        self._packer = ExchangePacker()
+        self._exchanges: list[tuple[int, bytes]] = []
         self.ended = False
         self._start(trace)
 
@@ -192,7 +196,8 @@ class RecordedSession:
             case ChunksArrived(_, number, chunks):
                 if (opened := self._open_turn(number)) is not None:
                     opened.chunks += chunks
-            case TurnEnded(_, number, turn):
+            case TurnEnded(_, number, turn, exchanges):
+                self._exchanges += [pack_exchange(self._packer.line(one)) for one in exchanges]
                 self._lossy.discard(number)
                 self._end_turn(number, turn)
             case ShortenedEvent(short):
@@ -241,7 +246,15 @@ class RecordedSession:
         if made is None and grown is None and not pieces:
             return None
         return SessionWrite(
-            self._id, made, grown, self._kept, pieces, tuple(self._closed), self.ended, bool(self._open)
+            self._id,
+            made,
+            grown,
+            self._kept,
+            pieces,
+            tuple(self._closed),
+            self.ended,
+            bool(self._open),
+            tuple(self._exchanges),
         )
 
     def wrote(self, step: SessionWrite, id_: int | None) -> None:
@@ -251,6 +264,7 @@ class RecordedSession:
             return
         self._id = id_
         self._closed = []
+        del self._exchanges[: len(step.exchanges)]
         for one in step.pieces:
             turn = self._open[one.turn]
             turn.pieces = one.number + 1
@@ -281,6 +295,7 @@ class RecordedSession:
         self._lossy |= {number for number, turn in self._turns.items() if turn is None}
         self._turns = {number: turn for number, turn in self._turns.items() if turn is not None}
         self._id, self._kept, self._changed, self._closed = None, 0, True, []
+        self._packer.forget()
         for turn in self._open.values():
             turn.written = turn.pieces = 0
 

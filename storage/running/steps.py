@@ -29,7 +29,7 @@ class SessionWrite:
     `id` is the trace's, None for one that is not there yet. Of its turns, the first `kept` lie in the database as they
     are. `draft` is the trace with its inspection; or `grown` the turns behind those, not inspected yet; or neither
     where no turn has ended since the last step. `closed` are turns whose pieces go. With `ended` the trace is no
-    longer open; `waits` says that a turn is open.
+    longer open; `waits` says that a turn is open. `exchanges` are packed, with their numbers.
     """
 
     id: int | None
@@ -40,6 +40,7 @@ class SessionWrite:
     closed: tuple[int, ...]
     ended: bool
     waits: bool
+    exchanges: tuple[tuple[int, bytes], ...] = ()
 
 
 @dataclass(slots=True)

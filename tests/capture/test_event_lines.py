@@ -4,7 +4,7 @@ import contextlib
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.capture.event_lines import EventLineError, event_line, header_line, read_events
@@ -39,7 +39,7 @@ def body(*events: RecordEvent) -> bytes:
 
 
 @pytest.mark.invariants
-@settings(max_examples=60)
+@in_the_gate(20)
 @given(events=st.lists(EVENTS, max_size=4))
 def test_every_event_survives(events: list[RecordEvent]) -> None:
     written = body(*events)
@@ -80,7 +80,7 @@ def test_what_is_no_event_is_named_with_its_line(written: bytes, says: str) -> N
     assert str(caught.value).startswith(says)
 
 
-@in_the_gate(50, most=200)
+@in_the_gate(20, most=200)
 @given(text=texts())
 def test_a_reader_of_anything_raises_nothing_else(text: str) -> None:
     with contextlib.suppress(EventLineError):

@@ -23,6 +23,7 @@ from inspector.model import (
     FinishReason,
     Generation,
     Outcome,
+    RecordedRun,
     ResultHeader,
     Role,
     ToolDefinition,
@@ -88,6 +89,26 @@ def test_a_session_is_recorded_as_it_was_told() -> None:
     assert result.result == ResultHeader("c1", "weather", is_error=False)
     assert log.mistakes.count == log.dropped == 0
     assert not sink.closed
+
+
+def test_what_ran_and_what_it_returned_are_kept_and_compared(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    secret = "sk-proj-" + "a1B2" * 12
+    with TraceLogger(path, format="hermes") as log:
+        log.user("How warm is it in Oslo?")
+        with log.assistant() as turn:
+            turn.feed('<tool_call>{"name": "weather", "arguments": {"city": "Oslo"}}</tool_call>')
+        log.tool("4 degrees and rai", name="weather", executed={"city": "Bergen"}, returned="4 degrees and rain " * 9)
+        log.tool("none", name="other", executed={"key": secret})
+        log.tool("none", name="third")
+    trace = next(iter(read_trace_file(path)))
+    runs = [turn.run for turn in trace.turns if turn.role is Role.TOOL]
+    assert runs[0] == RecordedRun("logger", "weather", None, '{"city":"Bergen"}', "4 degrees and rain " * 9)
+    assert runs[1] is not None
+    assert secret not in str(runs[1])
+    assert runs[2] is None
+    found = {one.rule.code for one in inspect_trace(trace).diagnostics}
+    assert found >= {"L805", "L809"}
 
 
 def test_chunks_reach_the_sink_while_the_turn_is_open() -> None:
@@ -371,6 +392,7 @@ class Stars:
     """Redacts the letter `k`; holds back nothing."""
 
     count = 0
+    keeps_content = True
 
     def url(self, url: str) -> str:
         return url

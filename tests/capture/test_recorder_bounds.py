@@ -195,6 +195,7 @@ class _Picky:
     """Fails at one word."""
 
     count = 0
+    keeps_content = True
 
     def text(self, text: str) -> str:
         return text

@@ -55,7 +55,7 @@ def exchanges(draw: st.DrawFn) -> Exchange:
     )
 
 
-@in_the_gate(60, most=300)
+@in_the_gate(20, most=300)
 @given(st.lists(exchanges(), max_size=4))
 def test_nothing_that_comes_makes_the_recorder_fail(played: list[Exchange]) -> None:
     sink, watch = ToldSink(), ToldWatch()
@@ -68,7 +68,7 @@ def test_nothing_that_comes_makes_the_recorder_fail(played: list[Exchange]) -> N
     assert sum(not facts.key for facts in watch.ended) == recorder.unrecorded_exchanges
 
 
-@in_the_gate(60, most=300)
+@in_the_gate(20, most=300)
 @given(texts(), st.lists(st.integers(1, 40), min_size=1, max_size=8), st.sampled_from(["hermes-4", "mine", "glm-4.5"]))
 @example("</think></think></think>", [1], "hermes-4")
 @example("<|im_start|>" * 5 + " and <|im_start|>", [7, 1], "hermes-4")

@@ -9,6 +9,7 @@ import pytest
 from inspector.capture.recorder import Recorder
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Provenance, Trace
+from inspector.model.requests import compacted
 from inspector.sessions.gathering import traces_of
 from storage import Store, StoreSink, open_store
 from tests.capture.recordings import Call, play, until, user
@@ -23,14 +24,15 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def bare(trace: Trace) -> Trace:
-    """A trace without what names it, which is another's for each recording."""
+    """A trace without what names it, which is another's for each recording, its requests written as the store does."""
     named = tuple(
         replace(turn, generation=replace(turn.generation, retry_of=turn.generation.retry_of and "first"))
         if turn.generation
         else turn
         for turn in trace.turns
     )
-    return replace(trace, turns=named, external_ids=trace.external_ids[1:], parent=None, provenance=Provenance())
+    unnamed = replace(trace, turns=named, external_ids=trace.external_ids[1:], parent=None, provenance=Provenance())
+    return compacted(unnamed)
 
 
 def inspected(trace: Trace) -> tuple[Trace, Inspection]:

@@ -108,6 +108,10 @@ class Upstream:
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         ready.set()
         self._loop.run_forever()
+        # asyncio of Python 3.11 leaks a socket that it has just accepted when the server closes: no more are accepted,
+        # and those that were open first.
+        self._loop.remove_reader(server.sockets[0].fileno())
+        self._loop.run_until_complete(self._abort_all())
         server.close()
         tasks = asyncio.all_tasks(self._loop)
         for task in tasks:

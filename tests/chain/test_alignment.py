@@ -36,7 +36,7 @@ def numbers(found: Alignment) -> list[tuple[int | None, ...]]:
 CALLS = st.lists(st.sampled_from(["a 1", "a 2", "b 1", "b 2: gone", "b 2", "c 1"]), max_size=7)
 
 
-@in_the_gate(50, most=200)  # whole chains are analysed
+@in_the_gate(20, most=200)  # whole chains are analysed
 @given(CALLS)
 def test_a_run_beside_itself_is_all_the_same(calls: list[str]) -> None:
     steps = run(*calls)
@@ -46,7 +46,7 @@ def test_a_run_beside_itself_is_all_the_same(calls: list[str]) -> None:
     assert found.divergence is None
 
 
-@in_the_gate(50, most=200)
+@in_the_gate(20, most=200)
 @given(st.lists(CALLS, min_size=1, max_size=4))
 def test_every_step_of_every_run_stands_in_one_row_in_order(calls: list[list[str]]) -> None:
     runs = [run(*one) for one in calls]
@@ -60,14 +60,14 @@ def test_every_step_of_every_run_stands_in_one_row_in_order(calls: list[list[str
     assert [found.rows.is_same(at) for at in range(len(found.rows))] == [row.is_same for row in found.rows]
 
 
-@in_the_gate(50, most=200)
+@in_the_gate(20, most=200)
 @given(st.lists(CALLS, min_size=1, max_size=3))
 def test_steps_that_are_made_anew_at_every_look_are_aligned_like_those_that_are_there(calls: list[list[str]]) -> None:
     runs = [run(*one) for one in calls]
     assert align([Counted(steps, Looks()) for steps in runs]) == align(runs)
 
 
-@in_the_gate(50, most=200)
+@in_the_gate(20, most=200)
 @given(CALLS, st.integers(0, 7))
 def test_an_inserted_step_shifts_nothing_else(calls: list[str], at: int) -> None:
     at = min(at, len(calls))

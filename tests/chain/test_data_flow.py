@@ -113,7 +113,7 @@ def test_what_was_only_an_argument_before_comes_from_there() -> None:
     assert flow.critical_path == ()
 
 
-@in_the_gate(60, most=300)
+@in_the_gate(20, most=300)
 @given(st.lists(st.lists(st.integers(0, 11), max_size=3), min_size=1, max_size=12))
 def test_a_known_graph_comes_back_with_exactly_its_edges(wanted: list[list[int]]) -> None:
     """Step n hands out the key of n, and uses keys of some earlier steps: those and no others are its edges."""
@@ -139,7 +139,7 @@ def _longest(uses: list[list[int]]) -> int:
 _WORDS = st.sampled_from(("Oslo", "new york", "1250", "key-7001", "a", "2024-05-01", "north, south"))
 
 
-@in_the_gate(60, most=300)
+@in_the_gate(20, most=300)
 @given(st.lists(st.tuples(st.sampled_from(("user", "call", "also", "result")), _WORDS, _WORDS), max_size=16))
 def test_the_values_of_one_step_come_from_where_they_come_from_among_all(said: list[tuple[str, str, str]]) -> None:
     lines = [
@@ -155,7 +155,7 @@ def test_the_values_of_one_step_come_from_where_they_come_from_among_all(said: l
         assert step_flow_of(trace, inspection, step, lambda: True) is None
 
 
-@in_the_gate(60, most=300)
+@in_the_gate(20, most=300)
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists, max_leaves=20))
 def test_no_value_makes_it_raise(value: object) -> None:
     text = json.dumps({"value": value})

@@ -56,7 +56,7 @@ def test_a_story_told_is_a_story_read(story: list[Round], pending: int) -> None:
     assert not {"T402", "T403"} & set(codes(inspection))
 
 
-@in_the_gate(60)  # each draws a whole trace and analyses it
+@in_the_gate(20)  # each draws a whole trace and analyses it
 @given(traces())
 def test_nothing_raises_and_links_lead_somewhere(trace: Trace) -> None:
     chain = inspect_trace(trace, format="hermes").chain

@@ -10,7 +10,7 @@ from tests.chain.telling import told
 from tests.examples import in_the_gate
 
 # Each draws a whole trace: some hundreds in the gate, all that were asked for in `make fuzz`.
-FEW = in_the_gate(120)
+FEW = in_the_gate(40)
 
 
 @pytest.mark.invariants

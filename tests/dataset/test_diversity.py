@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from inspector.dataset.data_row import DataRow
 from inspector.dataset.diversity import SetReport, deviations, facts_of, schema_depth, type_name
-from inspector.dataset.rows import DataRow
 from inspector.dataset.samples import read_sample
 from inspector.model import ToolDefinition
 

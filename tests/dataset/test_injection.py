@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from inspector.chain.steps import Status
 from inspector.dataset import faults_to_inject
 from inspector.dataset.candidates import row_candidate
+from inspector.dataset.data_row import DataRow
 from inspector.dataset.faults_to_inject import JSON_KINDS, KINDS
 from inspector.dataset.injection import InjectedRow, NotInjected, inject_faults
 from inspector.dataset.lint.linting import lint_sample
-from inspector.dataset.rows import DataRow
 from inspector.dataset.samples import read_sample
 from inspector.dataset.verifiers import TOOL_USE, run_verifier
 from inspector.formats.registry import find_format
@@ -51,7 +51,7 @@ ARGUMENTS: dict[str, Json] = {
 }
 RESULT = '{"temperature": 22}'
 SHAPES = ("hermes", "wrapped", "openai", "sharegpt", "mistral", "llama3", "thinking")
-NOT_PROVEN = {("mistral", "wrong-format"), ("mistral", "malformed-json"), ("llama3", "wrong-format")}
+NOT_PROVEN = {("mistral", "malformed-json"), ("llama3", "wrong-format")}
 """Where the inspection finds more than the one fault, so that nothing is written."""
 ONLY_IN_TEXT = {"wrong-format", "drafted-in-reasoning"}
 

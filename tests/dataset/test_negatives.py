@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from inspector.dataset.candidates import row_candidate
+from inspector.dataset.data_row import DataRow
 from inspector.dataset.lint.linting import lint_sample
 from inspector.dataset.negatives import (
     KINDS,
@@ -19,7 +20,6 @@ from inspector.dataset.negatives import (
     tool_fits,
     tool_pool,
 )
-from inspector.dataset.rows import DataRow
 from inspector.dataset.samples import read_sample
 from inspector.dataset.verifiers import TOOL_USE, run_verifier
 from inspector.model import Json, ToolDefinition

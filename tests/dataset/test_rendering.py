@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.dataset.data_row import DataRow
 from inspector.dataset.rendering import FORMATS, STRUCTURED, RowLayout, read_scenario, render_sample
-from inspector.dataset.rows import DataRow
 from inspector.dataset.samples import read_sample
 from inspector.formats.registry import find_format
 from inspector.formats.transcript import read_transcript

@@ -107,7 +107,7 @@ _PAYLOADS = st.lists(st.sampled_from([*_PIECES, '"name": "f"', '"arguments": {',
 
 
 @pytest.mark.parametrize("ascii_only", [True, False])
-@in_the_gate(50, most=200)  # each inspects the trace several times over
+@in_the_gate(20, most=200)  # each inspects the trace several times over
 @given(payload=_PAYLOADS, prefix=st.text(max_size=5))
 def test_the_record_says_what_the_repaired_trace_says(ascii_only: bool, payload: list[str], prefix: str) -> None:
     text = f"{prefix}<tool_call>\n{{{''.join(payload)}}}\n</tool_call>"

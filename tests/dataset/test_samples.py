@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.dataset.data_row import DataRow
 from inspector.dataset.lint.linting import lint_sample
-from inspector.dataset.rows import DataRow
 from inspector.dataset.samples import ROW_PART, Sample, Shape, read_sample
 from inspector.model import Role
 from inspector.rules.rule import Severity

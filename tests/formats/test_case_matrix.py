@@ -95,8 +95,8 @@ def _cut_opener(found: Answer) -> bool:
 
 
 def _quoted_markup(found: Answer) -> bool:
-    """Quoted markup is text, or it is the call that a server makes of it, and a diagnostic says so."""
-    return bool(found["tool_calls"]) == bool(found["diagnostics"])
+    """Quoted markup is text, with at most a note, or it is the call that a server makes of it, and that is reported."""
+    return bool(found["diagnostics"]) if found["tool_calls"] else _codes(found) <= {"F320"}
 
 
 def _invented_result(found: Answer) -> bool:

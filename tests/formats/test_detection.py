@@ -1,11 +1,17 @@
 """Which format is taken: by the model's name, by the text, by both, and what is said of it."""
 
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from inspector.formats import registry
 from inspector.formats.detection import bare_name, detect_format
+from inspector.formats.format import DetectionPatterns, literal_beginning, required_literals
 from inspector.formats.registry import formats
+from tests.strategies import texts
 
 NAMES = Path(__file__).parents[1] / "cases" / "detection" / "model_names.txt"
 HERMES_CALL = '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
@@ -68,3 +74,56 @@ def test_nothing_to_go_by_is_said() -> None:
     assert (found.format.name, found.confidence) == ("hermes", 0.0)
     assert found.reason == "Nothing points to a format, so `hermes`, the default, is taken."
     assert detect_format(model="my-model").reason.startswith("No format lists the model `my-model`;")
+
+
+PATTERNS = [one.confidence for one in formats() if isinstance(one.confidence, DetectionPatterns)]
+SIGNS = sorted({sign for one in PATTERNS for sign in one._weighed})
+
+
+OTHERS = (
+    r"a[(]|b[)]",
+    r"ab?c",
+    r"a\.{0,2}",
+    r"a(?:b|c)",
+    r"(?i)ab",
+    r"a[]|]b",
+    r"(?:ab|c)?de*",
+    r"a{2}b",
+    r"(a\)b)c+d",
+)
+
+
+@pytest.mark.parametrize("sign", [*SIGNS, *OTHERS])
+@settings(max_examples=8)
+@given(data=st.data())
+def test_the_literals_of_a_pattern_are_in_all_its_matches(sign: str, data: st.DataObject) -> None:
+    found = re.search(sign, data.draw(st.from_regex(sign)))
+    assert found is not None
+    assert found[0].startswith(literal_beginning(sign))
+    assert any(literal in found[0] for literal in required_literals(sign))
+
+
+@pytest.mark.parametrize(
+    ("sign", "literals"),
+    [
+        (r"<a>|\[b\]", ("<a>", "[b]")),
+        (r"\bto=(?:f\.)?[\w]{1,80}<\|message\|>", ("<|message|>",)),
+        (r"(?m)^Final: ", ("Final: ",)),
+        (r"abc|\w", ("",)),
+        (r"abc?d", ("ab",)),
+    ],
+)
+def test_a_pattern_requires_its_longest_literals(sign: str, literals: tuple[str, ...]) -> None:
+    assert required_literals(sign) == literals
+
+
+@given(texts())
+def test_the_confidence_is_that_of_the_weightiest_pattern_found(text: str) -> None:
+    for one in PATTERNS:
+        assert one(text) == max((weight for sign, weight in one._weighed.items() if re.search(sign, text)), default=0.0)
+
+
+def test_each_name_in_the_table_is_its_formats_own() -> None:
+    assert {name: registry._built_in(name).name for name in registry._BUILT_IN} == {
+        name: name for name in registry._BUILT_IN
+    }

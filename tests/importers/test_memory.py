@@ -242,14 +242,19 @@ def limited() -> None:
 # Those that meet the same bound as another one of the same kind of file, which the gate reads.
 LIKE_OTHERS = {
     "archive_member_of_small_objects",
+    "brotli_in_flows",
     "calls_in_a_text",
     "deep_objects",
     "gzip_in_gzip",
     "gzip_of_messages",
     "huge_blob",
     "many_responses",
+    "markers_in_a_text",
+    "one_fragment_a_thousand_times",
     "raw_text_of_turns",
+    "text_with_one_wide_character",
     "text_with_one_wide_escape",
+    "zstd_of_one_line",
 }
 
 
@@ -284,6 +289,7 @@ def imported(folder: Path, name: str) -> dict[str, Any]:
     return report
 
 
+@pytest.mark.slow
 def test_a_text_that_is_referred_to_often_is_put_in_its_place_only_up_to_a_bound(tmp_path: Path) -> None:
     archive_that_refers_to_one_text_often(tmp_path / "log.eval")
     (file,) = imported(tmp_path, "log.eval")["files"]
@@ -291,6 +297,7 @@ def test_a_text_that_is_referred_to_often_is_put_in_its_place_only_up_to_a_bound
     assert any("left as references" in warning for warning in file["warnings"])
 
 
+@pytest.mark.slow
 def test_a_long_name_is_not_read_again_for_each_response(tmp_path: Path) -> None:
     one_long_name_for_many_responses(tmp_path / "logs.db")
     assert imported(tmp_path, "logs.db")["totals"]["turns"] == 1_001
@@ -306,7 +313,7 @@ NEAR = {
 
 
 @pytest.mark.parametrize(
-    "kind", ["text", "objects", *(pytest.param(one, marks=pytest.mark.slow) for one in ("lists", "parts", "turns"))]
+    "kind", ["objects", *(pytest.param(one, marks=pytest.mark.slow) for one in ("text", "lists", "parts", "turns"))]
 )
 def test_what_is_just_within_the_bound_is_imported_in_that_memory(tmp_path: Path, kind: str) -> None:
     head, piece, tail, times = NEAR[kind]

@@ -137,7 +137,7 @@ def test_moved_and_grown_files_give_the_same_identities(tmp_path: Path) -> None:
 def test_a_file_comes_with_the_reason_why_it_was_recognised(tmp_path: Path) -> None:
     path = file(tmp_path, CHAT)
     assert read_source(path).why == (
-        "It has what `sharegpt` files have: rows with `conversations` of `from` and `value` (sureness 0.9 of 1)."
+        "It has what `sharegpt` files have: rows with `conversations` of `from` and `value` (confidence 0.9)."
     )
     assert read_source(path, "raw-text").why == (
         "`--source raw-text` names it; the content of the file was not checked."
@@ -163,7 +163,7 @@ def test_a_plug_in_needs_no_change_here(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(registry, "importers", lambda: (PlugIn(),))
     read = read_source(file(tmp_path, b"Dear diary,\n"))
     assert read.source == "diary"
-    assert "its importer finds in the first rows what it looks for (sureness 1 of 1)" in read.why
+    assert "its importer finds in the first rows what it looks for (confidence 1)" in read.why
     trace = next(read.records)
     assert isinstance(trace, Trace)
     assert trace.provenance.source == "diary"

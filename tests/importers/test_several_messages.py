@@ -12,6 +12,7 @@ from inspector.importers import Skipped, read_source
 from inspector.importers.telemetry.framework_calls import one_answer, read_answer_output
 from inspector.importers.telemetry.otlp import read_span
 from inspector.importers.telemetry.otlp_span import Messages, OtlpSpan
+from inspector.importers.telemetry.span_traces import traces_of_spans
 from inspector.importers.telemetry.spans import without_duplicates
 from inspector.model import CallHeader, Json, Part, Role, Trace, Turn
 
@@ -113,3 +114,30 @@ def test_what_lies_beside_a_sub_agents_rows_names_it_and_is_no_session_of_its_ow
     (trace,) = read_source(rows).records
     assert not isinstance(trace, Skipped)
     assert trace.name == "Read it."
+
+
+def chat(id: str, at_s: float, asked: list[Json], answer: list[Json]) -> OtlpSpan:
+    known: dict[str, Json] = {
+        "langfuse.observation.type": "generation",
+        "langfuse.observation.input": json.dumps(asked),
+        "langfuse.observation.output": json.dumps(answer),
+    }
+    return OtlpSpan("t", id, "", "chat", at_s, at_s + 0.5, known)
+
+
+@pytest.mark.parametrize(
+    ("answer", "history", "turns"),
+    [
+        ([TEXT, CALL], [TEXT, CALL], 4),  # the messages of one answer, one by one
+        ([TEXT], [TEXT, {"role": "assistant", "content": "By the way."}], 5),  # a message that no answer said
+    ],
+)
+def test_the_messages_of_one_answer_are_that_answer_in_the_next_request(
+    answer: list[Json], history: list[Json], turns: int
+) -> None:
+    result: Json = {"role": "tool", "tool_call_id": "c1", "content": "06:40"}
+    last: Json = {"role": "assistant", "content": "At 06:40."}
+    spans = [chat("1", 1.0, [ASKED], answer), chat("2", 2.0, [ASKED, *history, result], [last])]
+    (trace,) = traces_of_spans([read_span(span, Messages()) for span in spans], ())
+    assert len(trace.turns) == turns
+    assert [turn.generation is not None for turn in trace.turns].count(True) == 2

@@ -14,7 +14,7 @@ from inspector.rules.rule import Severity
 from tests.examples import in_the_gate
 
 pytestmark = pytest.mark.invariants
-MANY = in_the_gate(400)
+MANY = in_the_gate(100)
 
 _PIECES = (
     *("{", "}", "[", "]", "(", ")", '"', "'", ",", ":", ";", "=", "=>", "\\", '\\"', "\\'", "\\u12", "\\ud800", "\\n"),

@@ -248,3 +248,14 @@ def _streamed_as_recorded(pieces: list[str]) -> str:
     turn = Redactor().new_turn()
     out = [chunk for number, piece in enumerate(pieces) for chunk in turn.feed([Chunk(number, "text", piece, 0.0)])]
     return "".join(chunk.text for chunk in (*out, *turn.close()))
+
+
+def test_token_strings_go_where_the_text_was_redacted() -> None:
+    key = "sk-proj-" + "a1B2" * 10
+    line = json.dumps({"part": "text", "index": 0, "tokens": [key[:10], key[10:]]})
+    for text, is_kept in ((f"the key is {key}", False), ("the key is mine", True)):
+        turn = Turn(Role.ASSISTANT, (Part("text", text), Part("wire:tokens", f"{line}\n" if not is_kept else "{}\n")))
+        clean = Redactor().turn(turn)
+        assert [part.name for part in clean.parts] == ["text", "wire:tokens"]
+        assert (clean.parts[1].text == "") is not is_kept
+        assert Redactor().turn(clean) == clean

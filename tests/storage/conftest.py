@@ -22,13 +22,29 @@ NewStore = Callable[[], Store]
 
 # What these test is packed and unpacked by Python, and only carried by the database: PostgreSQL's turn is a slow test.
 _OF_PACKING = ("test_round_trip.py", "test_wide_traces.py", "test_long_sessions.py", "test_long_streams.py")
+# The same for single tests, whose work Python does, or of which another test shows that PostgreSQL does it too.
+_REPEATED = (
+    "test_a_check_finds_every_changed_column",
+    "test_each_way_of_writing_by_itself_forgets_what_it_changed",
+    "test_no_write_leaves_what_it_changed_kept",
+    "test_a_stored_database_is_read_once_it_is_upgraded[postgresql-v0007",
+    "test_a_stored_database_is_read_once_it_is_upgraded[postgresql-v0008",
+    "test_a_stored_database_is_read_once_it_is_upgraded[postgresql-v0009",
+    "test_what_could_stand_at_the_end_is_offered",
+    "test_a_copy_that_differs_is_a_problem",
+    "test_a_copy_goes_on_where_it_was_interrupted[postgresql-postgresql",
+    "test_damage_is_copied_as_it_is[postgresql-postgresql",
+    "test_what_is_still_recorded_is_left_out[postgresql-postgresql",
+    "test_traces_of_the_target_keep_their_ids_and_their_longer_versions[postgresql-postgresql",
+)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow what PostgreSQL would only repeat."""
     for item in items:
-        if item.path.name in _OF_PACKING and "[postgresql" in item.name:
+        is_repeated = item.path.name in _OF_PACKING or item.name.startswith(_REPEATED)
+        if is_repeated and "postgresql" in item.name.partition("[")[2]:
             item.add_marker(pytest.mark.slow)
 
 

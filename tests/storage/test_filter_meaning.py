@@ -40,7 +40,7 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @given(filters())
-@in_the_gate(80, most=400)
+@in_the_gate(25, most=400)
 def test_filters_let_through_what_they_say(filled: _Filled, said: Said) -> None:
     text, means = said
     expected = [one.trace.external_ids[0].value for one in filled.traces if means(one)]
@@ -48,7 +48,7 @@ def test_filters_let_through_what_they_say(filled: _Filled, said: Said) -> None:
 
 
 @given(filters())
-@in_the_gate(50, most=150)
+@in_the_gate(20, most=150)
 def test_what_is_common_and_what_is_rare_are_found_alike_page_by_page(filled: _Filled, said: Said) -> None:
     text, means = said
     expected = [one.trace.external_ids[0].value for one in filled.traces if means(one)]

@@ -1,12 +1,16 @@
 """Lists go from the newest down, in pages; filters let through what they say."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 import pytest
 from sqlalchemy import event
 
+from inspector.inspection import inspect_trace
+from inspector.model import RecordedRun
 from storage import FilterError, Store
+from tests.chain.building import trace_of
 from tests.storage.conftest import NewStore
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
@@ -329,3 +333,15 @@ def test_common_fields_are_walked_along_the_rarest(
         assert _names(store, wanted) == [f"s{n}" for n in range(95, -1, -5)]
         (walk,) = (one for one in statements if "ORDER BY trace_tool.sort_at_s DESC, trace_tool.trace_id DESC" in one)
         assert walk.startswith("SELECT trace_tool.trace_id")
+
+
+def test_a_trace_in_a_list_has_the_layers_at_which_it_differs(store: Store) -> None:
+    run = RecordedRun("otlp", "weather", "a1", '{"city": "Rome"}', "9 degrees and sun")
+    found = []
+    for words, ran in (("Hi", None), ("Hello", run)):
+        one = trace_of(f"user: {words}", 'call a1: weather {"city": "Oslo"}', "result a1: 4 degrees", "say: 4 degrees.")
+        turns = (*one.turns[:2], replace(one.turns[2], run=ran), *one.turns[3:])
+        found.append(replace(one, turns=turns))
+    ids = [saved.id for saved in store.save([(one, inspect_trace(one)) for one in found])]
+    assert [store.summary(id_).layers for id_ in ids] == [(), ("executed", "read")]
+    assert [one.id for one in store.traces("layer:executed")] == [ids[1]]

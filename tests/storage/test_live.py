@@ -379,7 +379,7 @@ _CHUNKS = st.builds(
 )
 
 
-@in_the_gate(60, most=300)
+@in_the_gate(20, most=300)
 @given(st.lists(_CHUNKS, max_size=12), st.lists(st.integers(0, 12), max_size=3))
 def test_pieces_put_together_are_the_turn(chunks: list[Chunk], cuts: list[int]) -> None:
     ends = [*sorted(cuts), len(chunks)]

@@ -80,6 +80,9 @@ def test_before_each_trace_of_a_list_stands_the_one_that_it_names(filled: Store,
     whole = paging.page(wanted, order, limit=1_000)
     before = [paging.before(wanted, order, at=one.cursor) for one in whole]
     assert before == [None, *whole[:-1]]
+    for steps in (2, 7, len(whole)):
+        found = [paging.before(wanted, order, at=one.cursor, steps=steps) for one in whole]
+        assert found == [whole[place - steps] if place >= steps else None for place in range(len(whole))]
 
 
 def test_a_trace_that_is_being_recorded_is_counted_as_running_alone(filled: Store) -> None:
@@ -87,7 +90,9 @@ def test_a_trace_that_is_being_recorded_is_counted_as_running_alone(filled: Stor
     sink = StoreSink(filled)
     sink.accept(TraceStarted("k", trace("running", BAD_CALL)))
     sink.flush()
-    assert filled.paging().status_counts() == before
+    assert filled.paging().status_counts() == before | {"running": 1}
+    assert filled.paging().status_counts("status:broken") == {"broken": before["broken"], "running": 1}
+    assert filled.paging().status_counts("status:running") == {"running": 1}
     assert len(filled.paging().pulse().open) == 1
     sink.accept(TraceEnded("k"))
     sink.close()

@@ -13,6 +13,7 @@ from sqlalchemy import exc
 from inspector.errors import StoreError
 from inspector.inspection import inspect_trace
 from storage import NoDatabaseYetError, Store, open_store
+from storage.maintenance import Retention
 from storage.schema import REVISIONS
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
@@ -21,7 +22,7 @@ _WRITES: tuple[Callable[[Store], object], ...] = (
     lambda store: store.marks.put(1, note="no"),
     lambda store: store.marks.remove(1),
     lambda store: store.delete([1]),
-    lambda store: store.maintenance.prune(before_s=1e12),
+    lambda store: store.maintenance.prune(Retention(before_s=1e12)),
     lambda store: store.maintenance.reinspect(inspect_trace),
     lambda store: store.maintenance.vacuum(),
     lambda store: store.search.index_pending(),

@@ -16,12 +16,14 @@ from inspector.model import (
     CallHeader,
     Chunks,
     Part,
+    RecordedRun,
     Role,
     ToolCall,
     Trace,
     Turn,
 )
 from storage import Store, open_store
+from storage.packing.records import turn_facts, turn_from
 from storage.packing.values import pack, unpack, unpack_list
 from tests.examples import in_the_gate
 from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, inspected, trace
@@ -140,3 +142,21 @@ def test_the_items_of_a_list_come_back_one_by_one_however_deep_they_are(depth: i
         deep = [deep]
     items = [1, deep, "words", None, {"a": 2**80}]
     assert [unpack(item) for item in unpack_list(pack(items))] == items
+
+
+_WORDS = st.sampled_from(["", "x", "4 degrees and light rain until the evening, then snow", "\ud800é" * 20, "…[cut]…"])
+
+
+@given(read=st.lists(_WORDS, max_size=4).map("".join), returned=st.none() | st.lists(_WORDS, max_size=4).map("".join))
+def test_a_run_comes_back_whatever_its_result_shares_with_what_was_read(read: str, returned: str | None) -> None:
+    turn = Turn(Role.TOOL, (Part("text", read),), run=RecordedRun("otlp", "weather", None, "{}", returned))
+    assert turn_from("tool", unpack(pack(turn_facts(turn))), turn.parts, ()) == turn
+
+
+def test_a_result_that_was_read_as_it_was_returned_is_stored_once() -> None:
+    text = "4 degrees and light rain until the evening, then snow. " * 20
+    sizes = [
+        len(pack(turn_facts(Turn(Role.TOOL, (Part("text", text),), run=RecordedRun("otlp", result=result)))))
+        for result in (text, None)
+    ]
+    assert sizes[0] < sizes[1] + 16

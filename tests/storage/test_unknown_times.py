@@ -8,6 +8,7 @@ import pytest
 
 from inspector.model import Instant
 from storage import ListCursor, Order, Store, TraceSummary
+from storage.maintenance import Retention
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from ui.views.styled_text import Run, plain
 from ui.views.trace_columns import FittedColumns, ListedTrace, fitted, summary_object, tab_separated
@@ -101,5 +102,5 @@ def test_lists_show_a_dash(store: Store) -> None:
 
 def test_old_records_of_unknown_time_are_pruned_by_their_import(store: Store) -> None:
     store.save(inspected(replace(trace("s", GOOD_CALL), started=None)))
-    assert store.maintenance.prune(before_s=NOW_S - 3_600, keep_broken=False) == 0
-    assert store.maintenance.prune(before_s=time.time() + 60, keep_broken=False) == 1
+    assert store.maintenance.prune(Retention(before_s=NOW_S - 3_600, keep_broken=False)) == 0
+    assert store.maintenance.prune(Retention(before_s=time.time() + 60, keep_broken=False)) == 1

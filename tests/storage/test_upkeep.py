@@ -1,14 +1,19 @@
 """Counting, inspecting again, deleting what is old."""
 
 from dataclasses import replace
+from pathlib import Path
+from secrets import token_hex
 
 import pytest
 
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
-from inspector.model import Trace
-from storage import Store
+from inspector.model import ExternalId, Trace
+from storage import Store, StoreSink, open_store
+from storage.engine import used_bytes
+from storage.maintenance import Retention
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from tests.storage.test_live import WHOLE, events_of
 
 
 @pytest.fixture
@@ -59,10 +64,10 @@ def test_what_the_inspection_raises_changes_nothing(filled: Store) -> None:
 
 def test_pruning_deletes_the_old_with_all_that_hangs_on_them(filled: Store) -> None:
     filled.search.index_pending()
-    assert filled.maintenance.prune(before_s=2.5, keep_broken=True) == 1
-    assert filled.maintenance.prune(before_s=2.5) == 1
+    assert filled.maintenance.prune(Retention(before_s=2.5, keep_broken=True)) == 1
+    assert filled.maintenance.prune(Retention(before_s=2.5)) == 1
     assert [one.name for one in filled.traces()] == ["new"]
-    assert filled.maintenance.prune(before_s=99.0) == 1
+    assert filled.maintenance.prune(Retention(before_s=99.0)) == 1
     assert filled.maintenance.stats().tools == 0
 
 
@@ -78,3 +83,66 @@ def test_deleting_what_is_not_there_deletes_nothing(filled: Store) -> None:
     with pytest.raises(StoreError, match="there is no trace"):
         filled.delete([1, 99])
     assert filled.maintenance.stats().traces == 3
+
+
+def test_a_share_of_what_did_not_break_is_kept_the_same_one_every_time(store: Store) -> None:
+    store.save(inspected(*(trace(f"s{number}", GOOD_CALL, started_s=float(number)) for number in range(400))))
+    store.save(inspected(trace("broken", BAD_CALL, started_s=0.0)))
+    retention = Retention(before_s=1e9, keep_ok=0.1)
+    assert store.maintenance.doomed(retention) == store.maintenance.prune(retention)
+    kept = {one.name for one in store.traces(limit=1_000)}
+    assert "broken" in kept
+    assert 20 <= len(kept) <= 60
+    assert store.maintenance.prune(retention) == 0
+    assert store.maintenance.prune(Retention(before_s=1e9, keep_ok=0.5)) == 0
+    assert store.maintenance.prune(Retention(before_s=1e9, keep_broken=True)) == len(kept) - 1
+
+
+def test_the_oldest_go_until_the_rest_has_room(store: Store) -> None:
+    sessions = (trace(f"s{number:03}", GOOD_CALL, words=token_hex(4_000), started_s=number) for number in range(200))
+    store.save(inspected(*sessions))
+    before = _used(store)
+    assert store.maintenance.prune(Retention(max_bytes=2 * before)) == 0
+    gone = store.maintenance.prune(Retention(max_bytes=before // 2))
+    assert 80 <= gone <= 130
+    assert sorted(one.name for one in store.traces(limit=1_000)) == [f"s{number:03}" for number in range(gone, 200)]
+    store.maintenance.vacuum()
+    assert _used(store) <= 0.65 * before
+
+
+def _used(store: Store) -> int:
+    with store._database.reading() as connection:
+        return used_bytes(connection)
+
+
+def test_what_is_still_recorded_is_not_pruned(store: Store) -> None:
+    sink = StoreSink(store)
+    for event in list(events_of(WHOLE, known=1))[:-1]:
+        sink.accept(event)
+    sink.flush()
+    assert store.maintenance.prune(Retention(before_s=1e12)) == 0
+    sink.close()
+    assert store.maintenance.prune(Retention(before_s=1e12)) == 1
+
+
+def test_of_an_erased_session_no_word_is_left_in_the_file(tmp_path: Path) -> None:
+    words = [token_hex(8) for _ in range(40)]
+    shared = [ExternalId("session", "erased-session")]
+    with open_store(tmp_path / "weaklink.db") as store:
+        for at, word in enumerate(words):
+            made = trace(word, GOOD_CALL.replace("Oslo", word), words=f"{word} " * 30, model=f"model-{word}")
+            store.save(inspected(replace(made, external_ids=(*made.external_ids, *(shared if at % 2 else ())))))
+            store.marks.put(at + 1, note=f"note {word}")
+        store.catch_up()
+        ids = store.ids_of(["erased-session"])
+        assert len(ids) == 20
+        store.erase(ids)
+        store.statistics.sum_pending()
+        assert [one.id for one in store.traces(words[0])] == [1]
+        assert store.traces(words[1]) == []
+        assert store.maintenance.check().problems == ()
+        with pytest.raises(StoreError, match="there is no trace `erased-session`"):
+            store.ids_of(["erased-session"])
+    raw = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert [word for word in words[1::2] if word.encode() in raw or word[:14].encode() in raw] == []
+    assert words[0].encode() in raw

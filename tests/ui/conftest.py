@@ -1,10 +1,14 @@
 """What the tests of the faces share: the command as its users run it, and traces to show."""
 
+import atexit
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -26,21 +30,30 @@ def environment(home: Path, **added: str) -> dict[str, str]:
     return kept | {"HOME": str(home), "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"} | added
 
 
-@pytest.fixture(scope="session")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
-    """What runs commands without their having to load everything anew."""
-    with Started(START[:-1], environment(tmp_path_factory.mktemp("started"))) as running:
-        yield running
+@cache
+def started() -> Started:
+    """What runs commands without their having to load everything anew; it ends with the tests."""
+    resources = ExitStack()
+    atexit.register(resources.close)
+    home = resources.enter_context(TemporaryDirectory())
+    return resources.enter_context(Started(START[:-1], environment(Path(home))))
+
+
+def run_text(folder: Path, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Runs the command in `folder`, which is its home as well; gives what it wrote as text, and its exit code."""
+    environ = environment(folder, **variables)
+    done = started().run(words, stdin=b"", folder=folder, variables=environ, timeout_s=_PATIENCE_S)
+    return subprocess.CompletedProcess(words, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.fixture
-def weaklink(tmp_path: Path, started: Started) -> Run:
+def weaklink(tmp_path: Path) -> Run:
     """Runs the command in a home of its own; gives what it wrote, as bytes, and its exit code."""
 
     def run(*words: str, stdin: bytes = b"", **variables: str) -> "subprocess.CompletedProcess[bytes]":
         environ = environment(tmp_path, **variables)
         if not any(name.startswith(("PYTHON", "LC_")) for name in variables):
-            return started.run(words, stdin=stdin, folder=tmp_path, variables=environ, timeout_s=_PATIENCE_S)
+            return started().run(words, stdin=stdin, folder=tmp_path, variables=environ, timeout_s=_PATIENCE_S)
         return subprocess.run(
             [*START, *words],
             input=stdin,

@@ -16,10 +16,29 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
+from inspector.diagnostics import Location
+from inspector.inspection import inspect_trace
+from inspector.model import (
+    CallHeader,
+    Generation,
+    Part,
+    RecordedRun,
+    ResultHeader,
+    Role,
+    SentMessage,
+    SentPart,
+    SentRequest,
+    Trace,
+    Turn,
+    Usage,
+)
+from inspector.text import Range
 from storage import open_store
 from tests.ui.conftest import ROOT, START, environment
 from tests.ui.web.dashboards import CHROMIUM, CHROMIUM_OPTIONS, dashboard
 from ui.tui.app import WeaklinkApp
+from ui.tui.dissector.screen import DissectorScreen
+from ui.tui.dissector.side_pane import SideKind, SidePane
 
 _FOLDER = ROOT / "docs" / "pictures"
 _SHOWN = "invented-value-after-error"
@@ -40,7 +59,7 @@ def main() -> None:
         subprocess.run(command, check=True, capture_output=True, cwd=home, env=environment(home), timeout=300)
         with open_store(database, create=False) as store:
             shown = next(one.id for one in store.traces() if Path(one.file).stem == _SHOWN)
-        made = [*_of_terminal(database, shown), *_of_pages(home, database, shown)]
+        made = [*_of_terminal(database, shown), *_of_layers(home / "layers.db"), *_of_pages(home, database, shown)]
     for picture in made:
         sys.stdout.write(f"{picture.relative_to(ROOT)}  {picture.stat().st_size / 1000:,.0f} kB\n")
 
@@ -75,12 +94,62 @@ def _of_terminal(database: Path, shown: int) -> Iterator[Path]:
         yield path
 
 
-async def _drawn(app: WeaklinkApp) -> str:
-    """The terminal's screen when everything has been read."""
+def _of_layers(database: Path) -> Iterator[Path]:
+    """The layers of a call that an agent changed before it ran it, and the request that has a cut result of it."""
+    with open_store(database) as store:
+        store.save([(made := _changed_by_an_agent(), inspect_trace(made))])
+    for name, view, place in (
+        ("tui-layers", SideKind.RAW, Location(3, "call:0", Range(2, 3))),
+        ("tui-context", SideKind.CONTEXT, Location(7, "text", Range(0, 1))),
+    ):
+        path = _FOLDER / f"{name}.svg"
+        drawn = asyncio.run(_drawn(WeaklinkApp(str(database), trace="1", theme="dark"), view, place))
+        path.write_text(_FONTS.sub("", drawn), encoding="utf-8")
+        yield path
+
+
+def _changed_by_an_agent() -> Trace:
+    """A made-up session of three requests: the agent ran another order, and cut the result when it sent it again."""
+    system = Turn(Role.SYSTEM, (Part("text", "You help with orders."),))
+    user = Turn(Role.USER, (Part("text", "Where is order 4711?"),))
+    result = (
+        "Order 4712 left on Monday with the blue van; it arrives on Thursday before noon, and the driver calls first."
+    )
+    header = CallHeader("call:0", "get_order", "call_4711")
+    call = Turn(
+        Role.ASSISTANT,
+        (Part("reasoning", "I look the order up."), Part("call:0", '{"order": 4711}')),
+        calls=(header,),
+        generation=_answering(SentRequest(messages=(1, 2)), 120),
+    )
+    run = RecordedRun("otlp", "get_order", header.id, '{"order": 4712}', result)
+    answer = Turn(Role.TOOL, (Part("text", result),), result=ResultHeader(header.id, "get_order"), run=run)
+    first = Turn(
+        Role.ASSISTANT, (Part("text", "It left on Monday."),), generation=_answering(SentRequest(3, 2, (3, 4)), 180)
+    )
+    more = Turn(Role.USER, (Part("text", "With which van, and who calls?"),))
+    cut = SentMessage(Role.TOOL, (SentPart("text", " [cut]", prefix=27),), 4, result=answer.result)
+    last = Turn(
+        Role.ASSISTANT, (Part("text", "I do not know."),), generation=_answering(SentRequest(5, 3, (cut, 5, 6)), 190)
+    )
+    return Trace((system, user, call, answer, first, more, last), name="the wrong order")
+
+
+def _answering(request: SentRequest, tokens: int) -> Generation:
+    usage = Usage(tokens, 12)
+    return Generation(api="chat.completions", requested_model="sample-hermes-8b", usage=usage, request=request)
+
+
+async def _drawn(app: WeaklinkApp, view: SideKind | None = None, place: Location | None = None) -> str:
+    """The terminal's screen when everything has been read; of a trace, with a view beside its stream and a place."""
     async with app.run_test(size=_TERMINAL) as pilot:
         for _ in range(10):
             await app.workers.wait_for_complete()
             await pilot.pause(0.1)
+        if view is not None and place is not None and isinstance(app.screen, DissectorScreen):
+            app.screen.panes.side.turn_to(view)
+            app.screen.panes.side.post_message(SidePane.Led(place))
+            await pilot.pause(0.5)
         return app.export_screenshot(title="weaklink tui")
 
 

@@ -30,6 +30,7 @@ _LEFT_OUT = ("storage.migrations", "inspector.pytest_plugin")
 _MORE = ("alembic.command", "sqlalchemy.dialects.sqlite", "sqlite3")
 _NUMBER = struct.Struct("!q")
 _STREAMS = 3
+_WRITER_TIMEOUT_S = 2.0  # not the five seconds of a command: many tests have a named pipe that nothing writes to
 
 
 class _Asked(NamedTuple):
@@ -123,6 +124,7 @@ def become(channel: int) -> None:
     atexit.register(ending.end)  # before the modules, whose exit functions run before it then
     for name in _MORE + tuple(_modules()):
         import_module(name)
+    vars(import_module("ui.cli.files"))["WRITER_TIMEOUT_S"] = _WRITER_TIMEOUT_S
     gc.freeze()  # what all of them have is looked through by none of them
     streams: list[int] = []
     with socket.socket(fileno=channel) as line:

@@ -295,6 +295,20 @@ def test_nothing_of_many_imports_is_written(tmp_path: Path, weaklink: Run, seed:
     _import_and_check(tmp_path, weaklink, seed, most=120, names=())
 
 
+@pytest.mark.slow
+def test_nothing_of_an_import_is_written_to_postgresql(tmp_path: Path, weaklink: Run, postgresql_url: str) -> None:
+    given = tmp_path / "given"
+    given.mkdir()
+    assert _plant_all(given, 12) > 120
+    (given / "formats").mkdir()
+    _plant_formats(given / "formats" / "calls.jsonl", 12, 600)
+    said = weaklink("import", "given", "--jobs", "1", "--json", "--db", postgresql_url)
+    assert said.returncode == 0, said.stderr
+    read = {Path(one["path"]).parts[1] for one in json.loads(said.stdout)["files"] if one.get("refused") is None}
+    assert read >= {path.name for path in _CASES.iterdir() if path.is_dir()}
+    assert _NEEDLES.left(said.stdout, said.stderr, *_rows_of(postgresql_url)) == []
+
+
 def _has_turns(database: Path, count: int) -> bool:
     return turns(database) == [count]
 

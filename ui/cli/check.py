@@ -11,7 +11,9 @@ from ui.cli.check_baseline import write_baseline
 from ui.cli.check_files import check_file
 from ui.cli.check_settings import CheckArguments, CheckSettings, check_settings, judging_options
 from ui.cli.console import color_option, print_lines, print_notice, screen_width
+from ui.cli.engine_options import jobs_option
 from ui.cli.paths import separate_files
+from ui.importing.engine import EngineOptions, needs_blocks
 from ui.reports.check_json import CheckJson
 from ui.reports.check_lines import CheckLines
 from ui.reports.check_report import CheckReporter, CheckTotals
@@ -33,6 +35,7 @@ _FOUND, _COULD_NOT_RUN = 1, 2
 @click.option("--strict", is_flag=True, default=None, help="Also fail for files of unknown sources found in a folder.")
 @click.option("--format", metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@jobs_option
 @color_option
 @click.pass_context
 def check(
@@ -51,6 +54,7 @@ def check(
     source: str | None,
     config_file: str | None,
     no_config: bool,
+    jobs: EngineOptions,
     color: str,
 ) -> None:
     """Inspect log files without a database, and fail if their tool calls are wrong.
@@ -76,7 +80,7 @@ def check(
     )
     chosen = check_settings(given, config_file, no_config=no_config)
     report = check_report(output, chosen, color)
-    totals, is_whole = _checked(paths, chosen, report)
+    totals, is_whole = _checked(paths, chosen, report, jobs)
     report.close(totals)
     if not totals.traces:
         print_notice("no trace could be read")
@@ -107,10 +111,22 @@ def check_report(output: str, chosen: CheckSettings, color: str) -> CheckReporte
     return reports[output]()
 
 
-def _checked(paths: tuple[str, ...], chosen: CheckSettings, report: CheckReporter) -> tuple[CheckTotals, bool]:
+def _checked(
+    paths: tuple[str, ...], chosen: CheckSettings, report: CheckReporter, jobs: EngineOptions
+) -> tuple[CheckTotals, bool]:
     """The sums, and whether every file is there and was read to its end."""
     totals, is_whole = CheckTotals(), True
     looked_at: list[str] = []
+    if needs_blocks(paths) or not jobs.is_plain:
+        from ui.cli.check_blocks import check_blocks  # noqa: PLC0415  # plans and workers, which few runs need
+
+        for file in check_blocks(paths, chosen.wanted, chosen.baseline, report, jobs):
+            report.file(file)
+            totals.add(file)
+            looked_at.append(file.path)
+            is_whole = is_whole and not file.is_failure
+        totals.gone = chosen.baseline.gone(looked_at, chosen.rules)
+        return totals, is_whole and totals.traces > 0
     with separate_files(paths) as files:
         for placed in files:
             file = check_file(placed, chosen.wanted, chosen.baseline, report)

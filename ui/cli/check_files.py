@@ -1,20 +1,20 @@
 """Inspects files trace by trace without a database, and finds the line and column of each fault."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
+from inspector.chain.steps import Break, Chain
 from inspector.dataset.lint.linting import LintOptions, chosen, linted
 from inspector.dataset.samples import is_training_record, sample_of_trace
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.proxies.har import open_har
 from inspector.importers.reading import UNREAD_RULES, unread_file, unread_record
-from inspector.importers.records import Element, Line, PositionCounter, layout_of, read_elements, read_lines
+from inspector.importers.records import Element, Line, PositionCounter, layout_of, read_elements, read_lines, renumbered
 from inspector.importers.source import Skipped, SourceFile
 from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET, Inspection, inspect_trace
 from inspector.memory import RECORD_BYTES
@@ -24,6 +24,7 @@ from inspector.redaction.redactor import Redactor
 from inspector.rules.catalogue import select_rules
 from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
 from inspector.rules.rule import Rule, Severity
+from inspector.scanning import lazy_pattern
 from inspector.segmentation import AUTO
 from inspector.text import LineIndex, Range, decode
 from ui.cli.check_baseline import Baseline
@@ -34,6 +35,7 @@ from ui.reports.check_report import (
     CheckedTrace,
     CheckReporter,
     FilePlace,
+    Finding,
     UnreadRecord,
     findings_of,
     grouped_findings,
@@ -46,9 +48,10 @@ from ui.views.trace import title_of
 _MOST_SKIPPED = 100
 _BOM = "\ufeff"
 _BLOCK = 1 << 16
-_RECORD = re.compile(r"(line|entry|document) (\d+)\b")
+_RECORD = lazy_pattern(r"(line|entry|document) (\d+)\b")
 _END = "end of file"
-_END_BYTES = 4_096
+_BEFORE = 4_096  # of what stands before a record: the name of a secret may be there
+_END_BYTES = 2 * _BEFORE
 _SHOWN = 2_000
 
 
@@ -76,58 +79,157 @@ class CheckOptions:
         return frozenset() if self.allow_skipped else UNREAD_RULES - select_rules(tuple(self.ignore))
 
 
+@dataclass(frozen=True, slots=True)
+class InspectedRecord:
+    """A trace of a file with everything that was found in it; the chain is that which groups the findings."""
+
+    place: str
+    title: str
+    findings: tuple[Finding, ...]
+    chain: Chain | None = None
+    broken: Break | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedRecord:
+    """A record that gave no trace, without its secrets; `unread` is the finding where it counts as one."""
+
+    skipped: Skipped
+    unread: UnreadRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsEnd:
+    """The end of a file, or of a block of it: its source, and why it was refused, where it was."""
+
+    source: str | None
+    refused: str | None = None
+    is_failure: bool = False
+    unread: UnreadRecord | None = None
+
+
+FileEvent: TypeAlias = InspectedRecord | SkippedRecord | RecordsEnd
+
+
 def check_file(file: PlacedFile, wanted: CheckOptions, baseline: Baseline, report: CheckReporter) -> CheckedFile:
     """Inspect every trace of a file and report what is wrong and new to the baseline; what became of the file.
 
     One trace at a time is in memory. A file that fails on the way is refused from there on.
     """
-    tally = _FileTally(file, wanted, baseline, report)
+    tally = FileTally(file.name, baseline, report)
+    for event in inspected_records(file, wanted):
+        tally.take(event)
+    return tally.checked()
+
+
+def inspected_records(file: PlacedFile, wanted: CheckOptions) -> Iterator[FileEvent]:
+    """What a file holds, record by record, and a RecordsEnd last. Nothing depends on other files or on a baseline."""
+    reader = _RecordReader(file, wanted)
     source, refused = None, None
     try:
         reading = read_placed(file, wanted.source)
         source = reading.source
         for record in reading.records:
-            tally.count(record, source)
+            yield reader.event(record, source)
     except UnreadableFileError as error:
         refused = str(error)
     finally:
-        tally.close()
+        reader.close()
     is_failure = refused is not None and (source is not None or not file.is_readable)
-    is_unread = refused is not None and tally.refuse(refused, is_failure=is_failure)
-    checked = CheckedFile(
-        file.name,
-        source,
-        refused,
-        tally.traces,
-        tally.skipped,
-        tuple(tally.first_skipped),
-        tally.diagnostics,
-        tally.severities,
-        tally.known,
-        is_failure=is_failure,
-    )
-    return replace(checked, notes=tuple(notes_of(checked, tally.noted, tally.unnoted, is_unread=is_unread)))
+    unread = reader.refused(refused, is_failure=is_failure) if refused is not None else None
+    yield RecordsEnd(source, refused, is_failure, unread)
 
 
-class _FileTally:
-    """Counts what a file holds and reports its diagnostics."""
+class FileTally:
+    """Counts what a file holds, block by block, and reports what is new to the baseline."""
 
-    def __init__(self, file: PlacedFile, wanted: CheckOptions, baseline: Baseline, report: CheckReporter) -> None:
-        self._file, self._wanted, self._baseline, self._report = file, wanted, baseline, report
+    def __init__(self, name: str, baseline: Baseline, report: CheckReporter) -> None:
+        self._name, self._baseline, self._report = name, baseline, report
+        self._source: str | None = None
+        self._refused: str | None = None
+        self._is_failure = self._is_unread = False
+        self._traces = self._skipped = self._known = self._unnoted = 0
+        self._first_skipped: list[Skipped] = []
+        self._noted: list[Skipped] = []
+        self._diagnostics: Counter[str] = Counter()
+        self._severities: Counter[Severity] = Counter()
+
+    def take(self, event: FileEvent) -> None:
+        """One more event, in the order of the file."""
+        match event:
+            case InspectedRecord():
+                self._inspected(event)
+            case SkippedRecord():
+                self._skip(event)
+            case RecordsEnd():
+                self._end(event)
+
+    def checked(self) -> CheckedFile:
+        """What became of the file."""
+        checked = CheckedFile(
+            self._name,
+            self._source,
+            self._refused,
+            self._traces,
+            self._skipped,
+            tuple(self._first_skipped),
+            self._diagnostics,
+            self._severities,
+            self._known,
+            is_failure=self._is_failure,
+        )
+        return replace(checked, notes=tuple(notes_of(checked, self._noted, self._unnoted, is_unread=self._is_unread)))
+
+    def _inspected(self, record: InspectedRecord) -> None:
+        self._traces += 1
+        new = tuple(finding for finding in record.findings if not self._baseline.knows(finding))
+        self._known += len(record.findings) - len(new)
+        self._diagnostics.update(finding.diagnostic.rule.code for finding in new)
+        self._severities.update(finding.diagnostic.rule.severity for finding in new)
+        by_cause = grouped_findings(new, record.chain) if record.chain is not None else new
+        self._report.trace(CheckedTrace(self._name, record.place, record.title, by_cause, record.broken))
+
+    def _skip(self, record: SkippedRecord) -> None:
+        self._skipped += 1
+        if len(self._first_skipped) < _MOST_SKIPPED:
+            self._first_skipped.append(record.skipped)
+        if record.unread is not None:
+            self._add(record.unread)
+        elif len(self._noted) < _MOST_SKIPPED:
+            self._noted.append(record.skipped)
+        else:
+            self._unnoted += 1
+
+    def _end(self, end: RecordsEnd) -> None:
+        self._source = self._source or end.source
+        self._refused = self._refused or end.refused
+        self._is_failure = self._is_failure or end.is_failure
+        if end.unread is not None:
+            self._is_unread = True
+            self._add(end.unread)
+
+    def _add(self, unread: UnreadRecord) -> None:
+        if self._baseline.knows(unread):
+            self._known += 1
+            return
+        self._diagnostics[unread.fault.rule.code] += 1
+        self._severities[unread.fault.rule.severity] += 1
+        self._report.unread(unread)
+
+
+class _RecordReader:
+    """Inspects the records of a file and finds their lines."""
+
+    def __init__(self, file: PlacedFile, wanted: CheckOptions) -> None:
+        self._file, self._wanted = file, wanted
         self._unread_rules = wanted.unread_rules
         self._lines, self._texts = RecordLines(file.source_file), RecordTexts(file.source_file)
         self._redactor = Redactor()  # reports and baselines are files too
         self._clean = AdjoiningTexts()
-        self.traces = self.skipped = self.known = self.unnoted = 0
-        self.first_skipped: list[Skipped] = []
-        self.noted: list[Skipped] = []
-        self.diagnostics: Counter[str] = Counter()
-        self.severities: Counter[Severity] = Counter()
 
-    def count(self, record: Trace | Skipped, source: str) -> None:
+    def event(self, record: Trace | Skipped, source: str) -> FileEvent:
         if isinstance(record, Skipped):
-            self._skip(record)
-            return
+            return self._skip(record)
         wanted, trace = self._wanted, self._redactor.trace(record)
         is_sample = is_training_record(record, source)
         try:
@@ -141,20 +243,14 @@ class _FileTally:
                 context_window=wanted.context_window,
             )
         except UnknownFormatError as error:
-            self._skip(Skipped(record.provenance.record, str(error)))
-            return
-        self.traces += 1
+            return self._skip(Skipped(record.provenance.record, str(error)))
         line = self._lines.of(record) if found.diagnostics or is_sample else None
         if is_sample:
             trace, found = self._linted(trace, found, line)
-        findings = list(findings_of(self._file.name, source, trace, found, line, written=record))
-        new = tuple(finding for finding in findings if not self._baseline.knows(finding))
-        self.known += len(findings) - len(new)
-        self.diagnostics.update(finding.diagnostic.rule.code for finding in new)
-        self.severities.update(finding.diagnostic.rule.severity for finding in new)
+        findings = tuple(findings_of(self._file.name, source, trace, found, line, written=record))
         place, title = record.provenance.record, title_of(trace)
-        by_cause = grouped_findings(new, found.chain)
-        self._report.trace(CheckedTrace(self._file.name, place, title, by_cause, found.chain.broken))
+        chain = found.chain if findings else None
+        return InspectedRecord(place, title, findings, chain, found.chain.broken)
 
     def _linted(self, trace: Trace, found: Inspection, line: str | None) -> tuple[Trace, Inspection]:
         """The same with the faults of a sample of training data, on lines of JSON."""
@@ -165,45 +261,33 @@ class _FileTally:
         options = LintOptions(select=select, ignore=ignore, needs_tools=False)
         return sample.reported_trace, linted(sample, options)
 
-    def refuse(self, why: str, *, is_failure: bool) -> bool:
-        """Report a file that was refused, where that is a finding or known to the baseline; whether it is."""
+    def refused(self, why: str, *, is_failure: bool) -> UnreadRecord | None:
+        """The finding for a file that was refused; None where that is none."""
         only_found = self._file.is_walked and not is_failure
         if UNREADABLE_FILE not in self._unread_rules or (only_found and not self._wanted.strict):
-            return False
+            return None
         fault = unread_file(self._file.name, self._redactor.text(why))
         print_ = unread_fingerprint(fault.rule.code, in_repository(self._file.name), "")
-        self._add(UnreadRecord(self._file.name, "", fault, place=FilePlace(1, 1), fingerprint=print_))
-        return True
+        return UnreadRecord(self._file.name, "", fault, place=FilePlace(1, 1), fingerprint=print_)
 
     def close(self) -> None:
         self._lines.close()
         self._texts.close()
 
-    def _skip(self, skipped: Skipped) -> None:
-        self.skipped += 1
+    def _skip(self, skipped: Skipped) -> SkippedRecord:
         said = replace(skipped, reason=self._redactor.text(skipped.reason))
-        if len(self.first_skipped) < _MOST_SKIPPED:
-            self.first_skipped.append(said)
-        if not skipped.is_irrelevant and UNREADABLE_RECORD in self._unread_rules:
-            self._add(self._redacted(unreadable_record(self._file.name, said, self._texts.find(skipped))))
-        elif len(self.noted) < _MOST_SKIPPED:
-            self.noted.append(said)
-        else:
-            self.unnoted += 1
+        if skipped.is_irrelevant or UNREADABLE_RECORD not in self._unread_rules:
+            return SkippedRecord(said)
+        found = self._texts.find(skipped)
+        unread = unreadable_record(self._file.name, said, found)
+        before = found.before + found.text[: unread.shown_from] if found is not None else ""
+        return SkippedRecord(said, self._redacted(unread, before[-_BEFORE:]))
 
-    def _redacted(self, unread: UnreadRecord) -> UnreadRecord:
-        """The same without secrets: the piece of the record is left out where it holds one."""
+    def _redacted(self, unread: UnreadRecord, before: str) -> UnreadRecord:
+        """The same without secrets: the piece of the record, which follows on `before`, is left out if it holds one."""
         fault = replace(unread.fault, message=self._redactor.text(unread.fault.message))
-        shown = unread.shown if self._clean.is_clean(unread.record, unread.shown) else ""
+        shown = unread.shown if self._clean.is_clean(unread.record, unread.shown, before) else ""
         return replace(unread, fault=fault, shown=shown)
-
-    def _add(self, unread: UnreadRecord) -> None:
-        if self._baseline.knows(unread):
-            self.known += 1
-            return
-        self.diagnostics[unread.fault.rule.code] += 1
-        self.severities[unread.fault.rule.severity] += 1
-        self._report.unread(unread)
 
 
 class RecordLines:
@@ -217,6 +301,8 @@ class RecordLines:
     def of(self, trace: Trace) -> str | None:
         """The line that the trace's record names, without a byte order mark; None where it names none further on."""
         number = line_number(trace)
+        if number is not None and self._file.numbering is not None:
+            number = self._file.numbering.position(number)
         if number is None or number <= self._number:
             return None
         stream = self._stream = self._stream or self._opened()
@@ -250,11 +336,15 @@ class _RecordStart:
 
 @dataclass(frozen=True, slots=True)
 class RecordText:
-    """A record of a text file: the line and column where it begins, both from 1, and the text's beginning."""
+    """A record of a text file: the line and column where it begins, both from 1, and the text's beginning.
+
+    `before` is the end of what stands before it in the file, where that is no whole record.
+    """
 
     line: int
     column: int
     text: str
+    before: str = ""
 
 
 def unreadable_record(path: str, skipped: Skipped, found: RecordText | None) -> UnreadRecord:
@@ -298,10 +388,11 @@ class AdjoiningTexts:
         self._finder = Finder()
         self._next = ""
 
-    def is_clean(self, record: str, text: str) -> bool:
-        """Whether no part of a secret is in the text of a record, which may begin in the line before."""
+    def is_clean(self, record: str, text: str, before: str) -> bool:
+        """Whether no part of a secret is in the text of a record, which may begin in the line before or `before`."""
         if record != self._next:
             self._finder = Finder()
+            self._finder.feed(before)
         found = self._finder.feed(f"{text}\n")
         found += copy(self._finder).feed("", is_final=True)
         named = _RECORD.match(record)
@@ -351,7 +442,8 @@ class RecordTexts:
             self._document = _Window(stream), PositionCounter(again)
         window, place = self._document
         line, column = place.at(start)
-        return RecordText(line, column, decode(window.at(start, length * 4)))
+        before, text = window.at(start, length * 4)
+        return RecordText(line, column, decode(text), decode(before))
 
     def _find(self, unit: str, number: int, length: int) -> RecordText | None:
         if self._records is None:
@@ -370,7 +462,8 @@ def _numbered(file: SourceFile, unit: str) -> Iterator[tuple[int, _RecordStart]]
     """The records with their numbers; of one beyond the bound of records only the place."""
     with file.open() as stream, file.open() as again:
         place = PositionCounter(again)
-        for record in read_lines(stream) if unit == "line" else read_elements(stream):
+        for found in read_lines(stream) if unit == "line" else read_elements(stream):
+            record = found if file.numbering is None else renumbered(found, file.numbering)
             match record:
                 case Line(number, raw):
                     yield number, _RecordStart(number, 1, raw)
@@ -388,15 +481,19 @@ class _Window:
         self._start = 0
         self._held = b""
 
-    def at(self, start: int, length: int) -> bytes:
-        """At most so many bytes from a place on, which is not before the last one."""
+    def at(self, start: int, length: int) -> tuple[bytes, bytes]:
+        """At most `_BEFORE` bytes before a place, which is not before the last one, and so many from there on."""
         while self._start + len(self._held) < start + length and (block := self._stream.read(_BLOCK)):
-            passed = max(start - self._start, 0)
-            self._start += min(passed, len(self._held))
-            self._held = self._held[passed:] + block
-        self._held = self._held[start - self._start :]
-        self._start = start
-        return self._held[:length]
+            self._drop_before(start - _BEFORE)
+            self._held += block
+        self._drop_before(start - _BEFORE)
+        at = start - self._start
+        return self._held[:at], self._held[at : at + length]
+
+    def _drop_before(self, start: int) -> None:
+        passed = min(max(start - self._start, 0), len(self._held))
+        self._start += passed
+        self._held = self._held[passed:]
 
 
 def _end_of(file: SourceFile) -> RecordText | None:
@@ -412,7 +509,8 @@ def _end_of(file: SourceFile) -> RecordText | None:
             pass
     if b"\0" in tail:
         return None
-    text = decode(tail.rstrip(b"\r\n").rpartition(b"\n")[2])
+    before, _, last = tail.rstrip(b"\r\n").rpartition(b"\n")
+    text, before_it = decode(last), decode(before)
     if tail.endswith(b"\n"):
-        return RecordText(place.line - 1, 1, text) if len(text) < _END_BYTES else RecordText(place.line - 1, 1, "")
-    return RecordText(place.line, max(place.column - len(text), 1), text)
+        return RecordText(place.line - 1, 1, text if len(text) < _END_BYTES else "", before_it)
+    return RecordText(place.line, max(place.column - len(text), 1), text, before_it)

@@ -35,6 +35,8 @@ _SGR: Mapping[Style, str] = MappingProxyType(
     }
 )
 
+_UNLIMITED = 1 << 20  # cells
+
 color_option = click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
@@ -69,6 +71,12 @@ def has_colours(stream: TextIO, choice: str = "auto") -> bool:
 def screen_width() -> int:
     """The terminal's width in cells; COLUMNS overrides it, and 80 stands where there is none."""
     return max(shutil.get_terminal_size((80, 24)).columns, 40)
+
+
+def line_width() -> int:
+    """The width that lines are wrapped to: `screen_width` on a terminal or with COLUMNS; in a pipe, no limit."""
+    is_limited = sys.stdout.isatty() or os.environ.get("COLUMNS")
+    return screen_width() if is_limited else _UNLIMITED
 
 
 def print_lines(lines: Iterable[Line], *, color: str = "auto", stream: TextIO | None = None) -> None:

@@ -9,22 +9,25 @@ from pathlib import Path
 
 import click
 
-from inspector.chain.steps import Status
 from inspector.errors import StoreError, UnknownFormatError
 from inspector.inspection import Inspection, inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Trace
+from inspector.scanning import lazy_pattern
 from inspector.version import __version__
-from storage import IntegrityReport, ListCursor, Store, open_store, place_of, upgrade_store
+from storage import IntegrityReport, Store, open_store, place_of, upgrade_store
+from storage.copying import CopyReport, copy_traces
+from storage.maintenance import Retention
 from ui.cli.console import color_option, database_option, json_option, print_lines, progress_bar
-from ui.cli.store_options import trace_id
+from ui.cli.store_options import trace_ids
 from ui.views.store_stats import size_text, stats_lines, stats_object
 from ui.views.styled_text import visible_line
 from ui.views.wording import counted
 
-_AGE = re.compile(r"(\d{1,9})\s*(h|d|w|y)", re.IGNORECASE)
+_AGE = lazy_pattern(r"(\d{1,9})\s*(h|d|w|y)", re.IGNORECASE)
+_SIZE = lazy_pattern(r"(\d{1,9}(?:\.\d{1,6})?)\s*([KMGT]?B)", re.IGNORECASE)
+_BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _HOURS = {"h": 1, "d": 24, "w": 168, "y": 8766}
-_PAGE = 500
 
 
 class Moment(click.ParamType[datetime]):
@@ -44,6 +47,21 @@ class Moment(click.ParamType[datetime]):
         except (ValueError, OverflowError):
             self.fail(f"`{text}` is neither a date (2026-01-31, in UTC) nor an age (12h, 30d, 8w, 1y).", param, ctx)
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+class Size(click.ParamType[int]):
+    """`500MB`, `10GB`, `2TB`: a number of bytes, in powers of 1000."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The bytes; fails as click's own types do."""
+        if isinstance(value, int):
+            return value
+        found = _SIZE.fullmatch(str(value).strip())
+        if found is None:
+            self.fail(f"`{value}` is no size such as 500MB, 10GB or 2TB.", param, ctx)
+        return round(float(found[1]) * _BYTES[found[2].upper()])
 
 
 @click.group("db")
@@ -132,26 +150,116 @@ def backup(file: Path, where: str | None) -> None:
     sys.stdout.write(f"{visible_line(str(file))}: {size_text(file.stat().st_size)} written\n")
 
 
+@database.command("copy")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@json_option
+@click.pass_context
+def copy(ctx: click.Context, source: str, target: str, *, as_json: bool) -> None:
+    """Copy all traces of the database FROM into the database TO.
+
+    Each is an SQLite file or a PostgreSQL URL; TO is created if it does not exist. Inspections, marks and recorded
+    requests are copied too, and a trace keeps its id if TO never had a trace with that id. Traces that TO has already
+    are not copied again: to continue a copy that was interrupted, or to bring TO up to date, run the command again.
+
+    Every copy is compared with its original; the exit code is 1 if one differs.
+    """
+    with open_store(source, create=False, read_only=True) as origin, open_store(target) as copies:
+        if origin.place.address == copies.place.address:
+            raise click.UsageError("FROM and TO are the same database.")
+        with progress_bar("copying", 2 * _traces_in(origin)) as advance:
+            report = copy_traces(origin, copies, advance)
+        places = {"from": str(origin.place), "to": str(copies.place)}
+    if as_json:
+        sys.stdout.write(write_json({**places, **asdict(report), "problems": list(report.problems)}) + "\n")
+    else:
+        for problem in report.problems:
+            sys.stdout.write(f"{visible_line(problem)}\n")
+        sys.stdout.write(f"{visible_line(_copied_line(report))}\n")
+    ctx.exit(1 if report.problems else 0)
+
+
+def _copied_line(report: CopyReport) -> str:
+    said = [f"{counted(report.copied, 'trace')} copied"]
+    if report.replaced:
+        said.append(f"{report.replaced:,} replaced by a longer version")
+    if report.present:
+        said.append(f"{report.present:,} already there")
+    if report.running:
+        said.append(f"{report.running:,} still being recorded and left out")
+    said.append(f"{counted(len(report.problems), 'difference')} found" if report.problems else "no difference found")
+    return ", ".join(said)
+
+
 @database.command("prune")
-@click.option("--before", required=True, type=Moment(), metavar="DATE_OR_AGE", help="A date in UTC, or an age: 30d.")
+@click.option("--before", type=Moment(), metavar="DATE_OR_AGE", help="A date in UTC, or an age: 30d.")
+@click.option("--max-size", type=Size(), metavar="SIZE", help="Delete the oldest until the rest takes so much: 10GB.")
 @click.option("--keep-broken", is_flag=True, help="Keep the traces that broke.")
+@click.option(
+    "--keep-ok",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="SHARE",
+    help="Keep this share of the traces that did not break, and all that broke: 0.05.",
+)
 @click.option("--yes", "-y", is_flag=True, help="Delete without asking.")
 @database_option
 @click.pass_context
-def prune(ctx: click.Context, before: datetime, where: str | None, *, keep_broken: bool, yes: bool) -> None:
-    """Delete the traces from before a date, or older than an age such as 12h, 30d, 8w or 1y.
+def prune(
+    ctx: click.Context,
+    before: datetime | None,
+    max_size: int | None,
+    keep_ok: float,
+    where: str | None,
+    *,
+    keep_broken: bool,
+    yes: bool,
+) -> None:
+    """Delete old traces: those from before a date or an age (12h, 30d, 8w, 1y), or the oldest beyond a size.
 
-    A trace is as old as its first request, or as its import where the source keeps no times. Asks before it deletes;
-    without a terminal it requires --yes. `weaklink db vacuum` frees the space.
+    A trace is as old as its first request, or as its import where the source keeps no times. What --keep-ok keeps is
+    chosen by the trace, so that a later run keeps the same ones. Asks before it deletes; without a terminal it
+    requires --yes. `weaklink db vacuum` frees the space.
+
+    \b
+    weaklink db prune --before 30d --keep-broken
+    weaklink db prune --before 7d --keep-ok 0.05 --yes
+    weaklink db prune --max-size 10GB --yes
+    """  # noqa: D301  # Click wants the backspace itself
+    if before is None and max_size is None:
+        raise click.UsageError("name what to delete: --before DATE_OR_AGE, --max-size SIZE, or both.")
+    if not yes and not sys.stdin.isatty():
+        raise click.UsageError("there is no terminal to ask on; --yes deletes without asking.")
+    retention = Retention(before.timestamp() if before else None, max_size, keep_broken, keep_ok)
+    with open_store(where, create=False) as store:
+        if not yes and not _agreed(store, store.maintenance.doomed(retention)):
+            ctx.exit(0)
+        gone = store.maintenance.prune(retention)
+        store.statistics.sum_pending()
+    sys.stdout.write(f"{counted(gone, 'trace')} deleted\n")
+
+
+@database.command("delete")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.option("--yes", "-y", is_flag=True, help="Delete without asking.")
+@database_option
+@click.pass_context
+def delete(ctx: click.Context, ids: tuple[str, ...], where: str | None, *, yes: bool) -> None:
+    """Delete traces with everything that was kept of them: texts, search index, sums, marks, recorded requests.
+
+    ID is a trace's number or an id from its source; an id that several traces have, such as that of a session or a
+    run, deletes all of them. In an SQLite file what was deleted is overwritten. A PostgreSQL server overwrites it
+    with `VACUUM FULL`, and keeps it in its write-ahead log and in backups until those are gone.
     """
     if not yes and not sys.stdin.isatty():
         raise click.UsageError("there is no terminal to ask on; --yes deletes without asking.")
     with open_store(where, create=False) as store:
-        if not yes and not _agreed(store, before, keep_broken=keep_broken):
+        numbers = store.ids_of(ids)
+        if not yes and not _agreed(store, len(numbers)):
             ctx.exit(0)
-        gone = store.maintenance.prune(before_s=before.timestamp(), keep_broken=keep_broken)
+        store.erase(numbers)
         store.statistics.sum_pending()
-    sys.stdout.write(f"{counted(gone, 'trace')} deleted\n")
+    sys.stdout.write(f"{counted(len(numbers), 'trace')} deleted\n")
 
 
 @database.command("vacuum")
@@ -165,24 +273,12 @@ def vacuum(where: str | None) -> None:
     sys.stdout.write(f"{size_text(before)} before, {size_text(after)} now\n")
 
 
-def _agreed(store: Store, before: datetime, *, keep_broken: bool) -> bool:
+def _agreed(store: Store, doomed: int) -> bool:
     """Whether there is anything to delete, and the user wants that."""
-    doomed = _count_before(store, before.timestamp(), keep_broken=keep_broken)
-    when = f"{before:%Y-%m-%d %H:%M %Z}"
     if not doomed:
-        sys.stderr.write(f"weaklink: no trace to delete is from before {when}\n")
+        sys.stderr.write("weaklink: there is no trace to delete\n")
         return False
-    asked = f"Delete {counted(doomed, 'trace')} from before {when} in {visible_line(str(store.place))}?"
-    return click.confirm(asked, err=True)
-
-
-def _count_before(store: Store, before_s: float, *, keep_broken: bool) -> int:
-    """How many traces a prune would delete; the list goes on from that time downwards."""
-    found, after = 0, ListCursor(before_s, 0)
-    while page := store.traces(limit=_PAGE, after=after):
-        found += sum(not (keep_broken and one.status is Status.BROKEN) for one in page)
-        after = page[-1].cursor
-    return found
+    return click.confirm(f"Delete {counted(doomed, 'trace')} in {visible_line(str(store.place))}?", err=True)
 
 
 @click.command("reinspect")
@@ -196,7 +292,7 @@ def reinspect(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> No
     traces that are finished. A trace with a damaged record is left alone and reported; the exit code is then 1.
     """
     with open_store(where, create=False) as store:
-        numbers = list(dict.fromkeys(trace_id(store, id) for id in ids)) if ids else None
+        numbers = list(dict.fromkeys(trace_ids(store, ids))) if ids else None
         total = store.maintenance.stats().traces if numbers is None else len(numbers)
         damaged: list[StoreError] = []
         done = _reinspected(store, numbers, total, damaged.append)

@@ -13,61 +13,156 @@ from inspector.inspection import inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Trace
 from storage import open_store
+from storage.filter import filter_value
 from ui.cli.console import color_option, database_option, json_option, print_lines, print_notice, screen_width
 from ui.cli.paths import is_path, placed_files, records_of
-from ui.cli.store_options import LOCK_TIMEOUT_S, trace_id
+from ui.cli.store_options import (
+    LOCK_TIMEOUT_S,
+    fill_text_index,
+    filter_of,
+    filter_option,
+    recover_traces,
+    trace_ids,
+)
 from ui.importing.file_places import PlacedFile
+from ui.views.context import request_pair_lines
+from ui.views.layers import Layer
 from ui.views.run_diff import ComparedRun, compare, diff_lines, diff_object
+from ui.views.task_diff import compare_task, task_diff_lines, task_diff_object
+from ui.views.wording import counted
 
 _MOST = 26
+_MOST_OF_A_TASK = 200
+_TASK_IDS = ("task_id", "task", "sample", "sample_id", "prompt_index", "instance_id")
+_TASK_NAMES = ("{}", "task {}", "task {}, *", "* task {}", "* task {}, *")
 
 
 @click.command("diff")
-@click.argument("words", metavar="RUN...", nargs=-1, required=True)
+@click.argument("words", metavar="[RUN]...", nargs=-1)
+@click.option("--task", metavar="ID", help="Compare all runs of this task: the good with the bad ones.")
+@filter_option
 @click.option("--full", is_flag=True, help="Print every step and every difference in full.")
+@click.option(
+    "--requests",
+    "turns",
+    metavar="TURN[,TURN]",
+    callback=lambda _context, _option, given: _read_turns(given),
+    help="Print what the first two runs' models were sent for this turn, side by side.",
+)
+@click.option(
+    "--layer",
+    type=click.Choice([one.value for one in Layer]),
+    help="Compare calls and results as this layer has them; steps without it are left out.",
+)
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
 @json_option
 @database_option
 @color_option
 def diff(
-    words: tuple[str, ...], *, full: bool, source: str | None, where: str | None, as_json: bool, color: str
+    words: tuple[str, ...],
+    expression: str,
+    *,
+    task: str | None,
+    full: bool,
+    turns: tuple[int, int] | None,
+    layer: str | None,
+    source: str | None,
+    where: str | None,
+    as_json: bool,
+    color: str,
 ) -> None:
     """Show where runs of one task first diverge, and what differs there.
 
-    A RUN is the number that `weaklink list` prints; a FILE of any source that `weaklink import` reads, which means all
-    its traces; or FILE#RECORD for one of them: its number from 1, its record (`line 3`), its name or an id from its
-    source. All others are compared with the first.
+    A RUN is the number that `weaklink list` prints, or `@marked` or `@shown` (those of the last list); a FILE of any
+    source that `weaklink import` reads, which means all its traces; or FILE#RECORD for one of them: its number from 1,
+    its record (`line 3`), its name or an id from its source. All others are compared with the first.
 
-    Steps are aligned by their calls. Differences between the requests come first: prompts, tools, model, parameters.
+    Steps are aligned by their calls. Differences between the requests come first. --task or --filter compare all
+    runs of a task instead: where the bad runs (by the source's outcome, else by status) part from the good ones most
+    often. A task is known by its id in the source (`task_id`, `sample`, ...) or by its name.
 
     \b
     weaklink diff 12 15
+    weaklink diff 12 15 --requests 4
+    weaklink diff 12 15 --layer executed
     weaklink diff before.jsonl#3 after.jsonl#3
-    weaklink diff 12 15 16 17 --json
+    weaklink diff --task 46
+    weaklink diff --filter 'session:task_id=46 model:qwen*'
     """  # noqa: D301  # Click wants the backspace itself
+    if task is not None or expression:
+        if words or turns is not None or layer is not None:
+            raise click.UsageError(
+                "--task and --filter select the runs; name no RUN, no --requests and no --layer beside them."
+            )
+        compared = compare_task(_runs_of_task(task, expression, where))
+        if as_json:
+            sys.stdout.write(write_json(task_diff_object(compared)) + "\n")
+        else:
+            print_lines(task_diff_lines(compared, screen_width()), color=color)
+        return
     runs = list(islice((run for word in words for run in _runs(word, source, where)), _MOST + 1))
     if len(runs) > _MOST:
         raise click.UsageError(f"more than {_MOST} runs cannot be compared at once; FILE#RECORD selects one of a file.")
     if len(runs) < 2:
         raise click.UsageError("it takes two runs to compare them; FILE#RECORD names one of a file, a number a trace.")
-    found = compare(runs)
+    if turns is not None:
+        if as_json:
+            raise click.UsageError("--requests prints text; `weaklink show --json` has the requests of a trace.")
+        first, second = ((run.trace, turn) for run, turn in zip(runs[:2], turns, strict=True))
+        print_lines(request_pair_lines(first, second, screen_width(), whole=full), color=color)
+        return
+    found = compare([run.at(Layer(layer)) for run in runs] if layer is not None else runs)
     if as_json:
         sys.stdout.write(write_json(diff_object(found)) + "\n")
     else:
         print_lines(diff_lines(found, screen_width(), full=full), color=color)
 
 
+def _read_turns(given: str | None) -> tuple[int, int] | None:
+    if given is None:
+        return None
+    numbers = given.split(",")
+    if len(numbers) > 2 or not all(number.isdecimal() and 0 < len(number) < 10 for number in numbers):
+        raise click.BadParameter(f"`{given}` is neither a turn, such as 4, nor two, such as 4,6.")
+    return int(numbers[0]), int(numbers[-1])
+
+
 def _runs(word: str, source: str | None, where: str | None) -> Iterator[ComparedRun]:
     path, record = _file_and_record(word)
     if not is_path(path):
         with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
-            yield ComparedRun(word, *store.inspected(trace_id(store, word)))
+            for id_ in trace_ids(store, [word]):
+                yield ComparedRun(str(id_) if word.startswith("@") else word, *store.inspected(id_))
         return
     with placed_files([path], source) as files:
         found = (named for file in files for named in _traces(file, source))
         chosen = found if record is None else _chosen(found, word, record)
         for called, trace in chosen:
             yield ComparedRun(called, trace, inspect_trace(trace))
+
+
+def _runs_of_task(task: str | None, expression: str, where: str | None) -> list[ComparedRun]:
+    """The newest runs of a task that a filter selects."""
+    terms = ([task_filter(task)] if task is not None else []) + ([expression] if expression else [])
+    wanted = filter_of([" ".join(f"({term})" for term in terms)] if len(terms) > 1 else terms)
+    with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
+        recover_traces(store)
+        fill_text_index(store)
+        found = store.paging().page(wanted, limit=_MOST_OF_A_TASK + 1)
+        if len(found) < 2:
+            what = f"{counted(len(found), 'run')} of this task" if task is not None else counted(len(found), "trace")
+            raise click.UsageError(f"the filter `{wanted}` selects {what}; it takes two runs to compare them.")
+        if len(found) > _MOST_OF_A_TASK:
+            print_notice(f"the newest {_MOST_OF_A_TASK} runs are compared")
+        ids = [one.summary.id for one in found[:_MOST_OF_A_TASK]]
+        return [ComparedRun(str(id_), *store.inspected(id_)) for id_ in ids]
+
+
+def task_filter(task: str) -> str:
+    """A filter for the runs of a task: by an id of its source, or by a name such as `airline task 46, trial 1`."""
+    ids = [f"session:{filter_value(f'{name}={task}')}" for name in _TASK_IDS]
+    names = [f"name:{filter_value(pattern.format(task))}" for pattern in _TASK_NAMES]
+    return " or ".join([*ids, *names])
 
 
 def _file_and_record(word: str) -> tuple[str, str | None]:

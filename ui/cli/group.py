@@ -1,7 +1,6 @@
 """The command group `weaklink`: a table of lazily imported subcommands, shell completion, one sentence per error."""
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from importlib import import_module
@@ -13,10 +12,11 @@ import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
 
 from inspector.errors import WeaklinkError
+from inspector.scanning import lazy_pattern
 from inspector.version import __version__
 from ui.views.styled_text import visible_line
 
-_BREAK = re.compile(r"[\s\"'@><=;|&(:]")
+_BREAK = lazy_pattern(r"[\s\"'@><=;|&(:]")
 _WORDS, _LINE = 'COMP_WORDS="${COMP_WORDS[*]}"', 'COMP_WORDS="${COMP_LINE:0:COMP_POINT}"'
 _COULD_NOT_RUN = 2
 _INTERRUPTED = 130
@@ -56,6 +56,8 @@ _RECORD, _READ, _JUDGE, _DATA, _KEEP = "Record", "Read", "Judge", "Training data
 COMMANDS = MappingProxyType(
     {
         "run": CommandEntry("ui.cli.run:run", "Run a command and record its requests to models.", _RECORD),
+        "replay": CommandEntry("ui.cli.replay:replay", "Run a command again, offline, with recorded answers.", _RECORD),
+        "serve": CommandEntry("ui.cli.replay:serve", "Answer requests from a recording.", _RECORD),
         "record": CommandEntry(
             "ui.cli.record:record", "Record requests to models: a proxy for model servers.", _RECORD
         ),
@@ -73,15 +75,20 @@ COMMANDS = MappingProxyType(
         "tui": CommandEntry("ui.cli.tui:tui", "Browse the traces in the terminal.", _READ),
         "web": CommandEntry("ui.cli.web:web", "Browse the traces in a browser.", _READ),
         "check": CommandEntry("ui.cli.check:check", "Inspect log files without a database; for CI.", _JUDGE),
+        "ask": CommandEntry("ui.cli.ask:ask", "Ask a turn again, many times, and count what breaks.", _JUDGE),
+        "doctor": CommandEntry("ui.cli.doctor:doctor", "Run a command several times; why its runs differ.", _JUDGE),
         "stats": CommandEntry("ui.cli.stats:stats", "Measure how often calls and chains succeed.", _JUDGE),
+        "sql": CommandEntry("ui.cli.sql:sql", "Query results of `import --to` with SQL.", _JUDGE),
         "report": CommandEntry("ui.cli.report:report", "Write HTML pages about what breaks.", _JUDGE),
         "rule": CommandEntry("ui.cli.rules:rule", "Explain one rule.", _JUDGE),
         "rules": CommandEntry("ui.cli.rules:rules", "List every rule.", _JUDGE),
         "formats": CommandEntry("ui.cli.formats:formats", "List the formats, or detect the format of a text.", _JUDGE),
         "data": CommandEntry("ui.cli.data.group:data", "Lint, score, verify and make training data.", _DATA),
         "export": CommandEntry("ui.cli.export:export", "Write traces as files for other tools.", _KEEP),
+        "join": CommandEntry("ui.cli.join:join", "Join two traces of one session.", _KEEP),
         "reinspect": CommandEntry("ui.cli.database:reinspect", "Inspect the traces in the database again.", _KEEP),
         "db": CommandEntry("ui.cli.database:database", "Upgrade, check, back up, measure or prune it.", _KEEP),
+        "schema": CommandEntry("ui.cli.schema:schema", "Print the schema of a command's JSON.", _KEEP),
         "completion": CommandEntry("ui.cli.completion:completion", "Complete commands in your shell.", _KEEP),
     }
 )

@@ -8,9 +8,11 @@ import click
 
 from inspector.json_text import write_json
 from storage import open_store
-from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
+from ui.cli.console import color_option, database_option, json_option, line_width, print_lines
+from ui.cli.engine_options import block_size_option, engine_of, engine_option, ray_address_option
 from ui.cli.files import STDIN
 from ui.cli.import_jobs import ImportOptions, collect_rarely
+from ui.cli.import_results import import_results
 from ui.cli.import_round import import_round, watch_paths
 from ui.cli.paths import placed_files
 from ui.cli.redaction_options import redaction_options, redactor_of
@@ -20,6 +22,7 @@ from ui.views.styled_text import visible_line
 from ui.views.wording import counted
 
 _COULD_NOT_RUN = 2
+_MOST_NOTES = 6
 
 
 @click.command("import")
@@ -33,6 +36,15 @@ _COULD_NOT_RUN = 2
     metavar="N",
     help="Read in N processes besides the one that writes.  [default: 2 where there is a second core and much to read]",
 )
+@click.option("--verbose", "-v", is_flag=True, help="List every file, every skipped record and every refused file.")
+@click.option(
+    "--to",
+    metavar="DIR",
+    help="Inspect into Parquet files in DIR (a folder or URL) instead of the database; a run that ended goes on.",
+)
+@engine_option
+@block_size_option
+@ray_address_option
 @redaction_options
 @json_option
 @database_option
@@ -50,6 +62,11 @@ def import_paths(
     watch: bool,
     dry_run: bool,
     jobs: int | None,
+    verbose: bool,
+    to: str | None,
+    engine: str,
+    block_size: float,
+    ray_address: str | None,
     as_json: bool,
     color: str,
 ) -> None:
@@ -59,17 +76,27 @@ def import_paths(
     and zstd are unpacked. The source of a file is detected from its content, and the report says why. Importing a file
     again changes nothing, a longer version of a session replaces the shorter. Keys, tokens and passwords are replaced
     before anything is written. Each file is saved whole or not at all: Ctrl-C keeps those that are finished. With
-    --watch a file is imported again whenever it has grown, as far as its lines are whole; a report follows each time.
-    Exits with 2 when nothing could be read.
+    --watch a file is imported again whenever it has grown. Exits with 2 when nothing could be read.
+
+    With --to the inspections become Parquet data sets (traces, turns, calls, steps, diagnostics), and a PATH may be a
+    URL (s3://, gs://, hf://) and a Parquet file; see docs/scaling.md.
     """
+    if to is not None:
+        if watch or dry_run or patterns or no_redact or no_content or STDIN in paths:
+            raise click.UsageError("--to goes with PATHs, --source, --jobs, --engine and --json only.")
+        import_results(paths, to, source, engine_of(jobs, engine, block_size, ray_address), as_json=as_json)
+        return
+    if engine != "local":
+        raise click.UsageError("--engine ray writes Parquet files; name their folder with --to.")
     if watch and (dry_run or STDIN in paths):
         raise click.UsageError("--watch imports what is written into files; neither --dry-run nor `-` goes with it.")
     redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # says at once what is wrong with a pattern
     collect_rarely()
     wanted = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content)
+    put = partial(_put, as_json=as_json, every_file=verbose, color=color)
     if watch:
         with open_store(where, busy_timeout_s=LOCK_TIMEOUT_S) as store:
-            watch_paths(store, paths, wanted, jobs, partial(_put, as_json=as_json, color=color))
+            watch_paths(store, paths, wanted, jobs, put)
         return
     reports: list[FileReport] = []
     with placed_files(paths, source) as files:
@@ -82,7 +109,7 @@ def import_paths(
             sys.stderr.write(f"weaklink: {_interrupted(len(reports), whole, dry_run=dry_run)}\n")
             raise
         finally:
-            _put(reports, as_json=as_json, color=color)
+            put(reports)
     if dry_run:
         sys.stderr.write("weaklink: nothing was written; without --dry-run it is\n")
     if not files:
@@ -100,9 +127,11 @@ def _interrupted(done: int, files: int, *, dry_run: bool) -> str:
     return f"interrupted; {kept}, nothing of the rest. Run the same command again to go on."
 
 
-def _put(reports: list[FileReport], *, as_json: bool, color: str) -> None:
+def _put(reports: list[FileReport], *, as_json: bool, every_file: bool, color: str) -> None:
     if as_json:
         sys.stdout.write(write_json(report_object(reports)) + "\n")
         sys.stdout.flush()
     elif reports:
-        print_lines(import_lines(reports, width=screen_width()), color=color)
+        most_notes = None if every_file else _MOST_NOTES
+        lines = import_lines(reports, width=line_width(), every_file=every_file, most_notes=most_notes)
+        print_lines(lines, color=color)

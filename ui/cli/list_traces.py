@@ -24,9 +24,11 @@ from ui.views.search_hits import hit_lines, hit_object
 from ui.views.styled_text import Line, visible_line
 from ui.views.trace_columns import (
     ORDER_WORDS,
+    ORDERS_BY_WORD,
     TRACE_COLUMNS,
     ListedTrace,
     find_column,
+    forks_grouped,
     summary_object,
     tab_separated,
     trace_table,
@@ -37,13 +39,6 @@ _WIDE = 130
 _PAGE = 200
 
 
-_SORTS = {
-    "newest": Order.TIME,
-    "broken": Order.BROKEN,
-    "longest": Order.DURATION,
-    "errors": Order.ERRORS,
-    "tokens": Order.TOKENS,
-}
 _HEADINGS = ", ".join(column.heading for column in TRACE_COLUMNS.values())
 _IN_A_PIPE = tuple(key for key in TRACE_COLUMNS if key not in ("age", "map"))
 
@@ -75,7 +70,7 @@ class _ColumnsType(click.ParamType[tuple[str, ...]]):
     "--sort",
     default="newest",
     show_default=True,
-    type=click.Choice(tuple(_SORTS)),
+    type=click.Choice(tuple(ORDERS_BY_WORD)),
     help="Order; `broken` puts broken traces first, the newest of them on top.",
 )
 @click.option("--columns", type=_ColumnsType(), help=f"Columns between commas, of {_HEADINGS}.")
@@ -117,10 +112,10 @@ def list_traces(
     argument is named by its path, `$.to[0].city`, or by its name alone, with = != ~ (holds) > or <.
 
     In a pipe, values are complete and separated by tabs. With --json, prints one JSON line per trace. Later commands
-    accept `#3` for the third trace of the last list, and `latest` for the newest trace.
+    accept `#3` for the third trace of the last list, and `latest` for the newest trace that is no fork.
     """  # noqa: D301  # Click wants the backspace itself
     expression = filter_of(words, expression)
-    order = _SORTS[sort]
+    order = ORDERS_BY_WORD[sort]
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
         if expression:
@@ -129,7 +124,7 @@ def list_traces(
         if as_json:
             shown = _written(found, lambda one: write_json(summary_object(one.summary)))
         elif sys.stdout.isatty() or color == "always":
-            rows = list(found)
+            rows = forks_grouped(list(found))
             print_lines(_table(store, rows, columns, order), color=color)
             shown = [row.summary.id for row in rows]
         else:
@@ -191,13 +186,16 @@ def _nothing(expression: str) -> str:
 
 @click.command("search")
 @click.argument("words", metavar="WORDS...", nargs=-1, required=True, type=FilterType())
+@filter_option
 @click.option(
     "--limit", "-n", default=20, show_default=True, type=click.IntRange(min=1), help="Maximum number of results."
 )
 @json_option
 @database_option
 @color_option
-def search(words: tuple[str, ...], limit: int, where: str | None, *, as_json: bool, color: str) -> None:
+def search(
+    words: tuple[str, ...], expression: str, limit: int, where: str | None, *, as_json: bool, color: str
+) -> None:
     """Find the traces that hold all of WORDS, the newest first, and show where the first of them is.
 
     Case and accents are ignored, and so are the borders of chunks. `word*` finds words that start so, '"two words"'
@@ -209,7 +207,7 @@ def search(words: tuple[str, ...], limit: int, where: str | None, *, as_json: bo
 
     With --json, prints one JSON line per hit.
     """  # noqa: D301  # Click wants the backspace itself
-    wanted = filter_of(words)
+    wanted = filter_of(words, expression)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         fill_text_index(store)
         found = store.search.find(wanted, limit=limit)

@@ -1,6 +1,5 @@
 """`weaklink report`: the pictures of the dashboard and the worst chains, as pages for a pull request or a mail."""
 
-import re
 import sys
 import time
 from pathlib import Path
@@ -8,9 +7,13 @@ from pathlib import Path
 import click
 
 from inspector.atomic_write import check_folder, whole_folder
+from inspector.scanning import lazy_pattern
 from storage import Store, open_store
 from ui.cli.console import database_option, print_notice
+from ui.cli.engine_options import jobs_option
+from ui.cli.report_blocks import triage_of_files
 from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces
+from ui.importing.engine import EngineOptions
 from ui.reports.html_page import html_page
 from ui.reports.static_report import GENERATOR, StaticReport, report_html, trace_file_name, worst_chains
 from ui.views.styled_text import visible_line
@@ -20,11 +23,12 @@ from ui.views.wording import counted
 
 _COULD_NOT_RUN = 2
 _FIRST = "index.html"
-_TRACE = re.compile(r"trace-\d+\.html")
+_TRACE = lazy_pattern(r"trace-\d+\.html")
 _HEAD = 2_000
 
 
 @click.command("report")
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
 @click.option("--out", "-o", required=True, metavar="DIR", help="The folder to write; created if missing.")
 @click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match, as in `list`.")
 @click.option("--title", default="What breaks", show_default=True, metavar="T", help="The report's title.")
@@ -32,12 +36,26 @@ _HEAD = 2_000
     "--worst", default=20, show_default=True, type=click.IntRange(0, 500), metavar="N", help="Number of chains to add."
 )
 @click.option("--force", is_flag=True, help="Write even into a folder that contains other files; they are kept.")
+@click.option("--source", metavar="NAME", help="Treat every PATH as this source instead of detecting it.")
+@jobs_option
 @database_option
 @click.pass_context
 def report(
-    ctx: click.Context, *, out: str, expression: str, title: str, worst: int, force: bool, where: str | None
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    *,
+    out: str,
+    expression: str,
+    title: str,
+    worst: int,
+    force: bool,
+    source: str | None,
+    jobs: EngineOptions,
+    where: str | None,
 ) -> None:
     """Write a report: what breaks, how often and where, with intervals, and a page for each of the worst chains.
+
+    It is on the traces of the database, or, where PATHs are named, on those of files, folders, patterns and URLs.
 
     The pages are self-contained: no scripts, fonts or pictures are loaded. They work from an e-mail or a folder, in
     light and dark mode, on a phone and on paper. Open DIR/index.html first. An existing report is replaced as a whole;
@@ -49,6 +67,16 @@ def report(
     folder = Path(out)
     if not force:
         check_folder(folder, _is_ours)
+    made = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+    if paths:
+        if expression or where:
+            raise click.UsageError("--filter and --db go with the database; import the files to filter them.")
+        with triage_of_files(paths, source, worst, jobs) as (found, store):
+            if found is None:
+                print_notice("no trace could be read, so there is nothing to report")
+                ctx.exit(_COULD_NOT_RUN)
+            _write(store, folder, StaticReport(title, "", made, found, worst_chains(store, "", worst)))
+        return
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
         if expression:
@@ -57,7 +85,6 @@ def report(
         if found is None:
             print_notice(_nothing(expression))
             ctx.exit(_COULD_NOT_RUN)
-        made = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
         _write(store, folder, StaticReport(title, expression, made, found, worst_chains(store, expression, worst)))
 
 

@@ -6,21 +6,22 @@ import secrets
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NoReturn
-from urllib.parse import urlsplit
 
 import click
 
+from inspector.capture.client_addresses import client_variables, routes
 from inspector.capture.event_lines import EVENTS_PATH
 from inspector.capture.events import RecordEvent, TraceStarted
 from inspector.capture.events_route import events_route
-from inspector.capture.proxy import ProxyConfig, Upstream, parse_upstream, running_proxy
+from inspector.capture.proxy import ProxyConfig, running_proxy
 from inspector.capture.recorder import Recorder
 from inspector.capture.redacting import Redacts
 from inspector.errors import StoreError, WeaklinkError
-from inspector.model import ExternalId
+from inspector.model import ExternalId, ParentTrace
 from storage import StoreSink, TraceSummary, open_store
+from storage.exchanges import RUN_ID
 from ui.cli.console import color_option, database_option, print_lines
 from ui.cli.redaction_options import redaction_options, redactor_of
 from ui.cli.request_lines import SUMMED, RequestLines, farewell, lost_messages
@@ -32,81 +33,26 @@ from ui.views.wording import counted
 FAILED = 125
 """The exit code where weaklink itself failed."""
 
-RUN_ID = "run"
-"""The name of the external id that all traces of one run have."""
-
 _MOST_LINES = 20
 _TITLE = 60
 
 
-@dataclass(frozen=True, slots=True)
-class ClientVariable:
-    """An environment variable by which clients are pointed at a server, and where they go without it."""
+class RunSink:
+    """Gives every trace the id of the run, and a parent where it has none."""
 
-    name: str
-    prefix: str
-    default: str
-
-
-# Where it is read: openai and its Node and Go clients, anthropic (all three), ollama, google-genai and groq read the
-# variable of their name; LiteLLM reads OPENAI_API_BASE, ANTHROPIC_API_BASE, OLLAMA_API_BASE and OPENROUTER_API_BASE.
-CLIENT_VARIABLES = (
-    ClientVariable("OPENAI_BASE_URL", "openai", "https://api.openai.com/v1"),
-    ClientVariable("OPENAI_API_BASE", "openai", "https://api.openai.com/v1"),
-    ClientVariable("ANTHROPIC_BASE_URL", "anthropic", "https://api.anthropic.com"),
-    ClientVariable("ANTHROPIC_API_BASE", "anthropic", "https://api.anthropic.com"),
-    ClientVariable("OLLAMA_HOST", "ollama", "http://127.0.0.1:11434"),
-    ClientVariable("OLLAMA_API_BASE", "ollama", "http://127.0.0.1:11434"),
-    ClientVariable("GOOGLE_GEMINI_BASE_URL", "gemini", "https://generativelanguage.googleapis.com"),
-    ClientVariable("GROQ_BASE_URL", "groq", "https://api.groq.com"),
-    ClientVariable("OPENROUTER_API_BASE", "openrouter", "https://openrouter.ai/api/v1"),
-)
-
-
-def routes(variables: Mapping[str, str], upstream: str | None) -> tuple[dict[str, str], tuple[Upstream, ...]]:
-    """The path below the proxy for each client variable, and the upstreams that the paths lead to.
-
-    A client goes to `upstream` where it is given, else to what its variable says in `variables`, else to its default.
-    ProxyConfigError for an address that is none.
-    """
-    paths: dict[str, str] = {}
-    upstreams: dict[str, Upstream] = {}
-    for one in CLIENT_VARIABLES:
-        address = _address(upstream or variables.get(one.name) or one.default)
-        if upstream and urlsplit(one.default).path == "/v1" and not urlsplit(address).path.strip("/"):
-            address = f"{address.rstrip('/')}/v1"  # clients of this API take `/v1` for a part of the base
-        prefix = f"/{one.prefix}{urlsplit(address).path.rstrip('/')}"
-        number = 2
-        while prefix in upstreams and upstreams[prefix].url != address.rstrip("/"):
-            prefix = f"/{one.prefix}-{number}{urlsplit(address).path.rstrip('/')}"
-            number += 1
-        upstreams[prefix] = parse_upstream(f"{prefix}={address}")
-        paths[one.name] = prefix
-    return paths, tuple(upstreams.values())
-
-
-def _address(text: str) -> str:
-    """An address with its scheme: Ollama's may be `host:port`, or `0.0.0.0`, at which no client can reach a server."""
-    address = text if "://" in text else f"http://{text}"
-    parts = urlsplit(address)
-    if parts.hostname in ("0.0.0.0", "::"):
-        address = address.replace(parts.netloc, f"127.0.0.1:{parts.port or 11434}", 1)
-    return address
-
-
-class _RunSink:
-    """Gives every trace the id of the run."""
-
-    def __init__(self, sink: StoreSink, run_id: str) -> None:
-        self._sink, self._id = sink, ExternalId(RUN_ID, run_id)
+    def __init__(self, sink: StoreSink, run_id: str, parent: ParentTrace | None = None) -> None:
+        self._sink, self._id, self._parent = sink, ExternalId(RUN_ID, run_id), parent
 
     def accept(self, event: RecordEvent) -> None:
+        """Take one event."""
         if isinstance(event, TraceStarted):
             trace = event.trace
-            event = replace(event, trace=replace(trace, external_ids=(*trace.external_ids, self._id)))
+            ids = (*trace.external_ids, self._id)
+            event = replace(event, trace=replace(trace, external_ids=ids, parent=trace.parent or self._parent))
         self._sink.accept(event)
 
     def close(self) -> None:
+        """Write out what is held."""
         self._sink.close()
 
 
@@ -115,6 +61,7 @@ class _RunSink:
 @click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
 @click.option("--check", is_flag=True, help="Exit with 1 if the command succeeded but a trace is broken.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
+@click.option("--run-id", hidden=True, help="The id of the run, for `weaklink doctor`.")
 @redaction_options
 @database_option
 @color_option
@@ -124,6 +71,7 @@ def run(
     patterns: tuple[str, ...],
     where: str | None,
     *,
+    run_id: str | None,
     check: bool,
     quiet: bool,
     no_redact: bool,
@@ -150,6 +98,7 @@ def run(
         upstream,
         where,
         redactor_of(patterns, no_redact=no_redact, no_content=no_content),
+        run_id=run_id,
         check=check,
         quiet=quiet,
         color=color,
@@ -162,6 +111,7 @@ def run_command(
     where: str | None,
     redactor: Redacts,
     *,
+    run_id: str | None = None,
     check: bool,
     quiet: bool,
     color: str,
@@ -170,11 +120,11 @@ def run_command(
     try:
         paths, upstreams = routes(os.environ, upstream)
         supervisor = Supervisor()
-        run_id = secrets.token_hex(6)
+        run_id = run_id or secrets.token_hex(6)
         with open_store(where) as store:
             sink = StoreSink(store)
             lines = RequestLines(lambda line: None, is_quiet=True)
-            recorder = Recorder(_RunSink(sink, run_id), redactor=redactor, watch=lines)
+            recorder = Recorder(RunSink(sink, run_id), redactor=redactor, watch=lines)
             try:
                 config = ProxyConfig(upstreams=upstreams, port=0)
                 ended = asyncio.run(_supervised(config, recorder, sink, supervisor, command=command, paths=paths))
@@ -194,7 +144,7 @@ def run_command(
     elif not quiet:
         said = [
             *farewell(lines.requests, lines.others, redactor.count, lost=list(lost_messages(recorder, sink))),
-            *_session_lines(found, place if where else ""),
+            *session_lines(found, place if where else ""),
         ]
         print_lines(said if lines.requests else _no_requests(lines.others), color=color, stream=sys.stderr)
     raise SystemExit(1 if check and not ended.code and is_broken else ended.code)
@@ -211,21 +161,12 @@ async def _supervised(
 ) -> CommandEnd:
     """Run the command while the proxy serves it."""
     async with running_proxy(config, recorder, own_routes={EVENTS_PATH: events_route(sink)}) as address:
-        variables = {name: f"{address.url}{path}" for name, path in paths.items()}
-        variables |= _unproxied(os.environ)
-        supervisor.launch(command, variables)
+        supervisor.launch(command, client_variables(address, paths, os.environ))
         return await asyncio.to_thread(supervisor.wait)
 
 
-def _unproxied(variables: Mapping[str, str]) -> dict[str, str]:
-    """Where an HTTP proxy is set, the variables that keep clients from asking it for this machine."""
-    names = [name for name in ("NO_PROXY", "no_proxy") if name in variables] or ["NO_PROXY", "no_proxy"]
-    if not any(name in variables for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")):
-        return {}
-    return {name: ",".join(filter(None, (variables.get(name), "127.0.0.1"))) for name in names}
-
-
-def _session_lines(found: Sequence[TraceSummary], where: str) -> Iterator[Line]:
+def session_lines(found: Sequence[TraceSummary], where: str) -> Iterator[Line]:
+    """A line for each session of a run: status, title, break, and the command that shows it."""
     for one in found[:_MOST_LINES]:
         words: list[Run] = [listed_status(one), Run(f"  {visible_line(listed_title(one)[:_TITLE])}")]
         if one.broken is not None:

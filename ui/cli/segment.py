@@ -12,6 +12,7 @@ import click
 from inspector.diagnostics import Diagnostic
 from inspector.errors import UnknownFormatError
 from inspector.formats.detection import detect_format
+from inspector.formats.server_parsers import predictions
 from inspector.importers.records import read_lines
 from inspector.importers.source import Skipped
 from inspector.json_scanner import read_json
@@ -231,6 +232,9 @@ def segmented_lines(found: Segmentation, *, name: str, width: int, full: bool = 
     for call in found.calls:
         yield from call_lines(call, width=width)
     yield ()
+    for prediction in predictions(found.text, found.format):
+        if len(prediction.calls) != len(found.calls):
+            yield from wrapped((Run(visible_line(prediction.sentence), Style.DIM),), width, indent=4)
     yield from wrapped(verdict(found.diagnostics), width, indent=4)
 
 

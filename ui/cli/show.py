@@ -6,9 +6,11 @@ import sys
 import click
 
 from inspector.json_text import write_json
+from inspector.scanning import lazy_pattern
 from storage import open_store
 from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
 from ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id
+from ui.views.context import context_diff_lines, context_lines
 from ui.views.links import read_link
 from ui.views.styled_text import visible_line
 from ui.views.trace import trace_lines
@@ -16,17 +18,43 @@ from ui.views.trace_json import trace_object
 from ui.views.turn import unfinished_turns
 from ui.views.wording import counted
 
-_RANGE = re.compile(r"(\d{1,9})(-(\d{0,9}))?", re.ASCII)
+_RANGE = lazy_pattern(r"(\d{1,9})(-(\d{0,9}))?", re.ASCII)
 
 
 @click.command("show")
 @click.argument("named", metavar="ID|LINK")
 @click.option("--turns", "ranges", metavar="RANGES", help="Print only these turns, such as `4`, `2-5` or `1,7-`.")
 @click.option("--full", is_flag=True, help="Print long texts in full, and valid calls as they were written.")
+@click.option(
+    "--context",
+    is_flag=False,
+    flag_value=0,
+    type=click.IntRange(min=0),
+    metavar="[TURN]",
+    help="Print the request that this turn answers, as the model read it; without TURN the last one.",
+)
+@click.option(
+    "--context-diff",
+    is_flag=False,
+    flag_value=0,
+    type=click.IntRange(min=0),
+    metavar="[TURN]",
+    help="Print what changed in that request since the one before.",
+)
 @json_option
 @database_option
 @color_option
-def show(named: str, where: str | None, ranges: str | None, *, full: bool, as_json: bool, color: str) -> None:
+def show(
+    named: str,
+    where: str | None,
+    ranges: str | None,
+    context: int | None,
+    context_diff: int | None,
+    *,
+    full: bool,
+    as_json: bool,
+    color: str,
+) -> None:
     """Show one trace: its verdict, break and answer, then its chain, and its turns with faults marked in place.
 
     ID is the number that `weaklink list` prints, the beginning of an id of the source, `latest`, or '#3' for the third
@@ -35,6 +63,8 @@ def show(named: str, where: str | None, ranges: str | None, *, full: bool, as_js
     """
     if ranges is not None and as_json:
         raise click.UsageError("--turns selects what is printed as text; --json always has the whole trace.")
+    if as_json and (context is not None or context_diff is not None):
+        raise click.UsageError("--context and --context-diff print text; --json always has the whole trace.")
     link = read_link(named)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
@@ -42,7 +72,11 @@ def show(named: str, where: str | None, ranges: str | None, *, full: bool, as_js
         number, liveness = summary.id, summary.liveness
         trace, inspection = store.inspected(number)
         open_turns = unfinished_turns(store.open_turns(number), trace, inspection) if summary.open_turns else ()
-    if as_json:
+    if context is not None or context_diff is not None:
+        printed = context_diff_lines if context is None else context_lines
+        turn = context_diff if context is None else context
+        print_lines(printed(trace, turn or 0, width=screen_width()), color=color)
+    elif as_json:
         value = trace_object(number, trace, inspection, liveness=liveness, open_turns=open_turns)
         sys.stdout.write(write_json(value) + "\n")
     else:

@@ -12,6 +12,7 @@ from inspector.json_text import write_json
 from inspector.model import Json
 from storage import open_store
 from ui.cli.console import color_option, database_option, json_option, print_lines, print_notice, screen_width
+from ui.cli.engine_options import jobs_option
 from ui.cli.paths import placed_files
 from ui.cli.stats_options import (
     ComparedGroups,
@@ -20,8 +21,9 @@ from ui.cli.stats_options import (
     parse_group_keys,
     read_expected,
 )
-from ui.cli.stats_sources import FileStatistics, stored_statistics
+from ui.cli.stats_sources import BlockCounter, FileStatistics, count_blocks, stored_statistics
 from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces
+from ui.importing.engine import EngineOptions, needs_blocks
 from ui.views.segment_json import JsonObject
 from ui.views.stats import Statistics, statistics_lines
 
@@ -35,7 +37,7 @@ _COULD_NOT_RUN = 2
     "--by",
     multiple=True,
     metavar="KEYS",
-    help="Group by model, tool, format, source, reasoning, prompt, code or day; separate several with commas.",
+    help="Group by model, tool, format, source, reasoning, prompt, code, layer, owner or day; commas separate.",
 )
 @click.option("--compare", "compares", is_flag=True, help="Show which groups differ significantly.")
 @click.option(
@@ -50,6 +52,7 @@ _COULD_NOT_RUN = 2
 @click.option("--expected", "expected_path", metavar="FILE", help="JSON lines with the expected calls of each task.")
 @click.option("--source", metavar="NAME", help="Treat every PATH as this source instead of detecting it.")
 @click.option("--full", is_flag=True, help="Show every group with every measure.")
+@jobs_option
 @json_option
 @database_option
 @color_option
@@ -65,6 +68,7 @@ def stats(
     expected_path: str | None,
     source: str | None,
     full: bool,
+    jobs: EngineOptions,
     as_json: bool,
     where: str | None,
     color: str,
@@ -76,6 +80,7 @@ def stats(
     weaklink stats --by tool --filter status:broken
     weaklink stats --compare model=hermes-4 model=qwen3
     weaklink stats logs/ --by day
+    weaklink stats s3://bucket/runs/ --engine ray
 
     Every value has a 95 % interval, which does not assume that calls of one trace are independent. With --compare each
     group is compared with the largest, or with the first one named, and p-values are corrected for multiple
@@ -91,11 +96,15 @@ def stats(
     _check(paths, expression, by, source, sides, compares=compares)
     expected = read_expected(expected_path)
     complete = True
-    if paths:
+    if paths and (needs_blocks(paths) or not jobs.is_plain):
+        sums = count_blocks(paths, BlockCounter(keys, expected_path, source), jobs)
+        found, complete = sums.statistics(sides, compares=compares, fewest=fewest), not sums.failed
+    elif paths:
         sums = FileStatistics(keys, expected)
         with placed_files(paths, source) as files:
             for file in files:
                 sums.read(file, source)
+                sums.report_rest(file.name)
         found, complete = sums.statistics(sides, compares=compares, fewest=fewest), not sums.failed
     else:
         with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:

@@ -1,12 +1,14 @@
 """Where `weaklink stats` gets its metrics: from files, trace by trace, or from queries of a database."""
 
-import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 
 from inspector.chain.metrics_groups import Aspect, FigureGroups, FigureSlices, GroupFigures, GroupKey
 from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from inspector.errors import UnknownFormatError, UnreadableFileError
+from inspector.importers.blocks import Block
 from inspector.importers.source import Skipped
 from inspector.inspection import inspect_trace
 from inspector.model import ToolDefinition, Trace
@@ -16,7 +18,18 @@ from storage.derived_rows import figures_in
 from storage.statistics import keys_of, prompt_of
 from ui.cli.console import print_notice
 from ui.cli.paths import records_of
-from ui.cli.stats_options import ComparedGroups, Expected, id_among, select_groups, with_agreement, with_expected
+from ui.cli.stats_options import (
+    ComparedGroups,
+    Expected,
+    id_among,
+    read_expected,
+    select_groups,
+    with_agreement,
+    with_expected,
+)
+from ui.importing.block_jobs import run_blocks
+from ui.importing.block_records import placed_block, plan_traces
+from ui.importing.engine import EngineOptions
 from ui.importing.file_places import PlacedFile
 from ui.views.stats import Statistics
 
@@ -27,9 +40,12 @@ _MOST_PROMPTS = 100
 
 
 class FileStatistics:
-    """Adds up the figures of files. What cannot be read, or is left out, is said."""
+    """Adds up the figures of files. What cannot be read, or is left out, is handed to `notify` in sentences."""
 
-    def __init__(self, by: Sequence[GroupKey], expected: Expected) -> None:
+    def __init__(
+        self, by: Sequence[GroupKey], expected: Expected, notify: Callable[[str], None] = print_notice
+    ) -> None:
+        self._notify = notify
         self._by, self._expected = tuple(by), expected
         self._whole, self._groups = FigureGroups(), FigureGroups(by)
         self._steps, self._codes, self._aborts = (FigureSlices(one) for one in (Aspect.STEP, Aspect.CODE, Aspect.ABORT))
@@ -38,6 +54,7 @@ class FileStatistics:
         self._schemas: dict[str, SchemaComplexity] = {}
         self._measured: tuple[ToolDefinition, ...] = ()
         self.failed = False
+        self.left_out = 0
         self._redactor = Redactor()
 
     def read(self, file: PlacedFile, source: str | None) -> None:
@@ -52,11 +69,44 @@ class FileStatistics:
                 else:
                     self._skip(file, record, skipped)
         except UnreadableFileError as error:
-            self.failed = self.failed or is_ours or not os.access(file.path, os.R_OK)
-            print_notice(str(error))
-        left = skipped.total() - _MOST_SAID
-        if left > 0:
-            print_notice(f"{file.name}: {left:,} more records were skipped")
+            self.failed = self.failed or is_ours or not file.is_readable
+            self._notify(str(error))
+        self.left_out += max(skipped.total() - _MOST_SAID, 0)
+
+    def report_rest(self, name: str) -> None:
+        """Notify how many records of the last files were skipped without a notice each."""
+        if self.left_out:
+            self._notify(f"{name}: {self.left_out:,} more records were skipped")
+        self.left_out = 0
+
+    def sums(self) -> "StatisticsSums":
+        """What was counted, to be added to the sums of other files."""
+        return StatisticsSums(
+            self._groups_of_traces,
+            tuple(self._violations.values()),
+            self._prompts,
+            self._schemas,
+            is_failed=self.failed,
+        )
+
+    def merge(self, other: "StatisticsSums") -> None:
+        """Add the sums of other files; the first prompt of a hash, and the last schema of a tool, are kept."""
+        for mine, theirs in zip(self._groups_of_traces, other.groups, strict=True):
+            mine.merge(theirs)  # type: ignore[arg-type]  # both tuples have the same kinds
+        for one in other.violations:
+            self._count_violation(one)
+        self._prompts = {**other.prompts, **self._prompts}
+        self._schemas |= other.schemas
+        self.failed = self.failed or other.is_failed
+
+    @property
+    def _groups_of_traces(self) -> tuple[FigureGroups | FigureSlices, ...]:
+        return self._whole, self._groups, self._steps, self._codes, self._aborts
+
+    def _count_violation(self, one: Violations) -> None:
+        place = (one.tool, one.path, one.code)
+        known = self._violations.get(place, Violations(*place, 0, 0))
+        self._violations[place] = Violations(*place, known.times + one.times, known.traces + one.traces)
 
     def statistics(self, sides: ComparedGroups | None, *, compares: bool, fewest: int) -> Statistics:
         """What was counted. Raises UsageError for a group that is not there."""
@@ -77,24 +127,22 @@ class FileStatistics:
     def _skip(self, file: PlacedFile, record: Skipped, skipped: Counter[str]) -> None:
         skipped[file.name] += 1
         if skipped[file.name] <= _MOST_SAID:
-            print_notice(f"{record.file or file.name}, {record.record}: {self._redactor.text(record.reason)}")
+            self._notify(f"{record.file or file.name}, {record.record}: {self._redactor.text(record.reason)}")
 
     def _add(self, trace: Trace) -> None:
         try:
             inspection = inspect_trace(trace)
         except UnknownFormatError as error:
-            print_notice(f"{trace.provenance.file}, {trace.provenance.record}: {error}")
+            self._notify(f"{trace.provenance.file}, {trace.provenance.record}: {error}")
             return
         keys, figures = keys_of(trace, inspection), figures_in(trace, inspection)
         wanted = id_among(((one.name, one.value) for one in trace.external_ids), self._expected)
         if wanted is not None:
             figures = with_expected(figures, inspection, self._expected[wanted])
-        for sums in (self._whole, self._groups, self._steps, self._codes, self._aborts):
+        for sums in self._groups_of_traces:
             sums.add(keys, figures)
         for one in figures.violations:
-            place = (one.tool, one.path, one.code)
-            so_far = self._violations.get(place, Violations(*place, 0, 0))
-            self._violations[place] = Violations(*place, so_far.times + one.times, so_far.traces + 1)
+            self._count_violation(Violations(one.tool, one.path, one.code, one.times, 1))
         for turn in trace.turns if GroupKey.TOOL in self._by else ():
             self._measure(turn.generation.tools if turn.generation is not None else ())
         if keys.prompt and GroupKey.PROMPT in self._by and keys.prompt not in self._prompts:
@@ -105,6 +153,69 @@ class FileStatistics:
         if tools is not self._measured:
             self._measured = tools
             self._schemas |= {tool.name: schema_complexity(tool) for tool in tools}
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsSums:
+    """The sums of some files, which cross from process to process and add up in any order."""
+
+    groups: tuple[FigureGroups | FigureSlices, ...]
+    violations: tuple[Violations, ...]
+    prompts: dict[str, Prompt]
+    schemas: dict[str, SchemaComplexity]
+    is_failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStatistics:
+    """What one block adds: its sums, its notices, and how many records it skipped without one."""
+
+    sums: StatisticsSums
+    notices: tuple[str, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCounter:
+    """Counts the traces of a block; it can cross to another process."""
+
+    by: tuple[GroupKey, ...] = ()
+    expected_path: str | None = None
+    source: str | None = None
+
+    def __call__(self, block: Block) -> Iterator[BlockStatistics]:
+        """One answer, at the end of the block."""
+        notices: list[str] = []
+        counted = FileStatistics(self.by, _expected(self.expected_path), notices.append)
+        with placed_block(block) as file:
+            counted.read(file, self.source)
+        yield BlockStatistics(counted.sums(), tuple(notices), counted.left_out)
+
+
+@cache
+def _expected(path: str | None) -> Expected:
+    return read_expected(path)
+
+
+def count_blocks(paths: Sequence[str], counter: BlockCounter, jobs: EngineOptions) -> FileStatistics:
+    """The sums over all blocks of paths. A block that failed again and again is reported, and makes it `failed`."""
+    whole = FileStatistics(counter.by, {})
+    path, printed = "", 0
+    for piece in run_blocks(plan_traces(paths, counter.source, jobs.block_bytes), counter, jobs):
+        if piece.block.path != path:
+            whole.report_rest(path)
+            path, printed = piece.block.path, 0
+        for answer in piece.answers:
+            whole.merge(answer.sums)
+            for notice in answer.notices[: _MOST_SAID - printed]:
+                print_notice(notice)
+            whole.left_out += answer.left_out + max(len(answer.notices) - (_MOST_SAID - printed), 0)
+            printed = min(printed + len(answer.notices), _MOST_SAID)
+        if piece.failed:
+            whole.failed = True
+            print_notice(f"{piece.block.name} was set aside: {piece.failed}")
+    whole.report_rest(path)
+    return whole
 
 
 def stored_statistics(

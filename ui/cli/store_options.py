@@ -25,6 +25,7 @@ LOCK_TIMEOUT_S = 2.0
 """How long a command that reads waits for another program that writes."""
 
 _STEP = 100
+_MOST_MARKED = 100_000
 
 
 def filter_of(words: Sequence[str], expression: str = "") -> str:
@@ -93,16 +94,41 @@ def trace_id(store: Store, word: str) -> int:
     """
     if not re.fullmatch(r"#[1-9]\d{0,8}", word):
         return store.summary(word).id
+    ids = _listed_ids(store, word)
+    if int(word[1:]) > len(ids):
+        raise StoreError(f"there is no `{word}`: the last list showed {counted(len(ids), 'trace')}")
+    return store.summary(ids[int(word[1:]) - 1]).id
+
+
+def trace_ids(store: Store, words: Sequence[str]) -> list[int]:
+    """The numbers of the traces that words name: `@marked` and `@shown` (in the last list) mean several, each once.
+
+    StoreError where there is none.
+    """
+    found: list[int] = []
+    for word in words:
+        match word:
+            case "@marked":
+                found += sorted(one.id for one in store.traces("marked:yes", limit=_MOST_MARKED))
+            case "@shown":
+                found += _listed_ids(store, word)
+            case _:
+                found.append(trace_id(store, word))
+    if not found:
+        raise StoreError("no trace is marked; `m` in `weaklink tui` marks one")
+    return list(dict.fromkeys(found)) if {"@marked", "@shown"}.intersection(words) else found
+
+
+def _listed_ids(store: Store, word: str) -> list[int]:
+    """The traces of the last list of this database, as far as they are still there."""
     try:
         kept = json.loads(_last_list().read_text(encoding="utf-8"))
         ids = kept["ids"] if kept["database"] == str(store.place) else None
     except (OSError, ValueError, KeyError, TypeError):
         ids = None
     if not isinstance(ids, list):
-        raise StoreError(f"`{word}` is a place in the last list of this database, and `weaklink list` has shown none")
-    if int(word[1:]) > len(ids):
-        raise StoreError(f"there is no `{word}`: the last list showed {counted(len(ids), 'trace')}")
-    return store.summary(ids[int(word[1:]) - 1]).id
+        raise StoreError(f"`{word}` refers to the last list of this database, and `weaklink list` has shown none")
+    return ids
 
 
 def _last_list() -> Path:

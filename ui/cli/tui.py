@@ -11,6 +11,7 @@ _COULD_NOT_RUN = 2
 
 @click.command("tui")
 @click.argument("trace", metavar="[ID|LINK]", required=False)
+@click.option("--against", metavar="ID", help="Compare the trace with this one; `r` then shows both requests.")
 @click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match.")
 @click.option(
     "--theme",
@@ -21,13 +22,17 @@ _COULD_NOT_RUN = 2
 )
 @database_option
 @click.pass_context
-def tui(ctx: click.Context, trace: str | None, expression: str, theme: str, where: str | None) -> None:
+def tui(
+    ctx: click.Context, trace: str | None, *, against: str | None, expression: str, theme: str, where: str | None
+) -> None:
     """Browse traces in the terminal; a trace opens at the step where it broke.
 
     ID opens a trace at once. A link opens it at its place: `weaklink://trace/12?step=4`, which `y` copies, or the
     address of a trace in the web page. `?` shows all keys; change them in keymap.toml in your config folder, or in the
     file that WEAKLINK_KEYMAP names.
     """
+    if against is not None and trace is None:
+        raise click.UsageError("--against compares two traces; name both: `weaklink tui 15 --against 12`.")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         sys.stderr.write("weaklink: `tui` requires a terminal; `weaklink list` and `weaklink show` do not\n")
         ctx.exit(_COULD_NOT_RUN)
@@ -35,4 +40,4 @@ def tui(ctx: click.Context, trace: str | None, expression: str, theme: str, wher
     from ui.tui.app import tune_memory as settle  # noqa: PLC0415  # of the same package
 
     settle()
-    WeaklinkApp(where, trace=trace, wanted=expression, theme=theme).run()
+    WeaklinkApp(where, trace=trace, against=against, wanted=expression, theme=theme).run()

@@ -5,14 +5,15 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import BinaryIO
 
-from inspector.importers.held_content import HeldContent
+from inspector.importers.held_content import FileContent, HeldContent
 from inspector.importers.reading import SourceReading, group_files, read_source
-from inspector.importers.source import SourceFile
+from inspector.importers.source import Numbering, Skipped, SourceFile
+from inspector.model import Trace
 
 _HEAD_BYTES = 4_096
 _SAMPLE_SUFFIXES = (".jsonl", ".json", ".sse", ".txt")
@@ -24,7 +25,8 @@ class PlacedFile:
 
     `size_bytes` is None where all of it is to be read. `with_it` are further files that are read with it as one log.
     `is_walked` says that its user named a folder, not the file. `content` are the bytes of a stream, which is no file:
-    `path` is the place that sessions are known by, and only this process can read it.
+    `path` is the place that sessions are known by, and only this process can read it. `numbering` says which records
+    of a larger file these are.
     """
 
     path: str
@@ -32,7 +34,8 @@ class PlacedFile:
     size_bytes: int | None = None
     with_it: tuple[str, ...] = ()
     is_walked: bool = False
-    content: HeldContent | None = None
+    content: FileContent | None = None
+    numbering: Numbering | None = None
 
     @property
     def name(self) -> str:
@@ -47,7 +50,7 @@ class PlacedFile:
     @property
     def source_file(self) -> SourceFile:
         """The file as importers read it, without those that are read with it."""
-        return SourceFile(self.path, self.name, self.size_bytes, self.content)
+        return SourceFile(self.path, self.name, self.size_bytes, self.content, self.numbering)
 
 
 @contextmanager
@@ -65,7 +68,25 @@ def held_file(stream: BinaryIO, called: str, name: str) -> Iterator[PlacedFile]:
 
 def read_placed(file: PlacedFile, source: str | None) -> SourceReading:
     """Read the file alone; see `read_source`."""
-    return read_source(file.path, source, name=file.name, size_bytes=file.size_bytes, content=file.content)
+    numbering = file.numbering
+    reading = read_source(
+        file.path,
+        source,
+        name=file.name,
+        size_bytes=file.size_bytes,
+        content=file.content,
+        numbering=numbering,
+    )
+    if numbering is None or not numbering.has_head:
+        return reading
+    return replace(reading, records=_without_head(reading.records, f"{numbering.unit} 1"))
+
+
+def _without_head(records: Iterable[Trace | Skipped], head: str) -> Iterator[Trace | Skipped]:
+    """The records of a block, without that of the file's first line."""
+    for record in records:
+        if (record.record if isinstance(record, Skipped) else record.provenance.record) != head:
+            yield record
 
 
 def find_files(paths: Iterable[str]) -> Iterator[PlacedFile]:

@@ -13,8 +13,10 @@ from inspector.importers.reading import read_group
 from inspector.importers.source import Skipped
 from inspector.inspection import inspect_trace
 from inspector.model import Trace
+from inspector.model.exchange import RecordedTrace
 from storage import Store, Verdict
 from storage.derived_rows import derived_rows
+from storage.exchanges import packed_exchanges
 from storage.record_rows import RecordRows, record_rows
 from storage.writing import KeptInspection, KeptRows, Saved, TraceDraft, TraceRows
 from ui.importing.file_places import PlacedFile, read_placed
@@ -134,7 +136,7 @@ def _read_record(record: Trace | Skipped, number: int, redacts: Redacts, kept: K
     before = redacts.count
     trace = redacts.trace(record)
     redacted = redacts.count - before
-    rows, warnings = record_rows(trace), trace.provenance.warnings
+    rows, warnings = _rows(record, trace, redacts), trace.provenance.warnings
     known = kept(rows)
     if known is not None:
         return ReadRecord(
@@ -146,6 +148,16 @@ def _read_record(record: Trace | Skipped, number: int, redacts: Redacts, kept: K
         return ReadRecord(number, redacted=redacted, skipped=Skipped(record.provenance.record, str(error)))
     draft = TraceRows(rows, derived_rows(inspection, trace))
     return ReadRecord(number, draft, counts_of(trace, inspection), warnings, redacted)
+
+
+def _rows(record: Trace, trace: Trace, redacts: Redacts) -> RecordRows:
+    """A record as rows; `trace` is the record without its secrets."""
+    rows = record_rows(trace)
+    if not isinstance(record, RecordedTrace):
+        return rows
+    from inspector.capture.exchange_record import masked_exchanges  # noqa: PLC0415  # few files hold exchanges
+
+    return replace(rows, exchanges=packed_exchanges(masked_exchanges(record, trace, redacts)))
 
 
 def _reports(file: PlacedFile, tallies: Sequence["_ImportTally"], end: ReadEnd) -> FileReports:

@@ -1,19 +1,19 @@
 """The report of a check for people: by file and trace, each fault with carets under it, and a sum by code."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 
 from inspector.chain.steps import Break, StepOutcome
 from inspector.importers.source import Skipped
 from inspector.rules.catalogue import find_rule
 from inspector.rules.rule import Severity
+from inspector.scanning import lazy_pattern
 from inspector.text import LineIndex
 from ui.reports.check_report import CheckedFile, CheckedTrace, CheckTotals, UnreadRecord
 from ui.views.diagnostic import Excerpt, diagnostic_lines
 from ui.views.styled_text import Line, Run, Style, style_of, visible_line
 from ui.views.wording import counted, help_line, quoted, title, wrapped
 
-_LINE = re.compile(r"line (\d+)")
+_LINE = lazy_pattern(r"line (\d+)")
 
 
 class CheckLines:

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,15 +14,16 @@ from inspector.chain.steps import Break, Chain, Status
 from inspector.dataset.record_rewrite import RecordPart, find_slots
 from inspector.dataset.samples import ROW_PART
 from inspector.diagnostics import Diagnostic, Edit, Fault
-from inspector.importers.source import Skipped
+from inspector.importers.source import Skipped, is_url
 from inspector.inspection import Inspection
 from inspector.json_scanner import read_json
 from inspector.model import RecognisedBy, Role, Trace
 from inspector.rules.rule import Severity
+from inspector.scanning import lazy_pattern
 from inspector.text import LineIndex, Range
 from ui.views.trace import title_of
 
-_LINE = re.compile(r"line (\d+)")
+_LINE = lazy_pattern(r"line (\d+)")
 _RAW_TEXT = "raw-text"
 _AROUND = 120
 
@@ -45,6 +45,8 @@ class FilePlace:
 
 def in_repository(path: str) -> str:
     """A path as code hosts want it: relative to the working directory where the file lies below, with slashes."""
+    if is_url(path):
+        return path
     relative = os.path.relpath(path)
     outside = relative.startswith(os.pardir)
     return Path(os.path.abspath(path) if outside else relative).as_posix()  # noqa: PTH100  # links stay links

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
+from inspector.diagnostics import Fault
 from inspector.rules.rule import Severity
 from ui.reports.check_lines import baseline_lines, fault_lines, found_words, read_words
 from ui.reports.check_report import (
@@ -81,7 +82,7 @@ class CheckJunit:
 
 def _failure(trace: CheckedTrace, wrong: list[Finding]) -> str:
     """The verdict, or else the first fault, and all faults as people read them."""
-    first = wrong[0].diagnostic.fault
+    first = wrong[0].shown.fault
     said = f"Broke at step {trace.broken.step}: {trace.broken.message}" if trace.broken is not None else first.message
     head = f"<failure message={_attribute(said)} type={_attribute(str(first.rule))}>"
     return f"{head}{_text(_shown(trace.findings))}</failure>\n"
@@ -171,16 +172,15 @@ def annotation(finding: Finding) -> str:
     place = finding.diagnostic.location
     line, column = finding.lines.position(place.range.start)
     record = " ".join(word for word in (finding.record, finding.trace) if word)
-    return _command(finding, f"{record}, turn {place.turn}, {place.part} {line}:{column}")
+    return _command(finding, finding.shown.fault, f"{record}, turn {place.turn}, {place.part} {line}:{column}")
 
 
 def unread_annotation(unread: UnreadRecord) -> str:
     """The same for a record or file that could not be read."""
-    return _command(unread, unread.record)
+    return _command(unread, unread.fault, unread.record)
 
 
-def _command(found: Finding | UnreadRecord, where: str) -> str:
-    fault = found.fault
+def _command(found: Finding | UnreadRecord, fault: Fault, where: str) -> str:
     at = [f"at {where}"] if where else []
     said = "\n".join([fault.message, *([f"help: {fault.hint}"] if fault.hint else []), *at])
     properties = {"file": visible(in_repository(found.path)), **_region(found.place), "title": str(fault.rule)}

@@ -25,6 +25,7 @@ from ui.reports.html import (
 from ui.views.break_story import break_lines
 from ui.views.chain import ending, result_words
 from ui.views.dissect.side import initial_position
+from ui.views.layers import TraceLayers, layer_words, with_before
 from ui.views.minimap import LEGEND, minimap
 from ui.views.places import StepPlaces
 from ui.views.status import UNNAMED, call_brief, outcome_words, status_run, step_glyph
@@ -73,6 +74,7 @@ def trace_html(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
     yield from _bounds(characters, inspection)
     yield from _break(trace, inspection)
     yield from _chain(id, inspection.chain)
+    yield from _layers(id, trace, inspection)
     parts: dict[int, list[PartInspection]] = {}
     for part in inspection.parts:
         parts.setdefault(part.turn, []).append(part)
@@ -159,6 +161,31 @@ def _chain(id: int, chain: Chain) -> Iterator[str]:
     yield "</tbody>\n</table>\n"
     if len(shown) < len(chain.steps):
         yield f'<p class="dim">… {counted(len(chain.steps) - len(shown), "step")} left out</p>\n'
+
+
+def _layers(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
+    """The layers side by side of each call, and of each result, that is not the same in all of them."""
+    layers, shown = TraceLayers(trace, inspection), 0
+    for step in inspection.chain.steps:
+        held = layers.of(step)
+        if not held.differ:
+            continue
+        shown += 1
+        if shown > MOST_FAULTS:
+            yield '<p class="dim">… the layers of further steps are left out</p>\n'
+            return
+        yield "" if shown > 1 else "<h2>layers</h2>\n"
+        link = f'<a href="#trace-{id}-turn-{step.location.turn}">step {step.number}</a>'
+        yield f"<h3>{link} {escaped(step.call.name or UNNAMED)}</h3>\n"
+        for row, is_result in ((held.call, False), (held.result, True)):
+            yield "<table>\n<thead><tr>"
+            yield "".join(
+                f"<th>{escape(' '.join(word for word in (one.name.value, one.basis) if word))}</th>" for one in row
+            )
+            words = (layer_words(one, before, is_result=is_result) for before, one in with_before(row))
+            yield "</tr></thead>\n<tbody>\n<tr>"
+            yield "".join(f"<td><code>{runs_html(line)}</code></td>" for line in words)
+            yield "</tr>\n</tbody>\n</table>\n"
 
 
 def _call_html(call: ToolCall) -> str:

@@ -1,5 +1,7 @@
 """The report of an import: what each file contained, what was skipped and why, and totals, as JSON and as lines."""
 
+import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +13,7 @@ from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.wording import counted, quoted, table_lines, wrapped
 
 _NOT_THE_MODELS = frozenset({TurnFlag.COPIED_CONTEXT, TurnFlag.DEMONSTRATION, TurnFlag.INJECTED, TurnFlag.SYNTHETIC})
-_MOST_SKIPPED = 5
+_VARIABLE_TEXT = re.compile(r"`[^`]*`|\S*/\S*|\d[\d,.]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,72 +130,101 @@ def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]:
     return Counter(one) + Counter(other)
 
 
-def import_lines(files: Sequence[FileReport], *, width: int) -> Iterator[Line]:
-    """What each file held, what was skipped or refused and why, and the sum."""
+def import_lines(
+    files: Sequence[FileReport], *, width: int, every_file: bool = False, most_notes: int | None = None
+) -> Iterator[Line]:
+    """One line per folder and source with its totals, what was skipped or refused grouped by reason, and the sum.
+
+    With `every_file` each file, each skipped record and each refused file has a line of its own.
+    Of `most_notes` on the sources that many are printed, None for all, with a line that refers to `--verbose`.
+    """
     read = [file for file in files if file.refused is None]
-    heads = ("traces", "turns", "calls", "faults", "source", "file")
-    yield from table_lines(
-        [_row(file) for file in read], width=width, heads=heads if read else (), numbers=(0, 1, 2, 3)
-    )
-    yield from _recognised(read, width)
-    for file in read:
-        yield from _skipped(file, width)
-    yield from _notes(read, width)
-    for file in files:
-        if file.refused is not None:
-            why = file.refused.removeprefix(f"{file.path}: ")
-            refused = (
-                Run("✖ refused ", Style.ERROR),
-                Run(visible_line(file.path), Style.STRONG),
-                Run(": "),
-                *quoted(why),
-            )
-            yield from wrapped(refused, width, indent=4)
+    groups = [[file] for file in read] if every_file else _by_folder_and_source(read)
+    heads = ("files", "traces", "turns", "calls", "faults", "source", "path")
+    rows = [_row(group) for group in groups]
+    yield from table_lines(rows, width=width, heads=heads if read else (), numbers=(0, 1, 2, 3, 4))
+    skipped = [_Rejection(f"{file.path} {one.record}", one.reason) for file in read for one in file.skipped]
+    refused = [_Rejection(one.path, one.refused.removeprefix(f"{one.path}: ")) for one in files if one.refused]
+    for label, noun, rejections in (
+        (Run("▲ skipped ", Style.WARNING), "record", skipped),
+        (Run("✖ refused ", Style.ERROR), "file", refused),
+    ):
+        for group in [[one] for one in rejections] if every_file else _by_reason(rejections):
+            yield from wrapped((label, *_rejected(group, noun)), width, indent=4)
+    notes = [*_recognised(read), *_notes(read)]
+    for note in notes[:most_notes]:
+        yield from wrapped(note, width, indent=4)
+    if most_notes is not None and len(notes) > most_notes:
+        more = counted(len(notes) - most_notes, "more note")
+        yield (Run("· note ", Style.INFO), Run(f"{more} on the sources; --verbose prints all"))
     yield from wrapped(sum_line(files), width, indent=4)
 
 
-def _row(file: FileReport) -> tuple[Line, ...]:
-    counts = file.counts
-    numbers = (counts.traces, counts.turns, counts.tool_calls, sum(counts.diagnostics.values()))
+@dataclass(frozen=True, slots=True)
+class _Rejection:
+    """A record that was skipped or a file that was refused, and why."""
+
+    place: str
+    reason: str
+
+
+def _by_folder_and_source(files: Sequence[FileReport]) -> list[list[FileReport]]:
+    groups: dict[tuple[str, str | None], list[FileReport]] = {}
+    for file in files:
+        groups.setdefault((_folder(file.path), file.source), []).append(file)
+    return list(groups.values())
+
+
+def _folder(path: str) -> str:
+    return path[: max(path.rfind("/"), path.rfind(os.sep)) + 1]
+
+
+def _row(group: Sequence[FileReport]) -> tuple[Line, ...]:
+    counts = sum((file.counts for file in group), Counts())
+    numbers = (len(group), counts.traces, counts.turns, counts.tool_calls, sum(counts.diagnostics.values()))
+    first = group[0]
+    path = first.path if len(group) == 1 else _folder(first.path) or "./"
     return (
         *((Run(f"{number:,}"),) for number in numbers),
-        (Run(file.source or ""),),
-        (Run(visible_line(file.path), Style.STRONG),),
+        (Run(first.source or ""),),
+        (Run(visible_line(path), Style.STRONG),),
     )
 
 
-def _skipped(file: FileReport, width: int) -> Iterator[Line]:
-    name = visible_line(file.path)
-    for skipped in file.skipped[:_MOST_SKIPPED]:
-        said = (
-            Run("▲ skipped ", Style.WARNING),
-            Run(f"{name} {visible_line(skipped.record)}: "),
-            *quoted(skipped.reason),
-        )
-        yield from wrapped(said, width, indent=4)
-    if len(file.skipped) > _MOST_SKIPPED:
-        more = counted(len(file.skipped) - _MOST_SKIPPED, "more record")
-        yield (Run("▲ skipped ", Style.WARNING), Run(f"{name}: {more} (--json lists them all)"))
+def _by_reason(rejections: Sequence[_Rejection]) -> list[list[_Rejection]]:
+    """Rejections whose reasons differ only in numbers, paths and quoted text are in one group."""
+    groups: dict[str, list[_Rejection]] = {}
+    for one in rejections:
+        groups.setdefault(_VARIABLE_TEXT.sub("…", one.reason), []).append(one)
+    return sorted(groups.values(), key=len, reverse=True)
 
 
-def _recognised(files: Sequence[FileReport], width: int) -> Iterator[Line]:
+def _rejected(group: Sequence[_Rejection], noun: str) -> Line:
+    first = group[0]
+    place = visible_line(first.place)
+    if len(group) == 1:
+        return (Run(place, Style.STRONG), Run(": "), *quoted(first.reason))
+    return (Run(f"{counted(len(group), noun)}: ", Style.STRONG), Run(f"for example {place}: "), *quoted(first.reason))
+
+
+def _recognised(files: Sequence[FileReport]) -> Iterator[Line]:
     """Why the files were taken for what they were."""
-    yield from _grouped_notes("· source ", ((file.why, file) for file in files if file.why), width)
+    yield from _grouped_notes("· source ", ((file.why, file) for file in files if file.why))
 
 
-def _notes(files: Sequence[FileReport], width: int) -> Iterator[Line]:
+def _notes(files: Sequence[FileReport]) -> Iterator[Line]:
     """What the sources did not keep."""
-    yield from _grouped_notes("· note ", ((warning, file) for file in files for warning in file.warnings), width)
+    yield from _grouped_notes("· note ", ((warning, file) for file in files for warning in file.warnings))
 
 
-def _grouped_notes(kind: str, said: Iterable[tuple[str, FileReport]], width: int) -> Iterator[Line]:
+def _grouped_notes(kind: str, said: Iterable[tuple[str, FileReport]]) -> Iterator[Line]:
     """Each sentence once, for all the files of which it is true."""
     concerned: dict[str, list[FileReport]] = {}
     for sentence, file in said:
         concerned.setdefault(sentence, []).append(file)
     for sentence, these in concerned.items():
         whose = visible_line(these[0].path) if len(these) == 1 else counted(len(these), "file")
-        yield from wrapped((Run(kind, Style.INFO), Run(f"{whose}: "), *quoted(sentence)), width, indent=4)
+        yield (Run(kind, Style.INFO), Run(f"{whose}: "), *quoted(sentence))
 
 
 def sum_line(files: Sequence[FileReport]) -> Line:

@@ -4,13 +4,13 @@ Whatever came from outside stands in code spans and fences longer than any run o
 (CommonMark, section 6.1 and 4.5) reads no markup, no HTML and no link.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 
 from inspector.chain.steps import Chain
 from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Trace
+from inspector.scanning import lazy_pattern
 from ui.views.break_story import break_lines
 from ui.views.chain import ending
 from ui.views.places import StepPlaces
@@ -20,8 +20,8 @@ from ui.views.trace import fault_counts, heading_of, model_of, shown_diagnostics
 from ui.views.turn import answers, turn_facts, turn_lines
 
 _WIDTH = 100
-_TICKS = re.compile("`+")
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+.!|~&:@-])")
+_TICKS = lazy_pattern("`+")
+_MARKUP = lazy_pattern(r"([\\`*_{}\[\]<>()#+.!|~&:@-])")
 
 
 def trace_markdown(id: int, trace: Trace, inspection: Inspection, *, full: bool = True) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import ctypes
 import gc
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.filter_bar import FILTER_COMMANDS
 from ui.tui.chains.screen import CHAIN_COMMANDS, ChainsScreen
 from ui.tui.chains.watching import ChainCallbacks
+from ui.tui.command_line import CommandDestinations, CommandLine, LineCommands
 from ui.tui.commands import (
     LINE_COMMANDS,
     AvailableCommand,
@@ -50,8 +51,14 @@ from ui.views.styled_text import visible_line
 
 APP_COMMANDS = (
     Command(
-        "app.commands", "Commands", "Lists everything that can be done here, to be found by name.", (":", "ctrl+p")
+        "app.line",
+        "Command",
+        "Runs a typed command, such as `export html` or `goto 12`.",
+        (":",),
+        in_footer=True,
+        short="Run",
     ),
+    Command("app.commands", "Commands", "Lists everything that can be done here, to be found by name.", ("ctrl+p",)),
     Command("app.help", "Help", "Explains the keys of what has the focus.", ("?", "f1"), in_footer=True),
     Command("app.keys", "Keys", "Shows or hides the two lines of keys at the bottom.", ("H",)),
     Command("app.theme", "Theme", "Takes the next theme: dark, light, the terminal's own colours.", ("T",)),
@@ -96,21 +103,30 @@ class CommandPaletteProvider(Provider):
 class WeaklinkApp(App[None]):
     """Shows the traces of a database; `trace`, an id or a link, is opened at once, and `wanted` filters from the start.
 
+    `against` is the id of a trace that the opened one is compared with at once.
+
     Raises LinkError for a link that cannot be read.
     """
 
     TITLE = "weaklink"
     ENABLE_COMMAND_PALETTE = True
+    COMMAND_PALETTE_BINDING = "ctrl+backslash"  # Textual's own binding, which would hide `app.commands`
     COMMANDS = {CommandPaletteProvider}  # noqa: RUF012  # Textual declares it so
     ACTIONS: ClassVar[tuple[Command, ...]] = APP_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(APP_COMMANDS)]
     CSS = """
-    ToastRack { margin-bottom: 3; }
-    Toast { padding: 0 1; margin-top: 0; max-width: 80%; }
-    """  # above the keys at the bottom, and above the dissector's line on the place
+    ToastRack { margin-bottom: 0; overflow-y: hidden; }
+    Toast { width: auto; max-width: 100%; max-height: 2; padding: 0 1; margin-top: 0; }
+    """  # over the two lines of keys: a toast covers nothing of a trace
 
     def __init__(
-        self, where: str | None = None, *, trace: str | None = None, wanted: str = "", theme: str = "auto"
+        self,
+        where: str | None = None,
+        *,
+        trace: str | None = None,
+        against: str | None = None,
+        wanted: str = "",
+        theme: str = "auto",
     ) -> None:
         name = chosen_theme(theme)  # before Textual takes NO_COLOR out of the environment
         super().__init__(ansi_color=True if name == "ansi" else None)
@@ -120,22 +136,36 @@ class WeaklinkApp(App[None]):
         self._access = StoreAccess(where)
         self._further = ScreenOpener(self, self._access, self.open_trace, self._show_chains)
         self._chains = ChainsScreen(self._access, self.open_trace, wanted=wanted, doors=self._further.of_chains())
+        destinations = CommandDestinations(
+            trace=lambda link: start_work(self, partial(self._open_named, link), "open"),
+            diff=self._further.diff_of,
+            ask=self._further.ask,
+            show_list=self._show_chains,
+        )
+        self._line = LineCommands(self, self._access, self._chains, destinations)
         self._first = read_link(trace) if trace is not None else None
+        self._against = against
 
     async def on_mount(self) -> None:
         """Begin with the list; a trace that was named lies above it."""
         keymap = read_keymap(keymap_path(), every_command())
         self.set_keymap(dict(keymap.keys))
         await self.push_screen(self._chains)
-        for problem in keymap.problems:
-            self.notify(visible_line(problem), title="keymap", severity="warning", timeout=20, markup=False)
+        if keymap.problems:
+            self.notify(" ".join(map(visible_line, keymap.problems)), severity="warning", timeout=20, markup=False)
         if self._first is not None:
             start_work(self, partial(self._open_named, self._first), "open")
 
-    def open_trace(self, id: int, step: int | None = None, link: Link | None = None) -> None:
-        """Open a trace, where a link leads, on a step (from 1) or, without both, on its break."""
+    def open_trace(self, id: int, step: int | None = None, link: Link | None = None, words: str = "") -> None:
+        """Open a trace, where a link leads, on a step (from 1) or, without both, on its break.
+
+        `words` are those that `n` finds next in it.
+        """
         doors = self._further.of_trace()
-        self.push_screen(DissectorScreen(self._access, id, step=step, link=link, siblings=self._chains, doors=doors))
+        screen = DissectorScreen(
+            self._access, id, step=step, link=link, siblings=self._chains, doors=doors, words=words
+        )
+        self.push_screen(screen)
 
     def notify(
         self,
@@ -151,10 +181,9 @@ class WeaklinkApp(App[None]):
         super().notify(shown, title=head, severity=severity, timeout=timeout, markup=False)
 
     def on_notify(self, event: Notify) -> None:
-        """What still stands there is said anew, not twice."""
-        said = event.notification
+        """Replace the toast before: there is room for one, over the keys."""
         for one in list(self._notifications):
-            if (one.message, one.title, one.severity) == (said.message, said.title, said.severity):
+            if one is not event.notification:
                 self._unnotify(one, refresh=False)
 
     async def run_action(
@@ -169,6 +198,11 @@ class WeaklinkApp(App[None]):
             screen.call_later(super().run_action, action, screen, namespaces)
             return True
         return await super().run_action(action, default_namespace, namespaces)
+
+    def action_line(self) -> None:
+        """Open the command line."""
+        if not self.screen.is_modal:
+            self._line.open()
 
     def action_commands(self) -> None:
         """List what can be done here."""
@@ -207,19 +241,23 @@ class WeaklinkApp(App[None]):
         self._chains.load(self._chains.wanted if wanted is None else wanted)
 
     async def _open_named(self, named: Link) -> None:
+        against = self._against
         try:
             summary = await self._access.ask(lambda store: store.summary(named.trace))
+            other = await self._access.ask(lambda store: store.summary(against)) if against is not None else None
         except WeaklinkError as error:
             self.notify(visible_line(str(error)), severity="error", markup=False)
         else:
             self.open_trace(summary.id, summary.broken.step if summary.broken else None, named)
+            if other is not None and other.id != summary.id:
+                self.push_screen(DiffScreen(self._access, (other.id, summary.id), self.open_trace))
 
 
 def every_command() -> tuple[Command, ...]:
     """Every command of every screen: what a keymap can give keys to."""
     screens = (CHAIN_COMMANDS, ChainList.ACTIONS, FILTER_COMMANDS, LINE_COMMANDS, HelpScreen.ACTIONS, APP_COMMANDS)
     panes = (TREE_COMMANDS, STREAM_COMMANDS, SIDE_COMMANDS, DISSECTOR_COMMANDS)
-    further = (DIFF_COMMANDS, IMPORT_COMMANDS, LAB_COMMANDS, LIVE_COMMANDS, RULE_COMMANDS)
+    further = (DIFF_COMMANDS, IMPORT_COMMANDS, LAB_COMMANDS, LIVE_COMMANDS, RULE_COMMANDS, CommandLine.ACTIONS)
     return tuple({command.id: command for commands in (*screens, *panes, *further) for command in commands}.values())
 
 
@@ -247,15 +285,25 @@ class ScreenOpener:
 
     def of_trace(self) -> TraceCallbacks:
         """What a trace can open."""
-        return TraceCallbacks(diff=self.diff, reread=self.reread, rule=self.rules, live=self.live_above)
+        return TraceCallbacks(diff=self.diff, reread=self.reread, rule=self.rules, live=self.live_above, ask=self.ask)
 
     def diff(self, id: int, place: Location | None = None) -> None:
         """Compare a trace with the marked ones."""
         start_work(self._app, partial(self._diff, id), "diff")
 
+    def diff_of(self, ids: Sequence[int]) -> None:
+        """Compare these traces."""
+        self._push(DiffScreen(self._access, ids, self._open_trace))
+
     def reread(self, id: int, place: Location | None = None) -> None:
         """Read the stream of a trace again: at a place, else where it broke."""
         self._push(LabScreen(self._access, id, place))
+
+    def ask(self, id: int, turn: int | None = None) -> None:
+        """Ask a turn of a trace again, or serve the trace."""
+        from ui.tui.ask_screen import AskScreen  # noqa: PLC0415  # its proxy and recorder load only where they are used
+
+        self._push(AskScreen(self._access, id, turn))
 
     def rules(self, code: str = "") -> None:
         """List the rules, with the cursor on one."""

@@ -34,7 +34,8 @@ class Command:
 
     `id` is stable, for keymap files: `chains.open` is `action_open` of the widget, screen or application whose
     `ACTIONS` hold it; blanks in its name are `-`. `keys` are Textual's names, the first is what help and footer show.
-    `in_footer` says that the footer has a place for it, under the short `title`; `help` is a sentence.
+    `in_footer` says that the footer has a place for it, under the `title`, or under `short` where not all titles fit;
+    `help` is a sentence.
     """
 
     id: str
@@ -42,6 +43,7 @@ class Command:
     help: str
     keys: tuple[str, ...]
     in_footer: bool = False
+    short: str = ""
 
     @property
     def scope(self) -> str:

@@ -1,9 +1,12 @@
 """Dialogs over a screen: help for what has the focus, a choice, a typed line; each closes once."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, product
+from string import ascii_lowercase
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
@@ -42,14 +45,14 @@ def help_lines(commands: Iterable[Command], keys: Mapping[str, tuple[str, ...]],
     for scope, group in scopes.items():
         yield (Run(scope, Style.STRONG),)
         for command in group:
-            reached = "  ".join(keys.get(command.id, ())) or f": {command.title}"
+            reached = "  ".join(keys.get(command.id, ())) or f": {command.id.partition('.')[2]}"
             lead: Line = (*padded((Run(f"  {reached}", Style.KEY),), _KEYS), Run(" "))
             for line in wrapped((Run(command.help),), width - _KEYS - 1):
                 yield (*lead, *line)
                 lead = (Run(" " * (_KEYS + 1)),)
         yield ()
-    for line in wrapped(quoted(f"`:` finds commands by name. Other keys go into `{keymap_path()}`."), width):
-        yield line
+    said = f"`:` runs commands by name, `ctrl+p` finds them. Other keys go into `{keymap_path()}`."
+    yield from wrapped(quoted(said), width)
 
 
 class HelpScreen(ClosesOnce[None], ModalScreen[None]):
@@ -166,6 +169,51 @@ class _Choices:
         one = self._choices[index]
         name = padded((Run(one.name, Style.KEY),), _NAME)
         return clipped((*name, Run(" "), *visible_runs(one.about[:400])), width)
+
+
+def jump_labels(count: int) -> list[str]:
+    """So many labels of equal length, none the beginning of another: letters, or several where 26 do not suffice."""
+    length = next(n for n in range(1, count + 2) if len(ascii_lowercase) ** n >= count)
+    return ["".join(letters) for letters in islice(product(ascii_lowercase, repeat=length), count)]
+
+
+class JumpScreen(ClosesOnce[str | None], ModalScreen[str | None]):
+    """Gives the label that is typed, or None where no label begins with what is typed; the screen below stays seen."""
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = (Command(CLOSE.id, CLOSE.title, CLOSE.help, ("escape",)),)
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
+    DEFAULT_CSS = """
+    JumpScreen { background: transparent; }
+    """
+
+    def __init__(self, labels: Collection[str]) -> None:
+        super().__init__()
+        self._labels = labels
+        self._typed = ""
+
+    def compose(self) -> ComposeResult:
+        """What to do, over the two lines of keys."""
+        bar = LineBar()
+        bar.styles.dock, bar.styles.height = "bottom", 2
+        last = max(self._labels)
+        keys = f"`{min(self._labels)}` to `{last}`" if len(self._labels) > 1 else f"`{last}`"
+        bar.say([quoted(f" {keys}: goes to the fault with that label; `esc` stays here.")])
+        yield bar
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter of a label."""
+        if event.key == "escape":
+            return
+        event.stop()
+        self._typed += event.character or " "
+        if self._typed in self._labels:
+            self.dismiss(self._typed)
+        elif not any(label.startswith(self._typed) for label in self._labels):
+            self.dismiss(None)
+
+    def action_close(self) -> None:
+        """Go nowhere."""
+        self.dismiss(None)
 
 
 class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):

@@ -17,22 +17,27 @@ from ui.tui.line_bar import LineBar, StatusLine
 from ui.tui.line_view import LineList, LineView
 from ui.tui.store_access import StoreAccess, start_work
 from ui.tui.upper_screen import UpperScreen
+from ui.views.context import request_pair_lines
+from ui.views.layers import Layer
 from ui.views.run_diff import ComparedRun, RunDiff, compare, row_diff_lines
 from ui.views.run_diff_overview import LEGEND, aligned_map_lines, grid_columns, grid_head, grid_row
 from ui.views.styled_text import Line, Run, Style, clipped
 from ui.views.trace import title_of
+from ui.views.trace_list import fork_parent
 from ui.views.wording import counted, quoted, wrapped
 
 DIFF_COMMANDS = (
     Command("diff.next", "Next difference", "Goes to the next row in which the runs differ.", ("]",), in_footer=True),
     Command("diff.previous", "Previous difference", "Goes to the row before in which the runs differ.", ("[",)),
-    Command("diff.parting", "First difference", "Goes to where the runs first part.", ("e",), in_footer=True),
+    Command("diff.parting", "First difference", "Goes to where the runs first part.", ("f",), in_footer=True),
     Command("diff.next-run", "Next run", "Compares the first run with the next of the others.", ("n",), in_footer=True),
     Command("diff.previous-run", "Run before", "Compares the first run with the one before.", ("N",)),
     Command("diff.open", "Open step", "Opens the compared run on the selected step.", ("o",), in_footer=True),
     Command("diff.open-first", "Open in first run", "Opens the first run on the selected step.", ("O",)),
     Command("diff.whole", "Whole texts", "Shows the texts whole, or only what differs.", ("w",), in_footer=True),
     Command("diff.asked", "How asked", "Shows the verdict and how the runs were asked.", ("a",), in_footer=True),
+    Command("diff.requests", "Requests", "Shows both requests of the row side by side.", ("r",), in_footer=True),
+    Command("diff.layer", "Layer", "Compares the calls as the next of the layers has them.", ("l",), in_footer=True),
     Command("diff.next-pane", "Next pane", "Gives the keys to the other list.", ("tab", "shift+tab"), in_footer=True),
     Command("diff.reload", "Reload", "Reads the runs anew.", ("ctrl+r",)),
     Command("diff.back", "Back", "Goes back to where this was opened.", ("escape", "q"), in_footer=True),
@@ -69,6 +74,7 @@ class DiffScreen(UpperScreen):
         self._diff: RunDiff | None = None
         self._chosen = len(ids) - 1
         self._is_whole = False
+        self._layer: Layer | None = None
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
@@ -127,6 +133,13 @@ class DiffScreen(UpperScreen):
         elif self._diff is not None:
             self.tell("The runs part nowhere: they make the same steps with the same results.")
 
+    def action_layer(self) -> None:
+        """Compare the runs at the next layer: as written, as emitted, as parsed, and so on."""
+        layers = (None, *Layer)
+        self._layer = layers[(layers.index(self._layer) + 1) % len(layers)]
+        self.tell(f"compared: {self._layer.value}" if self._layer is not None else "compared: the steps of the chains")
+        self.action_reload()
+
     def action_next_run(self) -> None:
         """Compare the first run with the next of the others."""
         self._choose(1)
@@ -155,6 +168,10 @@ class DiffScreen(UpperScreen):
             self.texts.show(LineList(list(_request_lines(self._diff, max(self.size.width - 2, 20)))))
             self.texts.focus()
 
+    def action_requests(self) -> None:
+        """Show what the models of both runs were sent for the selected row, side by side."""
+        start_work(self, self._compare_requests, "texts")
+
     def action_next_pane(self) -> None:
         """Give the keys to the other list."""
         (self.grid if self.focused is self.texts else self.texts).focus()
@@ -166,7 +183,7 @@ class DiffScreen(UpperScreen):
 
     async def _read(self) -> None:
         async with self.working("comparing the runs"):
-            found = await self.answer(partial(read_runs, ids=self._ids), of_traces=True)
+            found = await self.answer(partial(read_runs, ids=self._ids, layer=self._layer), of_traces=True)
         if found is None:
             return
         self._diff = found
@@ -254,9 +271,22 @@ class DiffScreen(UpperScreen):
         row, width, full = self.grid.cursor, max(self.texts.scrollable_content_region.width - 1, 20), self._is_whole
         async with self.working("comparing the texts"):
             lines = await asyncio.to_thread(_texts, diff, row, pair, width, full=full)
-        labels = f" A with {chr(ord('A') + self._chosen)}"
-        self.query_one("#what", LineBar).say([(Run(labels, Style.STRONG), Run(f", row {row + 1:,}", Style.DIM))])
+        labels = _pair_words(self._chosen)
+        self.query_one("#what", LineBar).say([(Run(f" {labels}", Style.STRONG), Run(f", row {row + 1:,}", Style.DIM))])
         self.texts.show(LineList(lines))
+
+    async def _compare_requests(self) -> None:
+        diff, pair = self._diff, (0, self._chosen)
+        if diff is None:
+            return
+        steps = diff.alignment.rows[self.grid.cursor].steps if self.rows else [None] * len(self._ids)
+        one, other = ((diff.runs[run].trace, step.location.turn if (step := steps[run]) else 0) for run in pair)
+        width, whole = max(self.texts.scrollable_content_region.width - 1, 20), self._is_whole
+        async with self.working("comparing the requests"):
+            lines = await asyncio.to_thread(lambda: list(request_pair_lines(one, other, width, whole=whole)))
+        self.query_one("#what", LineBar).say([(Run(f" requests: {_pair_words(self._chosen)}", Style.STRONG),)])
+        self.texts.show(LineList(lines[:_MOST_LINES]))
+        self.texts.focus()
 
 
 class _Rows:
@@ -273,6 +303,10 @@ class _Rows:
     def line(self, index: int, width: int) -> Line:
         """A row."""
         return self._owner.row_line(index, width)
+
+
+def _pair_words(chosen: int) -> str:
+    return f"A with {chr(ord('A') + chosen)}"
 
 
 def _texts(diff: RunDiff, row: int, pair: tuple[int, int], width: int, *, full: bool) -> list[Line]:
@@ -309,9 +343,12 @@ class ChosenRuns:
 
 
 def chosen_runs(store: Store, *, id: int) -> ChosenRuns:
-    """The marked traces, the oldest first, and then trace `id`."""
+    """The marked traces, the oldest first, and then trace `id`; where none is marked, a fork's parent and the fork."""
     marked = sorted(one.id for one in store.traces("marked:yes", limit=100) if one.id != id)
     if not marked:
+        parent = fork_parent(store, store.summary(id))
+        if parent is not None and parent != id:
+            return ChosenRuns((parent, id))
         is_marked = bool(store.marks.of([id]).get(id))
         if is_marked:
             return ChosenRuns(
@@ -323,6 +360,7 @@ def chosen_runs(store: Store, *, id: int) -> ChosenRuns:
     return ChosenRuns((*marked[: MOST - 1], id), said)
 
 
-def read_runs(store: Store, *, ids: Sequence[int]) -> RunDiff:
-    """Read and compare these traces; the first is what the others are compared with. StoreError."""
-    return compare([ComparedRun(str(id_), *store.inspected(id_, in_columns=True)) for id_ in ids])
+def read_runs(store: Store, *, ids: Sequence[int], layer: Layer | None = None) -> RunDiff:
+    """Read and compare these traces at a layer; the first is what the others are compared with. StoreError."""
+    runs = (ComparedRun(str(id_), *store.inspected(id_, in_columns=True)) for id_ in ids)
+    return compare([run.at(layer) for run in runs])

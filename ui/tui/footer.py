@@ -13,8 +13,7 @@ from ui.tui.palette import paint_of
 from ui.views.styled_text import Style, cell_width
 
 _LINES = 2
-_GAP = 2
-_ALWAYS = 2
+_ALWAYS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +22,12 @@ class _Label:
 
     start: int
     key: str
+    title: str
     offered: AvailableCommand
 
     @property
     def width(self) -> int:
-        return cell_width(self.key) + 1 + cell_width(self.offered.command.title)
+        return cell_width(self.key) + 1 + cell_width(self.title)
 
 
 class KeyFooter(Widget):
@@ -74,7 +74,7 @@ class KeyFooter(Widget):
             segments += [
                 Segment(" " * (label.start - at), base),
                 Segment(label.key, base + paint.of[Style.KEY]),
-                Segment(f" {label.offered.command.title}", base),
+                Segment(f" {label.title}", base),
             ]
             at = label.start + label.width
         return Strip(segments).crop_extend(0, self.size.width, base)
@@ -101,26 +101,30 @@ class KeyFooter(Widget):
 
 
 def _laid_out(shown: Sequence[tuple[str, AvailableCommand]], width: int) -> list[list[_Label]]:
-    """The labels in two rows of `width` cells; what fits into neither is left to help and palette.
+    """The labels in two rows of `width` cells: by their titles, or all by their short ones where those do not fit.
 
-    The last two, the way back and the help, always have their place.
+    What fits into neither row is left to help and command line. The last three, the way back, the command line and the
+    help, always have their place.
     """
     always, rest = shown[-_ALWAYS:], list(shown[:-_ALWAYS])
-    rows = list(_rows((*rest, *always), width))
-    while len(rows) > _LINES and rest:
+    rows = list(_rows(shown, width, is_short=False))
+    while len(rows) > _LINES:
+        rows = list(_rows((*rest, *always), width, is_short=True))
+        if not rest:
+            break
         rest.pop()
-        rows = list(_rows((*rest, *always), width))
     return rows[:_LINES]
 
 
-def _rows(shown: Sequence[tuple[str, AvailableCommand]], width: int) -> Iterator[list[_Label]]:
+def _rows(shown: Sequence[tuple[str, AvailableCommand]], width: int, *, is_short: bool) -> Iterator[list[_Label]]:
     row: list[_Label] = []
     at = 1
     for key, one in shown:
-        label = _Label(at, key, one)
+        title = (one.command.short if is_short else "") or one.command.title
+        label = _Label(at, key, title, one)
         if at + label.width > width and row:
             yield row
-            row, label = [], _Label(1, key, one)
+            row, label = [], _Label(1, key, title, one)
         row.append(label)
-        at = label.start + label.width + _GAP
+        at = label.start + label.width + (1 if is_short else 2)
     yield row

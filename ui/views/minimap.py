@@ -1,15 +1,16 @@
 """A trace as one line of boxes, one for each span, so that the eye finds the broken one first."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from inspector.chain.steps import Chain, Status, Step, StepOutcome
-from inspector.diagnostics import Location
+from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Role, Span, SpanKind, ToolCall, ToolResult, Trace
+from inspector.rules.rule import Rule, Severity
 from inspector.text import Range
 from ui.views.places import StepPlaces
 from ui.views.status import step_glyph
@@ -21,13 +22,17 @@ _GLANCE = 1024
 
 LEGEND = (
     "s system  u user  t reasoning  [c] call  r result  a answer",
-    "[✖] malformed  [▲] invalid  ✖ error result  [?] no result  ◆ made good later",
+    "[✖] malformed  [▲] invalid  ✖ error result  [?] no result  ◆ recovered later",
+    "≠ another layer differs",
 )
-"""What the letters and glyphs of a minimap mean, in two lines."""
+"""What the letters and glyphs of a minimap mean, in lines of at most 80 cells."""
 
 _MOST = 2_000  # parts, spans, calls and results that are looked at on either side of the focus
 _ELLIPSIS = Run("…", Style.DIM)
+_DIFFERS = Run("≠", Style.WARNING)
 _BoxSource: TypeAlias = ToolCall | ToolResult | Span
+Differing: TypeAlias = Collection[tuple[int, str]]
+"""The parts, by turn and name, of which another layer has something else."""
 
 
 class Box(NamedTuple):
@@ -48,8 +53,18 @@ class Box(NamedTuple):
 def boxes(trace: Trace, inspection: Inspection) -> Iterator[Box]:
     """The boxes of a whole trace, in order."""
     chain = inspection.chain
-    walk = BoxWalk(trace, inspection, StepPlaces(chain), focus_of(chain))
+    walk = BoxWalk(trace, inspection, StepPlaces(chain), focus_of(chain), differing_in(inspection.diagnostics))
     return with_heads(box for box in walk.behind(0, 0) if box is not None)
+
+
+def differing_in(diagnostics: Iterable[Diagnostic]) -> Differing:
+    """The parts of which another layer has something else, by a warning or an error."""
+    return {(one.location.turn, one.location.part) for one in diagnostics if is_layer_difference(one.rule)}
+
+
+def is_layer_difference(rule: Rule) -> bool:
+    """Whether a rule is about a difference between layers, and no mere info."""
+    return bool(rule.layer) and rule.severity is not Severity.INFO
 
 
 def focus_of(chain: Chain) -> int:
@@ -74,8 +89,11 @@ class BoxWalk:
     box only that its turn is no tool's, nor the trace's first.
     """
 
-    def __init__(self, trace: Trace, inspection: Inspection, steps: StepPlaces, focus: int) -> None:
+    def __init__(
+        self, trace: Trace, inspection: Inspection, steps: StepPlaces, focus: int, differing: Differing
+    ) -> None:
         self._trace, self._inspection, self._steps, self._focus = trace, inspection, steps, focus
+        self._differing = differing
 
     def place_of_focus(self) -> tuple[int, int]:
         """The index of the part where the focus stands, and its offset; the end of all where there is none."""
@@ -128,6 +146,8 @@ class BoxWalk:
 
     def _box(self, part: PartInspection, role: Role, kind: SpanKind, place: Range, step: Step | None) -> Box:
         line = _line(kind, role, step, None if step is None else step_glyph(step))
+        if kind in (SpanKind.TOOL_CALL, SpanKind.TOOL_RESULT) and (part.turn, part.part) in self._differing:
+            line = (*line, _DIFFERS)
         is_first = part.turn > 1 and role is not Role.TOOL
         is_focus = step is not None and step.number == self._focus
         return Box(line, Location(part.turn, part.part, place), kind, step, is_first, is_focus)
@@ -169,17 +189,24 @@ def _start(thing: _BoxSource) -> int:
 
 
 def minimap(
-    trace: Trace, inspection: Inspection, width: int, *, steps: StepPlaces | None = None, focus: int | None = None
+    trace: Trace,
+    inspection: Inspection,
+    width: int,
+    *,
+    steps: StepPlaces | None = None,
+    focus: int | None = None,
+    differing: Differing | None = None,
 ) -> Line:
     """The trace in at most `width` cells, a blank before each turn that is no tool's; long ones keep what failed.
 
     A call is `[c]`, or bears the glyph of its fault; an error a tool gave is the glyph in place of its `r`. Whoever
-    knows them hands over the places of the `steps`, and the number of the one to keep, 0 for none: then no more of a
-    trace is looked at than is shown.
+    knows them hands over the places of the `steps`, the number of the one to keep, 0 for none, and the parts that are
+    `differing`: then no more of a trace is looked at than is shown.
     """
     chain = inspection.chain
     focus = focus_of(chain) if focus is None else focus
-    walk = BoxWalk(trace, inspection, StepPlaces(chain) if steps is None else steps, focus)
+    differing = differing_in(inspection.diagnostics) if differing is None else differing
+    walk = BoxWalk(trace, inspection, StepPlaces(chain) if steps is None else steps, focus, differing)
     at, offset = walk.place_of_focus()
     before, saw_first = _enough(walk.before(at, offset), width)
     behind, saw_last = _enough(walk.behind(at, offset), width)

@@ -1,7 +1,8 @@
 """Two readings of one text side by side: their spans, calls and diagnostics, each on a line."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from inspector.chain.sequence_diff import common_pairs
 from inspector.diagnostics import Diagnostic
@@ -13,6 +14,9 @@ from ui.views.wording import counted
 
 _MOST = 4_000  # things of a reading that are told
 _EXCERPT = 160
+
+KeyedLine: TypeAlias = tuple[Hashable, Line]
+"""A line, and what is equal where two lines are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +35,18 @@ def reading_diff_lines(
 
     `whole` shows the equal lines too. Of readings with more than some thousand things the first are told.
     """
-    lists = [_keyed_lines(text, facts) for facts in (one, other)]
-    mine, theirs = lists
+    yield from side_by_side(_keyed_lines(text, one), _keyed_lines(text, other), width, whole=whole)
+    left_out = max(len(facts.spans) + len(facts.calls) + len(facts.diagnostics) for facts in (one, other)) - _MOST
+    if left_out > 0:
+        yield (Run(f"  … {left_out:,} more are not shown", Style.DIM),)
+
+
+def side_by_side(mine: Sequence[KeyedLine], theirs: Sequence[KeyedLine], width: int, *, whole: bool) -> Iterator[Line]:
+    """Two lists of lines beside each other, in `width` cells; lines with equal keys are the same."""
     room = (width - 3) // 2
     at_mine = at_theirs = 0
     same: list[Line] = []
-    keys = [[key for key, _ in told] for told in lists]
+    keys = [[key for key, _ in lines] for lines in (mine, theirs)]
     for left, right in [*common_pairs(*keys), (len(mine), len(theirs))]:
         gone, new = mine[at_mine:left], theirs[at_theirs:right]
         if gone or new:
@@ -47,9 +57,6 @@ def reading_diff_lines(
             same.append(mine[left][1])
         at_mine, at_theirs = left + 1, right + 1
     yield from _folded(same, room, whole=whole)
-    left_out = max(len(facts.spans) + len(facts.calls) + len(facts.diagnostics) for facts in (one, other)) - _MOST
-    if left_out > 0:
-        yield (Run(f"  … {left_out:,} more are not shown", Style.DIM),)
 
 
 def _folded(same: Sequence[Line], room: int, *, whole: bool) -> Iterator[Line]:
@@ -72,15 +79,15 @@ def _side(sign: str, line: Line, style: Style, room: int) -> Line:
     return padded((Run(sign[:1], style), Run(sign[1:]), *line), room)
 
 
-def _keyed_lines(text: str, facts: ReadingFacts) -> list[tuple[object, Line]]:
+def _keyed_lines(text: str, facts: ReadingFacts) -> list[KeyedLine]:
     """Each thing as a line, with a key that is equal where the things are; a call is followed by its arguments."""
-    told: list[tuple[object, Line]] = [(_span_key(span), _span(text, span)) for span in facts.spans[:_MOST]]
+    told: list[KeyedLine] = [(_span_key(span), _span(text, span)) for span in facts.spans[:_MOST]]
     told += ((_call_key(call), _call(call)) for call in facts.calls[: _MOST - len(told)])
     told += ((one, _diagnostic(one)) for one in facts.diagnostics[: max(_MOST - len(told), 0)])
     return told
 
 
-def _span_key(span: Span) -> object:
+def _span_key(span: Span) -> Hashable:
     return span.kind, span.label, span.range, span.inner, span.closed, repr(span.children)
 
 
@@ -95,7 +102,7 @@ def _span(text: str, span: Span) -> Line:
     )
 
 
-def _call_key(call: ToolCall) -> object:
+def _call_key(call: ToolCall) -> Hashable:
     value = write_json(call.arguments, ascii_only=True)[: _EXCERPT * 100]
     return call.name, value, call.raw_arguments, call.valid, call.recovered, call.range, call.id
 

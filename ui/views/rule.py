@@ -19,8 +19,13 @@ from inspector.model import (
     GenerationError,
     Json,
     Part,
+    RecordedRun,
     ResultHeader,
     Role,
+    SentMessage,
+    SentPart,
+    SentRequest,
+    ToolDefinition,
     Trace,
     Turn,
     Usage,
@@ -80,7 +85,8 @@ def _turns(sketch: str) -> Iterator[Turn]:
     if not starts or starts[0]:
         raise ValueError(f"a sketch begins with a turn, not with {sketch.splitlines()[0]}")
     for start, end in pairwise((*starts, len(sections))):
-        head, *rest = sections[start:end]
+        head, *more = sections[start:end]
+        rest = [section for section in more if not section.name.startswith(("sent:", "run"))]
         own = [replace(head, name="text")] if head.text or not rest else []
         parts = tuple(_part(section) for section in (*own, *rest))
         calls = tuple(_call(section) for section in rest if section.name.startswith("call:"))
@@ -91,7 +97,8 @@ def _turns(sketch: str) -> Iterator[Turn]:
             parts,
             calls=calls,
             result=result if role is Role.TOOL else None,
-            generation=_generation(head.facts) if role is Role.ASSISTANT else None,
+            generation=_generation(head.facts, more) if role is Role.ASSISTANT else None,
+            run=_run(more),
         )
 
 
@@ -117,7 +124,39 @@ def _call(section: _SketchSection) -> CallHeader:
     return CallHeader(section.name, section.facts.get("name"), section.facts.get("id"))
 
 
-def _generation(facts: dict[str, str]) -> Generation:
+def _run(sections: Sequence[_SketchSection]) -> RecordedRun | None:
+    """The tool's own record of a result: `@run` has its text, `@run:arguments` what it ran with."""
+    own = {section.name: section for section in sections if section.name.startswith("run")}
+    if "run" not in own:
+        return None
+    facts, arguments = own["run"].facts, own.get("run:arguments")
+    said = None if arguments is None else arguments.text
+    return RecordedRun("span", facts.get("name", ""), facts.get("id"), said, own["run"].text)
+
+
+def _request(facts: dict[str, str], sections: Sequence[_SketchSection]) -> SentRequest | None:
+    """The request that `sent` gives by the numbers of turns, with the texts that `@sent:N` has in other words."""
+    if "sent" not in facts:
+        return None
+    changed: dict[int, list[_SketchSection]] = {}
+    for section in sections:
+        if section.name.startswith("sent:"):
+            number, _, part = section.name.removeprefix("sent:").partition("/")
+            changed.setdefault(int(number), []).append(replace(section, name=part or "text"))
+    return SentRequest(
+        messages=tuple(
+            _message(number, changed[number]) if number in changed else number for number in _numbers(facts["sent"])
+        )
+    )
+
+
+def _message(number: int, sections: Sequence[_SketchSection]) -> SentMessage:
+    calls = tuple(_call(section) for section in sections if section.name.startswith("call:"))
+    parts = tuple(SentPart(section.name, section.text.removesuffix("\n")) for section in sections)
+    return SentMessage(Role.ASSISTANT if calls else Role.TOOL, parts, number, "", calls)
+
+
+def _generation(facts: dict[str, str], sections: Sequence[_SketchSection]) -> Generation:
     error = None
     if "error" in facts:
         status = int(facts["status"]) if "status" in facts else None
@@ -130,6 +169,9 @@ def _generation(facts: dict[str, str]) -> Generation:
         finish=FinishReason(facts["finish"]) if "finish" in facts else None,
         error=error,
         body=BodyState(facts.get("body", "complete")),
+        api=facts.get("api", ""),
+        tools=tuple(ToolDefinition(name) for name in facts.get("tools", "").split(",") if name),
+        request=_request(facts, sections),
     )
 
 

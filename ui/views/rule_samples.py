@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from inspector.dataset.candidates import row_candidate
+from inspector.dataset.data_row import DataRow, MissingLibraryError
 from inspector.dataset.lint.duplicates import DuplicateFinder, duplicate_fault, sample_keys
 from inspector.dataset.lint.linting import LintOptions, lint_sample
 from inspector.dataset.record_rewrite import RecordPart, find_slots
-from inspector.dataset.rows import DataRow, MissingLibraryError
 from inspector.dataset.samples import ROW_PART, Sample, read_sample
 from inspector.dataset.verifiers import find_verifier, run_verifier
 from inspector.diagnostics import Diagnostic, Fault

@@ -3,7 +3,7 @@
 import json
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from inspector.chain.alignment import (
@@ -25,14 +25,15 @@ from inspector.model import Json, Role, SpanKind, ToolCall, Trace
 from inspector.model.columns import Entries
 from inspector.wire.provider_json import parse_json
 from ui.views.chain import ending
+from ui.views.layers import Layer, steps_at
 from ui.views.run_diff_overview import grid_lines, run_verdict
 from ui.views.run_diff_text import text_diff_lines
 from ui.views.segment_json import JsonObject
 from ui.views.status import call_lines, outcome_words, status_run, task_run
 from ui.views.styled_text import Line, Run, Style, clipped, visible_line
 from ui.views.trace import model_of
-from ui.views.trace_json import outcome_object
-from ui.views.wording import folded_middle, quoted, wrapped
+from ui.views.trace_list import outcome_object
+from ui.views.wording import counted, folded_middle, quoted, wrapped
 
 _LONGEST_LAID_OUT = 2_000_000
 _MORE = "--full shows all"
@@ -40,16 +41,27 @@ _MORE = "--full shows all"
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """One run and what its user called it (`12`, `log.jsonl#3`)."""
+    """One run and what its user called it (`12`, `log.jsonl#3`).
+
+    `layer` is the layer at which its calls and results are compared, `layered` are its steps there; None for the
+    steps of its chain.
+    """
 
     called: str
     trace: Trace
     inspection: Inspection
+    layer: Layer | None = None
+    layered: tuple[Step, ...] | None = None
 
     @property
     def steps(self) -> Entries[Step]:
-        """The steps of its chain."""
-        return self.inspection.chain.steps
+        """The steps that are compared."""
+        return self.inspection.chain.steps if self.layered is None else self.layered
+
+    def at(self, layer: Layer | None) -> "ComparedRun":
+        """The run, with its steps as a layer has them; None for those of its chain."""
+        layered = None if layer is None else steps_at(self.trace, self.inspection, layer)
+        return replace(self, layer=layer, layered=layered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +132,8 @@ def call_texts(*steps: Step) -> list[str]:
 
 def last_words(run: ComparedRun) -> str:
     """What the agent said after the turn of its last call, without its reasoning; empty where it said nothing."""
-    after = run.steps[-1].location.turn if run.steps else 0
+    steps = run.inspection.chain.steps
+    after = steps[-1].location.turn if steps else 0
     said: list[str] = []
     parts = run.inspection.parts
     for index in range(bisect_right(parts, after, key=lambda one: one.turn), len(parts)):
@@ -167,9 +180,16 @@ def _run_head(run: ComparedRun, label: str) -> Line:
         Run("  "),
         status,
         Run(f" {ending(chain)}" if chain.steps else " no tool was called"),
+        *((Run(missing, Style.WARNING),) if (missing := _not_recorded(run)) else ()),
         *((Run("  task "), task) if (task := task_run(run.trace.outcome)) else ()),
         Run("".join(f"  {word}" for word in said), Style.DIM),
     )
+
+
+def _not_recorded(run: ComparedRun) -> str:
+    """How many of its steps are not compared, since their layer is not recorded; `""` where all are."""
+    missing = len(run.inspection.chain.steps) - len(run.steps)
+    return f"  {run.layer.value}: {counted(missing, 'step')} not recorded" if run.layer is not None and missing else ""
 
 
 def _where_they_part(diff: RunDiff, width: int, *, full: bool) -> Iterator[Line]:
@@ -299,6 +319,8 @@ def _run(run: ComparedRun, index: int) -> JsonObject:
         "broken_at": chain.broken.step if chain.broken is not None else None,
         "steps": len(chain.steps),
         "last_words": last_words(run),
+        "layer": run.layer.value if run.layer is not None else None,
+        "not_recorded": len(chain.steps) - len(run.steps),
     }
 
 

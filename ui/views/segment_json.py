@@ -2,7 +2,8 @@
 
 from typing import TypeAlias
 
-from inspector.diagnostics import AttemptedCall, Diagnostic, Fix, Related
+from inspector.diagnostics import AttemptedCall, Diagnostic, Fix, Location, Related
+from inspector.formats.server_parsers import Prediction, predictions
 from inspector.model import Json, Span, ToolCall
 from inspector.segmentation import Segmentation
 from inspector.text import LineIndex
@@ -21,6 +22,19 @@ def segmentation_object(segmentation: Segmentation, id: Json = None) -> JsonObje
         "reasoning": segmentation.reasoning,
         "tool_calls": [call_object(call) for call in segmentation.calls],
         "diagnostics": [diagnostic_object(diagnostic, lines) for diagnostic in segmentation.diagnostics],
+        "servers": [_prediction_object(one) for one in predictions(segmentation.text, segmentation.format)],
+    }
+
+
+def _prediction_object(prediction: Prediction) -> JsonObject:
+    """What a server's parser would return for the text; `source` is the file that says so, at a commit."""
+    parser = prediction.parser
+    return {
+        "server": parser.server,
+        "parser": parser.name,
+        "tool_calls": [{"name": name, "arguments": arguments} for name, arguments in prediction.calls],
+        "reason": prediction.reason or None,
+        "source": f"{parser.source}@{parser.commit}",
     }
 
 
@@ -71,7 +85,15 @@ def diagnostic_object(diagnostic: Diagnostic, lines: LineIndex) -> JsonObject:
         "path": fault.path,
         "call": _attempt_object(fault.call) if fault.call else None,
         "related": [_related_object(one, lines) for one in fault.related],
+        "layer": fault.rule.layer or None,
+        "owner": fault.rule.owner or None,
+        "against": _against_object(fault.against) if fault.against else None,
     }
+
+
+def _against_object(place: Location) -> JsonObject:
+    """The other side of a difference between two layers."""
+    return {"turn": place.turn, "part": place.part, "start": place.range.start, "end": place.range.end}
 
 
 def _attempt_object(call: AttemptedCall) -> JsonObject:

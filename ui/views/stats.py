@@ -16,7 +16,7 @@ from inspector.chain.metrics import (
     Tally,
     estimate,
 )
-from inspector.chain.metrics_groups import COMPARED, GroupFigures, GroupKey, MeasureComparison, Slice
+from inspector.chain.metrics_groups import COMPARED, MANY_VALUED, GroupFigures, GroupKey, MeasureComparison, Slice
 from inspector.checks.schema_complexity import SchemaComplexity
 from storage import Prompt, Violations
 from ui.views.stats_wording import bar, code_title, dim, group_title, key_title, number_text, percent, value_text
@@ -258,7 +258,7 @@ def comparison_lines(found: Statistics, *, width: int) -> Iterator[Line]:
     yield from table_lines(rows, width=width, heads=heads, widest=max(width - 70, 22))
     if len(judged) > _MAX_COMPARISONS:
         yield dim(f"and {counted(len(judged) - _MAX_COMPARISONS, 'more difference')}; --json lists all")
-    if GroupKey.TOOL in found.by or GroupKey.CODE in found.by:
+    if any(key in MANY_VALUED for key in found.by):
         said = "A trace may be in several of these groups, so they are not independent: treat p as a hint."
         yield from wrapped(dim(said), width)
 

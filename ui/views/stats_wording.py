@@ -20,6 +20,8 @@ _UNKNOWN = {
     GroupKey.REASONING: "(no answer)",
     GroupKey.PROMPT: "(no prompt or tools kept)",
     GroupKey.CODE: "(no code)",
+    GroupKey.LAYER: "(no layer)",
+    GroupKey.OWNER: "(no owner)",
     GroupKey.DAY: "(no time kept)",
 }
 _DIGITS = 8

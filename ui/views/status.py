@@ -16,7 +16,7 @@ _STATUS = MappingProxyType(
     {
         Status.BROKEN: ("✖", Style.ERROR),
         Status.ABORTED: ("…", Style.WARNING),
-        Status.RECOVERED: ("◆", Style.WARNING),
+        Status.RECOVERED: ("◆", Style.REASONING),
         Status.UNKNOWN: ("?", Style.INFO),
         Status.OK: ("✔", Style.OK),
     }
@@ -124,7 +124,7 @@ def task_run(outcome: Outcome | None) -> Run | None:
 def step_glyph(step: Step) -> Run:
     """A step's outcome as one glyph; `◆` where it failed and the agent recovered from it."""
     if step.recovery is not None:
-        return Run("◆", Style.WARNING)
+        return Run("◆", Style.REASONING)
     return Run(*_OUTCOME[step.outcome])
 
 

@@ -3,7 +3,6 @@
 A view returns lines of runs; a face (terminal, web page, HTML report) maps each style to its own colours.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
+
+from inspector.scanning import lazy_pattern
 
 GLYPHS = MappingProxyType({"error": "✖", "warning": "▲", "info": "·"})
 """What stands before a diagnostic of each severity."""
@@ -22,11 +23,11 @@ _INVISIBLE = ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp")
 
 # Letters and marks that draw nothing, and that Python calls printable: variation selectors, fillers, the grapheme
 # joiner (DerivedCoreProperties.txt of Unicode: Default_Ignorable_Code_Point), and the blank Braille pattern.
-_UNDRAWN = re.compile(
+_UNDRAWN = lazy_pattern(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 
-_SUSPECT = re.compile(r"[^ -~]")
+_SUSPECT = lazy_pattern(r"[^ -~]")
 
 
 class Style(StrEnum):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from inspector.chain.steps import Status
-from inspector.model import Json, Liveness
+from inspector.model import Json, Liveness, ParentWhy
 from storage import Order, TraceSummary
 from ui.views.status import task_run
 from ui.views.styled_text import (
@@ -25,8 +25,16 @@ from ui.views.styled_text import (
     visible_runs,
     width_of,
 )
-from ui.views.trace_json import break_object, moment, outcome_object, parent_object
-from ui.views.trace_list import break_words, listed_status, listed_title, trace_title
+from ui.views.trace_list import (
+    break_object,
+    break_words,
+    listed_status,
+    listed_title,
+    moment,
+    outcome_object,
+    parent_object,
+    trace_title,
+)
 from ui.views.wording import short_age, short_count, short_duration, short_time
 
 NOTHING: Line = (Run("-", Style.DIM),)
@@ -44,6 +52,7 @@ class ListedTrace:
     """A trace in a list, with what only some lists know of it.
 
     `now_s` is seconds since 1970-01-01 UTC. `ok_calls` says how many of its calls went well, None where nobody counted.
+    `depth` is how many of its ancestors are above it in a list that groups forks.
     """
 
     summary: TraceSummary
@@ -51,6 +60,34 @@ class ListedTrace:
     ok_calls: int | None = None
     minimap: Line = ()
     has_project_column: bool = False
+    depth: int = 0
+
+
+def forks_grouped(rows: Sequence[ListedTrace]) -> list[ListedTrace]:
+    """The rows with each fork below its parent, where that is among them; all others keep their order.
+
+    Forks of one parent keep their order too. Parents are known by their external ids.
+    """
+    place_of = {(name, value): at for at, row in enumerate(rows) for name, value in row.summary.external_ids.items()}
+    place_of |= {("trace", str(row.summary.id)): at for at, row in enumerate(rows)}
+    forks: dict[int, list[int]] = {}
+    roots: list[int] = []
+    for at, row in enumerate(rows):
+        parent = row.summary.parent
+        above = None
+        if parent is not None and parent.why is ParentWhy.FORK:
+            above = place_of.get((parent.external_id.name, parent.external_id.value))
+        if above is None or above == at:
+            roots.append(at)
+        else:
+            forks.setdefault(above, []).append(at)
+    found: list[ListedTrace] = []
+    waiting = [(at, 0) for at in reversed(roots)]
+    while waiting:
+        at, depth = waiting.pop()
+        found.append(replace(rows[at], depth=depth))
+        waiting += [(fork, depth + 1) for fork in reversed(forks.get(at, ()))]
+    return found if len(found) == len(rows) else list(rows)  # traces that are forks of each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +126,8 @@ def _status(one: ListedTrace, room: int) -> Line:
 
 
 def _title(one: ListedTrace, room: int) -> Line:
-    return _text(listed_title(one.summary, with_project=not one.has_project_column))
+    branch = f"{'  ' * (one.depth - 1)}└ " if one.depth else ""
+    return _text(branch + listed_title(one.summary, with_project=not one.has_project_column))
 
 
 def _when(one: ListedTrace, room: int) -> Line:
@@ -153,6 +191,11 @@ def _break(one: ListedTrace, room: int) -> Line:
     if summary.status is Status.UNKNOWN and not summary.running:
         return (Run("the last answer was not kept", Style.DIM),)
     return NOTHING
+
+
+def _layer(one: ListedTrace, room: int) -> Line:
+    layers = one.summary.layers
+    return (Run(" ".join(layers)[:room], Style.WARNING),) if layers else NOTHING
 
 
 def _map(one: ListedTrace, room: int) -> Line:
@@ -308,6 +351,16 @@ _COLUMNS = (
         filter_key="duration",
     ),
     TraceColumn(
+        "layers",
+        lambda one: list(one.layers),
+        "layer",
+        _layer,
+        least=8,
+        most=20,
+        priority=17,
+        filter_key="layer",
+    ),
+    TraceColumn(
         "map", lambda one: None, "map", lambda one, room: one.minimap or NOTHING, least=12, most=60, priority=16
     ),
     TraceColumn(
@@ -325,6 +378,17 @@ _COLUMNS = (
 
 TRACE_COLUMNS: Mapping[str, TraceColumn] = MappingProxyType({column.key: column for column in _COLUMNS})
 """Every column that a screen can show, by its key, in the order in which they stand."""
+
+ORDERS_BY_WORD: Mapping[str, Order] = MappingProxyType(
+    {
+        "newest": Order.TIME,
+        "broken": Order.BROKEN,
+        "longest": Order.DURATION,
+        "errors": Order.ERRORS,
+        "tokens": Order.TOKENS,
+    }
+)
+"""What `weaklink list --sort` and `:sort` take."""
 
 ORDER_WORDS: Mapping[Order, str] = MappingProxyType(
     {
@@ -476,7 +540,7 @@ def _plain_value(column: TraceColumn, row: ListedTrace) -> str:
     value = column.value(row.summary)
     if column.key == "status":
         return listed_status(row.summary).text[2:]
-    if isinstance(value, dict) or column.key in _DRAWN_ONLY:
+    if isinstance(value, dict | list) or column.key in _DRAWN_ONLY:
         cell = column.cell(row, _LONGEST)
         return "" if cell == NOTHING else plain(cell)
     return "" if value is None else visible_line(str(value))

@@ -1,19 +1,19 @@
 """Traces and their inspections as JSON values: a line of `weaklink list --json`, and all of `weaklink show --json`."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from itertools import groupby
 
-from inspector.chain.endings import task_outcome
 from inspector.chain.grouping import grouped
-from inspector.chain.steps import Break, Chain, Step
+from inspector.chain.steps import Chain, Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
-from inspector.model import Generation, Instant, Json, Liveness, Outcome, ParentTrace, Trace, Turn
+from inspector.model import Generation, Instant, Json, Liveness, Trace, Turn
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex
+from ui.views.layers import CallLayer, StepLayers, TraceLayers, with_before
 from ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object
 from ui.views.trace import model_of
+from ui.views.trace_list import break_object, moment, outcome_object, parent_object
 from ui.views.turn import UnfinishedTurn
 
 
@@ -52,30 +52,12 @@ def trace_object(
         "abort_reason": chain.abort_reason,
         "break": _break_in_full(chain),
         "turns": _turn_objects(trace, inspection),
-        "chain": _chain_objects(chain),
+        "chain": _chain_objects(trace, inspection),
         "diagnostics": _diagnostic_objects(trace, inspection),
         "running": liveness is Liveness.RUNNING,
         "idle": liveness is Liveness.IDLE,
         "open_turns": [_turn_object(one.turn, one.number, list(one.parts)) for one in open_turns],
     }
-
-
-def outcome_object(outcome: Outcome | None) -> JsonObject:
-    """The source's own outcome; `task` is `success`, `failure` or `unknown`, the rest what the source said or null."""
-    reward = outcome.reward if outcome is not None else None
-    return {
-        "task": task_outcome(outcome).value,
-        "reward": reward,
-        "completed": outcome.completed if outcome is not None else None,
-        "exit_status": outcome.exit_status if outcome is not None else None,
-    }
-
-
-def parent_object(parent: ParentTrace | None) -> JsonObject | None:
-    """The trace that a trace is related to, by the name and value of its external id; null where there is none."""
-    if parent is None:
-        return None
-    return {"name": parent.external_id.name, "id": parent.external_id.value, "why": parent.why.value}
 
 
 def generation_object(generation: Generation) -> JsonObject:
@@ -106,30 +88,6 @@ def generation_object(generation: Generation) -> JsonObject:
         if error
         else None,
         "body": generation.body.value,
-    }
-
-
-def moment(at_s: float | None) -> str | None:
-    """A moment as ISO 8601 in UTC, to the millisecond; None where it is unknown or no calendar holds it."""
-    if at_s is None:
-        return None
-    try:
-        return datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    except (OverflowError, ValueError, OSError):
-        return None
-
-
-def break_object(broken: Break | None) -> JsonObject | None:
-    """Where a chain broke, in short; null where it did not."""
-    if broken is None:
-        return None
-    return {
-        "step": broken.step,
-        "turn": broken.turn,
-        "tool": broken.tool,
-        "code": broken.code,
-        "outcome": broken.outcome.value,
-        "message": broken.message,
     }
 
 
@@ -186,11 +144,31 @@ def _instant(instant: Instant | None) -> JsonObject | None:
     return {"at": moment(instant.at_s), "source": instant.source.value} if instant else None
 
 
-def _chain_objects(chain: Chain) -> list[Json]:
-    return [_step_object(step) for step in chain.steps]
+def _chain_objects(trace: Trace, inspection: Inspection) -> list[Json]:
+    layers = TraceLayers(trace, inspection)
+    return [_step_object(step, layers.of(step)) for step in inspection.chain.steps]
 
 
-def _step_object(step: Step) -> JsonObject:
+def _layer_objects(layers: Sequence[CallLayer], *, is_result: bool) -> list[Json]:
+    """The layers of a call or of a result; `text` is null where the layer is not recorded, or stands at `place`.
+
+    `same` says whether the value is that of the recorded layer before it, null where there is no such layer.
+    """
+    return [
+        {
+            "layer": layer.name.value,
+            "recorded": layer.text is not None,
+            "same": layer.is_same_as(before, is_result=is_result),
+            "text": layer.text if layer.place is None else None,
+            "place": _place(layer.place) if layer.place is not None else None,
+            "basis": layer.basis,
+            "request": layer.request or None,
+        }
+        for before, layer in with_before(layers)
+    ]
+
+
+def _step_object(step: Step, layers: StepLayers) -> JsonObject:
     return {
         "step": step.number,
         "tool": step.call.name,
@@ -203,6 +181,10 @@ def _step_object(step: Step) -> JsonObject:
         "recovered_by": step.recovered_by,
         "depends_on": list(step.depends_on),
         "error": step.error,
+        "layers": {
+            "call": _layer_objects(layers.call, is_result=False),
+            "result": _layer_objects(layers.result, is_result=True),
+        },
     }
 
 

@@ -18,8 +18,6 @@ _FILTER = "filter"
 _KEPT_FILTER = "weaklink_filter"
 _READ = "weaklink_database_was_read"  # by this session: a database that is gone since is an error, not a first run
 _WITHOUT_DATABASE = frozenset({"rules", "data", "imports", "settings"})
-
-
 _KEYS = (
     ("Ctrl K, ?", "this search"),
     ("/", "the filter; in a trace, its text"),

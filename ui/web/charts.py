@@ -10,10 +10,11 @@ from typing import Any, TypeAlias
 import altair as alt
 import streamlit as st
 
-from inspector.chain.steps import Status
 from ui.views.colours import DARK, LIGHT, Colours
 from ui.views.stats_wording import percent
+from ui.views.status import status_run
 from ui.views.styled_text import Style, visible_line
+from ui.views.triage import STATUSES
 from ui.web.theme import ink_on, mixed
 
 Rows: TypeAlias = Sequence[Mapping[str, object]]
@@ -25,13 +26,7 @@ _CLICKS = "weaklink_chart_clicks"
 _FONT = 12
 _NARROW = 220  # CSS pixels that a chart has for its marks at least, on a phone
 _THICKEST = 40  # of a bar, in CSS pixels
-_STATUS = {
-    Status.BROKEN.value: Style.ERROR,
-    Status.ABORTED.value: Style.WARNING,
-    Status.RECOVERED.value: Style.REASONING,
-    Status.UNKNOWN.value: Style.INFO,
-    Status.OK.value: Style.OK,
-}
+_STATUS = {status.value: status_run(status).style for status in STATUSES}
 
 
 def columns(rows: Rows, *, label: str, count: str, key: str, title: str, height: int) -> str | None:

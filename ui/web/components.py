@@ -11,17 +11,26 @@ from typing import Any, NamedTuple, TypeAlias
 
 from streamlit.components.v2 import component
 
-from inspector.diagnostics import Location
 from inspector.model import Json
 from ui.views.dissect.side import SideLine
-from ui.views.styled_text import Line
+from ui.views.styled_text import Line, visible_line
 from ui.web.markup import folds
-from ui.web.pictures import Picture
+from ui.web.pictures import location_object
 from ui.web.theme import colour_rules
 
 _FOLDER = Path(__file__).parent
 _DISSECTOR = (
-    *("offsets.js", "visible.js", "layout.js", "list.js", "arrivals.js", "drawing.js", "facts.js"),
+    *(
+        "../follow.js",
+        "delta.js",
+        "offsets.js",
+        "visible.js",
+        "layout.js",
+        "list.js",
+        "arrivals.js",
+        "drawing.js",
+        "facts.js",
+    ),
     *("faults.js", "places.js", "searching.js", "copying.js", "keys.js", "main.js"),
 )
 
@@ -41,7 +50,22 @@ class BarCell(NamedTuple):
     line: Line
 
 
-ListingCell: TypeAlias = Line | BarCell
+class LinkCell(NamedTuple):
+    """A cell whose click opens something else than its row: what is known by this key."""
+
+    key: str
+    line: Line
+    share: float | None = None
+
+
+class FilterCell(NamedTuple):
+    """A cell with a value that can be filtered by: a click on its funnel gives this term."""
+
+    term: str
+    line: Line
+
+
+ListingCell: TypeAlias = Line | BarCell | LinkCell | FilterCell
 
 
 class ListingColumn(NamedTuple):
@@ -65,26 +89,31 @@ class ListingRow(NamedTuple):
 
 
 class ListingEvent(NamedTuple):
-    """What was done in a listing: the key of the row that the user went to, or opened; the order that was asked for."""
+    """What was done in a listing: the row that was selected or opened, the order or filter term that was chosen."""
 
     picked: str | None = None
     opened: str | None = None
     order: str | None = None
+    filtered: str | None = None
 
 
 class DissectorEvent(NamedTuple):
-    """What was done in a dissector: the place that was gone to, and where else: -1 a newer trace, 1 an older."""
+    """What was done in a dissector: a position whose text it needs, `beside` -1 for a newer trace and 1 for an older.
 
-    picked: dict[str, Any] | None = None
+    `ended` says that the trace, which was running, has ended.
+    """
+
+    needed: dict[str, Any] | None = None
     beside: int = 0
+    ended: bool = False
 
 
 def dissector(data: dict[str, Json], *, key: str) -> DissectorEvent:
-    """The stream of a trace and its values; a place is `{"turn", "part", "start", "end"}`."""
+    """The stream of a trace and its values (`browser_data`). It keeps the selection, and writes it to the address."""
     drawn = _component("dissector", _DISSECTOR)(
-        key=key, data=data, on_picked_change=_nothing, on_beside_change=_nothing
+        key=key, data=data, on_needed_change=_nothing, on_beside_change=_nothing, on_ended_change=_nothing
     )
-    return DissectorEvent(dict(drawn.picked) if drawn.picked else None, int(drawn.beside or 0))
+    return DissectorEvent(dict(drawn.needed) if drawn.needed else None, int(drawn.beside or 0), bool(drawn.ended))
 
 
 def listing(
@@ -116,31 +145,38 @@ def listing(
         "order": order,
     }
     drawn = _component("listing", ("main.js",))(
-        key=key, data=data, on_picked_change=_nothing, on_opened_change=_nothing, on_order_change=_nothing
+        key=key,
+        data=data,
+        on_picked_change=_nothing,
+        on_opened_change=_nothing,
+        on_order_change=_nothing,
+        on_filtered_change=_nothing,
     )
-    return ListingEvent(drawn.picked, drawn.opened, drawn.order)
+    return ListingEvent(drawn.picked, drawn.opened, drawn.order, drawn.filtered)
 
 
-def lines(said: Sequence[SideLine], *, key: str, label: str, wraps: bool = False) -> Location | None:
-    """Lines below each other, of which some lead to a place; the place of the one that was clicked.
+def lines_data(said: Sequence[SideLine], *, label: str, wraps: bool = False) -> dict[str, Json]:
+    """Lines below each other as `lines` takes them; those with a position select it in the stream.
 
     `label` says in a few words what they are; `wraps` folds what is wider than the page, else it is scrolled.
     """
-    data: dict[str, Json] = {
+    return {
         "label": label,
         "wraps": wraps,
         "lines": [
             {
                 "runs": [[run.style.value, run.text] for run in line],
-                "leads": location is not None,
+                "place": None if location is None else location_object(location),
                 "folds": is_folded,
             }
             for (line, location), is_folded in zip(said, folds([line for line, _ in said]), strict=True)
         ],
     }
-    drawn = _component("lines", ("main.js",))(key=key, data=data, on_picked_change=_nothing)
-    index = -1 if drawn.picked is None else int(drawn.picked)
-    return said[index].location if 0 <= index < len(said) else None
+
+
+def lines(data: dict[str, Json], *, key: str) -> None:
+    """Draw lines (`lines_data`); as a view of a trace they follow the selection in its stream."""
+    _component("lines", ("../follow.js", "main.js"))(key=key, data=data)
 
 
 def palette(pages: Sequence[tuple[str, str]], keys: Sequence[tuple[str, str]]) -> dict[str, str] | None:
@@ -153,15 +189,20 @@ def palette(pages: Sequence[tuple[str, str]], keys: Sequence[tuple[str, str]]) -
     return dict(drawn.chosen) if drawn.chosen else None
 
 
-def picture(drawn: Picture, *, key: str, selected: str | None = None) -> str | None:
-    """A picture; the key of what was clicked."""
-    done = _component("picture", ("main.js",))(key=key, data=drawn.data(selected), on_picked_change=_nothing)
-    return str(done.picked) if done.picked else None
+def picture(data: dict[str, Json], *, key: str) -> None:
+    """Draw a picture (`Picture.data`); as a view of a trace it follows the selection in its stream."""
+    _component("picture", ("../follow.js", "main.js"))(key=key, data=data)
 
 
 def _cell(cell: ListingCell) -> dict[str, Json]:
-    line, share = (cell.line, cell.share) if isinstance(cell, BarCell) else (cell, None)
-    return {"runs": [[run.style.value, run.text] for run in line], "share": share}
+    line = cell.line if isinstance(cell, BarCell | LinkCell | FilterCell) else cell
+    return {
+        "runs": [[run.style.value, run.text] for run in line],
+        "share": cell.share if isinstance(cell, BarCell | LinkCell) else None,
+        "opens": cell.key if isinstance(cell, LinkCell) else None,
+        "term": cell.term if isinstance(cell, FilterCell) else None,
+        "title": visible_line(f"Filter by {cell.term}") if isinstance(cell, FilterCell) else None,
+    }
 
 
 @cache

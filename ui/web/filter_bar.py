@@ -1,41 +1,40 @@
 """The filter that every page uses: a line of text kept in the address, completed, and narrowed by clicks on facets."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, timedelta
+from typing import NamedTuple
 
 import streamlit as st
 
 from inspector.chain.metrics_groups import GroupFigures, GroupKey
+from inspector.scanning import lazy_pattern
 from storage import FilterCompletion, FilterError, check_filter
 from ui.views.stats_wording import code_title, percent
 from ui.views.styled_text import Run, Style, visible_line
-from ui.web.components import BarCell, ListingColumn, ListingRow, listing
+from ui.web.components import LinkCell, ListingColumn, ListingRow, listing
 from ui.web.markup import label, put_lines
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import grouped, hits
 from ui.web.query_results import page_results, put_progress
 from ui.web.saved_views import views_menu
 from ui.web.stores import store
+from ui.web.value_filters import field, narrowed
 
 _KEY = "weaklink_filter_text"
 _LINE = "weaklink_filter_line"
 _OFFERED = "weaklink_filter_offered"
 _EXAMPLE = "status:broken model:hermes* code:J104 Oslo"
 _MOST_OFFERED = 12
-_WORD_BEGUN = re.compile(r"(?:\A|[\s(-])(\w{2,})\Z")
-_END_OF_TERM = re.compile(r"\s|\Z")
+_WORD_BEGUN = lazy_pattern(r"(?:\A|[\s(-])(\w{2,})\Z")
+_END_OF_TERM = lazy_pattern(r"\s|\Z")
 _FACETS_KEY = "weaklink_facet"
 _CLOSE = "weaklink_facet_close"
 _STATUS = "status"
+_BROKEN = "broken "
 _KEYS = (GroupKey.MODEL, GroupKey.CODE, GroupKey.TOOL, GroupKey.SOURCE, GroupKey.FORMAT, GroupKey.REASONING)
 _MOST = 100
 STATUSES = ("broken", "aborted", "recovered", "unknown", "ok")
 """How traces end, the worst first."""
-
-_PLAIN = re.compile(r"[A-Za-z0-9_./-]+")
-_CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 
 
 def filter_bar(page: str) -> str | None:
@@ -151,70 +150,63 @@ def facets(wanted: str) -> None:
     put_progress(sheet)
     if question not in sheet:
         return
-    rows = _status_rows(sheet[question]) if name == _STATUS else _rows(GroupKey(name), sheet[question])
+    rows = facet_rows(name, sheet[question])
     if not rows:
         st.caption("None of the traces has one.")
         return
     columns = (ListingColumn(name), ListingColumn("traces", "end"), ListingColumn("broken"))
-    done = listing(columns, rows, key=f"weaklink_facet_{name}", label=f"Values of {name}", is_eager=True, most_rem=18)
+    done = listing(
+        columns,
+        [row.drawn(at) for at, row in enumerate(rows)],
+        key=f"weaklink_facet_{name}",
+        label=f"Values of {name}",
+        is_eager=True,
+        most_rem=18,
+    )
     if len(rows) == _MOST:
         st.caption(f"The {_MOST} most frequent.")
     if done.opened is not None:
         st.session_state[_CLOSE] = True
-        set_parameters(filter=narrowed(wanted, field(name, done.opened)), after=None, look=None)
+        row = rows[int(done.opened.removeprefix(_BROKEN))]
+        terms = broken_terms(name, row.value) if done.opened.startswith(_BROKEN) else (field(name, row.value),)
+        set_parameters(filter=narrowed(wanted, *terms), after=None, look=None)
         st.rerun()
 
 
-def _rows(key: GroupKey, groups: Sequence[GroupFigures]) -> list[ListingRow]:
-    named = [group for group in groups if group.keys[0]]
-    return [_row(group.keys[0], _title(key, group.keys[0]), group) for group in named[:_MOST]]
+class FacetRow(NamedTuple):
+    """A value of a facet, how many traces have it, and how many of those are broken."""
+
+    value: str
+    title: str
+    traces: int
+    broken: int
+
+    def drawn(self, index: int) -> ListingRow:
+        """The row; its number of broken traces opens those."""
+        if not self.broken:
+            return ListingRow(str(index), ((Run(self.title),), (Run(f"{self.traces:,}"),), (Run("-", Style.DIM),)))
+        share = self.broken / self.traces
+        said = (Run(f"{self.broken:,} ({percent(share)} %)"),)
+        opens = LinkCell(f"{_BROKEN}{index}", said, share)
+        return ListingRow(str(index), ((Run(self.title),), (Run(f"{self.traces:,}"),), opens))
 
 
-def _row(value: str, title: str, group: GroupFigures) -> ListingRow:
-    broken = hits(group, "broken")
-    share = broken / group.traces
-    said = f"{broken:,} ({percent(share)} %)" if broken else "-"
-    return ListingRow(
-        value,
-        (
-            (Run(title),),
-            (Run(f"{group.traces:,}"),),
-            BarCell(share, (Run(said, Style.PLAIN if broken else Style.DIM),)),
-        ),
-    )
+def broken_terms(name: str, value: str) -> tuple[str, ...]:
+    """The terms that let through the broken traces of a facet's value: of a tool, those that broke at its calls."""
+    return (field("break_tool", value),) if name == GroupKey.TOOL.value else (field(name, value), "status:broken")
 
 
-def _status_rows(whole: Sequence[GroupFigures]) -> list[ListingRow]:
-    if not whole:
-        return []
-    counts = ((status, hits(whole[0], status)) for status in STATUSES)
+def facet_rows(name: str, groups: Sequence[GroupFigures]) -> list[FacetRow]:
+    """The values of a facet, the most frequent first; of statuses those that there are, the worst first."""
+    if name == _STATUS:
+        counts = {status: hits(groups[0], status) for status in STATUSES} if groups else {}
+        found = [FacetRow(status, status, count, count * (status == "broken")) for status, count in counts.items()]
+        return [row for row in found if row.traces]
+    named = [group for group in groups if group.keys[0]][:_MOST]
     return [
-        ListingRow(status, ((Run(status),), (Run(f"{count:,}"),), BarCell(float(status == "broken"), ())))
-        for status, count in counts
-        if count
+        FacetRow(one.keys[0], _title(GroupKey(name), one.keys[0]), one.traces, hits(one, "broken")) for one in named
     ]
 
 
 def _title(key: GroupKey, value: str) -> str:
     return code_title(value) if key is GroupKey.CODE else visible_line(value)
-
-
-def field(key: str, value: str) -> str:
-    """`key:value`, quoted where the value needs it."""
-    if _PLAIN.fullmatch(value):
-        return f"{key}:{value}"
-    said = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'{key}:"{said}"'
-
-
-def on_day(day: str) -> str:
-    """The traces of one day in UTC (`2026-11-21`); those without a date stand at the day of their import."""
-    return f"since:{day} before:{(date.fromisoformat(day) + timedelta(days=1)).isoformat()}"
-
-
-def narrowed(wanted: str, *terms: str) -> str:
-    """A filter with further terms that must hold too; those that it says already are not said twice."""
-    further = " ".join(term for term in terms if term and f" {term} " not in f" {wanted} ")
-    if not wanted.strip() or not further:
-        return wanted.strip() or further
-    return f"({wanted.strip()}) {further}" if _CHOICE.search(wanted) else f"{wanted.strip()} {further}"

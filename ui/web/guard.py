@@ -1,6 +1,5 @@
 """Access control of the dashboard: allowed hosts, origins and the token, and the middleware that checks requests."""
 
-import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
 from hmac import compare_digest
@@ -10,8 +9,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from inspector.errors import WeaklinkError
 from inspector.host_header import address_of, host_name, is_loopback
+from inspector.scanning import lazy_pattern
 
-_TOKEN = re.compile(r"[A-Za-z0-9._~-]+")
+_TOKEN = lazy_pattern(r"[A-Za-z0-9._~-]+")
 _COOKIE = "weaklink_token"  # and the port, since browsers send the cookies of a host to all its ports
 _SAFE = ("GET", "HEAD", "OPTIONS")
 

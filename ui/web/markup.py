@@ -7,6 +7,7 @@ from itertools import starmap
 
 import streamlit as st
 
+from inspector.scanning import lazy_pattern
 from ui.reports.html import runs_html
 from ui.views.colours import DARK, LIGHT
 from ui.views.styled_text import Line, Style, visible_line
@@ -23,7 +24,7 @@ _RULES = """
 .wl .strong, .wl-said.strong { font-weight: 700; }
 .wl-said { margin: 0; overflow-wrap: anywhere; }
 [class*="st-key-weaklink_high_"] { min-height: 412px; }
-[class*="st-key-weaklink_low_"] { min-height: 340px; }
+[class*="st-key-weaklink_low_"] { min-height: 348px; }
 .wl-said .wl-aside { font-weight: 400; }
 .wl-room { display: flex; align-items: center; justify-content: center; border-radius: 0.5rem;
   border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
@@ -37,17 +38,17 @@ button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
 
 _CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # too faint by themselves
 _FOCUSED = ".stApp :is(button, a, summary, [role=tab]):focus-visible, .stApp label:has(input:focus-visible)"
-_MARKS = re.compile(r"([!-/:-@\[-`{-~])")
-_REREAD = re.compile(r"(?<=[^\s])(?=[:@])|(?<=www)(?=\.)|(?<=[-<>=~])(?=[->=])", re.IGNORECASE)
+_MARKS = lazy_pattern(r"([!-/:-@\[-`{-~])")
+_REREAD = lazy_pattern(r"(?<=[^\s])(?=[:@])|(?<=www)(?=\.)|(?<=[-<>=~])(?=[->=])", re.IGNORECASE)
 _JOINER = "\u2060"
 
-_IN_COLUMNS = re.compile(
+_IN_COLUMNS = lazy_pattern(
     r"\S  +\S"  # words set apart by more than one space
     r"|^ *\d* *[|│]"  # the gutter of quoted text
     r"|^[\s·.-]*$"  # rules and gaps
 )
 
-_COLUMN_MARKS = re.compile(r" *[\^~][\s^~·.-]*")  # they stand below characters of the line before
+_COLUMN_MARKS = lazy_pattern(r" *[\^~][\s^~·.-]*")  # they stand below characters of the line before
 
 
 def put_styles() -> None:
@@ -99,8 +100,8 @@ def folds(lines: Sequence[Line]) -> list[bool]:
     """Of each of these lines, below each other, whether it means the same when it goes on below its beginning."""
     texts = ["".join(run.text for run in line) for line in lines]
     are_marks = [_COLUMN_MARKS.fullmatch(text) is not None for text in texts]
-    are_marked = [*are_marks[1:], False]
+    are_marked = (*are_marks[1:], False)
     return [
         not marks and not marked and _IN_COLUMNS.search(text) is None
-        for text, marks, marked in zip(texts, are_marks, are_marked, strict=True)
+        for text, marks, marked in zip(texts, are_marks, are_marked, strict=False)  # of no lines one is no line's
     ]

@@ -1,6 +1,6 @@
 """Pictures of a trace as shapes that can be clicked: its chain, its times, and its turns as a rail of boxes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
@@ -59,18 +59,29 @@ class Picture:
     groups: tuple[ShapeGroup, ...]
     label: str
 
-    def data(self, selected: str | None) -> dict[str, Json]:
-        """The picture as the browser takes it, with the group of that key lit."""
+    def data(self, selected: str | None, places: Mapping[str, Location], caption: str) -> dict[str, Json]:
+        """The picture as the browser takes it, with the group of that key lit; a click on a group selects its place."""
         return {
+            "caption": caption,
             "width": self.width,
             "height": self.height,
             "label": self.label,
             "selected": selected,
             "groups": [
-                {"title": group.title, "key": group.key, "shapes": [_shape(one) for one in group.shapes]}
+                {
+                    "title": group.title,
+                    "key": group.key,
+                    "place": location_object(places[group.key]) if group.key in places else None,
+                    "shapes": [_shape(one) for one in group.shapes],
+                }
                 for group in self.groups
             ],
         }
+
+
+def location_object(location: Location) -> dict[str, Json]:
+    """A location as the browser takes it: code points of one part."""
+    return {"turn": location.turn, "part": location.part, "start": location.range.start, "end": location.range.end}
 
 
 def _shape(one: SvgElement) -> Json:

@@ -186,8 +186,8 @@ def wait_for(question: CountQuery[T]) -> T:
         with place.container():  # a place where Streamlit ends the run of a page that was left
             put_sentence("", aside=_counting(sheet))
         sheet.wait(monotonic() + _EVERY_S)
-    place.empty()
-    with place.container():
+    place.empty()  # which must be the last word: a container that follows at once would keep what stood here
+    with st.container():
         put_progress(sheet)
     return sheet[question]
 

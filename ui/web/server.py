@@ -20,9 +20,11 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.starlette import App
 
 from inspector.errors import WeaklinkError
+from inspector.scanning import lazy_pattern
 from ui.web.guard import Access, Guard
 from ui.web.options import DashboardOptions, set_options
 from ui.web.theme import theme_options
+from ui.web.trace_api import trace_route
 
 _MOST_UPLOAD_MB = 500  # Streamlit says 512 as 1 GB
 
@@ -41,7 +43,8 @@ _OPTIONS = {
     "logger.enableRich": False,  # it would write to standard output, in colours
 }
 
-_INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+_AT_ROOT = "<script>window.__streamlit = {BACKEND_BASE_URL: window.location.origin}</script>"  # else it tries paths
+_INLINE = lazy_pattern(r"<script>(.*?)</script>", re.DOTALL)
 _LONGEST = 65_536  # bytes: what says that a script runs is far shorter, and long messages are not read here
 SCRIPT = Path(__file__).parent / "script" / "weaklink_page.py"
 """The page's script. It lies alone in its folder, since Streamlit puts that folder first on the path."""
@@ -51,9 +54,14 @@ def serve(access: Access, where: str | None, *, is_local: bool) -> None:
     """Serve the dashboard over the database until it is interrupted. WeaklinkError where the port is taken."""
     _refuse_taken(access)
     set_options(DashboardOptions(where, is_local=is_local))
-    guard = Middleware(Guard, access=access, headers=security_headers(index_page()))
+    index = index_page()
+    guard = Middleware(Guard, access=access, headers=security_headers(index))
     options = {**_OPTIONS, **theme_options(), "server.address": access.host, "server.port": access.port}
-    App(SCRIPT, middleware=[guard, Middleware(TimerMiddleware)]).run(config=options)
+    App(
+        SCRIPT,
+        routes=[trace_route()],
+        middleware=[guard, Middleware(IndexMiddleware, page=index), Middleware(TimerMiddleware)],
+    ).run(config=options)
 
 
 def _refuse_taken(access: Access) -> None:
@@ -106,10 +114,11 @@ def security_headers(index: str) -> tuple[tuple[bytes, bytes], ...]:
 
 
 def index_page() -> str:
-    """The HTML that Streamlit serves for every page."""
+    """The HTML of every page: Streamlit's, which is told that its server is at the root of the address."""
     import streamlit  # noqa: PLC0415  # only the running dashboard pays for it
 
-    return (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    return page.replace("<head>", f"<head>{_AT_ROOT}", 1)
 
 
 def _hash(script: str) -> str:
@@ -120,6 +129,42 @@ _Message: TypeAlias = MutableMapping[str, Any]
 _Receive: TypeAlias = Callable[[], Awaitable[_Message]]
 _Send: TypeAlias = Callable[[_Message], Awaitable[None]]
 _App: TypeAlias = Callable[[_Message, _Receive, _Send], Awaitable[None]]
+
+
+class IndexMiddleware:
+    """An ASGI application before another one, which serves `page` where the other one serves HTML.
+
+    Browsers keep pictures, whose addresses name their content: else they fetch the icon anew for each new address.
+    """
+
+    def __init__(self, app: _App, page: str) -> None:
+        self._app, self._page = app, page.encode()
+
+    async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
+        """Pass everything on; an answer to GET that is HTML has the body of our page."""
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+            return
+        is_html = False
+
+        async def sending(message: _Message) -> None:
+            nonlocal is_html
+            if message["type"] == "http.response.start":
+                kind = next((value for name, value in message["headers"] if name.lower() == b"content-type"), b"")
+                is_html = message["status"] == 200 and kind.startswith(b"text/html")
+                length = (b"content-length", str(len(self._page)).encode())
+                if is_html:
+                    message = {**message, "headers": [(b"content-type", kind), (b"cache-control", b"no-cache"), length]}
+                elif kind == b"image/png" and scope["path"].startswith("/media/"):
+                    kept = (b"cache-control", b"private, max-age=86400, immutable")
+                    message = {**message, "headers": [*message["headers"], kept]}
+            elif is_html:
+                if message.get("more_body"):
+                    return
+                message = {"type": "http.response.body", "body": self._page}
+            await send(message)
+
+        await self._app(scope, receive, sending)
 
 
 class TimerMiddleware:

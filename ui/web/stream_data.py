@@ -1,8 +1,8 @@
 """The data of the dissector in the browser as JSON: texts, spans, faults, chunk times and the tree of values."""
 
-import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Generic, TypeVar
 
 from inspector.chain.grouping import causes_of
@@ -11,23 +11,27 @@ from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Json, Part, Trace
 from inspector.rules.rule import Rule
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.lanes import STALL_S
 from ui.views.dissect.tree import HEAVY, turn_rows
 from ui.views.dissect.tree_rows import TreeRow
+from ui.views.layers import TraceLayers
 from ui.views.places import StepPlaces
 from ui.views.status import call_brief, outcome_words, step_glyph
 from ui.views.styled_text import GLYPHS, visible, visible_line
 from ui.views.trace import model_of
 from ui.views.turn import answers, turn_facts
+from ui.web.pictures import location_object
 
 MOST_CHARACTERS = 2_000_000
 """What one page is given; of a longer trace it is the turns around the one that is looked at."""
 
 _MOST_CHUNKS = 100_000
 _IN_ROW = 120
-_LONE = re.compile(r"[\ud800-\udfff]")
+_MOST_LAYERED_STEPS = 2_000  # steps from whose layers a key leads to the next
+_LONE = lazy_pattern(r"[\ud800-\udfff]")
 MOST_ROWS = 5_000
 EXPANDED_TURNS = 250
 """So many turns before and behind the one that is looked at are expanded; turns further off are a row each."""
@@ -125,6 +129,7 @@ def stream_data(trace: Trace, inspection: Inspection, window: TurnWindow) -> dic
             for number, role, part in _parts(trace, window)
         ],
         "steps": list(_steps(inspection)),
+        "layers": list(_layers(trace, inspection)),
         "faults": fault_data(inspection.diagnostics, inspection.chain),
         "order": {
             str(number): [part.name for part in turn.parts]
@@ -134,11 +139,6 @@ def stream_data(trace: Trace, inspection: Inspection, window: TurnWindow) -> dic
         "is_whole": window.is_whole,
         "stall_s": STALL_S,
     }
-
-
-def location_object(turn: int, part: str, where: Range) -> dict[str, Json]:
-    """A location as the browser takes it: code points of one part."""
-    return {"turn": turn, "part": part, "start": where.start, "end": where.end}
 
 
 def run_objects(*pieces: tuple[str, str]) -> list[Json]:
@@ -200,6 +200,15 @@ def _spans(inspected: PartInspection | None, shown: Range) -> list[Json]:
     ] or [["text", shown.start, shown.end, shown.start, shown.end, ""]]
 
 
+def _layers(trace: Trace, inspection: Inspection) -> Iterator[Json]:
+    """Where the layers of each call and its result are, of those with several."""
+    layers = TraceLayers(trace, inspection)
+    for step in islice(inspection.chain.steps, _MOST_LAYERED_STEPS):
+        places = layers.of(step).places
+        for place in places if len(places) > 1 else ():
+            yield {**location_object(place), "step": step.number}
+
+
 def _arrivals(part: Part) -> dict[str, Json]:
     chunks = part.chunks
     if chunks is None:
@@ -221,7 +230,7 @@ def _steps(inspection: Inspection) -> Iterator[Json]:
         glyph = step_glyph(step)
         at = step.location
         yield {
-            **location_object(at.turn, at.part, at.range),
+            **location_object(at),
             "depth": 0,
             "step": step.number,
             "runs": run_objects(
@@ -279,7 +288,7 @@ def _reversed(rows: Iterable[TreeRow]) -> list[TreeRow]:
 
 def _row(row: TreeRow) -> Json:
     at = row.location
-    where = {} if at is None else location_object(at.turn, at.part, at.range)
+    where = {} if at is None else location_object(at)
     named = {} if row.named is None or row.named == at else {"from": row.named.range.start}
     styled = run_objects(*((run.style.value, run.text) for run in row.label))
     return {**where, **named, "depth": min(row.depth, 12), "runs": styled}

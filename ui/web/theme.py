@@ -6,6 +6,15 @@ from typing import Any
 from ui.views.colours import DARK, LIGHT, Colours
 from ui.views.styled_text import Style
 
+COLOUR_NAMES = {
+    Style.ERROR: "red",
+    Style.WARNING: "orange",
+    Style.OK: "green",
+    Style.INFO: "blue",
+    Style.REASONING: "violet",
+}
+"""What Streamlit calls the colours of statuses, in its options and its Markdown."""
+
 _BUTTON = "#1769aa"  # Streamlit writes white on it, in both themes: 5.6:1
 _BLACK, _WHITE = "#000000", "#ffffff"
 
@@ -40,7 +49,7 @@ def _theme(colours: Colours) -> Iterator[tuple[str, str]]:
     yield "textColor", of[Style.PLAIN]
     yield "borderColor", colours.edge
     yield "linkColor", of[Style.INFO]
-    for name, style in (("red", Style.ERROR), ("orange", Style.WARNING), ("green", Style.OK), ("blue", Style.INFO)):
+    for style, name in COLOUR_NAMES.items():
         yield f"{name}Color", of[style]
 
 

@@ -10,10 +10,12 @@ from ui.reports.html_page import html_page
 from ui.views.dissect.navigation import step_at
 from ui.views.links import Link
 from ui.views.styled_text import visible_line
-from ui.web.navigation import go_to_page
+from ui.web.asking import ask_again, ask_results
+from ui.web.navigation import go_to_page, parameter
 from ui.web.options import current_options
 from ui.web.stores import ShownTrace, store, writable
-from ui.web.trace_neighbours import adjacent_traces, go_to_adjacent
+from ui.web.trace_neighbours import adjacent_traces
+from ui.web.value_filters import filter_menu
 
 _NOTE = "weaklink_note"
 
@@ -23,9 +25,10 @@ def trace_actions(shown: ShownTrace, at: Location | None) -> None:
     id_ = shown.summary.id
     with st.container(horizontal=True):
         _adjacent_links(shown)
-        with st.popover(_marked(shown)):
+        filter_menu(shown.summary, shown.dissection, at)
+        with st.popover(_marked(shown), key="weaklink_mark", on_change="rerun"):  # for what is selected by then
             _marks(shown, at)
-        with st.popover("Link", icon=":material/link:"):
+        with st.popover("Link", icon=":material/link:", key="weaklink_link", on_change="rerun"):
             st.caption("This address opens the same characters" if at is not None else "This address opens this trace")
             st.code(_address(), language=None, wrap_lines=True)
             st.caption("The same in a terminal" if at is not None else "This trace in a terminal")
@@ -40,15 +43,17 @@ def trace_actions(shown: ShownTrace, at: Location | None) -> None:
         )
         if st.button("Compare", icon=":material/compare_arrows:"):
             go_to_page("compare", runs=id_)
+        ask_again(shown, at)
+    ask_results(shown)
 
 
 def _adjacent_links(shown: ShownTrace) -> None:
     newer, older = adjacent_traces(shown.summary)
-    ways = ((newer, -1, "Newer", ":material/chevron_left:", "{"), (older, 1, "Older", ":material/chevron_right:", "}"))
-    for to, by, label, icon, key in ways:
+    ways = ((newer, "Newer", ":material/chevron_left:", "{"), (older, "Older", ":material/chevron_right:", "}"))
+    for to, label, icon, key in ways:
         said = f"The next {label.lower()} trace of this filter; key {key} in the stream"
         if st.button(label, icon=icon, disabled=to is None, help=said) and to is not None:
-            go_to_adjacent(shown.summary, to, by)
+            go_to_page("trace", trace=to, filter=parameter("filter"))
 
 
 def _marked(shown: ShownTrace) -> str:

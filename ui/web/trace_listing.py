@@ -9,14 +9,15 @@ from storage import TraceSummary
 from ui.views.break_story import break_lines
 from ui.views.minimap import LEGEND, minimap
 from ui.views.styled_text import Line, Run, Style, visible_line
-from ui.views.trace_columns import TRACE_COLUMNS, ListedTrace
+from ui.views.trace_columns import TRACE_COLUMNS, ListedTrace, forks_grouped
 from ui.views.trace_list import listed_status, listed_title
 from ui.views.wording import counted, short_count, short_duration, short_time, wrapped
-from ui.web.components import ListingColumn, ListingRow, MinimumWidth
+from ui.web.components import FilterCell, ListingColumn, ListingRow, MinimumWidth, listing
 from ui.web.markup import put_lines
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.options import current_options
 from ui.web.stores import ShownTrace, shown_trace, store
+from ui.web.value_filters import column_terms, filter_menu, narrowed
 
 _WIDTH = 37
 _RUNS = "runs"
@@ -70,6 +71,7 @@ def trace_look(one: TraceSummary) -> None:
         if st.button("Open", key="weaklink_open", type="primary", icon=":material/open_in_full:"):
             go_to_page("trace", trace=one.id, filter=parameter("filter"))
         _compare(one)
+        filter_menu(one)
     put_lines(_lines(shown_trace(one.id), one))
 
 
@@ -122,16 +124,36 @@ def _choose(ids: list[str]) -> None:
 
 
 def trace_rows(traces: Sequence[TraceSummary]) -> list[ListingRow]:
-    """Traces as rows; the key of each is the trace's number."""
+    """Traces as rows, forks below their parent where both are here; the key of each is the trace's number."""
     maps = minimaps(traces)
-    return [trace_row(one, maps.get(one.id, ())) for one in traces]
+    now_s = time.time()
+    listed = [ListedTrace(one, now_s, minimap=maps.get(one.id, ())) for one in traces]
+    return [_listing_row(one) for one in forks_grouped(listed)]
 
 
 def trace_row(one: TraceSummary, minimap: Line = ()) -> ListingRow:
     """A trace as a row; its key is the trace's number."""
-    listed = ListedTrace(one, time.time(), minimap=minimap)
-    cells = (TRACE_COLUMNS[key].cell(listed, TRACE_COLUMNS[key].most) for key in _ROOMS)
-    return ListingRow(str(one.id), tuple(cells))
+    return _listing_row(ListedTrace(one, time.time(), minimap=minimap))
+
+
+def _listing_row(listed: ListedTrace) -> ListingRow:
+    terms = column_terms(listed.summary)
+    cells = ((key, TRACE_COLUMNS[key].cell(listed, TRACE_COLUMNS[key].most)) for key in _ROOMS)
+    return ListingRow(
+        str(listed.summary.id),
+        tuple(FilterCell(terms[key], line) if key in terms else line for key, line in cells),
+    )
+
+
+def trace_list(rows: Sequence[ListingRow], wanted: str, *, key: str, label: str, most_rem: int = 40) -> str | None:
+    """Draw rows of traces, each of which a click opens: the one that was opened.
+
+    A click on the funnel beside a value leads to the traces of the filter `wanted` that have it.
+    """
+    done = listing(LISTING_COLUMNS, rows, key=key, label=label, is_eager=True, most_rem=most_rem)
+    if done.filtered is not None:
+        go_to_page("traces", filter=narrowed(wanted, done.filtered))
+    return done.opened
 
 
 def title_of(one: TraceSummary) -> str:

@@ -15,12 +15,13 @@ from ui.views.styled_text import Run, Style, visible_line
 from ui.views.trace_list import trace_title
 from ui.views.wording import counted
 from ui.web.charts import HIGH, LOW, Rows, columns, heat_map, statuses_over_time
-from ui.web.components import BarCell, ListingColumn, ListingRow, listing
-from ui.web.filter_bar import STATUSES, field, narrowed
+from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, listing
+from ui.web.filter_bar import STATUSES
 from ui.web.markup import label
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import CountQuery, grouped, hits, sliced
 from ui.web.query_results import PageResults, put_placeholder
+from ui.web.value_filters import field, narrowed
 
 _MOST_BARS = 10
 _MOST_MODELS, _MOST_CODES = 10, 12
@@ -28,6 +29,9 @@ _MOST_TOOLS, _MOST_WORSE, _EXAMPLES = 10, 5, 1
 _MOST_BARS_OF_TIME = 60
 LAST_WEEK, WEEK_BEFORE = "since:7d", "since:14d before:7d"
 """The last seven days, and the seven before them, as filters."""
+_BEFORE = "before "
+UNDATED = "not since:1970-01-01 not before:1970-01-01"
+"""The filter of traces that do not say when they were recorded."""
 _LAST_STEP = 12
 _FEW = 4
 _SHARES = "shares"
@@ -266,7 +270,7 @@ def _what_breaks(figures: TriageFigures, wanted: str, worst_of: Callable[[str], 
     done = listing(
         columns_, shown, key=f"weaklink_codes_{wanted}", label="First breaks by rule", is_eager=True, most_rem=14
     )
-    left_out = f" {counted(len(codes) - len(rows), 'more rule')} broke some." if len(codes) > len(rows) else ""
+    left_out = f" {counted(len(codes) - len(rows), 'more rule')} broke others." if len(codes) > len(rows) else ""
     st.caption(f"A click lists the chains.{left_out}")
     if done.opened is not None:
         open_list(wanted, field("break", done.opened))
@@ -307,15 +311,16 @@ def _what_got_worse(figures: TriageFigures, wanted: str) -> None:
     done = listing(heads, shown, key=f"weaklink_worse_{wanted}", label="Rules that got worse", is_eager=True)
     st.caption(f"Chains broken, and their share of all traces: {weeks}.")
     if done.opened is not None:
-        open_list(wanted, LAST_WEEK, field("break", done.opened))
+        week = WEEK_BEFORE if done.opened.startswith(_BEFORE) else LAST_WEEK
+        open_list(wanted, week, field("break", done.opened.removeprefix(_BEFORE)))
 
 
 def _worse_row(one: WorseRule) -> ListingRow:
     now, before = one.now / one.traces_now, one.before / one.traces_before
-    cells = (
+    cells: tuple[ListingCell, ...] = (
         (Run(code_title(one.value), Style.STRONG),),
         (Run(f"{one.now:,} · {percent(now)} %", Style.ERROR),),
-        (Run(f"{one.before:,} · {percent(before)} %"),),
+        LinkCell(f"{_BEFORE}{one.value}", (Run(f"{one.before:,} · {percent(before)} %"),)),
     )
     return ListingRow(one.value, cells)
 
@@ -364,7 +369,12 @@ def _days(figures: TriageFigures, wanted: str, height: int) -> None:
         st.rerun()
     for undated in (group for group in days if not group.keys[0]):
         broken = hits(undated, "broken")
-        st.caption(f"{counted(undated.traces, 'more trace')} without a date, {broken:,} broken.")
+        said = f"{counted(undated.traces, 'more trace')} without a date"
+        with st.container(horizontal=True, gap="small"):
+            if st.button(said, key="weaklink_undated", type="tertiary"):
+                open_list(wanted, UNDATED)
+            if broken and st.button(f"{broken:,} of them broken", key="weaklink_undated_broken", type="tertiary"):
+                open_list(wanted, UNDATED, field("status", "broken"))
     if found is not None:
         open_list(wanted, *found.split())
 

@@ -6,17 +6,17 @@ stop reason and `message_stop`. Text and thoughts go to `text` and `reasoning`, 
 Anthropic's API reference (messages, streaming) and the types of anthropic-sdk-python:src/anthropic/types.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
-from inspector.apis.openai.messages import CALLS, call_object, read_message, read_tools
-from inspector.json_members import flag_of, list_of, word_of
-from inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage
+from inspector.apis.openai.messages import BLOCK_PART, CALLS, call_object, read_message, read_tools
+from inspector.json_members import flag_of, list_of, object_of, word_of
+from inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
 from inspector.wire.answer_reader import ObjectReader
 from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
-from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
+from inspector.wire.provider_json import NOTHING, StructReader, compact_json, parse_json, raw_text
 from inspector.wire.request import DecodedRequest, parameters_of
 
 API = "messages"
@@ -139,6 +139,82 @@ def _assistant(blocks: list[Json]) -> Turn:
                 texts[f"content:{at}"] = [compact_json(block)]
     parts = tuple(Part(name, "".join(pieces)) for name, pieces in texts.items())
     return Turn(Role.ASSISTANT, parts or (Part("text", ""),), "assistant", tuple(calls))
+
+
+def write_conversation(turns: Iterable[Turn]) -> dict[str, Json]:
+    """Turns as `system` and `messages`, which `read_messages_request` reads as the same texts, calls and results.
+
+    Consecutive messages of one role become one, as the API wants it. ValueError, in a sentence, for a call whose
+    arguments are no JSON object: a `tool_use` block holds a value and not its text.
+    """
+    system: list[Json] = []
+    messages: list[dict[str, Json]] = []
+    for turn in turns:
+        blocks = list(_written_blocks(turn))
+        if turn.role is Role.SYSTEM:
+            system += blocks
+            continue
+        role = "assistant" if turn.role is Role.ASSISTANT else "user"
+        if messages and messages[-1]["role"] == role:
+            messages[-1]["content"] = [*list_of(messages[-1]["content"]), *blocks]
+        else:
+            messages.append({"role": role, "content": blocks})
+    return {**({"system": system} if system else {}), "messages": [*messages]}
+
+
+def write_tool(tool: ToolDefinition) -> Json:
+    """A tool's definition in this shape: as it was sent, where that has this shape."""
+    try:
+        sent = parse_json(tool.raw)
+    except ValueError:
+        sent = None
+    if isinstance(sent, dict) and "input_schema" in sent:
+        return sent
+    described: dict[str, Json] = {"description": tool.description} if tool.description else {}
+    schema: Json = tool.parameters if tool.parameters is not None else {"type": "object"}
+    return {"name": tool.name, **described, "input_schema": schema}
+
+
+def _written_blocks(turn: Turn) -> Iterator[Json]:
+    if turn.role is Role.TOOL:
+        yield _written_result(turn)
+        return
+    said = {part.name: part.text for part in turn.parts}
+    signature = next((text for name, text in said.items() if name.startswith("wire:signature:")), "")
+    if signature and "reasoning" in said:  # the API takes thoughts back with their signature only
+        yield {"type": "thinking", "thinking": said["reasoning"], "signature": signature}
+    for name, text in said.items():
+        if name == "text" and text:
+            yield {"type": "text", "text": text}
+        elif name.startswith("wire:redacted_thinking:"):
+            yield {"type": "redacted_thinking", "data": text}
+        elif BLOCK_PART.fullmatch(name):
+            yield _value_of(text)
+    for call in turn.calls:
+        given = _value_of(said.get(call.part, "") or "{}")
+        if not isinstance(given, dict):
+            raise ValueError(f"the arguments of the call of `{call.name}` are no JSON object")
+        yield {"type": CALL_BLOCK, "id": call.id or call.part, "name": call.name or "", "input": given}
+
+
+def _written_result(turn: Turn) -> Json:
+    header = turn.result or ResultHeader()
+    blocks: list[Json] = [
+        {"type": "text", "text": part.text} if part.name == "text" else _value_of(part.text)
+        for part in turn.parts
+        if part.name == "text" or BLOCK_PART.fullmatch(part.name)
+    ]
+    words = [word_of(object_of(block).get("text")) for block in blocks]
+    content: Json = words[0] if len(words) == 1 and object_of(blocks[0]).get("type") == "text" else blocks
+    error: dict[str, Json] = {} if header.is_error is None else {"is_error": header.is_error}
+    return {"type": "tool_result", RESULT_ID: header.call_id or "", "content": content, **error}
+
+
+def _value_of(text: str) -> Json:
+    try:
+        return parse_json(text)
+    except ValueError:
+        return text
 
 
 def _listed(messages: Json) -> list[Json]:

@@ -13,7 +13,7 @@ import msgspec
 from inspector.json_members import word_of
 from inspector.model import CallHeader, FinishReason, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
 from inspector.wire.answer_reader import ObjectReader
-from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
+from inspector.wire.events import CallNamed, FactsLearned, PartGrew, TokenTexts, WireEvent
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, parse_json, raw_text
 from inspector.wire.request import DecodedRequest, parameters_of
 
@@ -165,6 +165,7 @@ class ContentShape(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 class ChosenToken(msgspec.Struct, rename="camel"):
     """A token that was chosen; protobuf leaves out an id or a probability of 0."""
 
+    token: str = ""
     token_id: int = 0
     log_probability: float = 0.0
 
@@ -306,10 +307,11 @@ class GeminiReader(ObjectReader):
 class CandidateReader:
     """Turns the pieces of one candidate into events; `last_part` is the part that grew last."""
 
-    __slots__ = ("_calls", "_count", "_prefix", "last_part")
+    __slots__ = ("_calls", "_count", "_prefix", "_token_texts", "last_part")
 
     def __init__(self, index: int) -> None:
         self._prefix = f"choice{index}:" if index else ""
+        self._token_texts = TokenTexts()
         self._calls = 0
         self._count = 0  # of parts
         self.last_part = f"{self._prefix}text"
@@ -381,3 +383,4 @@ class CandidateReader:
         assert isinstance(grew, PartGrew)
         new = PartGrew(grew.part, grew.text, at_s, token_ids if any(token_ids) else None, logprobs)
         found[len(found) if at is None else at : len(found) if at is None else at + 1] = [new]
+        self._token_texts.keep(new, [token.token for token in tokens], found)

@@ -15,7 +15,7 @@ from inspector.apis.openai.chat_shapes import (
     lenient_chunk,
 )
 from inspector.wire.answer_reader import ObjectReader
-from inspector.wire.events import PROMPT_TOKENS_PART, CallNamed, PartGrew, WireEvent
+from inspector.wire.events import PROMPT_TOKENS_PART, CallNamed, PartGrew, TokenTexts, WireEvent
 from inspector.wire.provider_json import compact_json
 
 API = "chat.completions"
@@ -88,6 +88,9 @@ class ChatReader(ObjectReader):
         return strange
 
 
+_TOKEN_ID = "token_id:"  # vLLM with `return_tokens_as_token_ids` writes it in place of the words
+
+
 class ChoiceReader:
     """Turns the pieces of one choice into events.
 
@@ -95,11 +98,12 @@ class ChoiceReader:
     for nobody ran them: their names, ids and the finish reason are parts too (`choice1:call:0:name`).
     """
 
-    __slots__ = ("_calls", "_prefix", "grown", "last_part", "reused_index")
+    __slots__ = ("_calls", "_prefix", "_token_texts", "grown", "last_part", "reused_index")
 
     def __init__(self, index: int) -> None:
         self._prefix = f"choice{index}:" if index else ""
         self._calls = CallParts(self._prefix)
+        self._token_texts = TokenTexts()
         self.last_part = f"{self._prefix}text"  # which part grew last
         self.grown = False  # whether any did
         self.reused_index: int | None = None  # under which the piece opened a call although another has it
@@ -173,12 +177,13 @@ class ChoiceReader:
         if token_ids is None and logprobs is None:
             return
         at = next((n for n in range(first, len(found)) if isinstance(found[n], PartGrew)), None)
-        if at is None:
-            found.append(PartGrew(self.last_part, "", at_s, token_ids, logprobs))
-            return
-        grew = found[at]
+        grew = PartGrew(self.last_part, "", at_s) if at is None else found[at]
         assert isinstance(grew, PartGrew)
-        found[at] = PartGrew(grew.part, grew.text, grew.at_s, token_ids, logprobs)
+        with_tokens = PartGrew(grew.part, grew.text, grew.at_s, token_ids, logprobs)
+        found[len(found) if at is None else at : len(found) if at is None else at + 1] = [with_tokens]
+        if logprobs is not None:
+            words = [token.token for token in _tokens(choice.logprobs) if not token.token.startswith(_TOKEN_ID)]
+            self._token_texts.keep(with_tokens, words, found)
 
 
 def _reasoning(delta: ChoiceDelta) -> list[str]:
@@ -210,9 +215,7 @@ def _tokens(logprobs: Logprobs | None) -> list[TokenLogprob]:
 
 def _written_ids(logprobs: Logprobs | None) -> list[int]:
     """Token ids that vLLM writes as words (`return_tokens_as_token_ids`)."""
-    words = [
-        token.token.removeprefix("token_id:") for token in _tokens(logprobs) if token.token.startswith("token_id:")
-    ]
+    words = [token.token.removeprefix(_TOKEN_ID) for token in _tokens(logprobs) if token.token.startswith(_TOKEN_ID)]
     return [int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 19]
 
 

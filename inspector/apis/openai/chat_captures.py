@@ -4,7 +4,6 @@ A capture has no frame of its own, so what the events say decides where an answe
 """
 
 import hashlib
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +11,7 @@ import msgspec
 
 from inspector.apis.openai.chat import API, ChatReader
 from inspector.memory import RECORD_BYTES
+from inspector.scanning import lazy_pattern
 from inspector.wire.decoder import DONE, EventStreamDecoder, Framing, decode_answer, new_decoder
 from inspector.wire.events import DecodedTurn, TurnAssembly
 from inspector.wire.sse import ServerSentEvent, SseDecoder
@@ -24,7 +24,7 @@ MAX_ANSWER_BYTES = RECORD_BYTES
 
 # A status line counts wherever it stands, as a body before it may lack its last line end. Within an event's JSON no
 # line can end, so no answer that quotes one is cut.
-STATUS_LINE = re.compile(
+STATUS_LINE = lazy_pattern(
     r'HTTP/\d(?:\.\d)? (?P<status>[1-5]\d\d)(?: [^\r\n"]*)?\r?\n'
     r"(?:(?!data:|event:|id:|retry:)[A-Za-z][A-Za-z0-9-]*:|\r?\n)"
 )

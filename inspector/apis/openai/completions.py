@@ -6,7 +6,7 @@ from inspector.apis.openai.chat_shapes import OpenAIUsageShape
 from inspector.json_members import flag_of, word_of
 from inspector.model import Json, Part, Role, Turn
 from inspector.wire.answer_reader import ObjectReader
-from inspector.wire.events import PROMPT_TOKENS_PART, PartGrew, WireEvent
+from inspector.wire.events import PROMPT_TOKENS_PART, PartGrew, TokenTexts, WireEvent
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
 from inspector.wire.request import DecodedRequest, parameters_of
 
@@ -81,10 +81,14 @@ class CompletionsReader(ObjectReader):
     Choice 0 is the part `text`; any other is kept apart, in `choice1:text` and so on.
     """
 
-    __slots__ = ()
+    __slots__ = ("_token_texts",)
 
     api = API
     unended = "The stream ended with neither a finish reason nor `[DONE]`."
+
+    def __init__(self, *, status: int | None = None, whole: bool = False) -> None:
+        super().__init__(status=status, whole=whole)
+        self._token_texts = TokenTexts()
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
@@ -115,7 +119,11 @@ class CompletionsReader(ObjectReader):
         token_ids = tuple(choice.token_ids or _written_ids(columns)) or None
         logprobs = tuple(number for number in columns.token_logprobs or () if number is not None) or None
         if choice.text or token_ids or logprobs:
-            found.append(PartGrew(f"{prefix}text", choice.text or "", at_s, token_ids, logprobs))
+            grew = PartGrew(f"{prefix}text", choice.text or "", at_s, token_ids, logprobs)
+            found.append(grew)
+            if logprobs is not None:
+                words = [word for word in columns.tokens or () if not word.startswith("token_id:")]
+                self._token_texts.keep(grew, words, found)
         if choice.finish_reason and prefix:
             found.append(PartGrew(f"{prefix}finish_reason", choice.finish_reason, at_s))
         elif choice.finish_reason and choice.finish_reason != self.finish:

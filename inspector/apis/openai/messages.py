@@ -5,7 +5,6 @@ tool's definition looks like in OpenAI's JSON stands here. Sources: OpenAI's API
 `reasoning_content` (DeepSeek, vLLM, SGLang).
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,6 +14,7 @@ import msgspec
 from inspector.apis.openai.chat import API
 from inspector.json_members import count_of, flag_of, list_of, object_of, objects_of, word_of
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
+from inspector.scanning import lazy_pattern
 from inspector.wire.events import UNREAD_PART
 from inspector.wire.provider_json import compact_json, parse_json
 from inspector.wire.request import DecodedRequest, parameters_of
@@ -43,7 +43,7 @@ TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
 """The types of content blocks that are words."""
 
 _WRAPPERS = frozenset({"function", "custom"})
-BLOCK_PART = re.compile(r"content:\d+")
+BLOCK_PART = lazy_pattern(r"content:\d+")
 """The names of parts that keep a content block as JSON text."""
 
 CHAT_MEMBERS = ("model", "messages", "tools", "functions", "stream")

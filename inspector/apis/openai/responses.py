@@ -5,7 +5,6 @@ A stream reports a response (`response.created`), its items and their texts, eac
 API reference (responses, streaming events) and the types of openai-python:src/openai/types/responses.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -16,8 +15,9 @@ from inspector.apis.openai.chat_shapes import TokenDetails, TokenLogprob
 from inspector.apis.openai.messages import read_message, read_tools
 from inspector.json_members import flag_of, word_of
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage
+from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import ObjectReader
-from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
+from inspector.wire.events import CallNamed, FactsLearned, PartGrew, TokenTexts, WireEvent
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
 from inspector.wire.request import DecodedRequest, parameters_of
 
@@ -46,7 +46,7 @@ _KEPT_TEXTS = frozenset(
 )
 
 # What only says how far something is; the items say the same.
-_STATES = re.compile(
+_STATES = lazy_pattern(
     r"response\.(?:created|queued|in_progress|content_part\.(?:added|done)|reasoning_summary_part\.(?:added|done)|"
     r"(?:web_search|file_search|code_interpreter|image_generation|mcp|computer|local_shell|shell|apply_patch)_call"
     r"\.(?:in_progress|searching|interpreting|generating|completed|failed)|"
@@ -260,13 +260,23 @@ class ItemsReader:
     object empties it.
     """
 
-    __slots__ = ("_by_id", "_by_index", "_calls", "_count", "contradicting", "last_part", "reused_index")
+    __slots__ = (
+        "_by_id",
+        "_by_index",
+        "_calls",
+        "_count",
+        "_token_texts",
+        "contradicting",
+        "last_part",
+        "reused_index",
+    )
 
     def __init__(self) -> None:
         self._by_index: dict[int, _OpenItem] = {}
         self._by_id: dict[str, _OpenItem] = {}
         self._calls = 0
         self._count = 0
+        self._token_texts = TokenTexts()
         self.last_part = "text"
         self.reused_index: int | None = None
         self.contradicting: list[str] = []
@@ -423,7 +433,10 @@ class ItemsReader:
         if text or numbers:
             if not part.startswith("content:"):
                 self.last_part = part
-            found.append(PartGrew(part, text, at_s, None, numbers))
+            grew = PartGrew(part, text, at_s, None, numbers)
+            found.append(grew)
+            if numbers:
+                self._token_texts.keep(grew, [token.token for token in logprobs or ()], found)
 
 
 def _part(item: _OpenItem, place: ItemText) -> str:

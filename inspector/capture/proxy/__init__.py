@@ -1,10 +1,11 @@
 """The recording proxy: a reverse proxy for model APIs that passes on byte for byte and tells of every exchange."""
 
 from inspector.capture.proxy.config import ProxyConfig, ProxyConfigError, Upstream, parse_upstream
-from inspector.capture.proxy.server import BoundAddress, OwnRoute, run_proxy, running_proxy
+from inspector.capture.proxy.server import BoundAddress, Intercept, OwnRoute, run_proxy, running_proxy
 
 __all__ = [
     "BoundAddress",
+    "Intercept",
     "OwnRoute",
     "ProxyConfig",
     "ProxyConfigError",

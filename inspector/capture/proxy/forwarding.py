@@ -133,7 +133,7 @@ def _framing(request: web.BaseRequest, answer: ClientResponse) -> ResponseFramin
 
 @dataclass(slots=True)
 class Forwarding:
-    """One exchange; `target` is the raw path with its query below the upstream's address."""
+    """One exchange; `target` is the raw path with its query below the upstream's address, `sent` a body read before."""
 
     session: aiohttp.ClientSession
     config: ProxyConfig
@@ -144,6 +144,7 @@ class Forwarding:
     observer: ExchangeObserver
     now: Callable[[], float]
     is_stopping: Callable[[], bool]
+    sent: bytes | None = None
     _is_too_large: bool = field(default=False, init=False)
 
     async def run(self) -> web.StreamResponse:
@@ -166,11 +167,17 @@ class Forwarding:
                 self.request.method,
                 URL(self.upstream.url + self.target, encoded=True),
                 headers=headers,
-                data=self._body() if self.request.body_exists else empty,
+                data=self._data() if self.request.body_exists else empty,
                 allow_redirects=False,
             )
         except (aiohttp.ClientError, OSError) as exc:
             return exc
+
+    def _data(self) -> AsyncIterator[bytes] | bytes:
+        if self.sent is None:
+            return self._body()
+        self.observer.request_arrived(self.sent)
+        return self.sent
 
     async def _body(self) -> AsyncIterator[bytes]:
         if self.request.headers.get("Expect", "").lower() == "100-continue" and self.request.transport is not None:

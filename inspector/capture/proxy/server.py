@@ -25,6 +25,12 @@ from inspector.version import __version__
 OwnRoute: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 """Answers a request to one of weaklink's own paths."""
 
+Intercept: TypeAlias = Callable[[web.BaseRequest, str], Awaitable[web.StreamResponse | bytes]]
+"""Answers a request to an upstream in the upstream's place, given its path without the token.
+
+Bytes are the request's body, which it has read; the request is then forwarded.
+"""
+
 _NO_AUTO_HEADERS = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
 _LAST_BYTES_S = 1
 _KEPT_FOR_S = 4.0
@@ -52,17 +58,22 @@ class BoundAddress:
 
 @asynccontextmanager
 async def running_proxy(
-    config: ProxyConfig, observes: Observes, *, own_routes: Mapping[str, OwnRoute] | None = None
+    config: ProxyConfig,
+    observes: Observes,
+    *,
+    own_routes: Mapping[str, OwnRoute] | None = None,
+    intercept: Intercept | None = None,
 ) -> AsyncIterator[BoundAddress]:
     """A proxy that runs inside of the `async with`, and gives where it listens.
 
     `own_routes` are weaklink's own paths below `/weaklink/` (`/weaklink/events`); they win over every upstream, and
-    need the token like all else. On leaving, it accepts nothing more, lets streams finish for `config.grace_s`, then
-    ends them; every observer has been told how its exchange ended before this returns.
+    need the token like all else. `intercept` may answer what would be forwarded. On leaving, it accepts nothing more,
+    lets streams finish for `config.grace_s`, then ends them; every observer has been told how its exchange ended before
+    this returns.
 
     Raises OSError where it cannot listen, ProxyConfigError where an upstream is the proxy itself.
     """
-    proxy = _Proxy(config, observes, dict(own_routes or {}))
+    proxy = _Proxy(config, observes, dict(own_routes or {}), intercept)
     server = web.Server(
         proxy.handle,
         handler_cancellation=True,
@@ -149,10 +160,13 @@ class _Proxy:
 
     session: aiohttp.ClientSession
 
-    def __init__(self, config: ProxyConfig, observes: Observes, own_routes: dict[str, OwnRoute]) -> None:
+    def __init__(
+        self, config: ProxyConfig, observes: Observes, own_routes: dict[str, OwnRoute], intercept: Intercept | None
+    ) -> None:
         self.is_stopping = False
         self._config = config
         self._observes = observes
+        self._intercept = intercept
         self._own_routes = {f"{OWN_PREFIX}/": _says_that_it_runs, OWN_PREFIX: _says_that_it_runs, **own_routes}
         self._gate = Gate(config)
         self._clock = Clock()
@@ -181,6 +195,12 @@ class _Proxy:
             return refusal.UPGRADE.response(closes=True)
         if (request.content_length or 0) > self._config.max_body_bytes:
             return refusal.too_large(self._config.max_body_bytes).response(closes=True)
+        sent: bytes | None = None
+        if self._intercept is not None:
+            answer = await self._intercept(request, path)
+            if not isinstance(answer, bytes):
+                return answer
+            sent = answer
         target, headers, now = path[len(upstream.prefix) :], decoded_headers(request.raw_headers), self._clock.start()
         head = RequestHead(
             request.method,
@@ -200,6 +220,7 @@ class _Proxy:
             observer=self._observes.began(head),
             now=now,
             is_stopping=lambda: self.is_stopping,
+            sent=sent,
         )
         return await forwarding.run()
 

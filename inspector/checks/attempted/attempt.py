@@ -1,7 +1,6 @@
 """A call attempted in a shape that its format does not read: the tool it names and the context of its text."""
 
 import builtins
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -10,11 +9,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from inspector.model import Json, ToolDefinition
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
 _WORDS = 8  # letters beside a call on its line from which on the line is a sentence about it
 _WINDOW = 240  # characters of a line that are read before and after a call
-_FENCE = re.compile(r"(?:```|~~~)[ \t]*([\w+#.-]{0,20})[^\S\n]*\n?")
+_FENCE = lazy_pattern(r"(?:```|~~~)[ \t]*([\w+#.-]{0,20})[^\S\n]*\n?")
 
 _LANGUAGES = frozenset(
     [
@@ -53,35 +53,35 @@ _LANGUAGES = frozenset(
     ]
 )
 
-_NO_CALL = re.compile(
+_NO_CALL = lazy_pattern(
     r"(?:\b(?:def|class|function|func|fn|fun|new|import|from|sub|void|int|string|interface|type|lambda[^:]{0,80}:)\s+"
     r"|[.@$\w]|->|::)\Z"
 )
 
-_QUOTED_LINE = re.compile(r"\s*(?:\||>>>|>|#|//|\*\s+@|@)")
+_QUOTED_LINE = lazy_pattern(r"\s*(?:\||>>>|>|#|//|\*\s+@|@)")
 
-_STATEMENT = re.compile(
+_STATEMENT = lazy_pattern(
     r"[\s`\"'“‘\[({\\*]*(?:[-*•+]\s+|\(?\d{1,3}[.)]\s+)?"
     r"(?:[\w\\]{1,60}(?:\s?,\s?[\w\\]{1,60}){0,8}(?:\s?:\s?[\w\[\], ]{1,40})?\s?=\s?)?(?:await\s+|return\s+)?"
     r"(?:(?:print|json\.dumps|str|repr|asyncio\.run)\s?\(\s?)?[\s`\"'“‘\[(\\*<]*\Z"
 )
 
-_LABEL = re.compile(r":[\s`\"'“‘\[({\\*]*(?:print\(\s*)?\Z")
+_LABEL = lazy_pattern(r":[\s`\"'“‘\[({\\*]*(?:print\(\s*)?\Z")
 
-_ENDS_LINE = re.compile(
+_ENDS_LINE = lazy_pattern(
     r"[\s`\"'”’\])}>;,.\\*]*(?:\[[^\]\n]{0,80}\]\s*)*(?:\.\w+\s*)?[\s`\"'”’\])};,.\\*]*(?:#.*|//.*)?\Z"
 )
 
-_NO_CALL_AFTER = re.compile(r"\s*(?:\{|=>|->|\.\w+\()|\s*:\s*(?:\n|\Z)")
-_CHAINED = re.compile(r"[\s\]\)\[,;|&+`\"'”’“‘.\\]{0,80}(?:(?:and|or|then|und|et|y)\b)?[\s\[,;`\"'“‘\\]{0,20}\Z")
-_BACKWARDS = re.compile(r"[\w\\.\-]*")
+_NO_CALL_AFTER = lazy_pattern(r"\s*(?:\{|=>|->|\.\w+\()|\s*:\s*(?:\n|\Z)")
+_CHAINED = lazy_pattern(r"[\s\]\)\[,;|&+`\"'”’“‘.\\]{0,80}(?:(?:and|or|then|und|et|y)\b)?[\s\[,;`\"'“‘\\]{0,20}\Z")
+_BACKWARDS = lazy_pattern(r"[\w\\.\-]*")
 _LONGEST_NAME = 160
 _NAMESPACES = ("functions.", "function.", "tools.", "tool.", "default_api.", "api.")
 _IN_NAMES = ("_", "-", "\\", ".", "/")  # what names differ in that mean the same tool
-_BETWEEN_CORES = re.compile(r"[^\w\-\\/]+")
-_SEPARATORS = re.compile(r"[\W_]+")
+_BETWEEN_CORES = lazy_pattern(r"[^\w\-\\/]+")
+_SEPARATORS = lazy_pattern(r"[\W_]+")
 _BUILTINS = frozenset(dir(builtins))
-_SEVERAL_WORDS = re.compile(r"[^\W_][_.\-][^\W_]|[a-z0-9][A-Z]")
+_SEVERAL_WORDS = lazy_pattern(r"[^\W_][_.\-][^\W_]|[a-z0-9][A-Z]")
 
 
 class CallPosition(IntEnum):
@@ -233,6 +233,13 @@ class ToolNames:
             if sign in plain:
                 plain = plain.replace(sign, "")
         return any(map(plain.__contains__, self._spellings.cores))  # a generator costs more than the searches
+
+    def has_heads(self, text: str) -> bool:
+        """Whether `heads` gives any place."""
+        before = [piece[-2:] for piece in text.split("(")[:-1]]
+        letters = self._spellings.letters
+        is_short = bool(letters) and any(ending[-1:] in letters for ending in before)
+        return is_short or not self._spellings.endings.isdisjoint(before)
 
     def heads(self, text: str) -> Iterator[int]:
         """The places of `(` in `text` behind what may be the end of a name: a cheap test that rules out most words."""

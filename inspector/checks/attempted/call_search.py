@@ -19,7 +19,16 @@ from functools import lru_cache
 from itertools import groupby
 
 from inspector.checks.attempted.attempt import Attempt, CallPosition, Evidence, Fence, Fences, ToolNames, position_of
-from inspector.checks.attempted.call_shapes import Brackets, json_calls, python_calls, tag_calls
+from inspector.checks.attempted.call_shapes import (
+    NAME_BEFORE_OBJECT,
+    Brackets,
+    has_call_brackets,
+    json_calls,
+    may_hold_values,
+    named_objects,
+    python_calls,
+    tag_calls,
+)
 from inspector.checks.attempted.foreign_markers import ForeignCall, ForeignCalls, NearMarkers, read_in
 from inspector.checks.tools import OfferedTools
 from inspector.checks.typed_arguments import typed_by
@@ -30,34 +39,35 @@ from inspector.json_scanner.quoting import shown
 from inspector.model import ToolCall
 from inspector.rules.markers import ATTEMPTED_CALL, CALL_INSIDE_REASONING, FOREIGN_FORMAT, INVENTED_RESULT, NEAR_MARKER
 from inspector.rules.rule import Rule
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
-_RESULT = re.compile(
+_RESULT = lazy_pattern(
     r"\s{0,20}(?:```\w{0,20}\s{1,4})?(?:[#*]{1,2} ?)?((?:Tool )?(?:Output|Result|Response|Observation)s?(?:\*\*)?:"
     r"\s{0,20}(?:```\w{0,20}\s{1,4})?\S)",
     re.IGNORECASE,
 )
 
-_RESULT_END = re.compile(r"\n\s*\n|```")
+_RESULT_END = lazy_pattern(r"\n\s*\n|```")
 _LONGEST_RESULT = 2_000
 _LONGEST_SHOWN = 160
 _LINE = 80  # characters beside a call that show whether it has lines of its own
 _LINE_SCANNER = 100  # characters before a call that are read
-_BETWEEN = re.compile(r"[\s,;\]\[`\"'”“\\]{0,80}")
-_BEFORE_GROUP = re.compile(r"(?:[\w, ]{1,60}=\s?)?(?:print\(\s*)?[\[`\"'\\ (]*\Z")
-_BEHIND_GROUP = re.compile(r"[ \t]*[\]`\"'\\)]*")
+_BETWEEN = lazy_pattern(r"[\s,;\]\[`\"'”“\\]{0,80}")
+_BEFORE_GROUP = lazy_pattern(r"(?:[\w, ]{1,60}=\s?)?(?:print\(\s*)?[\[`\"'\\ (]*\Z")
+_BEHIND_GROUP = lazy_pattern(r"[ \t]*[\]`\"'\\)]*")
 
-_OTHER_CODE = re.compile(
+_OTHER_CODE = lazy_pattern(
     r"^\s*(?:def|class|for|if|elif|else|while|with|return|try|except|async|const|let|var)\b", re.MULTILINE
 )
 
-_HARMLESS_LINE = re.compile(
+_HARMLESS_LINE = lazy_pattern(
     r"\s*(?:(?:#|//).*|(?:from|import)\s.*|print\(.*\)|[\[\](){},;`\"'\\\s]*|(?:python|json|tool_code)"
     r"|[\w, ]+=\s*[\w\"'.\[\]]*)\s*"
 )
 
-_ALONE_BEFORE = re.compile(r"[\s\[`\"'\\(]*")
-_ALONE_BEHIND = re.compile(r"[\s\]`\"',;.\\)]*")
+_ALONE_BEFORE = lazy_pattern(r"[\s\[`\"'\\(]*")
+_ALONE_BEHIND = lazy_pattern(r"[\s\]`\"',;.\\)]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +98,12 @@ def _tool_names(offered: OfferedTools) -> ToolNames:
     return ToolNames(offered.definitions)
 
 
+@lru_cache(maxsize=16)
+def _attempted_calls(offered: OfferedTools) -> "AttemptedCalls":
+    """The search for shapes of calls of offered tools."""
+    return AttemptedCalls(_tool_names(offered))
+
+
 class CallSearch:
     """Looks through the words of a model, whose format is `own`, for calls that this format does not read.
 
@@ -104,7 +120,11 @@ class CallSearch:
         """Whether `in_text` may find anything in `text`: a cheap test that most texts fail."""
         if any(map(text.__contains__, self._signs)) or self._near.may_find(text):
             return True
-        return bool(offered) and AttemptedCalls(_tool_names(offered)).may_find(text)
+        return self.may_find_shapes(text, offered)
+
+    def may_find_shapes(self, text: str, offered: OfferedTools) -> bool:
+        """Whether `in_reasoning` may find anything in `text`; the tools' names are prepared only for brackets."""
+        return bool(offered) and has_call_brackets(text) and _attempted_calls(offered).may_find(text)
 
     def in_text(
         self, text: str, start: int, offered: OfferedTools, beside: Iterable[Fault] = (), *, at_end: bool
@@ -138,7 +158,7 @@ class CallSearch:
         place, code = call.arguments_range, call.arguments
         if place is None or not isinstance(code, str) or not offered:
             return [], []
-        found = [_shape(one) for one in AttemptedCalls(_tool_names(offered)).find(code)]
+        found = [_shape(one) for one in _attempted_calls(offered).find(code)]
         faults = [self._fault_in_code(fault, call).moved(place.start) for fault in self._faults(found, code, offered)]
         return [_call_in_code(one, call, place.start) for one in found], faults
 
@@ -152,6 +172,28 @@ class CallSearch:
         )
         is_bare = fault.fix is not None and fault.fix.edits[0].text.lstrip().startswith("{")
         return replace(fault, message=message, fix=fault.fix if is_bare else None, call=None)
+
+    def in_payload(self, call: ToolCall, offered: OfferedTools) -> tuple[list[ToolCall], list[Fault]]:
+        """The calls in another shape between the markers of a call that could not be read, with their faults.
+
+        They take the place of `call`, which has no name; none where the payload holds no such call.
+        """
+        text, start = call.arguments, call.range.start
+        if call.name is not None or call.recovered or not isinstance(text, str) or len(text) != len(call.range):
+            return [], []
+        found = self._foreign_in(text, offered)
+        found += self._shapes_in(text, offered, [one.container for one in found])
+        found.sort(key=_place)
+        faults = [self._fault_in_payload(one, offered).moved(start) for one in found]
+        return [_call_in_code(one, call, start) for one in found], faults
+
+    def _fault_in_payload(self, found: _ReportedCall, offered: OfferedTools) -> Fault:
+        shape = f"in the syntax of `{found.shape}`" if found.rule is FOREIGN_FORMAT else found.shape
+        message = (
+            f"A call of `{found.call.name}` is written {shape} between the markers of a call, where `{self._own.name}` "
+            "does not read it: no tool runs."
+        )
+        return Fault(found.rule, found.call.range, message, self._expected(self._written([found.call], offered)))
 
     def in_literals(self, text: str, offered: OfferedTools) -> list[Fault]:
         """The faults in the words that JSON strings hold."""
@@ -168,9 +210,9 @@ class CallSearch:
         ]
 
     def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_ReportedCall]:
-        if not offered:
+        if not offered or not has_call_brackets(text):
             return []
-        return [_shape(one) for one in AttemptedCalls(_tool_names(offered)).find(text, known)]
+        return [_shape(one) for one in _attempted_calls(offered).find(text, known)]
 
     def _faults(self, found: Sequence[_ReportedCall], text: str, offered: OfferedTools) -> list[Fault]:
         faults: list[Fault] = []
@@ -348,10 +390,10 @@ class AttemptedCalls:
         self._names = names
 
     def may_find(self, text: str) -> bool:
-        """Whether `text` may hold any: it has a bracket or a closing tag, and a tool's name."""
-        if not self._names or ("(" not in text and "{" not in text and "[" not in text and "</" not in text):
-            return False
-        return self._names.occur_in(text)
+        """Whether `text` may hold any: it has the brackets of a shape, the end of a name before `(`, and a name."""
+        names = self._names
+        has_head = "(" in text and names.has_heads(text)
+        return (has_head or "</" in text or may_hold_values(text)) and names.occur_in(text)
 
     def find(self, text: str, taken: Sequence[Range] = ()) -> list[Attempt]:
         """The attempted calls in `text`, in order, none of them within `taken` (in order), which is known already."""
@@ -361,6 +403,8 @@ class AttemptedCalls:
         found = list(_outside(taken, tag_calls(text, names))) if "</" in text else []
         if "{" in text or "[" in text:
             found += json_calls(text, names, brackets, sorted([*taken, *(one.range for one in found)]))
+            known = sorted([*taken, *(one.range for one in found)])
+            found += _outside(known, named_objects(text, names, brackets))
         calls = sorted(python_calls(text, names, brackets), key=_start)
         if calls:
             found += _outside(sorted([*taken, *(one.range for one in found)]), calls)
@@ -495,7 +539,12 @@ def _counts(attempt: Attempt, text: str) -> bool:
 
 
 def _may_be_strong(attempt: Attempt) -> bool:
-    """Whether the arguments may be strong evidence: without being read, only those that name something may."""
+    """Whether the arguments may be strong evidence: without being read, only those that name something may.
+
+    An object behind a name may also be the tool's result, so that it is no evidence within a sentence.
+    """
+    if attempt.shape.startswith(NAME_BEFORE_OBJECT):
+        return False
     return "Python" not in attempt.shape or "=" in attempt.raw_arguments or "{" in attempt.raw_arguments
 
 

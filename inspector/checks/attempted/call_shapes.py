@@ -10,21 +10,24 @@ from inspector.checks.typed_arguments import typed
 from inspector.formats.python.calls import read_calls
 from inspector.json_scanner import JsonKind, JsonNode, is_strict, read_json
 from inspector.model import Json, Parameter, ToolCall
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
 _LONGEST_BRACKETS = 65_536
-_TOKEN = re.compile(r"\\.|[\"'()\[\]{}]", re.DOTALL)
+_TOKEN = lazy_pattern(r"\\.|[\"'()\[\]{}]", re.DOTALL)
 
 _STRINGS = {
-    '"': re.compile(r'"(?:[^"\\\n]|\\.)*"', re.DOTALL),
-    "'": re.compile(r"'(?:[^'\\\n]|\\.)*'", re.DOTALL),
+    '"': lazy_pattern(r'"(?:[^"\\\n]|\\.)*"', re.DOTALL),
+    "'": lazy_pattern(r"'(?:[^'\\\n]|\\.)*'", re.DOTALL),
 }
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _VALUE_FOLLOWS = r"\s{0,80}(?:[\"'“‘\[{]|\\\")"
-_BEGINS = re.compile(rf"[\[{{]{_VALUE_FOLLOWS}")
-_BEGIN_EACH = (re.compile(rf"\{{{_VALUE_FOLLOWS}"), re.compile(rf"\[{_VALUE_FOLLOWS}"))  # each skips to its bracket
-_QUOTED = re.compile(r"[\"'“‘`]((?:[\w.\-/]|\\_){1,160})(?=[\"'”’`]|\\\"|\()")
+_BEGINS = lazy_pattern(rf"[\[{{]{_VALUE_FOLLOWS}")
+_OBJECT_BEGINS = lazy_pattern(rf"\{{{_VALUE_FOLLOWS}")
+_PAIR_FOLLOWS = r"\s{0,40}([\w\\.\-]{1,160})\s{0,40},\s{0,40}(?=[\w\\]{1,80}\s?=(?!=)|\{)"
+_LIST_BEGINS = lazy_pattern(rf"\[(?:{_VALUE_FOLLOWS}|{_PAIR_FOLLOWS})")
+_QUOTED = lazy_pattern(r"[\"'“‘`]((?:[\w.\-/]|\\_){1,160})(?=[\"'”’`]|\\\"|\()")
 _LONGEST_CUT = 16_384
 _MOST_CUTS = 4  # values without an end that are read in one text
 _MOST_DEPTH = 4
@@ -64,19 +67,26 @@ _WRAPPERS = frozenset(
 _BESIDE = frozenset(("id", "type", "call_id", "tool_call_id", "index", "thought", "reasoning", "description"))
 _RESULT_KEYS = frozenset(("content", "result", "results", "output", "response", "observation", "error"))
 _LONGEST_CUT_PYTHON_CALLS = 4_000
-_MARKDOWN_ESCAPE = re.compile(r"\\([_*\[\]<>#~&`])")
+_MARKDOWN_ESCAPE = lazy_pattern(r"\\([_*\[\]<>#~&`])")
 
-_SIGNATURE = re.compile(
+_SIGNATURE = lazy_pattern(
     r"\s*(?:\w+\s*:\s*(?:str|int|float|bool|list|dict|tuple|set|bytes|Any|Optional|List|Dict|Union|string|number|boolean"
     r"|object|array|integer|Array|Record|Path|Callable|Literal)\b|self\b|cls\b|\*\w|\.\.\.|…|/\s*,|\w+\s*,\s*\.\.\.)"
 )
 
-_NAMED = re.compile(r"\s*\w+\s*=(?!=)")
-_LITERAL = re.compile(r"[rbfu]?[\"']|[-+]?\d|[\[{(]|(?:True|False|None|true|false|null)\b|<")
-_WORD = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\]]*\])?\Z")
-_LIST_PAIR = re.compile(r"\[\s{0,40}([\w\\.\-]{1,160})\s{0,40},\s{0,40}(?=[\w\\]{1,80}\s?=(?!=)|\{)")
-_OPENER = re.compile(r"<([A-Za-z_][\w.\-\\]{0,127})>")
-_CHILD = re.compile(r"\s*<([A-Za-z_][\w\-]{0,127})>")
+_NAMED = lazy_pattern(r"\s*\w+\s*=(?!=)")
+_NAME_BEFORE = lazy_pattern(
+    r"\w[`*]{0,3}[ \t]{0,4}:?[`*]{0,3}[ \t]{0,4}\n?[ \t]{0,4}(`{3}(?:json)?[ \t]{0,4}\n)?(\{)(?=\s{0,16}[\"'])"
+)
+NAME_BEFORE_OBJECT = "as its name before a JSON object"
+"""How the shape of `named_objects` is called."""
+
+_FENCE_END = lazy_pattern(r"\s{0,4}`{3}")
+_LITERAL = lazy_pattern(r"[rbfu]?[\"']|[-+]?\d|[\[{(]|(?:True|False|None|true|false|null)\b|<")
+_WORD = lazy_pattern(r"[A-Za-z_][\w.]*(?:\[[^\]]*\])?\Z")
+_LIST_PAIR = lazy_pattern(rf"\[{_PAIR_FOLLOWS}")
+_OPENER = lazy_pattern(r"<([A-Za-z_][\w.\-\\]{0,127})>")
+_CHILD = lazy_pattern(r"\s*<([A-Za-z_][\w\-]{0,127})>")
 _LONGEST = 16_384
 
 
@@ -119,9 +129,21 @@ class Brackets:
         return found.end() if found is not None else at + 1
 
 
+def has_call_brackets(text: str) -> bool:
+    """Whether `text` holds a bracket or closing tag, as every shape of a call does."""
+    return "(" in text or "{" in text or "[" in text or "</" in text
+
+
+def may_hold_values(text: str) -> bool:
+    """Whether `text` holds what JSON, or a list that begins with a name, begins with."""
+    return ("{" in text and _OBJECT_BEGINS.search(text) is not None) or (
+        "[" in text and _LIST_BEGINS.search(text) is not None
+    )
+
+
 def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: list[Range]) -> Iterator[Attempt]:
     """The calls in the JSON of `text`, in order; none begins within one of the ranges `taken`, which are in order."""
-    if not any(begins.search(text) for begins in _BEGIN_EACH):
+    if not may_hold_values(text):
         return
     named = [found.start() for found in _QUOTED.finditer(text) if names.find(found[1]) is not None]
     if not named:
@@ -150,6 +172,28 @@ def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: list[Rang
                 attempt.container = Range(start, min(end, max(nodes[0].range.end, attempt.range.end)))
                 at = max(at, attempt.range.end)
                 yield attempt
+
+
+def named_objects(text: str, names: ToolNames, brackets: Brackets) -> Iterator[Attempt]:
+    """The calls of a tool's name right before the object of its arguments, in order: `f {"a": 1}`, `f: {"a": 1}`.
+
+    Each argument is one that the tool knows, so that a label before some other object is none.
+    """
+    for found in _NAME_BEFORE.finditer(text):
+        before = names.before(text, found.start() + 1)
+        end = brackets.end(found.start(2)) if before is not None and before[1].has_schema else None
+        if before is None or end is None:
+            continue
+        start, named = before
+        place = Range(found.start(2), end)
+        nodes = read_json(text, place).nodes
+        value = nodes[0].value() if nodes else None
+        if isinstance(value, dict) and value and named.properties.keys() >= value.keys():
+            closing = _FENCE_END.match(text, end) if found[1] else None
+            first = len(text[max(start - 3, 0) : start].rstrip("`*")) + max(start - 3, 0)
+            whole = Range(first, end if closing is None else closing.end())
+            read = ReadArguments(Evidence.STRONG, value, guessed=True)
+            yield Attempt(named, Range(start, end), whole, NAME_BEFORE_OBJECT, place.of(text), read)
 
 
 def _cut_end(text: str, start: int) -> int:

@@ -15,32 +15,30 @@ from itertools import groupby
 import msgspec
 
 from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.format import DetectionPatterns, Format, literal_beginning
 from inspector.formats.markers import markers_of
 from inspector.formats.registry import formats
 from inspector.json_scanner.quoting import shown
 from inspector.model import Role, Span, SpanKind, ToolCall
 from inspector.rules.markers import NEAR_MARKER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.assembler import Assembler
 from inspector.text import Range
 
-_LITERAL = re.compile(r"(?:\\[^a-zA-Z0-9]|[^\\.^$*+?{}\[\]|()])+(?![*+?{])")
-_ESCAPE = re.compile(r"\\.")
-_GROUP = re.compile(r"\([^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)")
 _LONGEST_OPENER = 120
 _PARTS_OF_CALLS = (SpanKind.TOOL_CALL, SpanKind.MARKUP)
 _TURN = "turn"  # how the labels of markup between turns begin
-_BARE_OBJECT = re.compile(r'\s*\{\s*"name"\s*:\s*"[\w.\-]{1,96}"\s*,\s*"(?:arguments|parameters)"\s*:\s*\{')
+_BARE_OBJECT = lazy_pattern(r'\s*\{\s*"name"\s*:\s*"[\w.\-]{1,96}"\s*,\s*"(?:arguments|parameters)"\s*:\s*\{')
 _READS_BARE_OBJECTS = "llama3"
 _SHORTEST = len("[f()]")
 _LINE_START = r"(?m)^[ \t]*(?:\*\*)?"
-_STEM = re.compile(r"\W+\w*?[^\W_]+[\W_]")
+_STEM = lazy_pattern(r"\W+\w*?[^\W_]+[\W_]")
 _SHORTEST_CUT = 3
 _LONGEST_BRACKET = 2  # characters of a marker that is only brackets
-_WORD = re.compile(r"\S{0,40}")
-_TAG_END = re.compile(r"[^\s>\]]{0,40}(?: \w{1,20}[|｜]?)?[>\]]|[^\s>\]]{0,40}")
+_WORD = lazy_pattern(r"\S{0,40}")
+_TAG_END = lazy_pattern(r"[^\s>\]]{0,40}(?: \w{1,20}[|｜]?)?[>\]]|[^\s>\]]{0,40}")
 _LONGEST_CUT = 400
-_DISTINCTIVE = re.compile(r"""\[?\s*\{\s*["']\w{2}""")
+_DISTINCTIVE = lazy_pattern(r"""\[?\s*\{\s*["']\w{2}""")
 _FENCE = "```"
 _TOKEN_SIGN = "<|"  # how special tokens begin
 
@@ -177,7 +175,7 @@ def _call_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallSyntaxe
     alike: dict[str, list[tuple[str, _CallSyntax]]] = {}
     for one in known:
         for pattern in _patterns(one):
-            literal = _beginning(pattern)
+            literal = literal_beginning(pattern)
             if pattern not in taken and len(literal) > 1:
                 taken.add(pattern)
                 key = literal if literal[0].isalnum() else literal[0]
@@ -214,14 +212,6 @@ def _patterns(one: Format) -> tuple[str, ...]:
     """The patterns of a format's calls; those that begin at a line's start, without that."""
     signs = one.confidence
     return tuple(sign.removeprefix(_LINE_START) for sign in signs.calls) if isinstance(signs, DetectionPatterns) else ()
-
-
-def _beginning(pattern: str) -> str:
-    """The literal text that a pattern begins with, "" where it is a choice of several patterns."""
-    match = _LITERAL.match(pattern)
-    if match is None or "|" in _GROUP.sub("", _ESCAPE.sub("", pattern)):
-        return ""
-    return _ESCAPE.sub(lambda escape: escape[0][1:], match[0])
 
 
 _PLAIN = tuple(str.maketrans(signs, plain) for signs, plain in (("▁", "_"), ("｜▁", "|_")))
@@ -268,16 +258,16 @@ class NearMarkers:
             match = sign.search(text)
             if match is not None and not is_quoted(text, match.start()):
                 found.append(self._near(Range(*match.span()), match[0], opener))
-        told: set[str] = set()
+        reported: set[str] = set()
         present = [(text.find(stem), stem, opener) for stem, opener in self._stems if stem[0] in text and stem in text]
         for at, stem, opener in sorted(present) if present else ():
-            if at >= end or opener in told or is_quoted(text, at):
+            if at >= end or opener in reported or is_quoted(text, at):
                 continue
             word = _found(_WORD, text, at)
             if any(word.startswith(one) for one in self._markers) or self._begins_another(word, opener):
                 continue
             near = self._near_tag(text, at, stem, opener)
-            told.add(opener)
+            reported.add(opener)
             if not any(fault.range.start < at + len(near) and at < fault.range.end for fault in found):
                 found.append(self._near(Range(at, at + len(near)), near, self._meant(near, opener)))
         return [fault.moved(start) for fault in found]

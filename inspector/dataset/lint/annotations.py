@@ -1,7 +1,6 @@
 """D711: annotated steps, critical paths and decision points, compared with the data flow that is computed."""
 
 import itertools
-import re
 from collections.abc import Iterator
 
 from inspector.chain.steps import Step, quoted
@@ -10,9 +9,10 @@ from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic
 from inspector.model import Json
 from inspector.rules.training import ANNOTATION_MISMATCH
+from inspector.scanning import lazy_pattern
 
 _KEYS = ("steps", "critical_path", "decision_points")
-_FLOW = re.compile(r"step[ _]?(\d+)(?:_output)?\s*(?:->|→|to)\s*(\w+?)(?:_parameter|_param|_argument)?\b")
+_FLOW = lazy_pattern(r"step[ _]?(\d+)(?:_output)?\s*(?:->|→|to)\s*(\w+?)(?:_parameter|_param|_argument)?\b")
 
 
 def annotation_mismatches(sample: Sample) -> Iterator[Diagnostic]:

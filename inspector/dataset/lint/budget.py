@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Protocol
 
-from inspector.dataset.rows import missing_library
+from inspector.dataset.data_row import missing_library
 from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.errors import UnreadableFileError

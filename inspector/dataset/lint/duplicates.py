@@ -5,22 +5,22 @@ and a MinHash signature. A `DuplicateFinder` keeps 16 bytes for each sample, and
 near duplicates (64 permutations; datasketch's index for a Jaccard similarity of 0.8 of runs of three words).
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.util import find_spec
 from typing import Any
 
-from inspector.dataset.rows import missing_library
+from inspector.dataset.data_row import missing_library
 from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Role
 from inspector.rules.rule import Rule
 from inspector.rules.training import DUPLICATE_SAMPLE, LEAKED_SAMPLE, NEAR_DUPLICATE_SAMPLE
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 _PERMUTATIONS = 64
 _SIMILARITY = 0.8
 _CANDIDATE_SIMILARITY = 0.7  # the index misses some at its threshold

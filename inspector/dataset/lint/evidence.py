@@ -18,18 +18,19 @@ from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Role, Span, SpanKind
 from inspector.rules.training import ANSWER_WITHOUT_EVIDENCE
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
-_NUMBER = re.compile(r"(?<![\w.,/#-])[-+−]?\d+(?:[.,  '’]\d{3})*(?:[.,]\d+)?(?![\w])|(?<![\w.])\d+(?:[.,]\d+)*")
-_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
-_LIST_MARK = re.compile(r"^[ \t>*-]*(?:\*\*)?(?:step |#+ *)?\d+[.):]", re.IGNORECASE | re.MULTILINE)
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})(?::\d{2})?\b")
-_NAME = re.compile(
+_NUMBER = lazy_pattern(r"(?<![\w.,/#-])[-+−]?\d+(?:[.,  '’]\d{3})*(?:[.,]\d+)?(?![\w])|(?<![\w.])\d+(?:[.,]\d+)*")
+_DIGITS = lazy_pattern(r"\d+(?:[.,]\d+)*")
+_LIST_MARK = lazy_pattern(r"^[ \t>*-]*(?:\*\*)?(?:step |#+ *)?\d+[.):]", re.IGNORECASE | re.MULTILINE)
+_CODE = lazy_pattern(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_CLOCK = lazy_pattern(r"\b(\d{1,2}):(\d{2})(?::\d{2})?\b")
+_NAME = lazy_pattern(
     r"(?<![.!?:] )(?<![\n*#\"“(_\w-])\b([A-Z][a-zà-ž]+(?: (?:of |de |van |von )?[A-Z][a-zà-ž]+)+)\b(?![:*\w])"
 )
-_IDENTIFIER = re.compile(r"\b(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z][A-Z0-9]*[-_][A-Z0-9_-]*\d[A-Z0-9_-]*\b")
-_ADDRESS = re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.-]*\w|https?://[^\s<>()\[\]\"'`]+")
+_IDENTIFIER = lazy_pattern(r"\b(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z][A-Z0-9]*[-_][A-Z0-9_-]*\d[A-Z0-9_-]*\b")
+_ADDRESS = lazy_pattern(r"\b[\w.+-]+@[\w-]+\.[\w.-]*\w|https?://[^\s<>()\[\]\"'`]+")
 _CLAIMS = (
     (_ADDRESS, "address"),
     (_IDENTIFIER, "identifier"),
@@ -44,7 +45,7 @@ _WORDS = (
 
 _TENS = {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 _NUMBER_WORDS = {**{word: at for at, word in enumerate(_WORDS)}, **_TENS, "hundred": 100, "dozen": 12}
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = lazy_pattern(r"[^\W\d_]+")
 _SCALES = (1.0, 100.0, 1e3, 1e6, 1e9, 1e12, 60.0, 3600.0, 24.0, 86400.0, 7.0, 12.0, 1024.0, 1048576.0, 1073741824.0)
 _LENGTHS = (1.609344, 3.6, 2.236936, 2.54, 0.3048, 0.453592, 3.28084, 2.20462, 1.94384)
 _MOST_NUMBERS = 60

@@ -10,29 +10,30 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from inspector.dataset.rows import missing_library
+from inspector.dataset.data_row import missing_library
 from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Role
 from inspector.rules.training import LANGUAGE_MISMATCH
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
 MIXED = "mixed"
-_MARKUP = re.compile(
+_MARKUP = lazy_pattern(
     r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|\S+@\S+|<[^<>\n]{1,200}>|\{[^{}]*\}|[\[\]{}|*#_]", re.DOTALL
 )
-_LETTERS = re.compile(r"[^\W\d_]")
+_LETTERS = lazy_pattern(r"[^\W\d_]")
 _SCRIPTS = (
-    ("ja", re.compile(r"[\u3040-\u30ff]")),
-    ("ko", re.compile(r"[\u1100-\u11ff\uac00-\ud7af]")),
-    ("zh", re.compile(r"[\u4e00-\u9fff\u3400-\u4dbf]")),
-    ("th", re.compile(r"[\u0e00-\u0e7f]")),
-    ("el", re.compile(r"[\u0370-\u03ff]")),
-    ("he", re.compile(r"[\u0590-\u05ff]")),
+    ("ja", lazy_pattern(r"[\u3040-\u30ff]")),
+    ("ko", lazy_pattern(r"[\u1100-\u11ff\uac00-\ud7af]")),
+    ("zh", lazy_pattern(r"[\u4e00-\u9fff\u3400-\u4dbf]")),
+    ("th", lazy_pattern(r"[\u0e00-\u0e7f]")),
+    ("el", lazy_pattern(r"[\u0370-\u03ff]")),
+    ("he", lazy_pattern(r"[\u0590-\u05ff]")),
 )
-_LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
-_SENTENCE = re.compile(r"[.!?。！？\n]+")
-_WORDS = re.compile(r"[a-z']+")
+_LATIN = lazy_pattern(r"[A-Za-zÀ-ɏ]")
+_SENTENCE = lazy_pattern(r"[.!?。！？\n]+")
+_WORDS = lazy_pattern(r"[a-z']+")
 _ENGLISH = frozenset(
     (
         *("the", "of", "and", "is", "are", "was", "you", "your", "what", "which"),
@@ -44,7 +45,7 @@ _ENGLISH = frozenset(
 _FEWEST_LETTERS = 60
 _FEWEST_IDEOGRAMS = 8
 _CERTAIN = 0.98
-_NAMES = re.compile(
+_NAMES = lazy_pattern(
     r"\b(?:english|french|german|spanish|italian|portuguese|chinese|mandarin|cantonese|japanese|korean|russian|arabic|"
     r"hindi|dutch|polish|turkish|vietnamese|thai|swedish|norwegian|danish|finnish|greek|hebrew|ukrainian|czech|latin|"
     r"indonesian|malay|bengali|persian|urdu|tamil|hungarian|romanian|translat\w*|language|tradu\w+|anglais|français|"

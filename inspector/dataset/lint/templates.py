@@ -9,17 +9,18 @@ from inspector.formats.registry import find_format, formats
 from inspector.model import Role, SpanKind
 from inspector.rules.conversation import PLACEHOLDER_ARGUMENT
 from inspector.rules.training import PLACEHOLDER_LEFT, TEMPLATE_MISMATCH, TEMPLATE_UNSAFE
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
 # The control tokens of the templates whose formats are read (each model's tokenizer_config.json).
-_CONTROL = re.compile(
+_CONTROL = lazy_pattern(
     r"<\|(?:im_start|im_end|im_sep|endoftext|eot_id|eom_id|begin_of_text|end_of_text|start_header_id|end_header_id|"
     r"python_tag|start|end|message|channel|call|return|constrain|system|user|assistant|observation|end_of_turn|"
     r"START_OF_TURN_TOKEN|END_OF_TURN_TOKEN)\|>"
     r"|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>|<｜[^｜<>\n]{1,40}｜>|\[TOOL_CALLS\]|\[/?AVAILABLE_TOOLS\]"
     r"|\[/?TOOL_RESULTS\]"
 )
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_pattern(
     r"<(?:previous|prior|last)[_ ](?:result|output|response|step)s?>"
     r"|\{\{\s*[A-Za-z_][\w. ]{0,60}\}\}"
     r"|\[(?:insert|your|placeholder)\b[^\]\n]{0,60}\](?!\()"

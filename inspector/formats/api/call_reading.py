@@ -115,9 +115,12 @@ def begin(piece: ApiCallPiece, unit: Unit) -> GrowingCall:
 
 def _from_object(call: GrowingCall, value: JsonNode, faults: list[Fault], *, strings: bool) -> ToolCall:
     place = value.range.moved(call.value_at)
+    is_other = _is_no_object(value)
     if strings:
         faults.append(_as_object(place, value))
-    readable = _is_mended(call)
+    elif is_other:
+        faults.append(_not_an_object(place, value))
+    readable = _is_mended(call) and not (is_other and not strings)
     valid = readable and call.is_strict and not call.broken and not strings
     return ToolCall(
         name=call.name or None,
@@ -191,7 +194,7 @@ def _held(decoded: Decoded, call: GrowingCall) -> _Held:
             return _Held(inner.nodes[0].value(), is_strict=False, is_readable=reading.strict, faults=(*faults, twice))
     is_object = first is not None and first.kind is JsonKind.OBJECT and has_arguments(first, decoded.text)
     value = first.value() if first is not None else decoded.text
-    if first is not None and reading.strict and first.kind is JsonKind.ARRAY:
+    if first is not None and reading.strict and _is_no_object(first):
         return _Held(value, is_strict=False, is_readable=False, faults=(*faults, _not_an_object(decoded.range, first)))
     return _Held(value, is_strict=reading.strict, is_readable=reading.repairable and is_object, faults=faults)
 
@@ -236,8 +239,14 @@ def _as_string(place: Range) -> Fault:
     )
 
 
+def _is_no_object(value: JsonNode) -> bool:
+    """Whether a whole value is neither an object nor `null`, which means no arguments."""
+    return value.kind not in (JsonKind.OBJECT, JsonKind.NULL, JsonKind.OTHER) and bool(len(value.range))
+
+
 def _not_an_object(place: Range, value: JsonNode) -> Fault:
-    message = f"The arguments are a JSON {value.kind.value}; expected an object."
+    kind = "boolean" if value.kind in (JsonKind.TRUE, JsonKind.FALSE) else value.kind.value
+    message = f"The arguments are a JSON {kind}; expected an object."
     return Fault(call_shape.NOT_A_CALL, place, message, "Write each argument under its name.")
 
 

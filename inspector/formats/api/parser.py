@@ -17,7 +17,6 @@ its first piece to that of its last; calls whose pieces are mixed share it. All 
 of what stands before to the beginning of what comes next.
 """
 
-import re
 from collections.abc import Callable
 from typing import assert_never
 
@@ -43,6 +42,7 @@ from inspector.rules.json_syntax import MALFORMED_JSON, TRAILING_DATA
 from inspector.rules.markers import TEXT_AFTER_CALL
 from inspector.rules.recording import ABORTED_STREAM, UNKNOWN_WIRE_EVENT
 from inspector.rules.rule import Severity
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import Flagged, FormatParser, ParseEvent, ParseResult, SpanClosed, SpanOpened
 from inspector.text import Range
 
@@ -56,8 +56,8 @@ _AFTER_CALL = "Text follows the turn's last call; many servers and agents drop i
 _AFTER_HINT = "End the generation at the call."
 
 # The words are `Malformed function call: ` and what the model wrote, mostly `print(default_api.NAME(...))`.
-_INTRO = re.compile(r"\s*Malformed function call:?\s*")
-_NAME = re.compile(r"\bdefault_api[.:]([A-Za-z_][\w.-]*)")
+_INTRO = lazy_pattern(r"\s*Malformed function call:?\s*")
+_NAME = lazy_pattern(r"\bdefault_api[.:]([A-Za-z_][\w.-]*)")
 
 
 def api_or_text(shapes: Callable[[], ApiShapeReader], text_side: NewParser) -> NewParser:

@@ -5,13 +5,12 @@ their JSON is not complete); else the JSON value that has not ended, or the line
 `MAX_UNIT` code points; what is longer, and all behind it, is one last unit without a value.
 """
 
-import re
 from enum import Enum
 from typing import Protocol
 
 import msgspec
 
-from inspector.scanning import closing_quote, trailing_backslashes
+from inspector.scanning import closing_quote, lazy_pattern, trailing_backslashes
 from inspector.text import Range
 
 MAX_UNIT = 64 * 1024 * 1024
@@ -20,8 +19,8 @@ MAX_UNIT = 64 * 1024 * 1024
 _DATA = "data:"
 _FIELDS = ("event:", "id:", "retry:", ":")
 _FIELD_NAMES = frozenset({"event", "id", "retry", "data"})
-_SPACE = re.compile(r"\s*")
-_OUTSIDE = re.compile(r'["{}\[\]]')
+_SPACE = lazy_pattern(r"\s*")
+_OUTSIDE = lazy_pattern(r'["{}\[\]]')
 
 
 class UnitKind(Enum):

@@ -29,13 +29,14 @@ from inspector.formats.xml.syntax import NAME, XmlSyntax
 from inspector.formats.xml.tag_families import InvokeTags
 from inspector.model import ToolResult
 from inspector.rules.markers import WRONG_OPENER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.table import Lookahead, Repeat
 from inspector.text import Range
 
-_RESULT = re.compile(r"<(?P<tag>result|error)>(?P<body>.*?)</(?P=tag)>", re.DOTALL)
-_NAMED = re.compile(r"\s*<(?:tool_)?name>(?P<name>[^<]*)</(?:tool_)?name>")
-_OUTPUT = re.compile(r"\s*<(?P<tag>output|stdout)>(?P<output>.*)</(?P=tag)>\s*\Z", re.DOTALL)
+_RESULT = lazy_pattern(r"<(?P<tag>result|error)>(?P<body>.*?)</(?P=tag)>", re.DOTALL)
+_NAMED = lazy_pattern(r"\s*<(?:tool_)?name>(?P<name>[^<]*)</(?:tool_)?name>")
+_OUTPUT = lazy_pattern(r"\s*<(?P<tag>output|stdout)>(?P<output>.*)</(?P=tag)>\s*\Z", re.DOTALL)
 _TAG = Repeat(r"[A-Za-z_][\w.-]", 1, 1)
 
 _LEGACY = XmlSyntax(
@@ -57,7 +58,7 @@ LEGACY = XmlCall(
 )
 """A call as of 2023: `<tool_name>`, and `<parameters>` around a tag for each parameter."""
 
-_WRAPPING = re.compile(r"</?parameters>")
+_WRAPPING = lazy_pattern(r"</?parameters>")
 _PREFIX = "antml:"
 _WRAPPER = Enclosed("<function_calls>", "</function_calls>")
 _PREFIXED = Enclosed(f"<{_PREFIX}function_calls>", f"</{_PREFIX}function_calls>")

@@ -33,6 +33,7 @@ from inspector.formats.xml.format import XmlCalls, xml_format
 from inspector.formats.xml.tag_families import InvokeTags
 from inspector.model import Role, SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import HOME, ROLE, MarkerSplit, State, Transition
@@ -62,30 +63,30 @@ _FUNCTION = rf"\s*function\s*{SEPARATOR}"
 _FENCE = r"\s*```(?:json|python)?\n?"
 
 _CALL = NamedCallReader(
-    header=re.compile(rf"function{SEPARATOR}{_NAME}\n```(?:json|python)\n"),
+    header=lazy_pattern(rf"function{SEPARATOR}{_NAME}\n```(?:json|python)\n"),
     wanted=f"`function{SEPARATOR}NAME`, a line's end and the arguments in a fence of three backticks and `json`",
     loose=(
-        LooseHeader(re.compile(rf"{_FUNCTION}\s*{_NAME}{_FENCE}"), "its white space or fence is another"),
-        LooseHeader(re.compile(rf"{_FUNCTION}\s*{_NAME}\s*"), "it lacks the fence around the arguments"),
+        LooseHeader(lazy_pattern(rf"{_FUNCTION}\s*{_NAME}{_FENCE}"), "its white space or fence is another"),
+        LooseHeader(lazy_pattern(rf"{_FUNCTION}\s*{_NAME}\s*"), "it lacks the fence around the arguments"),
         LooseHeader(
-            re.compile(rf"(?!{_FUNCTION})\s*{_NAME}\s*(?:{SEPARATOR})?{_FENCE}"), f"it lacks `function{SEPARATOR}`"
+            lazy_pattern(rf"(?!{_FUNCTION})\s*{_NAME}\s*(?:{SEPARATOR})?{_FENCE}"), f"it lacks `function{SEPARATOR}`"
         ),
-        LooseHeader(re.compile(rf"(?!{_FUNCTION})\s*{_NAME}\s*{SEPARATOR}\s*(?=\{{)"), "it is that of DeepSeek V3.1"),
+        LooseHeader(lazy_pattern(rf"(?!{_FUNCTION})\s*{_NAME}\s*{SEPARATOR}\s*(?=\{{)"), "it is that of DeepSeek V3.1"),
     ),
     code=frozenset({"python"}),
-    code_header=re.compile(r"[\s\S]*```python\n?"),
+    code_header=lazy_pattern(r"[\s\S]*```python\n?"),
 )
 
 _V3 = rf"\s*function\s*{SEPARATOR}\s*{_NAME}\s*"
 
 _CALL_DEEPSEEK_V31 = NamedCallReader(
-    header=re.compile(rf"(?!function{SEPARATOR}[^\s{{]+\s*(?:```|\{{)){_NAME}{SEPARATOR}"),
+    header=lazy_pattern(rf"(?!function{SEPARATOR}[^\s{{]+\s*(?:```|\{{)){_NAME}{SEPARATOR}"),
     wanted=f"`NAME{SEPARATOR}`, then the arguments",
     loose=(
-        LooseHeader(re.compile(rf"{_V3}```(?:json|python)?\n?"), "it is that of DeepSeek V3"),
-        LooseHeader(re.compile(rf"{_V3}(?=\{{)"), f"it begins with `function{SEPARATOR}`, as that of DeepSeek V3"),
-        LooseHeader(re.compile(rf"\s*{_NAME}\s*{SEPARATOR}"), "white space stands in it"),
-        LooseHeader(re.compile(rf"\s*{_NAME}\s*(?=\{{|\Z)"), f"it lacks `{SEPARATOR}`"),
+        LooseHeader(lazy_pattern(rf"{_V3}```(?:json|python)?\n?"), "it is that of DeepSeek V3"),
+        LooseHeader(lazy_pattern(rf"{_V3}(?=\{{)"), f"it begins with `function{SEPARATOR}`, as that of DeepSeek V3"),
+        LooseHeader(lazy_pattern(rf"\s*{_NAME}\s*{SEPARATOR}"), "white space stands in it"),
+        LooseHeader(lazy_pattern(rf"\s*{_NAME}\s*(?=\{{|\Z)"), f"it lacks `{SEPARATOR}`"),
     ),
 )
 

@@ -13,14 +13,18 @@ from collections.abc import Iterator, Sequence
 from string import ascii_letters
 from types import MappingProxyType
 
+from inspector.diagnostics import Fault
 from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import TOOL_TURN_HOMES, Transitions, dialect_table, opening, tool_turn
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
 from inspector.formats.json.writing import is_json_call, json_of
+from inspector.formats.python.writing import is_python_code
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
 from inspector.model import Role, SpanKind, ToolCall, ToolResult
 from inspector.rules import markers as rules
+from inspector.rules.json_syntax import NOT_A_CALL
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
@@ -30,6 +34,7 @@ from inspector.text import Range
 ARROWS, TOKEN, FUNCTION, V1_CALL = ">>>", "<|reserved_special_token_249|>", "<function=", "<|START_OF_FUNCTION_CALL|>"
 FUNCTION_END, V1_CALL_END, V1_RESULT_END = "</function>", "<|END_OF_FUNCTION_CALL|>", "<|END_OF_FUNCTION_RESULT|>"
 PYTHON_TAG, FROM, CONTENT = "<|python_tag|>", "<|from|>", "<|content|>"
+_NO_CODE = f"What follows `{PYTHON_TAG}` is not Python code that parses: an interpreter refuses it."
 _RECIPIENT = "<|from|>assistant\n<|recipient|>"
 _NAME_FUNCTIONARY_TABLE = (Repeat("[A-Za-z_]", 1, 1), Repeat(r"[A-Za-z0-9_.\-]", 0, 63))
 _OTHERS = ("user", "system")
@@ -49,17 +54,18 @@ _NAME = r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}"
 _CODE_TOOL = "python"
 
 _CALL = NamedCallReader(
-    header=re.compile(rf"(?P<name>{_NAME})(?:\n<\|content\|>|\n|>|:[ \n]?)"),
+    header=lazy_pattern(rf"(?P<name>{_NAME})(?:\n<\|content\|>|\n|>|:[ \n]?)"),
     wanted="a tool's name, then its arguments",
     loose=(
         LooseHeader(
-            re.compile(rf"\s*(?P<name>{_NAME})(?:<\|content\|>|\s*(?=\{{))"), "it lacks the line's end behind the name"
+            lazy_pattern(rf"\s*(?P<name>{_NAME})(?:<\|content\|>|\s*(?=\{{))"),
+            "it lacks the line's end behind the name",
         ),
     ),
     code=frozenset({_CODE_TOOL}),
 )
 
-_RESULT_HEADER = re.compile(rf"(?:name=)?(?P<name>{_NAME})(?:\n<\|recipient\|>all\n<\|content\|>|:\n|\n)")
+_RESULT_HEADER = lazy_pattern(rf"(?:name=)?(?P<name>{_NAME})(?:\n<\|recipient\|>all\n<\|content\|>|:\n|\n)")
 
 _HEADS_V1 = tuple(
     Transition(role, MarkerSplit.BEFORE, "v1 role", width=0) for role in ("user:\n", "system:\n", "assistant:\n")
@@ -248,8 +254,16 @@ def _read_call(closed: SpanClosed) -> ParseResult:
         return _CALL(closed)
     if not text.strip():
         return _CALL(closed)
-    call = ToolCall(_CODE_TOOL, text, text, valid=True, range=span.inner, arguments_range=span.inner)
-    return ParseResult(calls=(call,), complete=True)
+    is_code = is_python_code(text.strip())
+    call = ToolCall(_CODE_TOOL, text, text, valid=is_code, range=span.inner, arguments_range=span.inner)
+    faults = () if is_code else (Fault(NOT_A_CALL, _stripped(text, span.inner.start), _NO_CODE),)
+    return ParseResult(calls=(call,), faults=faults, complete=is_code)
+
+
+def _stripped(text: str, start: int) -> Range:
+    """The range of a text that begins at `start`, without the white space around it."""
+    first = start + len(text) - len(text.lstrip())
+    return Range(first, start + len(text.rstrip()))
 
 
 def _read_result(closed: SpanClosed) -> ParseResult:
@@ -310,8 +324,8 @@ FUNCTIONARY = Format(
     ),
     write_calls=_write_calls,
     near_calls=(
-        (re.compile(r"(?:>>[ \t]?>?|>[ \t]>>?)(?:[A-Za-z_][\w.-]{0,63})(?=\n\{)"), ">>>NAME"),
-        (re.compile(r"</?functions?[ :_=\"'][^<>\n]{0,64}>(?=\{)"), "<function=NAME>"),
+        (lazy_pattern(r"(?:>>[ \t]?>?|>[ \t]>>?)(?:[A-Za-z_][\w.-]{0,63})(?=\n\{)"), ">>>NAME"),
+        (lazy_pattern(r"</?functions?[ :_=\"'][^<>\n]{0,64}>(?=\{)"), "<function=NAME>"),
     ),
     expresses=_expresses,
     own_tools=frozenset({_CODE_TOOL}),

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from inspector.apis.gemini.located import GeminiShapes
 from inspector.formats.api.parser import api_or_text
+from inspector.formats.chat_turns import ROLE_HOMES
 from inspector.formats.dialect import Transitions, dialect_table
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.python.calls import PythonCallReader
@@ -61,24 +62,25 @@ def _call_states(ways: Transitions) -> Iterator[State]:
     )
 
 
-def _gemini_table() -> Table:
-    table = dialect_table(
-        calls=(
-            Transition(CALL_OPENER, MarkerSplit.BEFORE, "call", ahead=_LINE_ENDS),
-            replace(_INTO_RESULT, rule=INVENTED_RESULT),
-        ),
-        call_states=_call_states,
-    )
-    states = (
+_PLAIN_TABLE = dialect_table(
+    calls=(
+        Transition(CALL_OPENER, MarkerSplit.BEFORE, "call", ahead=_LINE_ENDS),
+        replace(_INTO_RESULT, rule=INVENTED_RESULT),
+    ),
+    call_states=_call_states,
+)
+
+
+def _states() -> tuple[State, ...]:
+    return tuple(
         replace(state, transitions=(_INTO_RESULT, *state.transitions))
         if state.name in ("user", "tool", "bare_result")
         else state
-        for state in table.states
+        for state in _PLAIN_TABLE.states
     )
-    return replace(table, states=tuple(states))
 
 
-GEMINI_TABLE = _gemini_table()
+GEMINI_TABLE = Table(_states, ROLE_HOMES, "text")
 
 
 def write_calls(calls: Sequence[ToolCall]) -> str:
@@ -108,7 +110,7 @@ GEMINI = Format(
             SpanKind.TOOL_CALL: READ_CALLS,
             SpanKind.TOOL_RESULT: read_result,
             SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader((CALL_OPENER,)),
+            SpanKind.REASONING: ReasoningReader((CALL_OPENER,), (_FENCE,)),
         }
     ),
     write_calls=write_calls,

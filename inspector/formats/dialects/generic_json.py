@@ -5,7 +5,6 @@ string of `response` is the reply's content. Source: llama.cpp:common/chat.cpp (
 llama.cpp:tests/test-chat.cpp.
 """
 
-import re
 from collections.abc import Sequence
 
 import msgspec
@@ -18,6 +17,7 @@ from inspector.formats.json.writing import call_object, json_of
 from inspector.json_scanner import read_json
 from inspector.model import SpanKind, ToolCall
 from inspector.rules import json_syntax as rules
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, Lookahead, LookaheadPiece, MarkerSplit, OneOf, Repeat, State, Transition
@@ -29,8 +29,8 @@ _WRAPPED: tuple[LookaheadPiece, ...] = (_SPACE, (f'"{_ONE}"', f'"{_SEVERAL}"'), 
 _CALL = Lookahead(OneOf(_WRAPPED, NAMED))
 _STRING = Lookahead(_SPACE, ":", _SPACE, '"')
 _BEGINNINGS = tuple(f'{{{space}"{_RESPONSE}"' for space in ("", " ", "\n", "\r\n", "\n ", "\n  ", "\n    ", "\n\t"))
-_HEAD = re.compile(rf'(?:```\w*\s*)?\{{\s*("(?:{_ONE}|{_SEVERAL})")\s*:\s*([\[{{])')
-_WRAPPER = re.compile(rf'"(?:{_ONE}|{_SEVERAL})"')
+_HEAD = lazy_pattern(rf'(?:```\w*\s*)?\{{\s*("(?:{_ONE}|{_SEVERAL})")\s*:\s*([\[{{])')
+_WRAPPER = lazy_pattern(rf'"(?:{_ONE}|{_SEVERAL})"')
 _READ = JsonCallReader(is_array=True, is_row=True, has_ids=True, wrappers=(_ONE, _SEVERAL))
 
 

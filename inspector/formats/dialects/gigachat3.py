@@ -5,11 +5,10 @@ call ends with `<|message_sep|>`. GigaChat 3.1 writes one token, `<|function_cal
 lost the role's separator, `function call{` is read all the same.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
-from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES
+from inspector.formats.chat_turns import ROLE_HOMES, TURN_IS_OVER, TURN_STATES
 from inspector.formats.dialect import Transitions, dialect_table, opening
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.calls import JsonCallReader
@@ -17,6 +16,7 @@ from inspector.formats.json.writing import call_object, is_json_call
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
 from inspector.model import Role, SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
@@ -30,7 +30,12 @@ _SEPARATOR = "`<|role_sep|>` and a line's end behind `function call`"
 _OBJECT = Lookahead(Repeat(r"[ \n]"), "{", Repeat(r"[ \n]"), ('"name"', '"arguments"'))
 _ROLES = ("system", "user", "assistant", "developer system")
 _SPEAKERS = tuple(Transition(f"{role}<|role_sep|>\n", MarkerSplit.BEFORE, "speaker", width=0) for role in _ROLES)
-_TURNS = tuple(opening(end, "ended") for end in (_END, "<s>", "</s>"))
+_HEADER_FOLLOWS = Lookahead(Repeat(r"\s"), (*(f"{role}<|role_sep|>" for role in _ROLES), "function ", "<"))
+_TURNS = (
+    opening(_END, "ended"),
+    Transition("<s>", MarkerSplit.BEFORE, "ended", ahead=_HEADER_FOLLOWS),
+    Transition("</s>", MarkerSplit.BEFORE, "ended", ahead=TURN_IS_OVER),
+)
 _BARE = Transition("function call", MarkerSplit.BEFORE, "call", MALFORMED_HEADER, ahead=_OBJECT, expects=_SEPARATOR)
 _RESULTS = Transition(_RESULT, MarkerSplit.BEFORE, "result")
 _TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
@@ -60,6 +65,7 @@ _TABLE = dialect_table(
     calls=(opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), _BARE, _INVENTED),
     call_states=_states,
     turns=_TURNS,
+    special_tokens=("<s>", "</s>"),
     turn_states=TURN_STATES,
     homes=ROLE_HOMES,
 )
@@ -96,6 +102,6 @@ GIGACHAT3 = Format(
         }
     ),
     write_calls=_write_calls,
-    near_calls=((re.compile(r"\bfunc\w{0,8}[ _]?\w{0,8}<\|role_sep\|>(?=\s{0,8}\{)"), _CALL),),
+    near_calls=((lazy_pattern(r"\bfunc\w{0,8}[ _]?\w{0,8}<\|role_sep\|>(?=\s{0,8}\{)"), _CALL),),
     expresses=_expresses,
 )

@@ -11,7 +11,15 @@ from inspector.formats.dialect import Enclosed, dialect_table
 from inspector.formats.format import DetectionPatterns
 from inspector.formats.xml.calls import XmlCallReader
 from inspector.formats.xml.format import XmlCall, XmlCalls, arguments_of, value_text, xml_format
-from inspector.formats.xml.tag_families import CLOSER, FUNCTION_BODY, OPENER, SharedOpenerReader, arg_syntax
+from inspector.formats.xml.tag_families import (
+    CLOSER,
+    FUNCTION_BODY,
+    OPENER,
+    PYTHON_BODY,
+    SEPARATED_BODY,
+    SharedOpenerReader,
+    arg_syntax,
+)
 from inspector.model import ToolCall
 
 _SYNTAX = arg_syntax()
@@ -49,6 +57,8 @@ GLM45 = xml_format(
         turns=(*_ROLES, *turn_ends("[gMASK]", "<sop>"), *TURN_TRANSITIONS),
         turn_states=(_ROLE_STATE, *TURN_STATES),
     ),
-    reader=SharedOpenerReader(XmlCallReader(_SYNTAX), "a name and `<arg_key>` pairs", (FUNCTION_BODY,)),
+    reader=SharedOpenerReader(
+        XmlCallReader(_SYNTAX), "a name and `<arg_key>` pairs", (FUNCTION_BODY, SEPARATED_BODY, PYTHON_BODY)
+    ),
     write_calls=_write_calls,
 )

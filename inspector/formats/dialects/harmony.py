@@ -8,7 +8,6 @@ A message is `<|start|>ROLE to=RECIPIENT<|channel|>CHANNEL <|constrain|>TYPE<|me
 may come after the channel. A header is markup up to a recipient, if it has one: from there on it is a call.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -22,6 +21,7 @@ from inspector.formats.span_readers import ReasoningReader, read_definitions, re
 from inspector.model import Role, SpanKind, ToolCall, ToolResult
 from inspector.rules import markers as rules
 from inspector.rules.markers import MALFORMED_HEADER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
@@ -48,20 +48,22 @@ _TO = r"\s?to=(?:functions\.)?(?P<name>[^\s<{]++)"
 _TYPE = r"(?:\s?(?:<\|constrain\|>)?\s?(?:json|code|text))?"
 
 _CALL = NamedCallReader(
-    header=re.compile(rf"{_TO}\s?(?:<\|channel\|>(?:analysis|commentary|final))?{_TYPE}\s?<\|message\|>"),
+    header=lazy_pattern(rf"{_TO}\s?(?:<\|channel\|>(?:analysis|commentary|final))?{_TYPE}\s?<\|message\|>"),
     wanted="` to=functions.NAME`, the channel and `<|message|>`, then the arguments",
     loose=(
-        LooseHeader(re.compile(rf"{_TO}[^{{]{{0,300}}?<\|message\|>"), "it holds words that the format does not know"),
-        LooseHeader(re.compile(rf"{_TO}[^{{]{{0,300}}?(?=\{{)"), ""),
+        LooseHeader(
+            lazy_pattern(rf"{_TO}[^{{]{{0,300}}?<\|message\|>"), "it holds words that the format does not know"
+        ),
+        LooseHeader(lazy_pattern(rf"{_TO}[^{{]{{0,300}}?(?=\{{)"), ""),
     ),
     code=frozenset({"python"}),
-    code_header=re.compile(r"[\s\S]*\bcode\s?<\|message\|>"),
+    code_header=lazy_pattern(r"[\s\S]*\bcode\s?<\|message\|>"),
 )
 
-_ON_ANALYSIS = re.compile(r"\s?to=functions\.[^{]{0,300}?<\|channel\|>(?P<channel>analysis)")
-_RESULT_HEADER = re.compile(r"(?:functions\.)?(?P<name>[^\s<]+)[^{]{0,300}?<\|message\|>")
-_BUILT_IN = re.compile(r"python|(?:browser|container)\..+")
-_NAME = re.compile(r"(?!functions\.)[A-Za-z_][A-Za-z0-9_.\-]*")
+_ON_ANALYSIS = lazy_pattern(r"\s?to=functions\.[^{]{0,300}?<\|channel\|>(?P<channel>analysis)")
+_RESULT_HEADER = lazy_pattern(r"(?:functions\.)?(?P<name>[^\s<]+)[^{]{0,300}?<\|message\|>")
+_BUILT_IN = lazy_pattern(r"python|(?:browser|container)\..+")
+_NAME = lazy_pattern(r"(?!functions\.)[A-Za-z_][A-Za-z0-9_.\-]*")
 
 _STARTS = (
     opening(f"{START}assistant", "assistant"),

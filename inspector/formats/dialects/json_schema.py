@@ -13,7 +13,7 @@ vllm:tests/tool_parsers/test_xlam_tool_parser.py.
 
 from inspector.formats.dialect import Enclosed
 from inspector.formats.format import DetectionPatterns
-from inspector.formats.json.call_shape import CallKeys
+from inspector.formats.json.call_shape import CALLS_WITHOUT_NAME, CallKeys
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import NAMED_CALLS, BareJson, JsonMarkers, json_format
 from inspector.formats.json.writing import call_array, call_object, is_json_call
@@ -45,6 +45,7 @@ JSON_SCHEMA = json_format(
     reader=JsonCallReader(CallKeys(arguments="parameters", also=("arguments",)), is_array=True, is_row=True),
     write_calls=lambda calls: call_array(calls, key="parameters"),
     expresses=opens_a_call,
+    near_calls=CALLS_WITHOUT_NAME,
     calls_only=True,  # both servers decode the whole reply
 )
 
@@ -68,4 +69,6 @@ XLAM = json_format(
     reader=SharedOpenerReader(JsonCallReader(is_array=True), "an array of JSON objects"),
     write_calls=call_array,
     expresses=opens_a_call,
+    near_calls=CALLS_WITHOUT_NAME,
+    calls_only=True,  # vllm:vllm/tool_parsers/xlam_tool_parser.py decodes a reply with a bare array as a whole
 )

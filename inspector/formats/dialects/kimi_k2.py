@@ -4,7 +4,6 @@ Sources: llama.cpp:models/templates/moonshotai-Kimi-K2.jinja, vllm:vllm/tool_par
 MoonshotAI/Kimi-K2:docs/tool_call_guidance.md. Some releases spell the section's tokens in the singular.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
@@ -15,6 +14,7 @@ from inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Sec
 from inspector.formats.json.writing import is_json_call, json_of
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
 from inspector.model import Role, SpanKind, ToolCall, ToolResult
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import ROLE, MarkerSplit, State, Transition
@@ -34,19 +34,19 @@ _TURNS = (
 )
 _ID = r"(?P<id>(?:functions\.)?(?P<name>[^\s<{]+):\d++)"
 _CALL = NamedCallReader(
-    header=re.compile(rf"\s*{_ID}\s*<\|tool_call_argument_begin\|>"),
+    header=lazy_pattern(rf"\s*{_ID}\s*<\|tool_call_argument_begin\|>"),
     wanted=f"`functions.NAME:INDEX{_ARGUMENTS}`, then the arguments",
     loose=(
-        LooseHeader(re.compile(rf"\s*{_ID}\s*(?=\{{|\Z)"), f"it lacks `{_ARGUMENTS}`"),
+        LooseHeader(lazy_pattern(rf"\s*{_ID}\s*(?=\{{|\Z)"), f"it lacks `{_ARGUMENTS}`"),
         LooseHeader(
-            re.compile(r"\s*functions\.(?P<name>[^\s<{]++)\s*<\|tool_call_argument_begin\|>"),
+            lazy_pattern(r"\s*functions\.(?P<name>[^\s<{]++)\s*<\|tool_call_argument_begin\|>"),
             "its id lacks the index, as in `:0`",
         ),
     ),
 )
-_RESULT_HEADER = re.compile(rf"## Return of {_ID}\n?")
-_WRITTEN_ID = re.compile(r"functions\.([^\s<{]+):\d+")
-_NAME = re.compile(r"(?!functions\.)[^\s<{\[]+")
+_RESULT_HEADER = lazy_pattern(rf"## Return of {_ID}\n?")
+_WRITTEN_ID = lazy_pattern(r"functions\.([^\s<{]+):\d+")
+_NAME = lazy_pattern(r"(?!functions\.)[^\s<{\[]+")
 
 
 def _states(ways: Transitions) -> Iterator[State]:

@@ -21,6 +21,7 @@ from inspector.formats.xml.syntax import NAME, XmlSyntax
 from inspector.json_scanner import read_json
 from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules.markers import WRONG_OPENER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
 from inspector.text import Range
@@ -53,7 +54,7 @@ _SYNTAX = XmlSyntax(
     bad_tag=r'[^"<>\n]*"?[^<>\n]*(?:<\|?s?e?p?\|?>?)?',
     anywhere=True,
 )
-_JSON = re.compile(re.escape(_opens('json type="object"')) + r"(.*)" + re.escape(_closes("json")), re.DOTALL)
+_JSON = lazy_pattern(re.escape(_opens('json type="object"')) + r"(.*)" + re.escape(_closes("json")), re.DOTALL)
 _FOLLOWS = Lookahead(NAME, '"', Repeat(r"[^<>\n]", 0, 32), "<|sep|><")
 _CALLS = XmlCalls((XmlCall(_CALL, _closes("call"), _SYNTAX, rule=WRONG_OPENER, ahead=_FOLLOWS),), (_WRAPPER,))
 _HEADER = State(

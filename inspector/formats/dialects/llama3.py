@@ -17,18 +17,23 @@ import warnings
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
+import msgspec
+
 from inspector.diagnostics import Fault
 from inspector.formats.chat_turns import HEADER_END
 from inspector.formats.dialect import Transitions, dialect_table, opening
 from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import CallKeys
+from inspector.formats.json.call_shape import CALLS_WITHOUT_NAME, CallKeys
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
 from inspector.formats.json.writing import call_object, is_json_call
+from inspector.formats.python.calls import read_calls
 from inspector.formats.python.follower import PythonTracker
+from inspector.formats.python.writing import is_python_code
 from inspector.formats.span_readers import BareCall, ReasoningReader, read_definitions, read_result
 from inspector.model import Json, Role, SpanKind, ToolCall
 from inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
@@ -45,25 +50,26 @@ _COMMA = (_SPACE, ",", _SPACE)
 _JSON = JsonCallReader(CallKeys(arguments="parameters"))
 
 _FUNCTION = NamedCallReader(
-    header=re.compile(r"(?P<name>[A-Za-z0-9_.\-]++)>"),
+    header=lazy_pattern(r"(?P<name>[A-Za-z0-9_.\-]++)>"),
     wanted="`<function=NAME>`, then the arguments",
-    loose=(LooseHeader(re.compile(r"(?P<name>[A-Za-z0-9_.\-]++)(?=\{)"), "it lacks `>`"),),
+    loose=(LooseHeader(lazy_pattern(r"(?P<name>[A-Za-z0-9_.\-]++)(?=\{)"), "it lacks `>`"),),
 )
 
-_BUILT_IN = re.compile(r"\s*(?P<name>[A-Za-z_]\w{0,63})\.call\(\s*(?P<key>[A-Za-z_]\w{0,63})\s*=\s*")
+_BUILT_IN = lazy_pattern(r"\s*(?P<name>[A-Za-z_]\w{0,63})\.call\(\s*(?P<key>[A-Za-z_]\w{0,63})\s*=\s*")
+_BUILT_IN_BEGINS = lazy_pattern(r"[A-Za-z_]\w{0,63}\.call\(")
 _BUILT_IN_TOOLS = ("brave_search", "wolfram_alpha")
 
 # A built-in call that the end of the text cuts before its first value.
-_CUT_HEADER = re.compile(
+_CUT_HEADER = lazy_pattern(
     rf"(?P<name>{'|'.join(_BUILT_IN_TOOLS)})(?:\.(?:c(?:a(?:ll?)?)?)?)?|"
     r"(?P<other>[A-Za-z_]\w{0,63})\.call\(\s*(?:[A-Za-z_]\w{0,63}\s*)?"
 )
 
+_SUFFIX = ".call"
 _MOST = 20_000
 
 # An object, or an array of objects; a list comprehension is code.
-_HOLDS_JSON = re.compile(r"\[?\s{0,16}\{")
-_SHELL_LINE = re.compile(r"^([ \t]*)[!%].*$", re.MULTILINE)
+_HOLDS_JSON = lazy_pattern(r"\[?\s{0,16}\{")
 
 _NO_CODE = (
     f"What follows `{TAG}` is neither a call nor Python code that parses: an interpreter refuses it, and a server "
@@ -147,7 +153,7 @@ LLAMA3_TABLE = dialect_table(
 )
 """Calls joined by `;` are spans of their own, with the separator between them as markup."""
 
-_BARE = (BareCall(re.compile(r"\{" + CALL_BEGINS.whole.pattern), JSON),)
+_BARE = (BareCall(lazy_pattern(r"\{" + CALL_BEGINS.expression), JSON),)
 
 
 def _read_calls(closed: SpanClosed) -> ParseResult:
@@ -189,28 +195,11 @@ def _code(closed: SpanClosed) -> ParseResult:
     name_range = _name_of_cut(text, first)
     if name_range is not None:
         return _cut(name_range.of(text), name_range.moved(start), content, whole)
-    is_code = _is_python(content)
+    if _BUILT_IN_BEGINS.match(content) and content.endswith(")"):
+        return _several_arguments(content, whole)
+    is_code = is_python_code(content)
     call = ToolCall(CODE_TOOL, content, content, valid=is_code, range=whole, arguments_range=whole)
     return ParseResult(calls=(call,), faults=() if is_code else (Fault(NOT_A_CALL, whole, _NO_CODE),), complete=is_code)
-
-
-def _is_python(code: str) -> bool:
-    """Whether an interpreter could take the code: lines of shell and magic commands aside, it parses as Python.
-
-    Code beyond _MOST characters is not parsed. An f-string is taken as it is, since Python 3.12 allows more in it than
-    the Python that runs this may know.
-    """
-    if len(code) > _MOST:
-        return True
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            ast.parse(_SHELL_LINE.sub(r"\g<1>pass", code))
-    except SyntaxError as error:
-        return "f-string" in str(error)
-    except (ValueError, MemoryError, RecursionError):
-        return False
-    return True
 
 
 def _name_of_cut(text: str, first: int) -> Range | None:
@@ -224,6 +213,21 @@ def _name_of_cut(text: str, first: int) -> Range | None:
     tracker = PythonTracker()
     tracker.feed(text, text.index("(", built_in.end("name")))
     return None if tracker.completed or tracker.broken else Range(*built_in.span("name"))
+
+
+def _several_arguments(content: str, whole: Range) -> ParseResult:
+    """A built-in call with any arguments; its name is the tool's, without `.call`."""
+    found = read_calls(content, whole.start)
+    calls = tuple(map(_without_suffix, found.calls))
+    return ParseResult(calls=calls, faults=found.faults, complete=found.complete)
+
+
+def _without_suffix(call: ToolCall) -> ToolCall:
+    name, place = call.name, call.name_range
+    if name is None or place is None or not name.endswith(_SUFFIX):
+        return call
+    place = Range(place.start, place.end - len(_SUFFIX))
+    return msgspec.structs.replace(call, name=name.removesuffix(_SUFFIX), name_range=place)
 
 
 def _cut(name: str, name_range: Range, content: str, whole: Range) -> ParseResult:
@@ -281,6 +285,7 @@ LLAMA3 = Format(
         }
     ),
     write_calls=_write_calls,
+    near_calls=CALLS_WITHOUT_NAME,
     expresses=_expresses,
     own_tools=frozenset({CODE_TOOL, *_BUILT_IN_TOOLS}),
     calls_only=True,

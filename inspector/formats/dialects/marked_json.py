@@ -19,16 +19,15 @@ vllm:vllm/tool_parsers/internlm2_tool_parser.py.
 nvidia/NVIDIA-Nemotron-Nano-9B-v2 and Llama-3.1-Nemotron-Nano-8B-v1.
 """
 
-import re
-
 from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag
 from inspector.formats.format import DetectionPatterns
 from inspector.formats.json.call_shape import CallKeys
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import JsonMarkers, json_format
 from inspector.formats.json.writing import call_array, call_object
+from inspector.scanning import lazy_pattern
 
-_NEAR_TOOLCALL = re.compile(r"(?i)<(?!(?-i:TOOLCALL)>)tool[ _-]?calls?>?(?=\s{0,8}(?:\[\s{0,8})?\{)")
+_NEAR_TOOLCALL = lazy_pattern(r"(?i)<(?!(?-i:TOOLCALL)>)tool[ _-]?calls?>?(?=\s{0,8}(?:\[\s{0,8})?\{)")
 
 APRIEL = json_format(
     name="apriel",

@@ -29,6 +29,7 @@ from inspector.formats.xml.syntax import NAME, XmlSyntax
 from inspector.formats.xml.tag_families import InvokeTags
 from inspector.model import Json, ToolCall
 from inspector.rules.markers import WRONG_OPENER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.table import Lookahead, Repeat
 
 _WRAPPER_MINIMAX_M2 = Enclosed("<minimax:tool_call>", "</minimax:tool_call>")
@@ -63,7 +64,7 @@ _INVOKE, _INVOKE_END = f'{_TOKEN}<invoke name="', f"{_TOKEN}</invoke>"
 # Any name but those of the tags around parameters.
 _CHARACTER = r"(?:(?!(?<=[</])(?:invoke|tool_call)>)[\w.-])"
 _KEY = Repeat(_CHARACTER, 1, 128)
-_TAG = re.compile(re.escape(_TOKEN) + rf"<(/?)({_CHARACTER}{{1,128}})>")
+_TAG = lazy_pattern(re.escape(_TOKEN) + rf"<(/?)({_CHARACTER}{{1,128}})>")
 _MOST_LEVELS = 64
 
 _SYNTAX = XmlSyntax(
@@ -150,7 +151,10 @@ MINIMAX_M3 = xml_format(
     summary="<invoke name=NAME> around a tag for each parameter, every tag behind ]<]minimax[>[",
     aliases=(),
     models=("*minimax-m3*",),
-    signs=DetectionPatterns(calls={re.escape(f"{_TOKEN}<tool_call>"): 0.95}, hints={re.escape(_TOKEN): 0.9}),
+    signs=DetectionPatterns(
+        calls={re.escape(f"{_TOKEN}<tool_call>"): 0.95, re.escape(f'{_TOKEN}<invoke name="'): 0.9},
+        hints={re.escape(_TOKEN): 0.9},
+    ),
     calls=_CALLS,
     table=dialect_table(
         calls=_CALLS.ways,

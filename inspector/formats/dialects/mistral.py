@@ -10,7 +10,6 @@ Sources: mistral-common (tokens/tokenizers/base.py, tokens/tokenizers/instruct.p
 Small 3.2, Devstral and Ministral 3 (llama.cpp:models/templates), vllm:tests/parser/mistral.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
@@ -30,6 +29,7 @@ from inspector.model import Role, SpanKind, ToolCall, ToolResult
 from inspector.rules.conversation import MALFORMED_CALL_ID
 from inspector.rules.json_syntax import TRUNCATED_JSON
 from inspector.rules.markers import WRONG_OPENER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
@@ -50,27 +50,27 @@ _LOST_MARKER = Lookahead(
     )
 )
 
-_NEAR_OPENER = re.compile(
+_NEAR_OPENER = lazy_pattern(
     r"(?i)\[(?!(?-i:TOOL_CALLS)\])tool[ _-]{0,2}calls?[\] ](?=\s?(?:[\w.\-]{1,64}\[(?-i:ARGS|CALL_ID)\]|\[\s{0,8}\{))"
 )
 _VALUE_ENDS = Transition("(end of the value)", MarkerSplit.NOWHERE, "call end", width=0)
 _NAME = r"(?P<name>[A-Za-z0-9_.\-]++)"
 
 _NAMED = NamedCallReader(
-    header=re.compile(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?\[ARGS\]"),
+    header=lazy_pattern(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?\[ARGS\]"),
     wanted="`NAME[ARGS]`, then the arguments",
     loose=(
-        LooseHeader(re.compile(rf"\s*{_NAME}(?=\s*\{{)"), "it lacks `[ARGS]`"),
-        LooseHeader(re.compile(rf"\s*{_NAME}\[TOOL_CALLS\](?=\s*\{{)"), ""),
+        LooseHeader(lazy_pattern(rf"\s*{_NAME}(?=\s*\{{)"), "it lacks `[ARGS]`"),
+        LooseHeader(lazy_pattern(rf"\s*{_NAME}\[TOOL_CALLS\](?=\s*\{{)"), ""),
     ),
 )
 
 _ARRAY = JsonCallReader(is_array=True, has_ids=True)
-_NAME_ALONE = re.compile(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?(?:\[ARGS\])?\s*")
-_ID = re.compile(r"[a-zA-Z0-9]{9}")
-_TOOL_NAME = re.compile(r"[A-Za-z0-9_.\-]+")
-_RESULT_ID = re.compile(r"\s*([A-Za-z0-9_\-]+)\[TOOL_CONTENT\]")
-_OPENINGS = re.compile(r"\s*[\[{]")
+_NAME_ALONE = lazy_pattern(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?(?:\[ARGS\])?\s*")
+_ID = lazy_pattern(r"[a-zA-Z0-9]{9}")
+_TOOL_NAME = lazy_pattern(r"[A-Za-z0-9_.\-]+")
+_RESULT_ID = lazy_pattern(r"\s*([A-Za-z0-9_\-]+)\[TOOL_CONTENT\]")
+_OPENINGS = lazy_pattern(r"\s*[\[{]")
 
 _TURNS = (
     *(way for way in TURN_TRANSITIONS if way.marker != _END),

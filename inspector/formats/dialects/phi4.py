@@ -6,7 +6,6 @@ vllm:examples/tool_chat_template_phi4_mini.jinja, vllm:vllm/tool_parsers/phi4min
 `firefunction`: Source: llama.cpp:tests/test-chat.cpp and its template of fireworks-ai-llama-3-firefunction-v2.
 """
 
-import re
 from dataclasses import replace
 
 from inspector.formats.dialect import Enclosed
@@ -14,6 +13,7 @@ from inspector.formats.format import DetectionPatterns
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import JsonMarkers, json_format
 from inspector.formats.json.writing import call_array
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.table import Lookahead, Repeat
 
 _BEGINNINGS = ("{", "```", *(f"[{space}{{" for space in ("", " ", "\n", "\n ", "\n  ", "\n    ")))
@@ -26,7 +26,7 @@ PHI4 = json_format(
     markers=JsonMarkers((Enclosed("functools"),), ahead=Lookahead(Repeat(r"\s"), _BEGINNINGS)),
     signs=DetectionPatterns(calls={r"functools\s*\[\s*\{": 0.9}),
     reader=JsonCallReader(is_array=True),
-    near_calls=((re.compile(r"\b[Ff]unc\w{0,12}[ :=(]{0,2}\[\s{0,8}\{(?=\s{0,8}[\"'])"), "functools[{"),),
+    near_calls=((lazy_pattern(r"\b[Ff]unc\w{0,12}[ :=(]{0,2}\[\s{0,8}\{(?=\s{0,8}[\"'])"), "functools[{"),),
     write_calls=lambda calls: f"functools{call_array(calls)}",
 )
 

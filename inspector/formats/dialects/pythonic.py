@@ -11,7 +11,6 @@ at a line's start counts, before `argument=` or `)`, and none in a code fence: p
 the reply's start that holds nothing but such a list is a call in a fence, which servers do not read.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
@@ -23,6 +22,7 @@ from inspector.formats.python.follower import PYTHON
 from inspector.formats.python.writing import is_python_call, write_call
 from inspector.formats.span_readers import BareCall, ReasoningReader, read_definitions, read_result
 from inspector.model import Role, SpanKind, ToolCall
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import (
@@ -61,7 +61,7 @@ _ALONE: tuple[LookaheadPiece, ...] = (")", Repeat("[ \t]"), Unless(r"[^\n,;<]"))
 _BARE = Lookahead(*_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _ANOTHER = Lookahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _FENCES = ("```python\n", "```py\n", "```tool_code\n", "```\n")
-_BARE_CALLS = (BareCall(re.compile(r"(?<![\w\])])\[" + _LIST_IN_TEXT.whole.pattern), PYTHON),)
+_BARE_CALLS = (BareCall(lazy_pattern(r"(?<![\w\])])\[" + _LIST_IN_TEXT.expression), PYTHON),)
 _ENDS = Transition("(end of the calls)", MarkerSplit.NOWHERE, "call_end", width=0)
 
 _TURNS = (

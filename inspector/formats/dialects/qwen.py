@@ -15,7 +15,6 @@ sglang:srt/function_call/qwen25_detector.py.
 sglang:python/sglang/srt/function_call/qwen3_coder_detector.py.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -30,12 +29,19 @@ from inspector.formats.json.calls import JsonCallReader, strict_object
 from inspector.formats.json.writing import is_json_call
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
 from inspector.formats.xml.format import xml_format
-from inspector.formats.xml.tag_families import ARG_KEY_BODY, FunctionTags, SharedOpenerReader
+from inspector.formats.xml.tag_families import (
+    ARG_KEY_BODY,
+    PYTHON_BODY,
+    SEPARATED_BODY,
+    FunctionTags,
+    SharedOpenerReader,
+)
 from inspector.json_scanner import JsonKind, read_json
 from inspector.model import Json, Role, SpanKind, ToolCall
 from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL, INVENTED_RESULT
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed, SpanReader
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
@@ -43,10 +49,12 @@ from inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition
 from inspector.text import Range
 
 FUNCTION, ARGS, RESULT, RETURN = "✿FUNCTION✿", "✿ARGS✿", "✿RESULT✿", "✿RETURN✿"
-_NAME = re.compile(r"[ \t]*:?[ \t]*(?P<name>[^\s✿:][^\n✿]*?)?[ \t]*(?=\n|✿|\Z)")
-_COLON = re.compile(r"\s*:?\s*")
+_NAME = lazy_pattern(r"[ \t]*:?[ \t]*(?P<name>[^\s✿:][^\n✿]*?)?[ \t]*(?=\n|✿|\Z)")
+_COLON = lazy_pattern(r"\s*:?\s*")
 _SPACE = " \t\r\n"
-_BLOCK = re.compile(r"\s*<code>\n?(?P<code>[\s\S]*?)\n?</code>\s*\Z")
+_JSON_BEGINS = lazy_pattern(r"[\s\u200b\u2060\ufeff]*[{\[\"]")
+"""Arguments that are meant as JSON; others are free text."""
+_BLOCK = lazy_pattern(r"\s*<code>\n?(?P<code>[\s\S]*?)\n?</code>\s*\Z")
 _TAGS = FunctionTags("<tool_call>", "</tool_call>")
 _CALLS = _TAGS.calls
 
@@ -56,7 +64,10 @@ QWEN3_CODER = xml_format(
     aliases=("qwen3_xml", "nemotron3"),
     models=("*qwen3-coder*", "*qwen3.5*", "*nemotron-3*", "*mimo-v2*"),
     signs=DetectionPatterns(
-        calls={r"<tool_call>\s*<function=[^<>\s]+>": 0.95, r"<function=[^<>\s]+>\s*<parameter=": 0.9},
+        calls={
+            r"<tool_call>\s*<function=[^<>\s]+>": 0.95,
+            r"<function=[^<>\s]+[>\n]\s*(?:<parameter=|</function>)": 0.9,
+        },
         hints={r"<parameter=[^<>\s]+>": 0.6},
     ),
     calls=_CALLS,
@@ -66,7 +77,7 @@ QWEN3_CODER = xml_format(
         call_closers=_CALLS.closers,
         results=(Enclosed("<tool_response>", "</tool_response>"),),
     ),
-    reader=SharedOpenerReader(_TAGS.reader, "`<function=NAME>`", (ARG_KEY_BODY,)),
+    reader=SharedOpenerReader(_TAGS.reader, "`<function=NAME>`", (ARG_KEY_BODY, SEPARATED_BODY, PYTHON_BODY)),
     write_calls=_TAGS.writer,
 )
 
@@ -135,7 +146,7 @@ def _call(text: str, name: str, name_range: Range, place: Range, faults: list[Fa
         )
 
     value = strict_object(raw) if raw.startswith("{") else None
-    if value is not None or not raw.startswith(("{", "[", '"')):
+    if value is not None or _JSON_BEGINS.match(raw) is None:
         return call(value if value is not None else raw, valid=True)
     reading = read_json(text[: place.end], place)
     node = reading.nodes[0] if reading.nodes else None

@@ -8,7 +8,6 @@ heading may follow (spaces and asterisks before it are allowed), and within a co
 `Observation:` with nothing behind it is the stop word that ended the generation; anything else behind it was invented.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -22,6 +21,7 @@ from inspector.formats.react.calls import FINAL_ANSWER, read_react_calls, read_r
 from inspector.formats.span_readers import read_definitions, read_result
 from inspector.model import Role, SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
@@ -45,19 +45,27 @@ _IS_ANSWER = Lookahead(
 _KINDS = {
     "prose": (SpanKind.TEXT, ""),
     "thought": (SpanKind.REASONING, "thought"),
+    "thought after call": (SpanKind.REASONING, "thought"),
     "call": (SpanKind.TOOL_CALL, "tool_call"),
     "observation": (SpanKind.TOOL_RESULT, "observation"),
     "answer": (SpanKind.TEXT, "answer"),
 }
 
+_THOUGHTS = ("thought", "thought after call")
+_TWO_ACTIONS = {"rule": MALFORMED_HEADER, "expects": "`Observation:` between two actions"}
+_NO_OBSERVATION = {"rule": MALFORMED_HEADER, "expects": "`Observation:` between an action and the answer"}
 _NOT_EXPECTED: dict[tuple[str, str], dict[str, Any]] = {
-    ("call", "call"): {"rule": MALFORMED_HEADER, "expects": "`Observation:` between two actions"},
-    ("call", "answer"): {"rule": MALFORMED_HEADER, "expects": "`Observation:` between an action and the answer"},
+    ("call", "call"): _TWO_ACTIONS,
+    ("call", "thought"): {"target": "thought after call"},
+    ("call", "answer"): _NO_OBSERVATION,
+    ("thought after call", "call"): _TWO_ACTIONS,
+    ("thought after call", "thought"): {"target": "thought after call"},
+    ("thought after call", "answer"): _NO_OBSERVATION,
     ("answer", "call"): {"rule": MALFORMED_HEADER, "expects": "nothing behind the final answer"},
 }
 
-_NAME = re.compile(r"[^\W\d][\w.\-/]*")
-_PLAIN_TEXT = re.compile(r"(?!```|Action Input)[^\s{`][^\n\r]*")
+_NAME = lazy_pattern(r"[^\W\d][\w.\-/]*")
+_PLAIN_TEXT = lazy_pattern(r"(?!```|Action Input)[^\s{`][^\n\r]*")
 
 _PATTERNS = DetectionPatterns(
     calls={
@@ -106,14 +114,14 @@ def _call_states(ways: Transitions) -> Iterator[State]:
     for name, (kind, label) in _KINDS.items():
         to_fence = Transition(f"\n{_FENCE}", MarkerSplit.NOWHERE, f"{name} fence")
         at_line = Transition("\n", MarkerSplit.NOWHERE, f"{name} line", ahead=_HEADING_FOLLOWS)
-        block = _blocks("\n") if name in ("prose", "thought") else ()
+        block = _blocks("\n") if name in ("prose", *_THOUGHTS) else ()
         stray = ways.stray if name == "prose" else ()
         yield State(
             name,
             kind,
             (at_line, to_fence, *block, *stray, *common),
             label=label,
-            opener=THOUGHT if name == "thought" else "",
+            opener=THOUGHT if name in _THOUGHTS else "",
         )
         inputs = (*_spellings("Action Input"), "Action Input ") if name == "call" else ()
         own = tuple(Transition(marker, MarkerSplit.NOWHERE, "call input") for marker in inputs)

@@ -18,7 +18,14 @@ from inspector.formats.dialect import Enclosed, dialect_table
 from inspector.formats.format import DetectionPatterns
 from inspector.formats.xml.calls import XmlCallReader
 from inspector.formats.xml.format import XmlCall, XmlCalls, arguments_of, value_text, xml_format
-from inspector.formats.xml.tag_families import ARG_KEY_BODY, FunctionTags, InvokeTags, SharedOpenerReader
+from inspector.formats.xml.tag_families import (
+    ARG_KEY_BODY,
+    PYTHON_BODY,
+    SEPARATED_BODY,
+    FunctionTags,
+    InvokeTags,
+    SharedOpenerReader,
+)
 from inspector.model import ToolCall
 from inspector.rules.markers import WRONG_OPENER
 
@@ -56,7 +63,7 @@ STEP3P5 = xml_format(
         results=(Enclosed("<tool_response>", "</tool_response>"),),
         homes={**ROLE_HOMES, "tool_response": "tool"},
     ),
-    reader=SharedOpenerReader(_TAGS.reader, "`<function=NAME>`", (ARG_KEY_BODY,)),
+    reader=SharedOpenerReader(_TAGS.reader, "`<function=NAME>`", (ARG_KEY_BODY, SEPARATED_BODY, PYTHON_BODY)),
     write_calls=_TAGS.writer,
 )
 

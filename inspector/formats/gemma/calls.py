@@ -19,16 +19,17 @@ from inspector.json_scanner.quoting import shown
 from inspector.model import Json, Parameter, ToolCall, ToolDefinition, ToolResult
 from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.text import Range
 
-_CALL = re.compile(r"\s*(call[ \t]*:|:)?\s*([^\s{}:,\"'<]+)\s*(?=\{)")
-_ARRAY = re.compile(r"\s*(\[)\s*+(?=call[ \t]*:)")
-_NEXT_CALL = re.compile(r"\s*[,;]?\s*(call[ \t]*:)\s*([^\s{}:,\"'<]+)\s*(?=\{)")
-_RESPONSE = re.compile(r"\s*response:\s*([^\s{}:,\"'<]+)\s*\{")
-_DECLARATION = re.compile(r"\s*declaration:\s*([^\s{}:,\"'<]+)\s*(?=\{)")
-_NAME = re.compile(r"[\w.\-/]+")
-_KEY = re.compile(r"[^\s:,{}\[\]<>\"']+")
+_CALL = lazy_pattern(r"\s*(call[ \t]*:|:)?\s*([^\s{}:,\"'<]+)\s*(?=\{)")
+_ARRAY = lazy_pattern(r"\s*(\[)\s*+(?=call[ \t]*:)")
+_NEXT_CALL = lazy_pattern(r"\s*[,;]?\s*(call[ \t]*:)\s*([^\s{}:,\"'<]+)\s*(?=\{)")
+_RESPONSE = lazy_pattern(r"\s*response:\s*([^\s{}:,\"'<]+)\s*\{")
+_DECLARATION = lazy_pattern(r"\s*declaration:\s*([^\s{}:,\"'<]+)\s*(?=\{)")
+_NAME = lazy_pattern(r"[\w.\-/]+")
+_KEY = lazy_pattern(r"[^\s:,{}\[\]<>\"']+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,23 +27,23 @@ from inspector.model import Json, Parameter
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import MARKER_INSIDE_ARGUMENT
 from inspector.rules.rule import Rule
-from inspector.scanning import MOST_ROUNDS, QuoteSearch, end_of_repeats, repeated
+from inspector.scanning import MOST_ROUNDS, QuoteSearch, end_of_repeats, lazy_pattern, repeated
 from inspector.segmenter.payload import Payload, read_on
 from inspector.text import Range
 
-_SPACE = re.compile(r"[ \t\n\r]*+")
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")
+_SPACE = lazy_pattern(r"[ \t\n\r]*+")
+_NUMBER = lazy_pattern(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")
 LITERALS: dict[str, Json] = {"true": True, "false": False, "null": None, "None": None}
 _TWINS = {"True": "true", "False": "false"}
-_BARE = re.compile(r"[^,{}\[\]\n<]*+")
+_BARE = lazy_pattern(r"[^,{}\[\]\n<]*+")
 _APOSTROPHES = repeated(r"[^'\\\n]++|\\[\s\S]")
-_ODD_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)")
-_NEXT_KEY = re.compile(r"\s*+[\w.\-]{1,64}\s*+:\s*+")
-_SWALLOWED = re.compile(r",\s*+[\w.\-]{1,64}\s*+:\s*+")
+_ODD_NUMBER = lazy_pattern(r"[-+]?(?:\d+\.?\d*|\.\d+)")
+_NEXT_KEY = lazy_pattern(r"\s*+[\w.\-]{1,64}\s*+:\s*+")
+_SWALLOWED = lazy_pattern(r",\s*+[\w.\-]{1,64}\s*+:\s*+")
 _LOOK_BACK = 100
-_GOES_ON = re.compile(r"\s*+(?:[,}\]:]|\Z)")
+_GOES_ON = lazy_pattern(r"\s*+(?:[,}\]:]|\Z)")
 _CLOSERS = {"{": "}", "[": "]"}
-_KEY = re.compile(r"[^\s:,{}\[\]<>\"']+")
+_KEY = lazy_pattern(r"[^\s:,{}\[\]<>\"']+")
 
 
 class GemmaValues:

@@ -8,6 +8,7 @@ from inspector.json_scanner import JsonKind, JsonMember, JsonNode, read_json
 from inspector.model import Json
 from inspector.rules import json_syntax as rules
 from inspector.rules.json_syntax import TRUNCATED_JSON
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
 ARGUMENT_KEYS = ("arguments", "parameters")
@@ -29,6 +30,17 @@ _SCHEMA_KEYS = frozenset(
 _ERROR_KEYS = frozenset({"error", "errors", "exception", "traceback"})
 _NAME_LIKE = frozenset({"name", "tool", "tool_name", "function", "function_name", "action", "func"})
 _HARMLESS_KEYS = frozenset({"id", "type"})
+
+_NO_STRING = r"(?:null|true|false|-?\d{1,32}|\[[^\[\]{}]{0,96}\]|\{[^{}]{0,96}\})"
+CALLS_WITHOUT_NAME = (
+    (
+        lazy_pattern(
+            rf'\{{\s{{0,16}}"name"\s{{0,16}}:\s{{0,16}}{_NO_STRING}\s{{0,16}},\s{{0,16}}"(?:arguments|parameters)"\s{{0,16}}:'
+        ),
+        '{"name": "NAME"',
+    ),
+)
+"""The `near_calls` of a format whose calls no marker opens: an object like a call whose name is no string."""
 
 
 @dataclass(frozen=True, slots=True)

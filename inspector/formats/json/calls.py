@@ -31,6 +31,7 @@ from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL
 from inspector.rules.rule import Severity
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.text import Range
 
@@ -300,8 +301,8 @@ def _frames(name: str, arguments: str) -> tuple[re.Pattern[str], re.Pattern[str]
     named = rf'"{re.escape(name)}"{_W}:{_W}{_PLAIN_STRING}{_W}'
     key = rf'"{re.escape(arguments)}"{_W}:{_W}'
     return (
-        re.compile(rf"{_W}(\{{{_W}{named},{_W}{key}(\{{.*\}}){_W}\}}){_W}", re.DOTALL),
-        re.compile(rf"{_W}(\{{{_W}{key}(\{{.*\}}){_W},{_W}{named}\}}){_W}", re.DOTALL),
+        lazy_pattern(rf"{_W}(\{{{_W}{named},{_W}{key}(\{{.*\}}){_W}\}}){_W}", re.DOTALL),
+        lazy_pattern(rf"{_W}(\{{{_W}{key}(\{{.*\}}){_W},{_W}{named}\}}){_W}", re.DOTALL),
     )
 
 

@@ -17,6 +17,7 @@ from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.writing import is_json_call
 from inspector.formats.span_readers import BareCall, ReasoningReader, read_definitions, read_result
 from inspector.model import Role, SpanKind, ToolCall
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import FormatParser, SpanReader
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
@@ -71,7 +72,7 @@ class BareJson:
 def bare_calls(bare: BareJson) -> tuple[BareCall, ...]:
     """How the same values begin where reasoning drafts them."""
     return tuple(
-        BareCall(re.compile(re.escape(first) + ahead.whole.pattern), JSON)
+        BareCall(lazy_pattern(re.escape(first) + ahead.expression), JSON)
         for first, ahead in sorted(bare.beginnings.items())  # an array comes before the objects in it
     )
 

@@ -6,7 +6,6 @@ where a format's own template writes them (LFM2 within dicts, OLMo 3 everywhere)
 """
 
 import keyword
-import re
 from dataclasses import dataclass, field
 
 from inspector.diagnostics import Edit
@@ -14,10 +13,11 @@ from inspector.formats.python import messages as say
 from inspector.formats.python.literals import CursorMark, PythonCursor, PythonValue, decoded, read_atom, read_expression
 from inspector.json_scanner import MAX_DEPTH
 from inspector.model import Json, Parameter
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
 # An argument as most are: a whole string, an integer, a literal, and what follows it.
-_PLAIN = re.compile(
+_PLAIN = lazy_pattern(
     r"""[ \n]*+([^\W\d]\w*+)=(?:'(?!'')([^'\\\n]*+(?:\\[\s\S][^'\\\n]*+){0,10000})'"""
     r"""|"(?!"")([^"\\\n]*+(?:\\[\s\S][^"\\\n]*+){0,10000})"|(-?(?:0|[1-9][0-9]{0,17}+))"""
     r"""|(True|False|None))[ \n]*+(?=[,)])"""
@@ -27,13 +27,13 @@ _LAST_STRING = 3
 """The last group of an argument's expression that is the content of a string."""
 
 _LITERALS: dict[str, Json] = {"True": True, "False": False, "None": None}
-_KEYWORD = re.compile(r"([^\W\d]\w*)\s*+=(?!=)\s*+")
-_MEMBER = re.compile(r"([\"']?)([^\W\d]\w*)\1\s*+([:=]|=>)(?!=)\s*+")
-_NESTED_CALL = re.compile(r"[^\W\d][\w.]*\((?:\s*+\)|\s*+[^\W\d]\w*\s*+=(?!=))")
+_KEYWORD = lazy_pattern(r"([^\W\d]\w*)\s*+=(?!=)\s*+")
+_MEMBER = lazy_pattern(r"([\"']?)([^\W\d]\w*)\1\s*+([:=]|=>)(?!=)\s*+")
+_NESTED_CALL = lazy_pattern(r"[^\W\d][\w.]*\((?:\s*+\)|\s*+[^\W\d]\w*\s*+=(?!=))")
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _NAMES = {"(": "tuple", "{": "set"}
-_NEXT_ARGUMENT = re.compile(r"[^\W\d]\w*\s*+=(?!=)")
-_NEXT_ITEM = re.compile(r"[rRuU]?['\"]|-?\d|(?:True|False|None|true|false|null)\b|[\[{]")
+_NEXT_ARGUMENT = lazy_pattern(r"[^\W\d]\w*\s*+=(?!=)")
+_NEXT_ITEM = lazy_pattern(r"[rRuU]?['\"]|-?\d|(?:True|False|None|true|false|null)\b|[\[{]")
 
 
 @dataclass(slots=True)

@@ -14,20 +14,21 @@ from inspector.json_scanner.quoting import shown
 from inspector.model import ToolCall
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.text import Range
 
-_JSON = re.compile(r"\s*(?:\{|\[\s*\{)")
-_FENCE = re.compile(r"\s*(```[\w-]*[ \t]*\n?)")
-_CLOSING_FENCE = re.compile(r"\n?[ \t]*```\s*\Z")
+_JSON = lazy_pattern(r"\s*(?:\{|\[\s*\{)")
+_FENCE = lazy_pattern(r"\s*(```[\w-]*[ \t]*\n?)")
+_CLOSING_FENCE = lazy_pattern(r"\n?[ \t]*```\s*\Z")
 _READ_JSON = JsonCallReader(is_array=True, is_row=True)
-_NAME = re.compile(r"[\w.\-/]+")
-_CALL = re.compile(r"([^\W\d][\w.\-/]*)[ \t]*\(")
-_CALLS_BEGIN = re.compile(r"\[?[ \t\n]{0,16}+[^\W\d][\w.]{0,127}+\(")
-_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-_NEXT_CALL = re.compile(r"[,;\n]\s{0,16}+\[?\s{0,16}+(?=[^\W\d][\w.]{0,127}+\()")
-_PRINT = re.compile(r"print\(\s*+(?=[^\W\d][\w.]{0,127}+\()")
-_BRACKETS = re.compile(r"[)\]}][\s)\]}]*")
+_NAME = lazy_pattern(r"[\w.\-/]+")
+_CALL = lazy_pattern(r"([^\W\d][\w.\-/]*)[ \t]*\(")
+_CALLS_BEGIN = lazy_pattern(r"\[?[ \t\n]{0,16}+[^\W\d][\w.]{0,127}+\(")
+_DOTTED = lazy_pattern(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_NEXT_CALL = lazy_pattern(r"[,;\n]\s{0,16}+\[?\s{0,16}+(?=[^\W\d][\w.]{0,127}+\()")
+_PRINT = lazy_pattern(r"print\(\s*+(?=[^\W\d][\w.]{0,127}+\()")
+_BRACKETS = lazy_pattern(r"[)\]}][\s)\]}]*")
 
 
 @dataclass(frozen=True, slots=True)

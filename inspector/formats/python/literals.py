@@ -16,37 +16,37 @@ from inspector.json_scanner.arithmetic import result_of
 from inspector.json_scanner.cursor import PayloadFindings
 from inspector.json_scanner.quoting import shown
 from inspector.model import Json
-from inspector.scanning import closing_quote, end_of_repeats, repeated
+from inspector.scanning import closing_quote, end_of_repeats, lazy_pattern, repeated
 from inspector.text import Range
 
 _SPACE_BEGINS = frozenset(" \t\n\r\f\\#")
 _SPACE = repeated(r"[ \t\n\r\f]++|\\\r?\n|(?<=[\s,(\[{])#[^\n]*+")
 
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     r"([-+]?)[ \t]*(0[xX][\da-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][-+]?\d+)?)"
     r"([jJ]?)(?![\w.])"
 )
 
-_WORD = re.compile(r"[^\W\d]\w*")
+_WORD = lazy_pattern(r"[^\W\d]\w*")
 
 _LITERALS: dict[str, Json] = {
     "True": True, "False": False, "None": None, "true": True, "false": False, "null": None,
 }  # fmt: skip
 
-_NON_FINITE = re.compile(r"[-+]?(?:nan|inf|NaN|Infinity)")
-_LEADING_ZERO = re.compile(r"0[\d_]*[1-9][\d_]*")
+_NON_FINITE = lazy_pattern(r"[-+]?(?:nan|inf|NaN|Infinity)")
+_LEADING_ZERO = lazy_pattern(r"0[\d_]*[1-9][\d_]*")
 
 # Words, dates, times, addresses: text that only lacks its quotes.
-_UNQUOTED = re.compile(r"[\w#@~/\\.°€$-][\w ,:;@~/\\.°€$%?!&#+'-]*")
+_UNQUOTED = lazy_pattern(r"[\w#@~/\\.°€$-][\w ,:;@~/\\.°€$%?!&#+'-]*")
 
-_CODE = re.compile(
+_CODE = lazy_pattern(
     r"[^\W\d]\w*(?:\.\w+)+|.*\b(?:if|for|and|or|not|in|lambda|await)\b.*|.*[*=<>|^].*|.*\s[+/%&-]\s.*|.*\w[+*]\w.*"
 )
 
-_RUN = {False: re.compile(r"[^'\"()\[\]{},]*+"), True: re.compile(r"[^'\"()\[\]{},:=]*+")}
+_RUN = {False: lazy_pattern(r"[^'\"()\[\]{},]*+"), True: lazy_pattern(r"[^'\"()\[\]{},:=]*+")}
 _LONGEST_INT = 4300
 _LONGEST_QUOTED = 10_000
-STRING_BEGINS = re.compile(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
+STRING_BEGINS = lazy_pattern(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
 _PREFIXES = frozenset({"", "r", "u", "b", "br", "rb", "f", "fr", "rf"})
 
 _CONTENT = {
@@ -61,28 +61,28 @@ _CALL = r"[^\W\d][\w.]{0,127}+\("
 
 # What may stand behind a string that ended where its quote says; and, told apart more strictly, behind one whose end
 # had to be looked for.
-_FOLLOWS = re.compile(rf"\s*+(?:[,)\]}}:;#]|\Z|\s(?:{_KEYWORD})|[rRuUbBfF]{{0,2}}['\"])")
+_FOLLOWS = lazy_pattern(rf"\s*+(?:[,)\]}}:;#]|\Z|\s(?:{_KEYWORD})|[rRuUbBfF]{{0,2}}['\"])")
 
-_OPERATES = re.compile(
+_OPERATES = lazy_pattern(
     r"\s*+(?:\+\s*+[\"'\w(]|%\s*+[\w(\"']|\*\s*+\d|\.[a-z_]{1,30}\(|\[[\d:]|\s(?:if|or|and|in|not)\s)"
 )
 
-_CLOSES = re.compile(
+_CLOSES = lazy_pattern(
     rf"\s*+(?:\Z|[)\]}}][\s)\]}}]{{0,64}}+(?:\Z|,|{_CALL})|,\s*+(?:{_KEYWORD}|['\"\[{{\d)\]}}-]|(?:True|False|None)\b))"
 )
 
-_MISSING = re.compile(
+_MISSING = lazy_pattern(
     rf"(?=,\s*+[^\W\d][\w.]{{0,127}}+\(\s{{0,8}}+{_KEYWORD})|(?=\s{{0,16}}+,\s*+{_KEYWORD})|(?=\)\s*+(?:\]?\s*+\Z|\]?\s*+,?\s*+\[?{_CALL}))"
 )
 
-_ESCAPE = re.compile(
+_ESCAPE = lazy_pattern(
     r"\\(?:(\n)|([\\'\"abfnrtv])|([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|N\{([^}]{1,100})\}|"
     r"([\s\S]?))"
 )
 
-_SWALLOWED = re.compile(rf",\s*+(?:[^\W\d][\w.]{{0,127}}+\(\s*+)?{_KEYWORD}\s*+\Z")
+_SWALLOWED = lazy_pattern(rf",\s*+(?:[^\W\d][\w.]{{0,127}}+\(\s*+)?{_KEYWORD}\s*+\Z")
 _LOOK_BACK = 100
-_BREAK = re.compile(r"(?<!\\)[\r\n]")
+_BREAK = lazy_pattern(r"(?<!\\)[\r\n]")
 _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _CONTROLS = {"\n": "\\n", "\r": "\\r"}
 

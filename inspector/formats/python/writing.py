@@ -1,16 +1,21 @@
-"""Writes a call in Python's syntax, and which calls that syntax can express."""
+"""Writes a call in Python's syntax; which calls that syntax can express, and whether a text is Python code."""
 
+import ast
 import keyword
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 
 from inspector.formats.json.writing import is_finite, json_of
 from inspector.json_scanner import MAX_DEPTH
 from inspector.model import Json, ToolCall
+from inspector.scanning import lazy_pattern
 
-_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_DOTTED = lazy_pattern(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_IDENTIFIER = lazy_pattern(r"[^\W\d]\w*")
+_SHELL_LINE = lazy_pattern(r"^([ \t]*)[!%].*$", re.MULTILINE)
+_LONGEST_CODE = 20_000
 WriteValue = Callable[[Json], str]
 
 
@@ -28,6 +33,25 @@ def is_python_call(call: ToolCall) -> bool:
     if not _DOTTED.fullmatch(call.name) or not all(map(_names_argument, call.arguments)):
         return False
     return is_finite(call.arguments) and is_shallow(call.arguments)
+
+
+def is_python_code(text: str) -> bool:
+    """Whether an interpreter could take the code: lines of shell and magic commands aside, it parses as Python.
+
+    Code beyond 20,000 characters is not parsed. An f-string is taken as it is, since Python 3.12 allows more in it than
+    the Python that runs this may know.
+    """
+    if len(text) > _LONGEST_CODE:
+        return True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            ast.parse(_SHELL_LINE.sub(r"\g<1>pass", text))
+    except SyntaxError as error:
+        return "f-string" in str(error)
+    except (ValueError, MemoryError, RecursionError):
+        return False
+    return True
 
 
 def is_shallow(value: Json) -> bool:

@@ -5,6 +5,7 @@ qwen_agent/agents/react_chat.py, crewAI:tests/agents/test_crew_agent_parser.py, 
 """
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 
@@ -18,23 +19,32 @@ from inspector.json_scanner.quoting import shown
 from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
-from inspector.rules.markers import NEAR_MARKER, UNTERMINATED_SPAN
+from inspector.rules.markers import MALFORMED_HEADER, NEAR_MARKER, UNTERMINATED_SPAN
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
+from inspector.segmenter.payload import JSON
 from inspector.text import Range
 
-_INPUT_REACT_HEADINGS = re.compile(r"^[ \t]*(?:\*\*)?(Action Input(?: \d{1,3})?(?:\*\*)?:)", re.MULTILINE)
-_DRAFT = re.compile(r"^[ \t]*Action:[ \t]*[^\n]{1,128}\n[ \t]*Action Input:", re.MULTILINE)
+_INPUT_REACT_HEADINGS = lazy_pattern(r"^[ \t]*(?:\*\*)?(Action Input(?: \d{1,3})?(?:\*\*)?:)", re.MULTILINE)
+_DRAFT = r"^[ \t]*(?P<heading>Action:)[ \t]*[^\n]{1,128}\n[ \t]*Action Input:[ \t]*"
 FINAL_ANSWER = "Final Answer"
-_NUMBER = re.compile(r"[ \t]*\d{1,3}[ \t]*:")
-_INPUT = re.compile(r"^[ \t]*(?:\*\*)?Action Input(?:[ \t]\d{1,3})?(?:\*\*)?:(?:\*\*)?", re.MULTILINE)
-_BRACKETS = re.compile(r"([^\W\d][\w.-]*(?:[ \t][\w.-]+)*)\[([\s\S]*)\]")
-_FENCE = re.compile(r"```\w*[ \t]*\n?")
+_NUMBER = lazy_pattern(r"[ \t]*\d{1,3}[ \t]*:")
+_INPUT = lazy_pattern(r"^[ \t]*(?:\*\*)?Action Input(?:[ \t]\d{1,3})?(?:\*\*)?:(?:\*\*)?", re.MULTILINE)
+_BRACKETS = lazy_pattern(r"([^\W\d][\w.-]*(?:[ \t][\w.-]+)*)\[([\s\S]*)\]")
+_FENCE = lazy_pattern(r"```\w*[ \t]*\n?")
 _CLOSING_FENCE = "```"
-_LOOKS_LIKE_JSON = re.compile(r"(?:```(?:json)?\s*)?\{\s*(?:[\"'}“]|\w+\s*:|\Z)")
+_LOOKS_LIKE_JSON = lazy_pattern(r"(?:```(?:json)?\s*)?\{\s*(?:[\"'}“]|\w+\s*:|\Z)")
 _HEADING = "Action Input:"
 _DECORATION = "`\"'*"
-_DECORATED_OBJECT = re.compile(r"(`{1,2}|\*{1,2}|[\"'])[ \t]*(\{[\s\S]*\})[ \t]*\1")
-_read_reasoning = ReasoningReader((), bare=(BareCall(_DRAFT),))
+_DECORATED_OBJECT = lazy_pattern(
+    r"(?:(?P<sign>`{1,2}|\*{1,2}|[\"'])|(?P<tag><(?P<word>[A-Za-z_]{1,32})>))\s*(?P<object>\{[\s\S]*\})\s*"
+    r"(?(sign)(?P=sign)|</(?P=word)>)"
+)
+_DRAFTS = (
+    BareCall(lazy_pattern(_DRAFT + r"(?=\{)", re.MULTILINE), JSON),
+    BareCall(lazy_pattern(_DRAFT + r"(?![ \t{])", re.MULTILINE)),
+)
+_read_reasoning = ReasoningReader((), bare=_DRAFTS)
 
 
 def read_react_words(closed: SpanClosed) -> ParseResult:
@@ -112,6 +122,7 @@ def _read_named(text: str, head: Range, given: Range) -> ParseResult:
     name, faults = _name(text, head)
     arguments, more, valid, readable = _read_input(text, given)
     is_valid = valid and not faults
+    more = (*more, *_answer_in_action(text, name, given))
     call = ToolCall(
         name.of(text),
         arguments,
@@ -125,6 +136,17 @@ def _read_named(text: str, head: Range, given: Range) -> ParseResult:
     faults = (*faults, *more)
     complete = not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
     return ParseResult(calls=(call,), faults=faults, complete=complete)
+
+
+def _answer_in_action(text: str, name: Range, given: Range) -> Iterator[Fault]:
+    """The fault of an answer that is written as an action, or as its input, where no heading counts."""
+    if name.of(text) == FINAL_ANSWER:
+        message = f"The answer is written as an action; readers look for a tool named {shown(FINAL_ANSWER)}."
+        yield Fault(MALFORMED_HEADER, name, message, f"Write `{FINAL_ANSWER}:` instead of the action.")
+    if text.startswith(f"{FINAL_ANSWER}:", given.start):
+        message = f"`{FINAL_ANSWER}:` is inside the action's input, so readers run the action and get no answer."
+        place = Range(given.start, given.start + len(FINAL_ANSWER) + 1)
+        yield Fault(MALFORMED_HEADER, place, message, "Write the answer on a line of its own, without an action.")
 
 
 def _name(text: str, head: Range) -> tuple[Range, tuple[Fault, ...]]:
@@ -156,7 +178,7 @@ def _read_input(text: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool,
     if plain is not None:
         return plain, (), True, True
     decorated = _DECORATED_OBJECT.fullmatch(raw)
-    inner = strict_object(decorated[2]) if decorated is not None else None
+    inner = strict_object(decorated["object"]) if decorated is not None else None
     if decorated is not None and inner is not None:
         return inner, (_decoration(decorated, given),), False, True
     if raw.startswith('"'):
@@ -171,8 +193,8 @@ def _read_input(text: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool,
 
 
 def _decoration(decorated: re.Match[str], given: Range) -> Fault:
-    """The fault of signs around the object of arguments: quotes, or Markdown's for code and bold text."""
-    sign, inner = decorated[1], Range(*decorated.span(2)).moved(given.start)
+    """The fault of what is around the object of arguments: quotes, Markdown's code and bold signs, or a tag."""
+    sign, inner = decorated["sign"] or decorated["tag"], Range(*decorated.span("object")).moved(given.start)
     return Fault(
         rules.FENCED_PAYLOAD,
         Range(given.start, given.start + len(sign)),

@@ -19,7 +19,6 @@ its `parameters`). What presents it is the server, not a family's template; the 
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from types import MappingProxyType
@@ -27,6 +26,7 @@ from types import MappingProxyType
 from inspector.formats.json.writing import json_of
 from inspector.formats.templates.template import CHATML, Turns, contents, openai_tool, turn_template
 from inspector.model import Json, Role, ToolDefinition, ToolResult, Turn
+from inspector.scanning import lazy_pattern
 
 _BEFORE_TOOLS = (
     "You are a function calling AI model. You are provided with function signatures within <tools> </tools> XML tags. "
@@ -53,17 +53,17 @@ _AFTER_TOOLS = (
 
 _GO_ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
-_BLOCK_HERMES = re.compile(
+_BLOCK_HERMES = lazy_pattern(
     r"You are a function[ -]calling AI model\b(?:(?!<tools>)[\s\S])*<tools>[\s\S]*?</tools>"
     r"(?:(?!</tool_call>)[\s\S])*(?:</tool_call>\s*XML tags(?:(?!</tool_call>)[\s\S])*</tool_call>|</tool_call>)"
 )
 
-_BLOCK = re.compile(
+_BLOCK = lazy_pattern(
     r"# Tools\n(?:(?!<tools>\n)[\s\S])*<tools>\n[\s\S]*?</tools>"
     r"(?:(?!<tool_call>\n)[\s\S])*<tool_call>\n[^\n]*\n</tool_call>"
 )
 
-_BLOCK_JSON_SCHEMA = re.compile(r"Calls are a JSON array that keeps to this schema:\n[^\n]*")
+_BLOCK_JSON_SCHEMA = lazy_pattern(r"Calls are a JSON array that keeps to this schema:\n[^\n]*")
 
 
 def render_prompt(turns: Sequence[Turn], tools: Sequence[ToolDefinition] = ()) -> str:

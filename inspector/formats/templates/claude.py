@@ -4,15 +4,15 @@ Sources: Anthropic's tool-use prompts (2023, 2024), langchain-anthropic:experime
 ours.
 """
 
-import re
 from collections.abc import Sequence
 from types import MappingProxyType
 
 from inspector.formats.json.writing import json_of
 from inspector.formats.templates.template import Turns, turn_template
 from inspector.model import Json, Role, ToolDefinition, ToolResult
+from inspector.scanning import lazy_pattern
 
-_BLOCK = re.compile(
+_BLOCK = lazy_pattern(
     r"(?:In this environment|These functions can be called)(?:(?!<functions>)[\s\S])*<functions>[\s\S]*?</functions>"
 )
 _TURNS = MappingProxyType(

@@ -5,14 +5,14 @@ system turn: its words stand at the head of the user's first). The sentence befo
 """
 
 import keyword
-import re
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 from inspector.formats.templates.template import Turns, turn_template
 from inspector.model import Json, Role, ToolDefinition, ToolResult
+from inspector.scanning import lazy_pattern
 
-_BLOCK = re.compile(r"These Python functions can be called(?:(?!```python\n)[\s\S])*```python\n[\s\S]*?\n```")
+_BLOCK = lazy_pattern(r"These Python functions can be called(?:(?!```python\n)[\s\S])*```python\n[\s\S]*?\n```")
 _TYPES = {
     "string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict",
     "null": "None",

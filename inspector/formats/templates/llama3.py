@@ -16,7 +16,6 @@ ours; the system's own words stand behind it.
 """
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 
 from inspector.formats.json.writing import json_of
@@ -31,11 +30,12 @@ from inspector.formats.templates.template import (
     turn_template,
 )
 from inspector.model import Json, ToolDefinition, ToolResult
+from inspector.scanning import lazy_pattern
 
 _DEPTH = 32
 _TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 
-_BLOCK = re.compile(
+_BLOCK = lazy_pattern(
     r"(?:You are capable of executing|These functions can be called)(?:(?!namespace functions \{)[\s\S])*"
     r"namespace functions \{[\s\S]*?\} // namespace functions"
 )

@@ -4,15 +4,15 @@ Sources: langchain's MRKL and structured-chat prompts, QwenLM/Qwen-Agent:qwen_ag
 are the grammar; the sentences are ours.
 """
 
-import re
 from collections.abc import Sequence
 from types import MappingProxyType
 
 from inspector.formats.json.writing import json_of
 from inspector.formats.templates.template import Turns, contents, turn_template
 from inspector.model import Json, Role, ToolDefinition
+from inspector.scanning import lazy_pattern
 
-_BLOCK = re.compile(
+_BLOCK = lazy_pattern(
     r"These tools can be used:\n[\s\S]*?\nFinal Answer: [^\n]*"
     r"|(?:Answer the following questions|You have access to the following tools)(?:(?!\nFinal Answer:)[\s\S])*"
     r"\nFinal Answer: [^\n]*"

@@ -6,7 +6,6 @@ read as far as it is certain, and flagged at the tag that shows it.
 The tag around names the tool, so the JSON is the object of arguments, or whole calls as other families write them.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,13 +34,14 @@ from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL
 from inspector.rules.rule import Severity
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.text import Range
 
-_CUT_TAG = re.compile(r"<[\w/]{0,32}\s*")
-_JSON_BODY = re.compile(r"\s*(?:```\w*\s*)?[{\[]")
-_BARE_NAME = re.compile(BARE_NAME)
-_BEGINS = re.compile(r"(?:```\w*\s*)?[{\[]")
+_CUT_TAG = lazy_pattern(r"<[\w/]{0,32}\s*")
+_JSON_BODY = lazy_pattern(r"\s*(?:```\w*\s*)?[{\[]")
+_BARE_NAME = lazy_pattern(BARE_NAME)
+_BEGINS = lazy_pattern(r"(?:```\w*\s*)?[{\[]")
 
 
 def same_name(name: str) -> str:

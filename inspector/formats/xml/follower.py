@@ -8,14 +8,14 @@ none.
 A tag that a piece cuts short is kept, at most the longest tag less one character. Each character is read once.
 """
 
-import re
 from enum import Enum, auto
 
 from inspector.formats.xml.syntax import XmlSyntax
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.payload import Payload, read_on
 from inspector.segmenter.table import Lookahead
 
-_SPACE = re.compile(r"\s*")
+_SPACE = lazy_pattern(r"\s*")
 
 
 class _At(Enum):

@@ -5,7 +5,6 @@ Its
 opening tag counts only before another tag or at the end of a line, so that one quoted in a text stays text.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -19,13 +18,14 @@ from inspector.formats.xml.syntax import XmlSyntax
 from inspector.model import Json, Role, SpanKind, ToolCall
 from inspector.rules import markers as rules
 from inspector.rules.rule import Rule
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed, SpanReader
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Table, Transition
 
 _BEHIND = "call_end"
-_PLAIN_NAME = re.compile(r"[\w.-]{1,128}")
+_PLAIN_NAME = lazy_pattern(r"[\w.-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from inspector.scanning import MOST_ROUNDS
+from inspector.scanning import MOST_ROUNDS, lazy_pattern
 from inspector.segmenter.table import Lookahead, Repeat
 
 NAME = Repeat(r'[^<>"\n]', 1, 128)
@@ -58,11 +58,11 @@ class XmlSyntax:
     tail: re.Pattern[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        opens = _ungrouped(self.parameter.whole.pattern)
+        opens = _ungrouped(self.parameter.expression)
         begins = re.escape(self.parameter_begins)
-        closes = _ungrouped(self.closes.whole.pattern)
+        closes = _ungrouped(self.closes.expression)
         kinds = {
-            "call": _ungrouped(self.call.whole.pattern) if self.call is not None else "",
+            "call": _ungrouped(self.call.expression) if self.call is not None else "",
             "call_end": re.escape(self.call_end),
             "parameter": opens,
             "end": closes,
@@ -73,8 +73,8 @@ class XmlSyntax:
         first = re.escape(self.first)
         ways = "|".join(f"(?P<{kind}>{pattern[len(first) :]})" for kind, pattern in kinds.items() if pattern)
         in_value = f"({opens[len(first) :]})|{closes[len(first) :]}"
-        object.__setattr__(self, "tags", re.compile(f"{first}(?:{ways})"))
-        object.__setattr__(self, "in_value", re.compile(f"{first}(?:{in_value})"))
+        object.__setattr__(self, "tags", lazy_pattern(f"{first}(?:{ways})"))
+        object.__setattr__(self, "in_value", lazy_pattern(f"{first}(?:{in_value})"))
         longest = max(self.parameter.longest, self.call.longest if self.call is not None else 0, len(self.call_end))
         object.__setattr__(self, "longest", max(longest, self.closes.longest))
 
@@ -82,11 +82,11 @@ class XmlSyntax:
         marks = (self.parameter_begins, self.parameter_end, self.call_begins, self.call_end)
         data = "|".join(re.escape(mark[1:]) for mark in marks if mark)
         value = rf"([^{first}]*+(?:{first}(?!{data})[^{first}]*+){{0,{MOST_ROUNDS}}})"
-        end = closes if self.end_tag is None else self.end_tag.whole.pattern
-        head = self.call.whole.pattern if self.call is not None else rf"({BARE_NAME})(?=\s*(?:<|\Z))"
-        object.__setattr__(self, "head", re.compile(rf"{head}\s*"))
-        object.__setattr__(self, "regular", re.compile(rf"{self.parameter.whole.pattern}{value}({end})\s*"))
-        object.__setattr__(self, "tail", re.compile(rf"{re.escape(self.call_end)}\s*\Z"))
+        end = closes if self.end_tag is None else self.end_tag.expression
+        head = self.call.expression if self.call is not None else rf"({BARE_NAME})(?=\s*(?:<|\Z))"
+        object.__setattr__(self, "head", lazy_pattern(rf"{head}\s*"))
+        object.__setattr__(self, "regular", lazy_pattern(rf"{self.parameter.expression}{value}({end})\s*"))
+        object.__setattr__(self, "tail", lazy_pattern(rf"{re.escape(self.call_end)}\s*\Z"))
 
     @property
     def closes(self) -> Lookahead:

@@ -20,11 +20,13 @@ import msgspec
 
 from inspector.diagnostics import Fault
 from inspector.formats.dialect import Enclosed
+from inspector.formats.python.calls import PythonCallReader
 from inspector.formats.xml.calls import XmlCallReader
 from inspector.formats.xml.format import LabelledReader, XmlCall, XmlCalls, arguments_of, value_text
 from inspector.formats.xml.syntax import NAME, QUOTED_NAME, XmlSyntax
 from inspector.model import Json, ToolCall
 from inspector.rules.markers import FOREIGN_FORMAT, WRONG_OPENER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
 from inspector.segmenter.table import Lookahead, Repeat
 from inspector.text import Range
@@ -33,8 +35,11 @@ _BEGINS = "<function="
 OPENER, CLOSER = "<tool_call>", "</tool_call>"
 """The markers around a call."""
 
-_FUNCTION = re.compile(r"\s*(<function=)[^<>\n=]{1,128}(?:>|[ \t]*\n|<)")
-_NAME_AND_KEY = re.compile(r"\s*([A-Za-z0-9_.\-]{1,128})\s*<arg_key>")
+_FUNCTION = lazy_pattern(r"\s*(<function=)[^<>\n=]{1,128}(?:>|[ \t]*\n|<)")
+_NAME_AND_KEY = lazy_pattern(r"\s*([A-Za-z0-9_.\-]{1,128})\s*<arg_key>")
+_SEPARATOR = "<tool_sep>"
+_NAME_AND_SEPARATOR = lazy_pattern(r"\s*([A-Za-z0-9_.\-]{1,128}<tool_sep>)")
+_PYTHON_CALL = lazy_pattern(r"\s*\[?\s{0,16}([A-Za-z_][\w.]{0,127}\()")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ class FunctionTags:
             self._syntax(lead=_BEGINS),
             label="bare_call",
             rule=WRONG_OPENER,
-            ahead=Lookahead(NAME, ">", Repeat(r"\s"), ("<parameter=", "</function>")),
+            ahead=Lookahead(NAME, (">", ""), Repeat(r"\s"), ("<parameter=", "</function>")),
             tail=self.closer,
             is_drafted=False,
         )
@@ -141,6 +146,21 @@ class _Family:
 
 FUNCTION_BODY = _Family(_FUNCTION, "qwen3_coder", FunctionTags("<tool_call>", "</tool_call>").reader)
 ARG_KEY_BODY = _Family(_NAME_AND_KEY, "glm45", XmlCallReader(arg_syntax()))
+_read_separated = XmlCallReader(arg_syntax(separator=_SEPARATOR))
+
+
+def _read_body_with_separator(closed: SpanClosed) -> ParseResult:
+    """Its own family writes the name right behind the marker, and the reader expects it there."""
+    span, text = closed.span, closed.inner_text.lstrip()
+    inner = Range(span.inner.end - len(text), span.inner.end)
+    span = msgspec.structs.replace(span, inner=inner)
+    reading = _read_separated(msgspec.structs.replace(closed, span=span, inner_text=text))
+    calls = (msgspec.structs.replace(call, range=Range(inner.start, call.range.end)) for call in reading.calls)
+    return msgspec.structs.replace(reading, calls=tuple(calls))
+
+
+SEPARATED_BODY = _Family(_NAME_AND_SEPARATOR, "hy_v3", _read_body_with_separator)
+PYTHON_BODY = _Family(_PYTHON_CALL, "pythonic", PythonCallReader())
 """The bodies that are no JSON; readers of families that write in tags know a JSON body themselves."""
 
 
@@ -153,7 +173,7 @@ class SharedOpenerReader:
 
     own: SpanReader
     expected: str
-    others: tuple[_Family, ...] = (FUNCTION_BODY, ARG_KEY_BODY)
+    others: tuple[_Family, ...] = (FUNCTION_BODY, ARG_KEY_BODY, SEPARATED_BODY, PYTHON_BODY)
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from inspector.formats.xml.syntax import XmlSyntax
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
-_SPACE = re.compile(r"\s*")
-_WORD = re.compile(r"[\w.-]+")
+_SPACE = lazy_pattern(r"\s*")
+_WORD = lazy_pattern(r"[\w.-]+")
 _INDENT = 64
 
 

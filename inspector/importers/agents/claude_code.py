@@ -35,6 +35,7 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
+from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
 
@@ -57,7 +58,7 @@ _INJECTED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 _LONGEST = 120
 
 # What clients put before or around the user's own words.
-_TAGGED = re.compile(r"\s*<(?P<tag>[\w-]{1,60})(?:\s[^<>]{0,200})?>.*?</(?P=tag)>\s*", re.DOTALL)
+_TAGGED = lazy_pattern(r"\s*<(?P<tag>[\w-]{1,60})(?:\s[^<>]{0,200})?>.*?</(?P=tag)>\s*", re.DOTALL)
 _READ = 20_000
 
 

@@ -4,7 +4,6 @@ A row is `{"timestamp", "type", "payload"}`; the first is the `session_meta`. Fi
 such envelope. Items (`response_item`) become turns; events (`event_msg`) only add usage, failures and ends.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -33,6 +32,7 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
+from inspector.scanning import lazy_pattern
 from inspector.wire.provider_json import compact_json
 
 _NOT_STORED = "the source keeps neither the tools nor the chunks of an answer, nor an answer that did not end"
@@ -40,7 +40,7 @@ _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context"
 ANSWERS = frozenset({"reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
 """The kinds of items, beside the assistant's messages, that an answer consists of."""
 
-_WRITTEN_BY_CODEX = re.compile(
+_WRITTEN_BY_CODEX = lazy_pattern(
     r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|subagent_notification|skill|model_switch)>"
     r"|# AGENTS\.md instructions)"
 )

@@ -18,9 +18,10 @@ from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import object_of
 from inspector.model import Generation, Json, Outcome, Provenance, RecognisedBy, Role, Trace, Turn, TurnFlag
+from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 
-_COMMAND = re.compile(r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n```", re.DOTALL)  # its own default patterns
+_COMMAND = lazy_pattern(r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n```", re.DOTALL)  # its own default patterns
 _NOT_STORED = "the source keeps neither the tools nor the chunks of an answer"
 _NO_RAW = "an answer that could not be read is not stored"
 _INJECTED = frozenset({TurnFlag.INJECTED})

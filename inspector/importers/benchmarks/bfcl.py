@@ -5,7 +5,6 @@ API
 for them, nested by turn and step where there are several; `inference_log` holds the user's messages and the results.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,13 +31,14 @@ from inspector.model import (
     Turn,
     Usage,
 )
+from inspector.scanning import lazy_pattern
 
 _QUERY = "begin_of_turn_query"
 _INPUT = "inference_input"
-_ID = re.compile(r"(?:[a-z]+:)?[A-Za-z][A-Za-z0-9_]*_\d+(?:-\w+)*(?:[:|].*)?")
+_ID = lazy_pattern(r"(?:[a-z]+:)?[A-Za-z][A-Za-z0-9_]*_\d+(?:-\w+)*(?:[:|].*)?")
 _VERSION_4 = frozenset({"input_token_count", "output_token_count", "inference_log"})
 _OTHERS = frozenset({"jsonrpc", "conversations", "messages", "error"})
-_RESULT_FILE = re.compile(r".*_result\.jsonl?")
+_RESULT_FILE = lazy_pattern(r".*_result\.jsonl?")
 _GROUP_FOLDERS = frozenset({"live", "non_live", "multi_turn", "agentic", "memory", "web_search", "format_sensitivity"})
 _FAILED = "Error during inference:"
 _ONLY_ANSWERS = "the source keeps the model's answers only: no prompts, tools or results"

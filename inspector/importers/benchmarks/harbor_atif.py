@@ -6,7 +6,6 @@ agent,
 may give its commands as JSON in the message: each is a call then, its part the exact text of the command's object.
 """
 
-import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -34,13 +33,14 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
+from inspector.scanning import lazy_pattern
 from inspector.wire.provider_json import compact_json
 
 _NOT_STORED = "the source keeps the arguments of calls parsed, whose text was rewritten, and no chunks"
 _NO_TEXTS = "the token ids of answers were left out: the source does not say which text each is"
 _SEVERAL = "a step covers several requests, which count as one"
 _TERMINUS = "commands in the text of answers are shown as calls of `bash_command`, as Harbor names them"
-_CONTINUED = re.compile(r"(?P<base>.+)-cont-(?P<number>\d+)")
+_CONTINUED = lazy_pattern(r"(?P<base>.+)-cont-(?P<number>\d+)")
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
 _COPIED = frozenset({TurnFlag.COPIED_CONTEXT})
 _SYNTHETIC = frozenset({TurnFlag.SYNTHETIC})

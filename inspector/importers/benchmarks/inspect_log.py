@@ -16,13 +16,14 @@ from inspector.importers.records import parse_json_bytes, read_rows, too_long
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_BYTES
 from inspector.model import Json, Trace
+from inspector.scanning import lazy_pattern
 
 _ZIP = b"PK\x03\x04"
 _FIRST_MEMBER = re.compile(rb"_journal/|samples/.{1,200}_epoch_\d|header\.json|summaries\.json|reductions\.json")
-_DOCUMENT = re.compile(r'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:\s*\{')
-_SAMPLE = re.compile(r"samples/.+_epoch_\d+\.json", re.DOTALL)  # ids may hold anything, slashes too
-_SHELL = re.compile(r"(?P<folder>samples/.+_epoch_\d+/)sample\.json", re.DOTALL)
-_CHUNK = re.compile(r"(?P<list>.+/(?:messages|events|attachments)/)(?P<start>\d{1,18})\.json")
+_DOCUMENT = lazy_pattern(r'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:\s*\{')
+_SAMPLE = lazy_pattern(r"samples/.+_epoch_\d+\.json", re.DOTALL)  # ids may hold anything, slashes too
+_SHELL = lazy_pattern(r"(?P<folder>samples/.+_epoch_\d+/)sample\.json", re.DOTALL)
+_CHUNK = lazy_pattern(r"(?P<list>.+/(?:messages|events|attachments)/)(?P<start>\d{1,18})\.json")
 _HEADERS = ("header.json", "_journal/start.json")
 _CUT = "the archive has no directory: it may have been cut off, and what came before was read"
 

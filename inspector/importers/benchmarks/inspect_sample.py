@@ -36,10 +36,11 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
+from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
 
-_PARSE_ERROR = re.compile(
+_PARSE_ERROR = lazy_pattern(
     r"Error parsing the following tool call arguments:\n\n(?P<arguments>.*)\n\nError details: ", re.DOTALL
 )
 

@@ -4,7 +4,6 @@ A file is one document `{"info": {...}, "tasks": [...], "simulations": [...]}`, 
 (tau2-bench, `data_model/simulation.py`). `raw_data` of a generated message holds the provider's own answer.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -34,10 +33,11 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
+from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
 
-_RESULTS = re.compile(r'\s*\{\s*"timestamp"\s*:\s*"[^"]*"\s*,\s*"info"\s*:\s*\{\s*"git_commit"')
+_RESULTS = lazy_pattern(r'\s*\{\s*"timestamp"\s*:\s*"[^"]*"\s*,\s*"info"\s*:\s*\{\s*"git_commit"')
 _SIMULATION = frozenset({"task_id", "start_time", "termination_reason"})
 _ENDED = frozenset({"user_stop", "agent_stop"})
 _NO_CHUNKS = "the source keeps no chunks"

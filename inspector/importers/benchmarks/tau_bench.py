@@ -9,7 +9,6 @@ name `respond`, the words to the user; results are words of the user that begin 
 words and tools' turns. JSON that does not parse tau-bench itself took for words, and so it stays.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -32,13 +31,14 @@ from inspector.model import (
     Trace,
     Turn,
 )
+from inspector.scanning import lazy_pattern
 from inspector.wire.provider_json import parse_json
 
-_RESULT = re.compile(
+_RESULT = lazy_pattern(
     r"(?P<strategy>tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+--?\d+_user-.*\.json"
 )
 
-_INVOKED = re.compile(r'<(?:\w{1,20}:)?invoke name="([^"]*)"')
+_INVOKED = lazy_pattern(r'<(?:\w{1,20}:)?invoke name="([^"]*)"')
 _ACTION = "Action:"
 _RESPOND = "respond"
 _API_OUTPUT = "API output: "

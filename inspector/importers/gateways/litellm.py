@@ -22,6 +22,7 @@ from inspector.importers.gateways.logged_requests import (
 from inspector.importers.identity import instant, text_of
 from inspector.importers.source import JsonObject, Skipped
 from inspector.model import Json
+from inspector.scanning import lazy_pattern
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
 
 _ONLY_PAYLOADS = frozenset({"litellm_call_id", "status_fields", "model_map_information", "hidden_params"})
@@ -43,14 +44,14 @@ _ANY_WORDS = frozenset({"messages", "input", "prompt", "contents"})
 ASSEMBLED = "the source keeps answers as LiteLLM put them together: no chunks, and no times of them"
 CUT = "LiteLLM cut long texts before it stored them (`litellm_truncated`)"
 
-_NO_WORDS = re.compile(
+_NO_WORDS = lazy_pattern(
     r"embed|image|speech|audio|transcri|moderat|rerank|batch|file|fine_tun|vector|search|ocr|video|realtime|mcp",
     re.IGNORECASE,
 )
 """Call types whose answers are no words of a model."""
 
-_NOT_CONNECTED = re.compile(r"connect", re.IGNORECASE)
-_TIMED_OUT = re.compile(r"timeout", re.IGNORECASE)
+_NOT_CONNECTED = lazy_pattern(r"connect", re.IGNORECASE)
+_TIMED_OUT = lazy_pattern(r"timeout", re.IGNORECASE)
 _CUT = b"litellm_truncated"
 _REDACTED = "redacted-by-litellm"
 

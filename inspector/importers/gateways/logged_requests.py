@@ -16,6 +16,7 @@ from inspector.importers.records import Row, read_rows, too_long
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_BYTES, RECORD_MEMORY
 from inspector.model import BodyState, Json, Trace
+from inspector.scanning import lazy_pattern
 from inspector.sessions.exchange import Exchange, Headers
 from inspector.sessions.gathering import SkippedExchange, traces_of
 from inspector.text import decode
@@ -29,9 +30,9 @@ MAX_HELD_BYTES = RECORD_MEMORY // 5
 
 _LONG = "the log is too long to be held at once: sessions that go on beyond a stretch of it become several traces"
 _MARK = "\0"
-_EVENTS = re.compile(r"\ufeff?\s*(?:data|event|id|retry)?:")
-_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
+_EVENTS = lazy_pattern(r"\ufeff?\s*(?:data|event|id|retry)?:")
+_NUMBER = lazy_pattern(r"-?\d{1,15}(?:\.\d{1,15})?")
+_ORIGIN = lazy_pattern(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 _MANY_COLUMNS = 1_000
 _BLANK = "\ufeff \t\r\n"
 

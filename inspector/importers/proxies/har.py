@@ -23,7 +23,7 @@ from inspector.importers.records import AFTER_THE_ARRAY, Element, NotJsonError, 
 from inspector.importers.source import HEAD_BYTES, FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import object_of
 from inspector.model import Json, Trace
-from inspector.scanning import closing_quote
+from inspector.scanning import closing_quote, lazy_pattern
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
 from inspector.wire.sse import SseDecoder
 
@@ -47,11 +47,11 @@ _LOST_REQUESTS = "the HAR keeps no body of the request"
 _MOST_BEFORE = 32 << 20
 _BRACKET_OR_QUOTE = re.compile(rb'[\[\]{}"]')
 _NO_ENTRIES = "no list `entries` within `log` was found in this HAR document"
-_URL = re.compile(r"(?P<upstream>[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*)?(?P<target>.*)", re.DOTALL)
+_URL = lazy_pattern(r"(?P<upstream>[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*)?(?P<target>.*)", re.DOTALL)
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _LOOKED_AT = 256
-_LOST = re.compile(r"abort|cancel|client", re.IGNORECASE)
-_LATE = re.compile(r"timed.?out|timeout", re.IGNORECASE)
+_LOST = lazy_pattern(r"abort|cancel|client", re.IGNORECASE)
+_LATE = lazy_pattern(r"timed.?out|timeout", re.IGNORECASE)
 _NO_CHUNKS = "the HAR keeps no times of chunks: an answer has a beginning and an end"
 _UNPACKED = "the HAR keeps bodies unpacked: how they were compressed on their way is lost"
 _REBUILT = "an answer without a text was put together from the events that the browser noted, with their times"

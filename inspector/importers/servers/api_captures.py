@@ -28,6 +28,7 @@ from inspector.importers.records import Line, first_rows, layout_of, parse_json_
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import objects_of
 from inspector.model import Generation, Instant, Json, Provenance, RecognisedBy, Trace
+from inspector.scanning import lazy_pattern
 from inspector.wire.decoder import DONE, Decoder, Framing, new_decoder
 from inspector.wire.events import TurnAssembly, WireEvent
 from inspector.wire.provider_json import parse_json
@@ -36,9 +37,9 @@ from inspector.wire.sse import ServerSentEvent, SseDecoder
 _BLOCK = 1 << 16
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # within JSON both stand between values only
-_FRAME = re.compile(r"(?:data|event|id|retry)?:|HTTP/\d")
+_FRAME = lazy_pattern(r"(?:data|event|id|retry)?:|HTTP/\d")
 
-_ANSWER = re.compile(
+_ANSWER = lazy_pattern(
     r'"type"\s*:\s*"(?:message_start|content_block_(?:start|delta|stop)|message_delta|response\.[a-z_.]+)"'
     r'|"type"\s*:\s*"error"\s*,\s*"error"\s*:'
     r'|"object"\s*:\s*"(?:response|text_completion)"'
@@ -47,9 +48,9 @@ _ANSWER = re.compile(
     r'|"type"\s*:\s*"message"[^{]*"role"\s*:\s*"assistant"'
 )
 
-_CHAT_ANSWER = re.compile(r'"choices"\s*:\s*\[')
-_OTHER_API = re.compile(r'"object"\s*:\s*"text_completion"')
-_ERROR_OR_END = re.compile(r'^(?:data:[ \t]*)?(?:\[DONE\]|\{\s*"error"\s*:)', re.MULTILINE)
+_CHAT_ANSWER = lazy_pattern(r'"choices"\s*:\s*\[')
+_OTHER_API = lazy_pattern(r'"object"\s*:\s*"text_completion"')
+_ERROR_OR_END = lazy_pattern(r'^(?:data:[ \t]*)?(?:\[DONE\]|\{\s*"error"\s*:)', re.MULTILINE)
 _WITH_AN_ERROR = frozenset({"error", "user_id"})
 _CHAT_EVENTS = re.compile(rb"^data:[^\n]*\}[ \t]*\r?\ndata:", re.MULTILINE)
 _TWO_EVENTS = re.compile(rb"^data:[^\n]*\}[ \t]*\r?\n(?:data|event):", re.MULTILINE)

@@ -18,37 +18,38 @@ from inspector.importers.records import read_lines
 from inspector.importers.servers.served_completions import HELD_BYTES, OutputPiece, ServedCompletion, traces_served
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.model import CallHeader, Part, Role, Trace, Turn
+from inspector.scanning import lazy_pattern
 from inspector.text import decode
 
 # At most a million escapes: a greedy repeat keeps some 60 bytes for each while it matches.
 _REPR = r"""(?:'[^'\\]*+(?:\\.[^'\\]*+){0,1000000}'|"[^"\\]*+(?:\\.[^"\\]*+){0,1000000}"|None)"""
 
-_RECEIVED = re.compile(
+_RECEIVED = lazy_pattern(
     r"(?:Received request|(?P<details>Request)) (?P<id>[^\s:]+)(?(details) details): "
     rf"(?:prompt: (?P<prompt>{_REPR})|params: )"
 )
 
-_GENERATED = re.compile(
+_GENERATED = lazy_pattern(
     rf"Generated response (?P<id>[^\s:]+)(?: \(streaming (?P<kind>delta|complete)\))?: output: (?P<output>{_REPR})"
     r"(?:, output_token_ids: (?P<ids>None|[\[(][\d, ]*[\])]))?(?:, finish_reason: (?P<finish>\w+))?"
 )
 
-_BEGUN = re.compile(
+_BEGUN = lazy_pattern(
     r"(?:Received request|Generated response|Request) [^\s:]+(?: \(streaming \w+\)| details)?: (?:prompt|output): ['\"]"
 )
 
-_SETTING = re.compile(
+_SETTING = lazy_pattern(
     r"\b(?P<name>n|temperature|top_p|top_k|min_p|seed|max_tokens|presence_penalty|frequency_penalty|repetition_penalty)"
     r"=(?P<value>-?\d{1,15}(?P<fraction>\.\d{1,20}(?:e-?\d{1,3})?|e-?\d{1,3})?)"
 )
 
-_ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))", re.DOTALL)
+_ESCAPE = lazy_pattern(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))", re.DOTALL)
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?")
-_PLACEHOLDER = re.compile(r"<streaming_complete: (?P<tokens>\d+) tokens>")
-_SERVER = re.compile(r"vLLM API server version|\(APIServer pid=\d+\) ")
+_TIME = lazy_pattern(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?")
+_PLACEHOLDER = lazy_pattern(r"<streaming_complete: (?P<tokens>\d+) tokens>")
+_SERVER = lazy_pattern(r"vLLM API server version|\(APIServer pid=\d+\) ")
 _CALLS = "[tool_calls: "
-_CALL = re.compile(r"(?:, )?(?P<name>[\w.:-]+)\(")
+_CALL = lazy_pattern(r"(?:, )?(?P<name>[\w.:-]+)\(")
 _CUT = "vLLM cuts texts off at `--max-log-len` where that is set, and does not mark them"
 _PARSED = "answers are logged without reasoning, and streamed calls without their names"
 _UNTIMED = "times without a year are left out"

@@ -36,6 +36,7 @@ from inspector.model import (
     Turn,
     Usage,
 )
+from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.decoder import decode_answer
 from inspector.wire.provider_json import compact_json
@@ -52,7 +53,7 @@ _FINISH = ("finish_reason", "finishReason", "stop_reason", "done_reason")
 _MODEL = ("model_name", "model", "modelId", "model_id")
 _CALL_KEYS = ("toolCallId", "toolName")
 _DEPTH = 6
-_STATUS = re.compile(r"\b(?:error|status)[ _]code:? ([45]\d\d)\b", re.IGNORECASE)
+_STATUS = lazy_pattern(r"\b(?:error|status)[ _]code:? ([45]\d\d)\b", re.IGNORECASE)
 _REASONING = ("reasoning", "reasoning_tokens", "output_reasoning", "output_reasoning_tokens", "reasoningTokens")
 _CACHED = ("cache_read", "cached_tokens", "input_cache_read", "input_cached_tokens", "cache_read_input_tokens")
 _JOINED = ("text", "reasoning")

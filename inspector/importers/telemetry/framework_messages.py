@@ -19,6 +19,7 @@ from inspector.apis.openai.responses import CALL_ITEMS, RESULT_ITEMS, read_respo
 from inspector.importers.source import JsonObject
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
 from inspector.model import BodyState, CallHeader, Generation, Json, Part, ResultHeader, Role, Turn
+from inspector.scanning import lazy_pattern
 from inspector.wire.provider_json import compact_json
 
 _LANGCHAIN = {
@@ -46,11 +47,11 @@ _NAMES = ("tool_name", "toolName", "name")
 _ARGUMENTS = ("arguments", "args", "input", "rawInput")
 _ANSWERS = ("response", "result", "output", "content")
 _ERROR_KINDS = frozenset({"error-text", "error-json", "execution-denied"})
-_JOINED = re.compile(r"(?:system|developer|user|human|assistant|tool): ")
+_JOINED = lazy_pattern(r"(?:system|developer|user|human|assistant|tool): ")
 _TEXT = r"'[^'\\]*+(?:\\.[^'\\]*+)*'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*\""
 _LONGEST = 1 << 20
 
-_SHOWN = re.compile(
+_SHOWN = lazy_pattern(
     rf"role=(?P<role>{_TEXT}) content=(?P<content>None|{_TEXT}) name=(?P<name>None|{_TEXT}) "
     rf"tool_call_id=(?P<tool_call_id>None|{_TEXT}) "
     rf"tool_calls=(?P<tool_calls>None|\[(?:[^'\"\]]++|{_TEXT})*\])(?= \w+=)",

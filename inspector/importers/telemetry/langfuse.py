@@ -5,7 +5,6 @@ observation a row, or pages of them (`{"data": [...]}`). Columns are named in ca
 (exports to blob storage).
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -38,6 +37,7 @@ from inspector.model import (
     Trace,
     Usage,
 )
+from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
 from inspector.wire.request import DecodedRequest
@@ -69,8 +69,8 @@ _OTHER_WORDS = frozenset({"embeddings", "invoke_agent", "create_agent", "ai.embe
 _OPERATIONS = ("gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind", "ai.operationId")
 _TOOL_LISTS = ("gen_ai.tool.definitions", "ai.prompt.tools", "tools")
 _PREFIX = "execute_tool "
-_AGENT = re.compile(r"(?:agent_run|invoke_agent)\b ?\[?(?P<name>.*?)\]?")
-_UPPER = re.compile("[A-Z]")
+_AGENT = lazy_pattern(r"(?:agent_run|invoke_agent)\b ?\[?(?P<name>.*?)\]?")
+_UPPER = lazy_pattern("[A-Z]")
 
 
 class LangfuseImporter:

@@ -41,6 +41,7 @@ from inspector.model import (
     Turn,
     Usage,
 )
+from inspector.scanning import lazy_pattern
 from inspector.wire.provider_json import compact_json
 from inspector.wire.request import DecodedRequest
 
@@ -56,7 +57,7 @@ _BEGINS = re.compile(
 )
 
 _NAME = re.compile(rb"content-disposition:.*?\bname=\"?(?P<name>[^\";\r\n]+)", re.IGNORECASE)
-_RUN = re.compile(r"(?P<operation>post|patch)\.(?P<id>[^.]+)(?:\.(?P<member>[a-z_]+))?")
+_RUN = lazy_pattern(r"(?P<operation>post|patch)\.(?P<id>[^.]+)(?:\.(?P<member>[a-z_]+))?")
 NOT_STORED = "the source keeps whole answers: no raw stream, and times of pieces only where a framework reported them"
 REWRITTEN = "the source keeps the arguments of some calls parsed, whose text was rewritten"
 SESSION_KEYS = ("session_id", "thread_id", "conversation_id")

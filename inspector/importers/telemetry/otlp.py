@@ -52,6 +52,7 @@ from inspector.model import (
     Trace,
     Turn,
 )
+from inspector.scanning import lazy_pattern
 from inspector.sealed_spool import SealedSpool, SpoolPlace
 from inspector.sessions.fingerprints import message_digest, says_nothing
 from inspector.wire.answer_reader import finish_meaning
@@ -78,7 +79,7 @@ SESSION_KEYS = (
 
 _NO_TIME = float("inf")
 _EVENTS = 7
-_RESOURCES = re.compile(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"\s*:\s*\[')
+_RESOURCES = lazy_pattern(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"\s*:\s*\[')
 _NO_SPANS = "the row is no OTLP: it has neither `resourceSpans` nor `resourceLogs`"
 TOO_DEEP = "the values are nested too deeply"
 """Why a record is skipped that Python cannot bear."""
@@ -89,10 +90,10 @@ _NO_CONTENT = "the source kept no words of some answers: instrumentations keep t
 _CUT = "the source cut long texts off"
 _DROPPED = "the source dropped attributes or events beyond its limits"
 _REDACTED = "__REDACTED__"
-_STATUS = re.compile(r"(?:error code|status(?: code)?|http)\W{1,3}([45]\d\d)\b", re.IGNORECASE)
-_CODE = re.compile(r"[45]\d\d")
-_ABORTED = re.compile(r"cancel|abort|generatorexit|keyboardinterrupt", re.IGNORECASE)
-_UNREACHED = re.compile(r"connect|dns|resolve", re.IGNORECASE)
+_STATUS = lazy_pattern(r"(?:error code|status(?: code)?|http)\W{1,3}([45]\d\d)\b", re.IGNORECASE)
+_CODE = lazy_pattern(r"[45]\d\d")
+_ABORTED = lazy_pattern(r"cancel|abort|generatorexit|keyboardinterrupt", re.IGNORECASE)
+_UNREACHED = lazy_pattern(r"connect|dns|resolve", re.IGNORECASE)
 _ANSWER_KEYS = ("choices", "candidates", "output", "content")
 
 

@@ -5,7 +5,6 @@ opentelemetry-proto, docs/specification.md of OTLP, "JSON Protobuf Encoding".
 """
 
 import base64
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -14,11 +13,12 @@ from inspector.importers.source import JsonObject
 from inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, objects
 from inspector.json_members import word_of
 from inspector.model import Json
+from inspector.scanning import lazy_pattern
 
 RESOURCE_KEYS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
 """The members that an export request has."""
 
-_SNAKE = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SNAKE = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 _ERRORS: tuple[Json, ...] = (ERROR, "STATUS_CODE_ERROR", "ERROR", "2")
 _LONGEST_TIME_NS = 1 << 63
 

@@ -4,7 +4,6 @@ Phoenix keeps OpenInference's attributes: flat under dotted names in the API, ne
 `attributes.` in exported dataframes. Source: Arize-ai/phoenix, src/phoenix/db/models.py.
 """
 
-import re
 import sqlite3
 from collections.abc import Iterator
 
@@ -17,12 +16,13 @@ from inspector.importers.telemetry.otlp_json import span_of
 from inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, flattened, lenient_json, objects
 from inspector.json_members import word_of
 from inspector.model import ExternalId, Json, Trace
+from inspector.scanning import lazy_pattern
 
 _MAGIC = b"SQLite format 3\0"
 _DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite quotes broken names in its messages as they are
 _COLUMNS = (b"project_session_rowid", b"cumulative_llm_token_count_prompt")
-_LISTED = re.compile(r'\{\s*"data"\s*:\s*\[\s*\{')
-_SPAN_WORDS = re.compile(r'"span_kind"\s*:|"string_value"\s*:')
+_LISTED = lazy_pattern(r'\{\s*"data"\s*:\s*\[\s*\{')
+_SPAN_WORDS = lazy_pattern(r'"span_kind"\s*:|"string_value"\s*:')
 _NO_SPAN = "the row is no span: it has no `context` with a `span_id` beside a `span_kind`"
 TABLES = frozenset({"projects", "traces", "spans"})
 """What such a database has, in every version."""

@@ -1,7 +1,6 @@
 """Rows that describe spans, spooled while a file is read, and turned into traces session by session at its end."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Self
@@ -15,9 +14,10 @@ from inspector.importers.telemetry.framework_messages import without_flattened
 from inspector.importers.telemetry.span_traces import traces_of_spans
 from inspector.importers.telemetry.spans import TracedSpan
 from inspector.model import ExternalId, Instant, Json, RecognisedBy, Trace
+from inspector.scanning import lazy_pattern
 from inspector.sealed_spool import SealedSpool, SpoolPlace
 
-_ZONE = re.compile(r"(?:Z|[+-]\d\d:?\d\d)\Z")
+_ZONE = lazy_pattern(r"(?:Z|[+-]\d\d:?\d\d)\Z")
 SPOOL_BYTES = 32 << 20
 """How much of the rows' texts is kept in memory."""
 

@@ -7,8 +7,9 @@ Results that no later request repeats are taken from the spans of tools.
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, groupby
 
+from inspector.importers.telemetry.framework_calls import one_answer
 from inspector.importers.telemetry.spans import (
     ModelCall,
     OperationKind,
@@ -27,16 +28,19 @@ from inspector.model import (
     Part,
     Provenance,
     RecognisedBy,
+    RecordedRun,
     ResultHeader,
     Role,
     Trace,
     Turn,
 )
+from inspector.model.requests import renumbered
 from inspector.sessions.exchange import RequestHead
-from inspector.sessions.fingerprints import arguments_by_value
+from inspector.sessions.fingerprints import arguments_by_value, message_digest
 from inspector.sessions.resolver import Placement, SessionResolver
 from inspector.wire.events import DecodedTurn
 
+_SOURCE = "span"
 _SPAN_ID, _TRACE_ID = "span_id", "trace_id"
 _UNASKED = "runs of tools without a call of the model are left out"
 _NO_REQUESTS = "the source kept no messages of some requests, so the content of those requests is not known"
@@ -63,7 +67,7 @@ def traces_of_spans(
     begun = {one.first.id: one for one in growing}
     for number, one in enumerate(growing):
         told = dict.fromkeys(chain(warnings, one.warnings, [_UNASKED] if results.unasked else []))
-        trace = one.trace(ids, recognised_by, tuple(told), results.behind.get(number, {}))
+        trace = one.trace(ids, recognised_by, tuple(told), results.of_trace.get(number, ToolResults()))
         yield trace if _is_child(trace.parent, one, begun) else replace(trace, parent=None)
 
 
@@ -129,7 +133,7 @@ class _GrowingSpanTrace:
         ids: tuple[ExternalId, ...],
         recognised_by: RecognisedBy,
         warnings: tuple[str, ...],
-        behind: dict[int, list[Turn]],
+        found: "ToolResults",
     ) -> Trace:
         said = self.said()
         answered = (turn.generation.answered_model for turn in said if turn.generation is not None)
@@ -137,7 +141,7 @@ class _GrowingSpanTrace:
         own = ExternalId(_SPAN_ID, self.first.id)
         return replace(
             self.facts,
-            turns=tuple(_with_results(said, behind)),
+            turns=_with_results([*map(_with_run, said, map(found.runs.get, range(len(said))))], found.behind),
             name=self.agent or self.facts.name,
             model=self.facts.model or next((model for model in answered if model), ""),
             external_ids=tuple(dict.fromkeys((*ids, *store, own))),
@@ -146,16 +150,28 @@ class _GrowingSpanTrace:
         )
 
 
-def _with_results(said: Sequence[Turn], behind: dict[int, list[Turn]]) -> Iterator[Turn]:
+def _with_results(said: Sequence[Turn], behind: dict[int, list[Turn]]) -> tuple[Turn, ...]:
     """The turns with results behind each answer and what follows it of results already."""
+    turns: list[Turn] = []
+    numbers: dict[int, int] = {}
     waiting: list[Turn] = []
     for at, turn in enumerate(said):
         if turn.result is None:
-            yield from waiting
+            turns += waiting
             waiting = []
-        yield turn
+        turns.append(turn)
+        numbers[at + 1] = len(turns)
         waiting += behind.get(at, ())
-    yield from waiting
+    turns += waiting
+    return tuple(turns) if len(turns) == len(said) else tuple(_renumbered(turn, numbers) for turn in turns)
+
+
+def _renumbered(turn: Turn, numbers: dict[int, int]) -> Turn:
+    """A turn whose request refers to the turns of its trace by their new numbers."""
+    generation = turn.generation
+    if generation is None or generation.request is None:
+        return turn
+    return replace(turn, generation=replace(generation, request=renumbered(generation.request, numbers)))
 
 
 def _placed(asking: Sequence[TracedSpan], agents: _Agents) -> list[_GrowingSpanTrace]:
@@ -170,6 +186,15 @@ def _placed(asking: Sequence[TracedSpan], agents: _Agents) -> list[_GrowingSpanT
         else:
             placing.ask(span, span.call)
     return placing.growing
+
+
+def _answer_key(answer: Turn) -> tuple[bytes, int]:
+    """What two answers have in common that say the same in as many further choices."""
+    return message_digest(answer), sum(part.name.startswith("choice") for part in answer.parts)
+
+
+def _is_by_model(turn: Turn) -> bool:
+    return turn.role is Role.ASSISTANT
 
 
 @dataclass(slots=True)
@@ -191,6 +216,7 @@ class _RequestPlacing:
         self._by_key: dict[str, _GrowingSpanTrace] = {}
         self._last: dict[str, _GrowingSpanTrace] = {}
         self._asked: dict[str, _PendingRequest] = {}
+        self._answers: set[tuple[bytes, int]] = set()
         self.growing: list[_GrowingSpanTrace] = []
 
     def ask(self, span: TracedSpan, call: ModelCall) -> None:
@@ -221,10 +247,12 @@ class _RequestPlacing:
             tools_origin=request.tools_origin,
             attempt=placement.attempt if placement else 1,
             retry_of=placement.retry_of if placement else None,
+            request=placement.request if placement else None,
             started=told.started or span.started,
             ended=told.ended or span.ended,
         )
         turn = replace(call.answer, generation=generation)
+        self._answers.add(_answer_key(call.answer))
         if placement is not None:
             self._book.answered(placement, DecodedTurn(turn, (), call.response_id))
         asked.growing.turns[asked.turn] = turn
@@ -233,10 +261,20 @@ class _RequestPlacing:
         self._own_id = ExternalId(_SPAN_ID, span.id)
         headers = (("x-session-id", "1"), ("traceparent", f"00-{span.span_trace}-{'1' * 16}-00"))
         head = RequestHead("POST", "", headers, at_s=None if span.started is None else span.started.at_s)
-        placement = self._book.place(head, call.request, span.id.encode("utf-8", "surrogatepass"), None)
+        asked = replace(call.request, turns=self._as_answered(call.request.turns))
+        placement = self._book.place(head, asked, span.id.encode("utf-8", "surrogatepass"), None)
         if placement.begins is not None:
             self._by_key[placement.key] = self._grow(span, placement.begins)
         return self._by_key[placement.key], placement
+
+    def _as_answered(self, asked: tuple[Turn, ...]) -> tuple[Turn, ...]:
+        """A request's messages, in which those of one answer of several messages are that answer again."""
+        turns: list[Turn] = []
+        for by_model, run in groupby(asked, key=_is_by_model):
+            said = list(run)
+            joined = one_answer(said) if by_model and len(said) > 1 else None
+            turns += [joined] if joined is not None and _answer_key(joined) in self._answers else said
+        return tuple(turns)
 
     def _begun(self, span: TracedSpan, call: ModelCall) -> _GrowingSpanTrace:
         """A trace that begins with a request of which nothing is known."""
@@ -260,34 +298,56 @@ class _UnansweredCall:
 
 @dataclass(slots=True)
 class ToolResults:
-    """The results of a session's tool spans, by the place of the answer that they belong behind.
+    """What the tool spans of a session add to one trace; turns count from 0.
 
-    `behind[trace][turn]` are the results to stand behind that turn and those that follow it already, both counted from
-    0. `unasked` counts the runs that no call asked for.
+    `behind[turn]` are results to be put behind that turn and those that follow it already. `runs[turn]` is the run of
+    which that turn holds the result.
     """
 
-    behind: dict[int, dict[int, list[Turn]]] = field(default_factory=dict)
+    behind: dict[int, list[Turn]] = field(default_factory=dict)
+    runs: dict[int, RecordedRun] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class SessionResults:
+    """The same of all traces, by their index from 0; `unasked` counts the runs that no call asked for."""
+
+    of_trace: dict[int, ToolResults] = field(default_factory=dict)
     unasked: int = 0
 
 
-def results_of(traces: Sequence[Sequence[Turn]], runs: Iterable[TracedSpan]) -> ToolResults:
+def results_of(traces: Sequence[Sequence[Turn]], runs: Iterable[TracedSpan]) -> SessionResults:
     """Find the call for each run of a tool: by its id, else by name and arguments, else by name, the oldest first.
 
-    A run whose call has its result in the traces already adds nothing. Linear in turns and runs.
+    A run whose call has its result in the traces already is kept beside that. Linear in turns and runs.
     """
     open_calls = _UnansweredCalls(traces)
-    found = ToolResults()
+    found = SessionResults()
     for span in sorted(runs, key=moment_of):
         run = span.run
-        if run is None or open_calls.is_answered(run):
+        if run is None:
+            continue
+        if (answer := open_calls.answer_of(run)) is not None:
+            trace, turn = answer
+            found.of_trace.setdefault(trace, ToolResults()).runs.setdefault(turn, _recorded(span, run))
             continue
         one = open_calls.take(run)
         if one is None:
             found.unasked += 1
         elif run.result is not None:
             trace, turn = one.at
-            found.behind.setdefault(trace, {}).setdefault(turn, []).append(_result(run, one.call))
+            result = replace(_result(run, one.call), run=_recorded(span, run))
+            found.of_trace.setdefault(trace, ToolResults()).behind.setdefault(turn, []).append(result)
     return found
+
+
+def _recorded(span: TracedSpan, run: ToolRun) -> RecordedRun:
+    times = span.started, span.ended
+    return RecordedRun(_SOURCE, run.name, run.call_id or None, run.arguments or None, run.result, run.failed, *times)
+
+
+def _with_run(turn: Turn, run: RecordedRun | None) -> Turn:
+    return turn if run is None else replace(turn, run=run)
 
 
 def _result(run: ToolRun, call: CallHeader) -> Turn:
@@ -299,25 +359,22 @@ class _UnansweredCalls:
     """The calls of a session that nothing answers, and the answers to the others."""
 
     def __init__(self, traces: Sequence[Sequence[Turn]]) -> None:
-        self._answered: set[str] = set()
+        self._answered: dict[str, tuple[int, int]] = {}
         self._by_id: dict[str, _UnansweredCall] = {}
         self._by_words: dict[tuple[str, str], deque[_UnansweredCall]] = {}
         self._by_name: dict[str, deque[_UnansweredCall]] = {}
-        self._closed: dict[tuple[str, str], int] = {}
+        self._closed: dict[tuple[str, str], deque[tuple[int, int]]] = {}
         for number, turns in enumerate(traces):
             self._read(number, turns)
 
-    def is_answered(self, run: ToolRun) -> bool:
-        """Whether the traces hold the result of this run; each anonymous result counts for one run."""
+    def answer_of(self, run: ToolRun) -> tuple[int, int] | None:
+        """Which turn holds the result of this run, as trace and turn; each anonymous result counts for one run."""
         if run.call_id in self._answered:
-            return True
+            return self._answered[run.call_id]
         if run.call_id in self._by_id:
-            return False
-        words = (run.name, arguments_by_value(run.arguments))
-        if self._closed.get(words, 0) > 0:
-            self._closed[words] -= 1
-            return True
-        return False
+            return None
+        closed = self._closed.get((run.name, arguments_by_value(run.arguments)))
+        return closed.popleft() if closed else None
 
     def take(self, run: ToolRun) -> _UnansweredCall | None:
         """The call that a run is of, which is taken then; None where no call is open."""
@@ -332,7 +389,7 @@ class _UnansweredCalls:
         waiting: list[_UnansweredCall] = []
         for at, turn in enumerate(turns):
             if turn.role is Role.TOOL and turn.result is not None:
-                self._answer(waiting, turn.result)
+                self._answer(waiting, turn.result, (number, at))
             elif turn.role is Role.ASSISTANT:
                 self._leave(waiting)
                 texts = {part.name: part.text for part in turn.parts}
@@ -342,15 +399,15 @@ class _UnansweredCalls:
                 ]
         self._leave(waiting)
 
-    def _answer(self, waiting: list[_UnansweredCall], result: ResultHeader) -> None:
+    def _answer(self, waiting: list[_UnansweredCall], result: ResultHeader, place: tuple[int, int]) -> None:
         """The result of one of the calls that wait: by its id, or the first where it has none."""
         if result.call_id:
-            self._answered.add(result.call_id)
+            self._answered[result.call_id] = place
         for one in waiting:
             if not one.is_taken and (not result.call_id or one.call.id in {None, result.call_id}):
                 one.is_taken = True
                 words = (one.call.name or "", one.arguments)
-                self._closed[words] = self._closed.get(words, 0) + 1
+                self._closed.setdefault(words, deque()).append(place)
                 return
 
     def _leave(self, waiting: list[_UnansweredCall]) -> None:

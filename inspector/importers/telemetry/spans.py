@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import reduce
 
 from inspector.model import Generation, Instant, Turn, Usage
+from inspector.scanning import lazy_pattern
 from inspector.sessions.fingerprints import message_digest, says_nothing
 from inspector.wire.request import DecodedRequest
 
@@ -24,7 +25,7 @@ _PHASES = {
 }
 """The words at the end of a span's name that say which phase of a request it logs, in the order of the phases."""
 
-_PHASE = re.compile(
+_PHASE = lazy_pattern(
     rf"(?P<stem>.*?)[\s._:/-]*(?<![A-Za-z])(?P<phase>{'|'.join(sorted(_PHASES, key=len, reverse=True))})",
     re.IGNORECASE | re.DOTALL,
 )

@@ -100,6 +100,8 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
         "name as key": lambda name, arguments: json.dumps({name: arguments}),
         "pair": lambda name, arguments: json.dumps([name, arguments]),
         "beside the name": lambda name, arguments: json.dumps({"name": name, **arguments}),
+        "name before an object": lambda name, arguments: f"{name} {json.dumps(arguments)}",
+        "name as a label": lambda name, arguments: f"`{name}`:\n{json.dumps(arguments, indent=2)}",
         "Python's quotes": lambda name, arguments: repr([{"name": name, "arguments": arguments}]),
         "declaration": lambda name, arguments: f"<?xml version='1.0'?>\n{_json('arguments')(name, arguments)}",
         "header token": lambda name, arguments: f"<|end_header_id|>\n{_json('arguments')(name, arguments)}",

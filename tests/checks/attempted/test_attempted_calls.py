@@ -1,5 +1,6 @@
 """Calls that a format does not read: found in every shape and format, never in prose, in linear time."""
 
+import gc
 import random
 import sys
 from collections.abc import Iterator
@@ -157,12 +158,15 @@ def test_pieces_change_nothing(size: int) -> None:
     ],
 )
 def test_hostile_text_takes_linear_time(unit: str) -> None:
-    assert _calls_made(unit * 1_600) < 3 * _calls_made(unit * 800)
+    _calls_made(unit * 400)  # what is made once, by whichever text comes first, belongs to neither
+    assert _calls_made(unit * 400) < 3 * _calls_made(unit * 200)
 
 
 def _calls_made(text: str) -> int:
     """How many functions run while a text is read: a measure of time that no other program changes."""
     count = 0
+    gc.collect()
+    gc.disable()  # it calls what objects of other tests left to be called
 
     def profile(_frame: FrameType, event: str, _argument: object) -> None:
         nonlocal count
@@ -174,6 +178,7 @@ def _calls_made(text: str) -> int:
         segment(text, "pythonic", tools=TOOLS)
     finally:
         sys.setprofile(before)
+        gc.enable()
     return count
 
 

@@ -160,22 +160,25 @@ def test_a_baseline_knows_it_wherever_it_moves_to(weaklink: Run, log: Path) -> N
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_standard_input_and_the_shells_pipes_are_read(tmp_path: Path, log: Path, packed: bool) -> None:
+def test_standard_input_and_the_shells_pipes_are_read(weaklink: Run, tmp_path: Path, log: Path, packed: bool) -> None:
     raw = gzip.compress(log.read_bytes()) if packed else log.read_bytes()
 
-    def run(*words: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
-        command = [*START, "check", "--output", "json", *words]
-        return subprocess.run(
-            command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, timeout=60, check=False, **more
-        )
-
-    done = run("-", input=raw)
+    command = ("check", "--output", "json")
+    done = weaklink(*command, "-", stdin=raw)
     (one,) = json.loads(done.stdout)["diagnostics"]
     assert (done.returncode, one["path"], one["line"]) == (1, "-", 2)
     reads, writes = os.pipe()
     os.write(writes, raw)
     os.close(writes)
-    done = run(f"/dev/fd/{reads}", pass_fds=(reads,))
+    done = subprocess.run(
+        [*START, *command, f"/dev/fd/{reads}"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        timeout=60,
+        check=False,
+        pass_fds=(reads,),
+    )
     os.close(reads)
     (one,) = json.loads(done.stdout)["diagnostics"]
     assert (done.returncode, one["line"], one["column"]) == (1, 2, broken_at(CUT))
@@ -210,6 +213,32 @@ def test_a_secret_in_lines_that_are_no_records_is_not_shown(weaklink: Run, tmp_p
     said = (done.stdout + done.stderr).decode()
     assert not [secret for secret in (*body, "Tr0ub4dor", "hunter2") if secret in said]
     assert output != "text" or "plain words" in said
+
+
+_INTRODUCED = ('{"password":\n', "<arg_key>password</arg_key>\n<arg_value>", "curl --password ", "api_key=")
+
+
+@pytest.mark.parametrize("introduction", _INTRODUCED)
+def test_a_secret_whose_name_stands_before_what_is_shown_is_not_shown(
+    weaklink: Run, tmp_path: Path, introduction: str
+) -> None:
+    secret = '"Tr0ub4dorW3xtra"' if introduction.startswith("{") else "Tr0ub4dorW3xtra"
+    entry = json.dumps(
+        json.loads(Path("tests/cases/importers/har/browser.har").read_text("utf-8"))["log"]["entries"][0]
+    )
+    (tmp_path / "cut.har").write_text(
+        f'{{"log": {{"version": "1.2", "creator": {{"name": "x"}}, "entries": [{entry},\n{introduction}{secret}'
+    )
+    (tmp_path / "document.json").write_text(f"[{GOOD},\n{introduction}{secret}")
+    filler = "<i>" * 700
+    for shown_from in (2_000, 2_003, 2_040):  # the piece that is shown begins before, at, and in the secret
+        before = f'{{"a": "{filler}{introduction}'.replace("\n", " ").replace('{"password":', "password: ")
+        rest = f"{secret} {'<b>' * 700}"[: shown_from + len(secret)].ljust(shown_from + len(secret), "-")
+        (tmp_path / f"long{shown_from}.jsonl").write_text(f'{GOOD}\n{before}{rest}" nope}}\n')
+    for output in ("text", "json", "sarif"):
+        done = weaklink("check", ".", "--strict", "--output", output)
+        assert b"C511" in done.stdout
+        assert not [piece for piece in ("Tr0ub", "W3xtra") if piece in (done.stdout + done.stderr).decode()]
 
 
 def _zipped(raw: bytes) -> bytes:

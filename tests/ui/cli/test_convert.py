@@ -1,5 +1,6 @@
 """`weaklink data convert`: JSON lines in, JSON lines out, whatever a line holds."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -43,6 +44,17 @@ def test_a_file_and_the_tools_for_lines_that_name_none(weaklink: Run, tmp_path: 
     done = weaklink("data", "convert", "--to", "hermes", "--tools", "tools.json", "rows.jsonl")
     assert done.returncode == 0
     assert '"name":"f"' in json.loads(done.stdout)["messages"][0]["content"]
+
+
+def test_a_packed_file_is_unpacked_and_damage_is_an_error(weaklink: Run, tmp_path: Path) -> None:
+    packed = gzip.compress(lines({"id": 1, "text": "Hi."}))
+    (tmp_path / "rows.jsonl.gz").write_bytes(packed)
+    done = weaklink("data", "convert", "--to", "hermes", "rows.jsonl.gz")
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"id": 1, "text": "Hi.", "dropped": []})
+    (tmp_path / "cut.jsonl.gz").write_bytes(packed[:-9])
+    done = weaklink("data", "convert", "--to", "hermes", "cut.jsonl.gz")
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"weaklink: cannot read cut.jsonl.gz to its end: ")
 
 
 @pytest.mark.parametrize(

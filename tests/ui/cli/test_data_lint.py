@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from inspector.dataset.rows import MissingLibraryError, open_row_file
+from inspector.dataset.data_row import MissingLibraryError
+from inspector.dataset.rows import open_row_file
 from ui.cli.group import weaklink
 
 TOOL = {

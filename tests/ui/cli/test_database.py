@@ -126,7 +126,7 @@ def test_prune_asks_on_a_terminal(tmp_path: Path, database: Path, answer: bytes,
     )
     os.close(ours)
     os.close(theirs)
-    assert b"Delete 1 trace from before 2021-01-01 00:00 UTC in " in done.stderr
+    assert b"Delete 1 trace in " in done.stderr
     assert ids(database) == left
 
 
@@ -193,3 +193,28 @@ def test_backup_writes_a_copy_and_never_over_a_file(weaklink: Run, database: Pat
     done = weaklink("db", "backup", str(copy), "--db", str(database))
     assert done.returncode == 2
     assert b"there is a file already" in done.stderr
+
+
+def test_prune_by_size_and_by_share(weaklink: Run, database: Path) -> None:
+    none = weaklink("db", "prune", "--yes", "--db", "t.db")
+    assert (none.returncode, b"--before DATE_OR_AGE, --max-size SIZE" in none.stderr) == (2, True)
+    assert weaklink("db", "prune", "--max-size", "10 parsecs", "--yes", "--db", "t.db").returncode == 2
+    assert weaklink("db", "prune", "--max-size", "1TB", "--yes", "--db", "t.db").stdout == b"0 traces deleted\n"
+    kept = weaklink("db", "prune", "--before", "0h", "--keep-ok", "1", "--yes", "--db", "t.db")
+    assert kept.stdout == b"0 traces deleted\n"
+    gone = weaklink("db", "prune", "--max-size", "0KB", "--keep-broken", "--yes", "--db", "t.db")
+    assert gone.stdout != b"0 traces deleted\n"
+    with open_store(database) as store:
+        assert {one.status.value for one in store.traces()} == {"broken"}
+
+
+def test_a_session_is_deleted_by_its_id(weaklink: Run, database: Path) -> None:
+    with open_store(database) as store:
+        first, *rest = store.traces()
+        session = dict(first.external_ids).get("session", str(first.id))
+    assert weaklink("db", "delete", "nothing", "--yes", "--db", "t.db").returncode == 2
+    assert weaklink("db", "delete", session, "--db", "t.db").returncode == 2
+    done = weaklink("db", "delete", session, "--yes", "--db", "t.db")
+    assert done.stdout == b"1 trace deleted\n"
+    with open_store(database) as store:
+        assert [one.id for one in store.traces()] == [one.id for one in rest]

@@ -67,7 +67,7 @@ def test_traces_and_faults_count_at_their_own_file(weaklink: Run, tmp_path: Path
     assert any(code.startswith("J") for code in second["diagnostics"])
     assert (first["skipped"], [one["record"] for one in second["skipped"]]) == ([], ["line 2"])
     text = weaklink("import", "a", "b", "--dry-run").stdout.decode().splitlines()
-    assert [line.split()[:3] for line in text[1:3]] == [["1", "2", "1"], ["1", "2", "1"]]
+    assert [line.split()[:5] for line in text[1:3]] == [["1", "1", "2", "1", "0"], ["1", "1", "2", "1", "1"]]
 
 
 def test_what_is_known_already_counts_at_its_own_file(weaklink: Run, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def codes(found: list[Diagnostic] | tuple[Diagnostic, ...]) -> list[tuple[int, s
     return sorted((one.range.start, one.rule.code) for one in found)
 
 
-@in_the_gate(50, most=100)
+@in_the_gate(20, most=100)
 @given(text=texts(max_size=20), step=st.integers(1, 9), format=st.sampled_from([one.name for one in formats()]))
 def test_faults_are_those_of_the_whole_text_wherever_it_is_cut(text: str, step: int, format: str) -> None:
     faults = LiveFaults(format=format)

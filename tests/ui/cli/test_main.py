@@ -65,7 +65,8 @@ def test_completion_scripts_are_printed(weaklink: Run, shell: str) -> None:
 
 def test_completion_offers_commands(weaklink: Run) -> None:
     done = weaklink(_WEAKLINK_COMPLETE="bash_complete", COMP_WORDS="weaklink s", COMP_CWORD="1")
-    assert done.stdout.decode().split() == ["plain,segment", "plain,show", "plain,search", "plain,stats"]
+    names = ("serve", "segment", "show", "search", "stats", "sql", "schema")
+    assert done.stdout.decode().split() == [f"plain,{name}" for name in names]
 
 
 def test_a_reader_who_leaves_ends_it_quietly(tmp_path: Path) -> None:

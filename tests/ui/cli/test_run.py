@@ -1,10 +1,12 @@
 """`weaklink run`: a command is recorded and not changed, and nothing of it is left behind, whatever ends first."""
 
+import errno
 import json
 import os
 import pty
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from inspector.capture.client_addresses import CLIENT_VARIABLES, routes
 from inspector.capture.proxy.config import ProxyConfigError
 from storage import open_store
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, running_upstream
-from tests.ui.conftest import START, environment
-from ui.cli.run import CLIENT_VARIABLES, routes
+from tests.ui.conftest import ROOT, START, environment, run_text
 
 _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo",}}\n</tool_call>'
 _ASKS = """
@@ -38,27 +40,24 @@ openai.OpenAI(api_key="none").chat.completions.create(model="m", messages=[{"rol
 messages = [{"role": "user", "content": "Hi, second"}]
 anthropic.Anthropic(api_key="none").messages.create(model="m", max_tokens=9, messages=messages)
 """
+_RUN, _REPLAY = ("run",), ("replay", str(ROOT / "examples/runs/weather.jsonl"), "--allow-unused")
 _PATIENCE_S = 60.0
 
 
 def run(folder: Path, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """`weaklink run` with these words, in a process of its own."""
-    return subprocess.run(
-        [*START, "run", "--db", "t.db", *words],
-        cwd=folder,
-        env=environment(folder, **variables),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_PATIENCE_S,
-    )
+    """`weaklink run` with these words."""
+    return run_text(folder, "run", "--db", "t.db", *words, **variables)
 
 
 @contextmanager
-def begun(folder: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
-    """`weaklink run`, going on; killed at the end."""
+def begun(folder: Path, *words: str, command: tuple[str, ...] = ("run",)) -> Iterator["subprocess.Popen[str]"]:
+    """`weaklink run`, or another command, going on; killed at the end."""
     process = subprocess.Popen(
-        [*START, "run", "--db", "t.db", *words], cwd=folder, env=environment(folder), stdout=subprocess.PIPE, text=True
+        [*START, *command, "--db", "t.db", *words],
+        cwd=folder,
+        env=environment(folder),
+        stdout=subprocess.PIPE,
+        text=True,
     )
     try:
         yield process
@@ -137,7 +136,10 @@ def test_what_weaklink_cannot_do_is_125(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+_TOO = [pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGINT, signal.SIGUSR1)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, *_TOO])
 def test_a_signal_to_weaklink_reaches_the_command_once(tmp_path: Path, number: signal.Signals) -> None:
     name = number.name.removeprefix("SIG")
     script = f"trap 'echo {name} >> got' {name}; echo ready; for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done; exit 5"
@@ -169,26 +171,40 @@ def test_the_terminals_interrupt_is_the_commands(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has subreapers")
-@pytest.mark.parametrize("killed", ["weaklink", "supervisor", "command"])
-def test_nothing_is_left_whatever_is_killed(tmp_path: Path, killed: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "killed"),
+    [
+        (_RUN, "weaklink"),
+        (_RUN, "supervisor"),
+        (_RUN, "command"),
+        (_RUN, "grandchild"),
+        (_REPLAY, "weaklink"),
+        *(pytest.param(_REPLAY, one, marks=pytest.mark.slow) for one in ("supervisor", "command", "grandchild")),
+    ],
+)
+def test_nothing_is_left_whatever_is_killed(tmp_path: Path, killed: str, command: tuple[str, ...]) -> None:
     script = "(sleep 300 & sleep 301 &) ; setsid sleep 302 & echo $OPENAI_BASE_URL; sleep 303; exit 1"
-    with begun(tmp_path, "--", "sh", "-c", script) as process:
+    with begun(tmp_path, "--", "sh", "-c", script, command=command) as process:
         assert process.stdout is not None
         port = process.stdout.readline().split(":")[2].partition("/")[0]
         deadline = time.monotonic() + _PATIENCE_S
         below = _below(process.pid)
         while sum(words.startswith("sleep 30") for words in below.values()) < 4 and time.monotonic() < deadline:
             below = _below(process.pid)
-        command = next(pid for pid, words in below.items() if words.startswith("sh -c"))
-        supervisor = next(pid for pid, words in below.items() if "run" in words.split() and pid != process.pid)
-        os.kill({"weaklink": process.pid, "supervisor": supervisor, "command": command}[killed], signal.SIGKILL)
-        assert process.wait(_PATIENCE_S) == (-9 if killed == "weaklink" else 137)
+        pids = {
+            "weaklink": process.pid,
+            "supervisor": next(pid for pid, words in below.items() if command[0] in words.split()),
+            "command": next(pid for pid, words in below.items() if words.startswith("sh -c")),
+            "grandchild": next(pid for pid, words in below.items() if words.startswith("sleep 303")),
+        }
+        os.kill(pids[killed], signal.SIGKILL)
+        assert process.wait(_PATIENCE_S) == {"weaklink": -9, "grandchild": 1}.get(killed, 137)
         deadline = time.monotonic() + _PATIENCE_S
         while (left := [pid for pid in below if _is_alive(pid)]) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert left == []
-    refused = subprocess.run(["sh", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{port}"], check=False, capture_output=True)
-    assert refused.returncode != 0
+    with socket.socket() as client:
+        assert client.connect_ex(("127.0.0.1", int(port))) == errno.ECONNREFUSED
 
 
 def _below(of: int) -> dict[int, str]:

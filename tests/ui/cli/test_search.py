@@ -94,3 +94,9 @@ def test_what_is_found_fits_the_screen_and_is_visible(weaklink: Run, database: P
     assert max(map(len, lines)) <= int(columns)
     text, carets = lines[2:]
     assert text[carets.index("^") : carets.rindex("^") + 1] == "Rome"
+
+
+def test_a_filter_stands_beside_the_words_or_among_them(weaklink: Run, database: Path) -> None:
+    ids = [[one["id"] for one in hits(weaklink, *words)] for words in (["o*", "-f", "id:1"], ["o*", "id:1"], ["o*"])]
+    assert ids[0] == ids[1] == [1]
+    assert len(ids[2]) == 2

@@ -9,7 +9,7 @@ import pytest
 from tests.ui.conftest import Run
 
 CALL = '<think>hm</think>\n<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
-KEYS = ["id", "format", "spans", "content", "reasoning", "tool_calls", "diagnostics"]
+KEYS = ["id", "format", "spans", "content", "reasoning", "tool_calls", "diagnostics", "servers"]
 SPAN_KEYS = {"kind", "label", "start", "end", "inner_start", "inner_end", "closed", "children"}
 CALL_KEYS = {"name", "arguments", "raw_arguments", "id", "valid", "recovered", "span", "start", "end"}
 DIAGNOSTIC_KEYS = {
@@ -26,6 +26,9 @@ DIAGNOSTIC_KEYS = {
     "fix",
     "path",
     "call",
+    "layer",
+    "owner",
+    "against",
 }
 
 

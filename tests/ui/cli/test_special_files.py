@@ -75,7 +75,7 @@ def written(folder: Path) -> Iterator[str]:
     """A pipe that something writes to, if a little late."""
     path = folder.parent / "written"
     os.mkfifo(path)
-    command = ["sh", "-c", f"sleep 1; cat > {path.name}"]
+    command = ["sh", "-c", f"sleep 0.5; cat > {path.name}"]
     with subprocess.Popen(command, cwd=folder.parent, stdin=subprocess.PIPE) as writer:
         assert writer.stdin is not None
         writer.stdin.write((ROW if path.exists() else "").encode())

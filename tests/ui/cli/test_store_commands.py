@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from storage import open_store
+from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.conftest import START, Run, environment
 
 GOOD = [
@@ -25,7 +27,7 @@ BROKEN = [
 LIST_KEYS = [
     *("id", "name", "source", "file", "record", "external_ids", "model", "format", "started_at", "turns"),
     *("tool_calls", "errors", "warnings", "status", "break", "marked", "note", "running", "idle", "open_turns"),
-    *("outcome", "project", "branch", "parent", "damaged", "title", "tokens", "duration_s"),
+    *("outcome", "project", "branch", "parent", "damaged", "title", "tokens", "duration_s", "layers"),
 ]
 
 
@@ -304,3 +306,21 @@ def test_demo_takes_a_database_of_ones_own(weaklink: Run, tmp_path: Path) -> Non
     done = weaklink("demo", "--db", "my demo.db")
     assert "--db 'my demo.db'" in done.stdout.decode()
     assert (tmp_path / "my demo.db").exists()
+
+
+def test_marked_and_shown_name_several_traces(weaklink: Run, tmp_path: Path) -> None:
+    with open_store(tmp_path / "t.db") as store:
+        store.save(inspected(*(trace(f"s{number}", BAD_CALL) for number in range(4))))
+        none = weaklink("export", "@marked", "--db", "t.db")
+        store.marks.put(2)
+        store.marks.put(4, step=1)
+    assert none.returncode == 2
+    assert b"no trace is marked" in none.stderr
+    assert weaklink("export", "@shown", "--db", "t.db").returncode == 2
+    marked = weaklink("export", "@marked", "2", "--as", "json", "--db", "t.db")
+    assert [json.loads(line)["name"] for line in marked.stdout.splitlines()] == ["s1", "s3"]
+    weaklink("list", "-n", "3", "--db", "t.db")
+    shown = weaklink("export", "@shown", "--as", "json", "--db", "t.db")
+    assert len(shown.stdout.splitlines()) == 3
+    compared = json.loads(weaklink("diff", "@marked", "--json", "--db", "t.db").stdout)
+    assert [run["called"] for run in compared["runs"]] == ["2", "4"]

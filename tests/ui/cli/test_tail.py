@@ -212,6 +212,7 @@ def test_what_ran_already_is_told_when_it_is_asked_for(
         assert ("before" in tail.text) is told
 
 
+@pytest.mark.slow
 def test_a_killed_recorders_turn_is_told_as_cut(tmp_path: Path) -> None:
     open_store(tmp_path / "t.db").close()
     command = [START[0], "-m", "tests.storage.processes", "stream", str(tmp_path / "t.db"), "60"]
@@ -272,7 +273,11 @@ class Remembering:
         self.summary = summary
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.slow] if at % 4 else []) for at, path in enumerate(SAMPLES)],
+    ids=lambda path: path.stem,
+)
 def test_every_fault_and_every_text_of_a_sample_is_told(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

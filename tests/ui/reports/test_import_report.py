@@ -59,17 +59,48 @@ def test_the_report_has_every_key_and_sums_up() -> None:
     }
 
 
-def test_people_read_what_was_skipped_and_refused_and_why() -> None:
-    skipped = tuple(Skipped(f"line {number}", "not JSON") for number in range(7))
+def test_people_read_what_was_skipped_and_refused_by_reason_with_one_example() -> None:
+    skipped = tuple(Skipped(f"line {number}", f"not JSON: column {number} of `{'x' * number}`") for number in range(7))
     read = FileReport("a\x1b", "sharegpt", None, Counts(traces=1_000, turns=2), skipped, ("It kept no times.",))
     lines = list(import_lines([read, FileReport("b", refused="b: the file is empty")], width=80))
     shown = "\n".join(map(plain, lines))
     assert all(width_of(line) <= 80 for line in lines)
     assert " 1,000" in shown
-    assert "▲ skipped a␛ line 4: not JSON" in shown
-    assert "2 more records (--json lists them all)" in shown
+    assert shown.count("▲ skipped") == 1
+    assert "▲ skipped 7 records: for example a␛ line 0: not JSON: column 0" in shown
     assert "✖ refused b: the file is empty" in shown
     assert "1 file read: 1,000 traces, 2 turns, 0 calls, 0 faults, 7 records skipped, 1\n    file refused" in shown
+
+
+def test_files_of_one_folder_and_source_are_one_line_with_totals() -> None:
+    files = [
+        *(FileReport(f"logs/{n}.jsonl", "s", counts=Counts(traces=2, turns=n)) for n in range(3)),
+        FileReport("logs/t.jsonl", "t", counts=Counts(traces=1)),
+        FileReport("x.jsonl", "s", counts=Counts(traces=5)),
+        *(FileReport(f"logs/{n}.txt", refused=f"logs/{n}.txt: not a log (first word `{n}`)") for n in range(4)),
+        FileReport("logs/empty", refused="logs/empty: the file is empty"),
+    ]
+    grouped = [plain(line).split() for line in import_lines(files, width=80)]
+    assert grouped[1:4] == [
+        ["3", "6", "3", "0", "0", "s", "logs/"],
+        ["1", "1", "0", "0", "0", "t", "logs/t.jsonl"],
+        ["1", "5", "0", "0", "0", "s", "x.jsonl"],
+    ]
+    shown = [plain(line) for line in import_lines(files, width=80)]
+    assert [line for line in shown if "refused" in line][:2] == [
+        "✖ refused 4 files: for example logs/0.txt: not a log (first word `0`)",
+        "✖ refused logs/empty: the file is empty",
+    ]
+    every = [plain(line) for line in import_lines(files, width=80, every_file=True)]
+    assert all(any(file.path in line for line in every) for file in files)
+
+
+def test_without_a_limit_no_path_is_wrapped() -> None:
+    path = f"{'folder with blanks/' * 40}{'x' * 300}.jsonl"
+    files = [FileReport(path, "s"), FileReport(f"{path}.bad", refused="the file is empty")]
+    shown = [plain(line) for line in import_lines(files, width=1 << 20)]
+    assert any(line.endswith(path) for line in shown)
+    assert f"✖ refused {path}.bad: the file is empty" in shown
 
 
 def test_people_read_why_files_are_what_they_are_once_for_all_of_them() -> None:
@@ -82,6 +113,12 @@ def test_what_many_files_lack_is_said_once() -> None:
     files = [FileReport(name, "s", warnings=("no times", *more)) for name, more in (("a", ()), ("b", ("no tools",)))]
     notes = [plain(line) for line in import_lines(files, width=80) if plain(line).startswith("·")]
     assert notes == ["· note 2 files: no times", "· note b: no tools"]
+
+
+def test_notes_beyond_the_limit_are_counted() -> None:
+    files = [FileReport("a", "s", warnings=tuple(f"note {letter}" for letter in "abcde"))]
+    notes = [plain(line) for line in import_lines(files, width=80, most_notes=3) if plain(line).startswith("·")]
+    assert notes[2:] == ["· note a: note c", "· note 2 more notes on the sources; --verbose prints all"]
 
 
 def test_people_read_what_the_database_had_already() -> None:

@@ -76,7 +76,7 @@ async def test_the_keys_below_a_dialog_are_laid_out_anew_with_the_screen(tmp_pat
         await settled(pilot)
         line = home(app).query_one(KeyFooter).render_line(0).text
         assert "⏎ Open" in line
-        assert "? Help" in line
+        assert "F Follow" in line
 
 
 async def test_of_a_way_that_is_too_long_the_name_of_the_screen_is_kept(tmp_path: Path) -> None:

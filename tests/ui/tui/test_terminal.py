@@ -77,7 +77,7 @@ def test_a_chain_is_opened_on_its_break_and_the_terminal_is_left_as_it_was(
     terminal.press(b"e")
     terminal.wait_for("trailing-comma")
     terminal.press(b"\x1b")
-    terminal.wait_for("Next break")
+    terminal.wait_for("Newest")
     terminal.press(b"\x11")
     assert terminal.end() == 0
     assert b"\x1b[?1049l" in terminal.written

@@ -6,7 +6,8 @@ import pytest
 
 from inspector.chain.steps import Recovery, Status, StepOutcome
 from inspector.inspection import Inspection, inspect_trace
-from inspector.model import Part, Role, Trace, Turn
+from inspector.model import Part, RecordedRun, Role, Trace, Turn
+from tests.chain.building import trace_of
 from tests.counted_columns import counted
 from tests.ui.scenes import broken_trace, step
 from ui.views.minimap import focus_of, minimap
@@ -20,6 +21,15 @@ RESULT = '<tool_response>\n{"name": "f", "content": "1"}\n</tool_response>'
 
 def test_each_turn_is_a_box_and_the_break_shows() -> None:
     assert plain(minimap(*broken_trace(), 60)) == "u t[◆]ar t[c][?]r u"
+
+
+def test_a_call_or_result_that_another_layer_has_otherwise_is_marked() -> None:
+    trace = trace_of("user: Hi", 'call a1: weather {"city": "Oslo"}', "result a1: 4 degrees", "say: 4 degrees.")
+    turns = list(trace.turns)
+    turns[2] = replace(turns[2], run=RecordedRun("otlp", "weather", "a1", '{"city": "Rome"}', "4 degrees"))
+    other = replace(trace, turns=tuple(turns))
+    assert plain(minimap(trace, inspect_trace(trace), 60)) == "u [c]r a"
+    assert plain(minimap(other, inspect_trace(other), 60)) == "u [c]≠r a"
 
 
 def long_trace(broken_at: int) -> tuple[Trace, Inspection]:
@@ -57,7 +67,7 @@ def test_of_a_wide_trace_no_more_is_looked_at_than_is_shown(kind: str) -> None:
     trace, inspection = wide_trace(kind)
     steps, focus = StepPlaces(inspection.chain), focus_of(inspection.chain)
     in_columns, inspected, looks = counted(trace, inspection)
-    shown = minimap(in_columns, inspected, 40, steps=steps, focus=focus)
+    shown = minimap(in_columns, inspected, 40, steps=steps, focus=focus, differing=())
     assert shown == minimap(trace, inspection, 40)
     assert "[✖]" in plain(shown)
     assert looks.count < 400

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.inspection import inspect_trace
@@ -127,7 +127,7 @@ def hostile_runs(draw: st.DrawFn) -> Trace:
     return trace_of(*lines, f"say: {draw(texts(max_size=4))}")
 
 
-@settings(max_examples=60)  # whole traces are inspected
+@in_the_gate(20, most=60)  # whole traces are inspected
 @given(st.lists(hostile_runs(), min_size=2, max_size=3), st.sampled_from([40, 80, 160]))
 def test_nothing_that_a_trace_holds_reaches_the_screen_as_it_is(found: list[Trace], width: int) -> None:
     diff = compare([_run("\x1b[31m", trace) for trace in found])
@@ -139,7 +139,7 @@ def test_nothing_that_a_trace_holds_reaches_the_screen_as_it_is(found: list[Trac
     assert len(value["rows"]) == len(diff.alignment.rows)
 
 
-@in_the_gate(60, most=300)
+@in_the_gate(20, most=300)
 @given(texts(), texts(), st.integers(30, 100))
 def test_the_rows_of_a_diff_fit_and_are_printable(one: str, other: str, width: int) -> None:
     lines = list(text_diff_lines(one, other, width, full=True))

@@ -91,7 +91,7 @@ def test_any_trace_is_shown_harmlessly(text: str, name: str, width: int) -> None
     assert_harmless([minimap(trace, inspection, width)])
 
 
-@in_the_gate(50, most=200)  # each draws a whole trace
+@in_the_gate(20, most=200)  # each draws a whole trace
 @given(trace=traces(), width=st.integers(40, 140), full=st.booleans())
 def test_any_recorded_trace_is_shown_harmlessly(trace: Trace, width: int, full: bool) -> None:
     inspection = inspect_trace(trace, format="hermes")

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.ui.conftest import START, environment
 from tests.ui.web.dashboards import CHROMIUM, CHROMIUM_OPTIONS, dashboard
-from tests.ui.web.pages_walked import watched
+from tests.ui.web.pages_walked import PATIENCE_MS, watched
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +42,7 @@ def demo_dashboard(demo_database: Path) -> Iterator[str]:
 def browser() -> Iterator[Browser]:
     """A real, headless Chromium; for one module: its loop runs in this thread, where other tests begin their own."""
     with sync_playwright() as playwright:
+        expect.set_options(timeout=PATIENCE_MS)
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=list(CHROMIUM_OPTIONS))
         yield opened
         opened.close()

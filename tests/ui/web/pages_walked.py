@@ -7,9 +7,9 @@ from weakref import WeakKeyDictionary
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize
 
-# Streamlit looks for these below the path of a page before it finds them at the root.
-_PROBED = ("/_stcore/health", "/_stcore/host-config")
 _OWN = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:http://127.0.0.1:")
+PATIENCE_MS = 60_000
+"""How long a page of a loaded machine may take to show what is expected; `expect` waits as long."""
 _STILL = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 
@@ -25,6 +25,7 @@ def watched(browser: Browser, scheme: str = "light", *, width: int = 1280, heigh
     """
     context = _context(browser, scheme, width, height)
     opened = context.new_page()
+    opened.set_default_timeout(PATIENCE_MS)
     wrong: list[str] = []
     opened.on("pageerror", lambda error: wrong.append(f"error: {error}"))
     opened.on("console", lambda message: wrong.extend(_complaints(message)))
@@ -74,7 +75,7 @@ def settled(page: Page) -> None:
 
 
 def _complaints(message: ConsoleMessage) -> Iterator[str]:
-    if message.type == "error" and not message.location["url"].endswith(_PROBED):
+    if message.type == "error":
         yield f"console: {message.text} ({message.location['url']})"
 
 

@@ -65,6 +65,9 @@ def test_two_runs_are_laid_side_by_side(two_models: Path) -> None:
         good, bad = (store.traces(f"model:{model}", limit=1)[0].id for model in ("steady", "shaky"))
     app = page("compare", two_models, runs=f"{good} {bad}")
     assert "differ first at step 1" in said_in(app)
+    assert "what is before it" not in said_in(app)
+    app.toggle(key="weaklink_requests").set_value(True).run()
+    assert "Turn 2: not recorded, what is before it" in said_in(app)
     app.button(key="weaklink_rotate").click().run()
     assert address(app) == {"runs": f"{bad} {good}"}
 

@@ -12,11 +12,11 @@ from tests.ui.web.apps import field_of, said_in
 from tests.ui.web.apps import page as drawn_page
 from tests.ui.web.dashboards import running
 from tests.ui.web.gates import break_figures, gate_of, gated, lose_newest, minding
+from tests.ui.web.pages_walked import PATIENCE_MS
 from ui.web.options import DashboardOptions, set_options
 from ui.web.queries import grouped
 from ui.web.query_results import page_results
 
-_PATIENCE_MS = 60_000
 _MINDS = "from tests.ui.web.gates import mind; mind()"
 _NEAR_PX = 4
 _AT_REST = 4  # looks in which it stands at the same place
@@ -66,8 +66,6 @@ def _newest(page: Page) -> Locator:
 
 
 def test_a_page_can_be_used_and_left_while_its_figures_are_counted(slow: Path, slow_dashboard: str, page: Page) -> None:
-    page.set_default_timeout(_PATIENCE_MS)
-    expect.set_options(timeout=_PATIENCE_MS)
     broken = _count(slow, "status:broken")
     page.goto(f"{slow_dashboard}?filter=status:broken")
     expect(_aside(page)).to_contain_text("Counting what the filter lets through")
@@ -88,7 +86,7 @@ def test_a_page_can_be_used_and_left_while_its_figures_are_counted(slow: Path, s
     expect(page.get_by_text(f"{broken} traces, {broken} broken (100 %)")).to_be_visible()
     expect(page.locator(".wl-room, .wl-aside")).to_have_count(0)
     expect(page).to_have_url(f"{slow_dashboard}?filter=status%3Abroken")
-    expect(page.get_by_label("Filter")).to_have_value("status:broken")
+    expect(page.get_by_label("Filter", exact=True)).to_have_value("status:broken")
     assert page.evaluate(_FOCUSED).startswith("The newest traces;")
     assert abs(_top_at_rest(rows) - top) <= _NEAR_PX
 
@@ -103,8 +101,6 @@ def _top_at_rest(rows: Locator) -> float:
 
 
 def test_older_figures_stand_until_the_new_ones_are_there(slow: Path, slow_dashboard: str, page: Page) -> None:
-    page.set_default_timeout(_PATIENCE_MS)
-    expect.set_options(timeout=_PATIENCE_MS)
     gate_of(slow).unlink()
     traces = _count(slow, "name:*")
     page.goto(f"{slow_dashboard}?filter=name:*")
@@ -116,7 +112,7 @@ def test_older_figures_stand_until_the_new_ones_are_there(slow: Path, slow_dashb
     page.reload()
     expect(_aside(page)).to_contain_text("counting anew")
     expect(page.get_by_text(f"{traces} traces, ")).to_be_visible()
-    field = page.get_by_label("Filter")
+    field = page.get_by_label("Filter", exact=True)
     field.press("End")
     field.press_sequentially(" turns:>")
     gate_of(slow).unlink()
@@ -129,8 +125,6 @@ def test_older_figures_stand_until_the_new_ones_are_there(slow: Path, slow_dashb
 def test_a_database_that_vanishes_while_it_is_counted_is_a_sentence(
     slow: Path, slow_dashboard: str, page: Page
 ) -> None:
-    page.set_default_timeout(_PATIENCE_MS)
-    expect.set_options(timeout=_PATIENCE_MS)
     page.goto(f"{slow_dashboard}?filter=status:broken")
     expect(_aside(page)).to_contain_text("Counting")
     slow.rename(slow.with_suffix(".gone"))
@@ -139,25 +133,24 @@ def test_a_database_that_vanishes_while_it_is_counted_is_a_sentence(
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_what_the_database_refuses_while_it_is_counted_is_a_sentence(
     slow: Path, slow_dashboard: str, page: Page
 ) -> None:
-    page.set_default_timeout(_PATIENCE_MS)
-    expect.set_options(timeout=_PATIENCE_MS)
     page.goto(f"{slow_dashboard}?filter=status:broken")
     expect(_aside(page)).to_contain_text("Counting")
     break_figures(slow)
     gate_of(slow).unlink()
     expect(page.get_by_role("alert")).to_contain_text("no such table")
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
-    expect(page.get_by_label("Filter")).to_have_value("status:broken")
+    expect(page.get_by_label("Filter", exact=True)).to_have_value("status:broken")
 
 
 def test_home_has_an_address_of_its_name_too(demo_dashboard: str, page: Page) -> None:
     page.goto(f"{demo_dashboard}triage?filter=status:broken&days=shares")
-    expect(page.get_by_role("heading", name="What breaks", exact=True)).to_be_visible(timeout=_PATIENCE_MS)
-    expect(page).to_have_url(f"{demo_dashboard}?filter=status%3Abroken&days=shares", timeout=_PATIENCE_MS)
-    expect(page.get_by_label("Filter")).to_have_value("status:broken")
+    expect(page.get_by_role("heading", name="What breaks", exact=True)).to_be_visible()
+    expect(page).to_have_url(f"{demo_dashboard}?filter=status%3Abroken&days=shares")
+    expect(page.get_by_label("Filter", exact=True)).to_have_value("status:broken")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +178,7 @@ def test_figures_of_a_database_that_is_being_filled_come_all_the_same(slow: Path
     lose_newest(slow)
     assert question not in page_results(question)
     gate_of(slow).unlink()
-    begun.wait(monotonic() + _PATIENCE_MS / 1_000)
+    begun.wait(monotonic() + PATIENCE_MS / 1_000)
     assert begun.has_more()
     found = page_results(question)
     assert found.is_settled()

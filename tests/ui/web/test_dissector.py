@@ -2,10 +2,12 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Page, expect
 
 from storage import open_store
+from tests.ui.web.pages_walked import settled
 
 _FOLDER = Path(__file__).parents[3] / "ui" / "web"
 
@@ -35,6 +37,68 @@ def test_a_copied_address_opens_the_same_characters(demo_database: Path, demo_da
     expect(page.locator(".streambox .piece.selected")).to_have_count(1)
     text = page.locator(".streambox .piece.selected").inner_text()
     assert len(text) == 3
+
+
+def test_a_key_runs_no_script_and_takes_at_most_two_kilobytes_and_the_views_beside_follow(
+    demo_database: Path, demo_dashboard: str, page: Page
+) -> None:
+    with open_store(demo_database, create=False) as store:
+        number = max(store.traces(), key=lambda one: one.tool_calls).id
+        steps = store.inspection(number).chain.steps
+    sizes: dict[str, float] = {}
+    frames: list[str | bytes] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))  # noqa: PLW0108  # playwright marks what it calls
+    network = page.context.new_cdp_session(page)
+    network.send("Network.enable")
+    network.on("Network.loadingFinished", lambda done: sizes.update({done["requestId"]: done["encodedDataLength"]}))
+    first, last = steps[0].location, steps[-1].location
+    place = f"turn={first.turn}&part={first.part}&start={first.range.start}&end={first.range.end}"
+    page.goto(f"{demo_dashboard}trace?trace={number}&{place}")
+    settled(page)
+    rail = page.locator(".picture g.selected").first
+    before = rail.get_attribute("aria-label")
+    frames.clear()
+    sizes.clear()
+    page.locator(".streambox").focus()
+    for _ in steps[1:]:
+        page.keyboard.press("]")
+    expect(page).to_have_url(re.compile(f"turn={last.turn}&part={last.part}&start={last.range.start}&"))
+    expect(rail).not_to_have_attribute("aria-label", before or "")
+    assert frames == []
+    assert 0 < sum(sizes.values()) <= 2_048
+    page.get_by_role("button", name="Link").click()
+    expect(page.locator("code", has_text=f"&start={last.range.start}&end={last.range.end}")).to_have_count(2)
+    page.go_back()
+    expect(page).to_have_url("about:blank")  # a selection is no entry of the history
+
+
+def test_tree_and_stream_have_roles_names_and_an_order_in_the_accessibility_tree(
+    demo_database: Path, demo_dashboard: str, page: Page
+) -> None:
+    page.goto(f"{demo_dashboard}trace?trace={_id_of(demo_database, 'json-trailing-comma')}")
+    expect(page.locator(".streambox .piece.selected")).to_have_text(",")
+    network = page.context.new_cdp_session(page)
+    nodes = network.send("Accessibility.getFullAXTree")["nodes"]
+    known = {node["nodeId"]: node for node in nodes}
+
+    def below(node: dict[str, Any], role: str) -> list[str]:
+        found = [node["name"]["value"]] if node.get("role", {}).get("value") == role else []
+        return found + [name for child in node.get("childIds", ()) for name in below(known[child], role)]
+
+    named = {(node["role"]["value"], node.get("name", {}).get("value")): node for node in nodes if "role" in node}
+    items = below(named["tree", "Values of the trace"], "treeitem")
+    assert [" ".join(item.split()) for item in items] == [
+        " ".join(text.split()) for text in page.locator(".leftbox .item").all_text_contents()
+    ]
+    selected = page.locator(".leftbox [aria-selected=true]")
+    assert page.locator(".leftbox").get_attribute("aria-activedescendant") == selected.get_attribute("id")
+    stream = named["list", "The stream, character by character"]
+    said = "".join(below(stream, "StaticText"))
+    rows = page.locator(".streambox [role=listitem]").all_text_contents()
+    assert len(rows) == len(below(stream, "listitem"))
+    assert "".join(said.split()) == "".join("".join(rows).split())
+    page.get_by_role("button", name="Copy").click()
+    expect(page.locator(".status")).to_contain_text(re.compile("copied 1 character$|did not allow"))
 
 
 def test_no_script_of_ours_makes_markup_of_text() -> None:

@@ -1,9 +1,13 @@
 """Filters put together by clicks can be read by the one language there is, and are never said twice."""
 
+from pathlib import Path
+
 import pytest
 
-from storage import check_filter
-from ui.web.filter_bar import field, narrowed, on_day
+from storage import check_filter, open_store
+from tests.ui.web.hostile import make_hostile
+from ui.views.dissect.dissection import Dissection
+from ui.web.value_filters import ValueFilter, column_terms, field, narrowed, position_filters, trace_filters
 
 
 @pytest.mark.parametrize("value", ["gpt-4", "two words", 'a "quoted" one', "back\\slash", "a,b", "(x)", "or", "ü", "*"])
@@ -29,6 +33,27 @@ def test_a_longer_term_that_begins_so_is_another() -> None:
     assert narrowed("model:gpt-4o", "model:gpt-4") == "model:gpt-4o model:gpt-4"
 
 
-def test_a_day_ends_where_the_next_begins() -> None:
-    assert on_day("2026-02-28") == "since:2026-02-28 before:2026-03-01"
-    check_filter(on_day("2026-02-28"))
+def test_every_value_of_a_trace_and_of_its_calls_leads_to_a_list_that_has_the_trace(
+    demo_database: Path, tmp_path: Path
+) -> None:
+    names = set()
+    for database in (demo_database, make_hostile(tmp_path / "hostile.db")):
+        names |= _names_of_filters(database)
+    assert {"status", "model", "break", "break_tool", "source", "format", "rule", "tool", "$.city"} <= names
+
+
+def _names_of_filters(database: Path) -> set[str]:
+    """The names of the values of the traces in a database, each of which the list of its filter has the trace for."""
+    names = set()
+    with open_store(database, read_only=True) as store:
+        for one in store.traces(limit=500):
+            dissection = Dissection(*store.inspected(one.id))
+            found = [*trace_filters(one), *(ValueFilter(key, "", term) for key, term in column_terms(one).items())]
+            for step in dissection.inspection.chain.steps:
+                found += position_filters(dissection, step.location)
+            for fault in dissection.inspection.diagnostics[:20]:
+                found += position_filters(dissection, fault.location)
+            for each in dict.fromkeys(found):
+                names.add(each.name)
+                assert store.paging().count(f"{each.term} id:{one.id}") == 1, each
+    return names

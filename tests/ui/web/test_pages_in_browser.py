@@ -1,6 +1,7 @@
 """The pages over many traces in a real browser: clicks on charts, keys in lists, a phone."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,15 +9,16 @@ from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from storage import open_store
+from tests.ui.web.dashboards import running
 from tests.ui.web.pages_walked import settled
 
-_PATIENCE_MS = 30_000
 
-
-@pytest.fixture(autouse=True)
-def _patience(page: Page) -> None:
-    page.set_default_timeout(_PATIENCE_MS)
-    expect.set_options(timeout=_PATIENCE_MS)
+@pytest.fixture
+def short_pages(demo_database: Path) -> Iterator[str]:
+    """A dashboard whose list of traces has ten on a page."""
+    first = "from ui.web.pages import traces; traces._PAGE = 10"
+    with running(demo_database.parent, demo_database, first=first) as found:
+        yield found.address
 
 
 def _listing(page: Page, label: str) -> Locator:
@@ -56,7 +58,7 @@ def test_a_click_on_a_cell_opens_its_traces_and_back_leads_to_the_chart_again(de
 def test_back_undoes_one_action_at_a_time(demo_dashboard: str, page: Page) -> None:
     page.goto(f"{demo_dashboard}traces")
     _listing(page, "Traces")
-    page.get_by_label("Filter").fill("status:broken")
+    page.get_by_label("Filter", exact=True).fill("status:broken")
     page.keyboard.press("Enter")
     expect(page).to_have_url(f"{demo_dashboard}traces?filter=status%3Abroken")
     settled(page)
@@ -66,15 +68,51 @@ def test_back_undoes_one_action_at_a_time(demo_dashboard: str, page: Page) -> No
     settled(page)
     page.go_back()
     expect(page).to_have_url(f"{demo_dashboard}traces?filter=status%3Abroken")
-    expect(page.get_by_label("Filter")).to_have_value("status:broken")
+    expect(page.get_by_label("Filter", exact=True)).to_have_value("status:broken")
     settled(page)
     page.reload()
-    expect(page.get_by_label("Filter")).to_have_value("status:broken")
+    expect(page.get_by_label("Filter", exact=True)).to_have_value("status:broken")
     settled(page)
     page.go_back()
     expect(page).to_have_url(f"{demo_dashboard}traces")
     settled(page)
-    expect(page.get_by_label("Filter")).to_have_value("")
+    expect(page.get_by_label("Filter", exact=True)).to_have_value("")
+
+
+def test_pages_of_a_sorted_and_filtered_list_are_restored_by_back_forward_and_reload(
+    short_pages: str, page: Page
+) -> None:
+    page.goto(f"{short_pages}traces?filter=name:*&order=broken")
+    first = _shown(page)
+    _turn(page, "Older", first)
+    second, at_second = _shown(page), page.url
+    _turn(page, "Older", second)
+    third, at_third = _shown(page), page.url
+    for move, url, rows in (
+        (page.go_back, at_second, second),
+        (page.go_forward, at_third, third),
+        (page.reload, at_third, third),
+        (page.go_back, at_second, second),
+    ):
+        move()
+        expect(page).to_have_url(url)
+        expect(_listing(page, "Traces").locator("tr").first).to_have_text(rows[0], use_inner_text=True)
+        assert _shown(page) == rows
+    page.reload()
+    settled(page)
+    _turn(page, "Newer", second)
+    assert _shown(page) == first
+
+
+def _shown(page: Page) -> list[str]:
+    settled(page)
+    return _listing(page, "Traces").locator("tr").all_inner_texts()
+
+
+def _turn(page: Page, label: str, from_rows: list[str]) -> None:
+    """Click a button of the pager; the rows that were shown make way for others."""
+    page.get_by_role("button", name=label, exact=True).click()
+    expect(_listing(page, "Traces").locator("tr").first).not_to_have_text(from_rows[0], use_inner_text=True)
 
 
 def test_the_search_from_anywhere_finds_words_and_opens_a_trace_by_its_number(demo_dashboard: str, page: Page) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from storage import open_store
 from tests.capture.answer import Piece
@@ -18,9 +18,8 @@ from tests.capture.upstream import Pause, Upstream, running_upstream
 from tests.storage.samples import GOOD_CALL, inspected, trace
 from tests.ui.cli.recordings import RecordProcess, recording_process
 from tests.ui.web.dashboards import dashboard
-from tests.ui.web.pages_walked import settled, watched
+from tests.ui.web.pages_walked import settled
 
-_PATIENCE_MS = 30_000
 _FIRST = "".join(f"line {number:03}\n" for number in range(200))
 _SECOND = "".join(f"more {number:03}\n" for number in range(200))
 _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo",}}\n</tool_call>'
@@ -57,14 +56,6 @@ def recording(tmp_path: Path) -> Iterator[Recording]:
         dashboard(tmp_path, database) as address,
     ):
         yield Recording(address, database, recorder, upstream)
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    with watched(browser) as opened:
-        opened.set_default_timeout(_PATIENCE_MS)
-        expect.set_options(timeout=_PATIENCE_MS)
-        yield opened
 
 
 def test_the_list_gains_the_running_trace_and_its_end_and_the_reader_keeps_his_place(

@@ -205,9 +205,9 @@ def test_without_a_database_the_dashboard_opens_on_imports_and_the_samples_are_a
         expect(page).to_have_title("Imports · none.db · weaklink")
         assert not (tmp_path / "none.db").exists()
         page.get_by_role("button", name="Import the sample traces").click()
-        page.get_by_role("button", name="To the traces").click(timeout=30_000)
+        page.get_by_role("button", name="To the traces").click()
         expect(page).to_have_url(f"{address}traces")
-        expect(page.locator(".wl-said", has_text="42 traces")).to_be_visible(timeout=30_000)
+        expect(page.locator(".wl-said", has_text="42 traces")).to_be_visible()
 
 
 def test_an_older_database_is_left_alone(weaklink: Run, tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_page_that_fails_says_so_and_cannot_steer_the_terminal(browser: Browse
     assert re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", said) is None
 
 
-@pytest.mark.parametrize("wanted", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("wanted", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupt_ends_it_quietly(browser: Browser, demo_database: Path, wanted: signal.Signals) -> None:
     with running(demo_database.parent, demo_database) as found:
         context = browser.new_context()

@@ -65,7 +65,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 def _open(page: Page, streams: str, number: int) -> None:
     page.goto(f"{streams}trace?trace={number}")
-    expect(page.locator(".streambox .row").first).to_be_visible(timeout=30_000)
+    expect(page.locator(".streambox .row").first).to_be_visible()
     settled(page)
 
 
@@ -222,5 +222,5 @@ def test_an_uploaded_file_is_imported_and_reported(streams: str, page: Page) -> 
     said = b'{"id": "up", "conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "hello"}]}\n'
     page.locator("input[type=file]").set_input_files({"name": "up.jsonl", "mimeType": "text/plain", "buffer": said})
     page.get_by_role("button", name="Import 1 file").click()
-    expect(page.locator(".wl")).to_contain_text("up.jsonl")
+    expect(page.locator(".wl", has_text="up.jsonl")).to_be_visible()
     expect(page.get_by_role("button", name="To the traces")).to_be_visible()

@@ -1,5 +1,6 @@
 """The list of traces: how it is paged, and what is chosen in it."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,21 @@ def test_older_and_newer_walk_the_list_and_the_address_holds_the_page(demo_datab
     _button(app, "Newest").click().run()
     assert address(app) == {}
     assert _looked_at(app) == ids[0]
+
+
+@pytest.mark.parametrize("order", ["", "broken"])
+def test_a_page_that_is_opened_by_its_address_knows_the_one_before_it(demo_database: Path, order: str) -> None:
+    app = page("traces", demo_database, order=order)
+    addresses = [address(app)]
+    while not _button(app, "Older").disabled:
+        _button(app, "Older").click().run()
+        addresses.append(address(app))
+    assert len(addresses) > 3
+    for earlier, later in pairwise(addresses):
+        app = page("traces", demo_database, **later)
+        _button(app, "Newer").click().run()
+        assert {name: word for name, word in address(app).items() if word} == {n: w for n, w in earlier.items() if w}
+    assert _button(page("traces", demo_database, order=order), "Newer").disabled
 
 
 def test_the_last_page_has_no_older_one(demo_database: Path) -> None:

@@ -9,8 +9,11 @@ from inspector.chain.metrics import Tally
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from storage import open_store
 from tests.ui.web.apps import address, left_for, page, said_in
-from ui.web.filter_bar import field
-from ui.web.triage_charts import code_rows, heat_rows, step_rows, time_rows, worse_rules
+from ui.web.filter_bar import broken_terms, facet_rows
+from ui.web.pages.tools import violation_term
+from ui.web.queries import hits
+from ui.web.triage_charts import UNDATED, code_rows, heat_rows, step_rows, time_rows, worse_rules
+from ui.web.value_filters import field
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +61,7 @@ def test_the_worst_example_of_what_breaks_most_is_a_click_away(demo_database: Pa
     assert int(went[1]["trace"]) in [one.id for one in broken if one.errors == max(each.errors for each in broken)]
 
 
-def test_every_number_of_the_first_page_is_that_of_the_traces_it_leads_to(demo_database: Path) -> None:
+def test_every_number_of_the_pages_is_that_of_the_traces_it_leads_to(demo_database: Path) -> None:
     with open_store(demo_database, create=False) as store:
         counted = store.paging().count
         codes = code_rows(store.statistics.breakdown(Aspect.CODE))
@@ -71,8 +74,20 @@ def test_every_number_of_the_first_page_is_that_of_the_traces_it_leads_to(demo_d
         led += [(f"step:{row['step']}", row["traces"]) for row in step_rows(store.statistics.breakdown(Aspect.STEP))]
         led += [(field("break_tool", one.value), one.traces) for one in store.statistics.breakdown(Aspect.TOOL)]
         keys = (GroupKey.MODEL, GroupKey.SOURCE, GroupKey.FORMAT, GroupKey.PROMPT, GroupKey.REASONING, GroupKey.CODE)
+        for group in store.statistics.figures(by=(GroupKey.DAY,)):
+            if not group.keys[0]:
+                led += [(UNDATED, group.traces), (f"{UNDATED} status:broken", hits(group, "broken"))]
+        for one in store.statistics.figures(by=(GroupKey.CODE,)):
+            led.append((f"{field('code', one.keys[0])} status:broken", hits(one, "broken")))
         for key in (*keys, GroupKey.TOOL):
             led += [(field(key.value, one.keys[0]), one.traces) for one in store.statistics.figures(by=(key,))]
+            rows = facet_rows(key.value, store.statistics.figures(by=(key,)))
+            led += [(" ".join(broken_terms(key.value, one.value)), one.broken) for one in rows]
+        statuses = facet_rows("status", store.statistics.figures())
+        led += [(field("status", one.value), one.traces) for one in statuses]
+        violations = store.statistics.violations()
+        assert violations
+        led += [(violation_term(one), one.traces) for one in violations]
         assert [(wanted, counted(wanted)) for wanted, _ in led] == led
 
 

@@ -1,7 +1,8 @@
 """`weaklink data annotate`: step-level data flow and decision points of traces, a JSON object each."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import chain
 from typing import TextIO, TypeAlias
 
@@ -9,15 +10,20 @@ import click
 
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.exporters.annotation import annotation
+from inspector.importers.blocks import Block
 from inspector.importers.source import Skipped
 from inspector.inspection import Inspection, inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Trace
 from storage import ListCursor, Store, open_store
 from ui.cli.console import database_option, print_notice
+from ui.cli.engine_options import jobs_option
 from ui.cli.files import open_output
 from ui.cli.paths import is_path, placed_files, records_of
-from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces, trace_id
+from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces, trace_ids
+from ui.importing.block_jobs import run_blocks
+from ui.importing.block_records import placed_block, plan_traces
+from ui.importing.engine import EngineOptions, needs_blocks
 from ui.importing.file_places import PlacedFile
 from ui.views.wording import counted
 
@@ -37,6 +43,7 @@ _NumberedTrace: TypeAlias = tuple[int | None, Trace, Inspection]
 )
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
 @click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
+@jobs_option
 @database_option
 @click.pass_context
 def annotate(
@@ -47,6 +54,7 @@ def annotate(
     expression: str,
     source: str | None,
     output: str | None,
+    jobs: EngineOptions,
     where: str | None,
 ) -> None:
     """Write the data flow and the decision points of traces, for training data and for verifiers.
@@ -75,7 +83,11 @@ def annotate(
         if ids or not paths:
             store = opened.enter_context(open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S))
             stored = _stored(store, ids, expression)
-        _write(out, chain(stored, reading.of_files(paths)), form)
+        if needs_blocks(paths) or not jobs.is_plain:
+            lines = reading.lines_of_blocks(paths, jobs)
+        else:
+            lines = map(_line, reading.of_files(paths))
+        _write(out, chain(map(_line, stored), lines), form)
     if reading.skipped:
         print_notice(f"{counted(reading.skipped, 'record')} skipped")
     if reading.failed or (paths and not reading.traces):
@@ -87,42 +99,94 @@ def annotate(
 class _TraceReader:
     """Reads files trace by trace, and says of each record that is none where it is and why."""
 
-    def __init__(self, source: str | None) -> None:
-        self._source = source
+    def __init__(self, source: str | None, notify: Callable[[str], None] = print_notice) -> None:
+        self._source, self._notify = source, notify
         self.traces = self.skipped = 0
         self.failed = False
 
     def of_files(self, paths: Sequence[str]) -> Iterator[_NumberedTrace]:
         with placed_files(paths, self._source) as files:
             for file in files:
-                before = self.traces + self.skipped
-                try:
-                    yield from self._of(file)
-                except UnreadableFileError as error:
-                    self.failed |= self.traces + self.skipped > before or not file.is_readable
-                    print_notice(str(error))
+                yield from self.of_file(file)
+
+    def of_file(self, file: PlacedFile) -> Iterator[_NumberedTrace]:
+        """The traces of one file, or of a block."""
+        before = self.traces + self.skipped
+        try:
+            yield from self._of(file)
+        except UnreadableFileError as error:
+            self.failed |= self.traces + self.skipped > before or not file.is_readable
+            self._notify(str(error))
+
+    def lines_of_blocks(self, paths: Sequence[str], jobs: EngineOptions) -> Iterator[str]:
+        """The same as lines, made by the workers of an engine."""
+        blocks = plan_traces(paths, self._source, jobs.block_bytes)
+        for piece in run_blocks(blocks, BlockAnnotator(self._source), jobs):
+            for answer in piece.answers:
+                self.traces += answer.line is not None
+                self.skipped += answer.is_skipped
+                self.failed |= answer.is_failed
+                if answer.notice:
+                    self._notify(answer.notice)
+                if answer.line is not None:
+                    yield answer.line
+            if piece.failed:
+                self.failed = True
+                self._notify(f"{piece.block.name} was set aside: {piece.failed}")
 
     def _of(self, file: PlacedFile) -> Iterator[_NumberedTrace]:
         for record in records_of(file, self._source):
             if isinstance(record, Skipped):
                 self.skipped += 1
-                print_notice(f"{record.file or file.name}: {record.record}: {record.reason}")
+                self._notify(f"{record.file or file.name}: {record.record}: {record.reason}")
                 continue
             try:
                 inspection = inspect_trace(record)
             except UnknownFormatError as error:
                 self.skipped += 1
-                print_notice(f"{file.name}: {record.provenance.record}: {error}")
+                self._notify(f"{file.name}: {record.provenance.record}: {error}")
                 continue
             self.traces += 1
             yield None, record, inspection
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedRecord:
+    """The line of one trace, or a notice on what gave none."""
+
+    line: str | None = None
+    notice: str = ""
+    is_skipped: bool = False
+    is_failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BlockAnnotator:
+    """Annotates the traces of a block; it can cross to another process."""
+
+    source: str | None = None
+
+    def __call__(self, block: Block) -> Iterator[AnnotatedRecord]:
+        """The lines and the notices, in the order of the block."""
+        notices: list[str] = []
+        reading = _TraceReader(self.source, notices.append)
+        said = skipped = 0
+        with placed_block(block) as file:
+            for trace in reading.of_file(file):
+                for notice in notices[said:]:
+                    yield AnnotatedRecord(notice=notice, is_skipped=True)
+                said = skipped = len(notices)
+                yield AnnotatedRecord(_line(trace))
+        for notice in notices[said:]:
+            skipped += 1
+            yield AnnotatedRecord(notice=notice, is_skipped=skipped <= reading.skipped, is_failed=reading.failed)
 
 
 def _stored(store: Store, ids: Sequence[str], expression: str) -> Iterator[_NumberedTrace]:
     recover_traces(store)
     if expression:
         fill_text_index(store)
-    numbers = [trace_id(store, id) for id in ids] if ids else _matching(store, expression)
+    numbers = trace_ids(store, ids) if ids else _matching(store, expression)
     for number in numbers:
         yield (number, *store.inspected(number))
 
@@ -135,9 +199,13 @@ def _matching(store: Store, expression: str) -> Iterator[int]:
         after = page[-1].cursor
 
 
-def _write(out: TextIO, traces: Iterable[_NumberedTrace], form: str) -> None:
+def _line(numbered: _NumberedTrace) -> str:
+    id_, trace, inspection = numbered
+    return write_json(annotation(trace, inspection, id_))
+
+
+def _write(out: TextIO, lines: Iterable[str], form: str) -> None:
     """One object a line; as one array, with brackets around them and commas between."""
-    lines = (write_json(annotation(trace, inspection, id)) for id, trace, inspection in traces)
     if form == "jsonl":
         out.writelines(line + "\n" for line in lines)
         return

@@ -2,15 +2,19 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO
 
 import click
 
 from inspector.dataset.convert import convert_row
+from inspector.errors import UnreadableFileError
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
+from inspector.importers.compression import DamagedDataError
 from inspector.importers.records import parse_json_bytes, read_lines
-from inspector.importers.source import Skipped
+from inspector.importers.source import Skipped, SourceFile
 from inspector.json_text import write_json
 from inspector.model import Json, ToolDefinition
 from inspector.segmentation import AUTO
@@ -30,11 +34,11 @@ _SKIPPED = 1
 def convert(ctx: click.Context, file: str, source: str, target: str, tool_file: str | None) -> None:
     """Rewrite raw model outputs and conversations into another format.
 
-    FILE holds JSON lines; `-`, or nothing, is standard input. A line is {"id", "text", "prompt"?, "tools"?}, one raw
-    output, or a conversation in `messages` or `conversations`. Each is answered by one line of the same shape: the
-    model's words, reasoning and calls, the results and the list of tools are rewritten, `dropped` says what the
-    new format cannot hold and which calls were malformed, and everything else is kept. A bad line is answered by
-    {"id", "error"}, and the command then exits with 1.
+    FILE holds JSON lines, plain or packed with gzip or zstd; `-`, or nothing, is standard input. A line is {"id",
+    "text", "prompt"?, "tools"?}, one raw output, or a conversation in `messages` or `conversations`. Each is answered
+    by one line of the same shape: the model's words, reasoning and calls, the results and the list of tools are
+    rewritten, `dropped` says what the new format cannot hold and which calls were malformed, and everything else is
+    kept. A bad line is answered by {"id", "error"}, and the command then exits with 1.
 
     \b
     Example:
@@ -43,11 +47,25 @@ def convert(ctx: click.Context, file: str, source: str, target: str, tool_file: 
     reads = None if source == AUTO else find_format(source)
     writes = find_format(target)
     tools = read_tool_file(tool_file) if tool_file else ()
-    with open_binary(file) as lines:
-        bad = sum(_put(line) for line in _answers(lines, reads, writes, tools))
+    try:
+        with _open_unpacked(file) as lines:
+            bad = sum(_put(line) for line in _answers(lines, reads, writes, tools))
+    except DamagedDataError as error:
+        raise UnreadableFileError(f"cannot read {file} to its end: {error}") from error
     if bad:
         print_notice(f"{counted(bad, 'line')} could not be converted")
         ctx.exit(_SKIPPED)
+
+
+@contextmanager
+def _open_unpacked(path: str) -> Iterator[BinaryIO]:
+    """The content of a file, of which gzip and zstd are unpacked, or what a pipe or standard input brings."""
+    with open_binary(path) as stored:
+        if path == STDIN or not Path(path).is_file():
+            yield stored
+            return
+        with SourceFile(path).open() as content:
+            yield content
 
 
 def _put(answer: dict[str, Json]) -> bool:

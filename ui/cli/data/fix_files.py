@@ -1,6 +1,5 @@
 """Repairs a file of training data record by record, and copies everything else byte for byte."""
 
-import re
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
@@ -15,6 +14,7 @@ from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from inspector.rules.catalogue import RULES
 from inspector.rules.rule import Rule
+from inspector.scanning import lazy_pattern
 from inspector.segmentation import AUTO
 from inspector.text import decode
 from ui.cli.console import print_notice
@@ -22,7 +22,7 @@ from ui.reports.fix_report import FixedFile, FixReport, Repaired
 from ui.views.trace import title_of
 
 _BOM = b"\xef\xbb\xbf"
-_RECORD = re.compile(r"(line|entry|document) (\d+)")
+_RECORD = lazy_pattern(r"(line|entry|document) (\d+)")
 _ROWS = frozenset({"completions", "sharegpt", "openai-messages", "bfcl"})
 _RAW_TEXT = "raw-text"
 

@@ -9,9 +9,10 @@ from random import Random
 
 import click
 
+from inspector.dataset.data_row import DataRow, RejectedRow
 from inspector.dataset.faults_to_inject import KINDS
 from inspector.dataset.injection import DEFAULT_RATES, InjectedRow, NotInjected, inject_faults, known_kinds
-from inspector.dataset.rows import DataRow, RejectedRow, RowWriter
+from inspector.dataset.rows import RowWriter
 from inspector.importers.source import JsonObject
 from ui.cli.console import print_notice
 from ui.cli.data.options import (
@@ -21,6 +22,7 @@ from ui.cli.data.options import (
     rejected_rows,
     row_output,
 )
+from ui.importing.engine import EngineOptions
 from ui.views.wording import counted
 
 _FAILED = 1
@@ -57,7 +59,7 @@ def inject(
     only_injected: bool,
     output: str | None,
     rejected: str | None,
-    jobs: int,
+    jobs: EngineOptions,
     seed: int,
 ) -> None:
     """Make error-recovery samples: a fault in one call, the tool's refusal, and the corrected call.

@@ -10,11 +10,12 @@ from typing import TypeAlias
 import click
 
 from inspector.chain.steps import Break
+from inspector.dataset.data_row import DataRow, MissingLibraryError, RejectedRow
 from inspector.dataset.lint.budget import TokenizerFile
 from inspector.dataset.lint.duplicates import DuplicateFinder, SampleKeys, require_comparison, sample_keys
 from inspector.dataset.lint.languages import require_detector
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
-from inspector.dataset.rows import DataRow, MissingLibraryError, RejectedRow, find_data_files, read_data
+from inspector.dataset.rows import find_data_files, read_data
 from inspector.dataset.samples import Sample, read_sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.importers.reading import unread_record
@@ -43,6 +44,7 @@ from ui.cli.data.options import (
     rejected_option,
     rejected_rows,
 )
+from ui.importing.engine import EngineOptions
 from ui.reports.check_report import (
     CheckedFile,
     CheckedTrace,
@@ -96,7 +98,7 @@ def lint(
     context: int,
     config_file: str | None,
     no_config: bool,
-    jobs: int,
+    jobs: EngineOptions,
     rejected: str | None,
     color: str,
 ) -> None:

@@ -8,6 +8,7 @@ from math import ceil
 
 import click
 
+from inspector.dataset.data_row import DataRow, RejectedRow
 from inspector.dataset.negatives import (
     KINDS,
     NegativeOptions,
@@ -17,7 +18,7 @@ from inspector.dataset.negatives import (
     make_negative,
     tool_pool,
 )
-from inspector.dataset.rows import DataRow, RejectedRow, RowWriter, read_data
+from inspector.dataset.rows import RowWriter, read_data
 from inspector.dataset.samples import read_sample
 from inspector.importers.source import JsonObject
 from ui.cli.console import print_notice
@@ -28,6 +29,7 @@ from ui.cli.data.options import (
     rejected_rows,
     row_output,
 )
+from ui.importing.engine import EngineOptions
 from ui.views.wording import counted
 
 _FAILED = 1
@@ -63,7 +65,7 @@ def negatives(
     only_negatives: bool,
     output: str | None,
     rejected: str | None,
-    jobs: int,
+    jobs: EngineOptions,
     seed: int,
 ) -> None:
     """Make samples in which no tool should be called, to a share of the set, balanced over the tools.

@@ -1,43 +1,47 @@
 """Options and output that all `weaklink data` commands share, and rows worked on by several processes."""
 
-import multiprocessing
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from itertools import islice
 from typing import Any, TypeVar
 
 import click
 
 from inspector.atomic_write import whole_file
+from inspector.dataset.data_row import DataRow, RejectedRow
 from inspector.dataset.rows import (
-    DataRow,
     JsonLinesWriter,
-    RejectedRow,
     RowWriter,
     find_data_files,
     open_row_file,
+    plan_rows,
+    read_block,
     read_file,
     refuse_inputs,
 )
+from inspector.importers.blocks import Block
 from ui.cli.console import print_notice, progress_bar
+from ui.cli.engine_options import jobs_option
+from ui.importing.block_jobs import run_blocks
+from ui.importing.engine import IN_PROCESS, EngineOptions
 
 _Answer = TypeVar("_Answer")
-_BATCH = 200
 _REPORTED = 20
+__all__ = [
+    "RejectedRows",
+    "jobs_option",
+    "making_options",
+    "map_rows",
+    "output_option",
+    "paths_argument",
+    "rejected_option",
+    "rejected_rows",
+    "row_output",
+    "seed_option",
+]
 
 paths_argument = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-
-jobs_option = click.option(
-    "--jobs",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Number of processes; 0 for one per core. The output is the same for any number.",
-)
 
 seed_option = click.option(
     "--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of every random choice."
@@ -63,11 +67,6 @@ def making_options(command: _Decorated) -> _Decorated:
     for option in (seed_option, jobs_option, rejected_option, output_option):
         command = option(command)
     return command
-
-
-def cores() -> int:
-    """How many processes can run at once."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
@@ -118,18 +117,18 @@ def map_rows(
     work: Callable[[DataRow], _Answer],
     rejected: RejectedRows,
     *,
-    jobs: int = 1,
+    jobs: EngineOptions = IN_PROCESS,
     label: str = "Reading rows",
     keep_rejected: bool = False,
 ) -> Iterator[_Answer | RejectedRow]:
-    """What `work` returns for each row of the paths, in their order; with `jobs` other than 1 in as many processes.
+    """What `work` returns for each row of the paths, in their order, wherever `jobs` lets it run.
 
     `work` must be a function of a module, or a `functools.partial` of one, and must not depend on rows before. Its
     answers cross from process to process, so they must pickle. Rows that cannot be read go to `rejected`, and with
-    `keep_rejected` into what this gives too.
+    `keep_rejected` into what this gives too; so does a block that failed again and again.
     """
     with progress_bar(label) as advance:
-        for answer in _answers(paths, work, jobs or cores()):
+        for answer in _answers(paths, work, jobs):
             advance(1)
             if isinstance(answer, RejectedRow):
                 rejected.add(answer)
@@ -139,21 +138,19 @@ def map_rows(
                 yield answer
 
 
-def _answers(paths: Sequence[str], work: Callable[[DataRow], _Answer], jobs: int) -> Iterator[_Answer | RejectedRow]:
-    rows = (row for path in find_data_files(paths) for row in read_file(path))
-    if jobs == 1:
-        for row in rows:
+def _answers(
+    paths: Sequence[str], work: Callable[[DataRow], _Answer], jobs: EngineOptions
+) -> Iterator[_Answer | RejectedRow]:
+    if jobs.is_plain:
+        for row in (row for path in find_data_files(paths) for row in read_file(path)):
             yield row if isinstance(row, RejectedRow) else work(row)
         return
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        pending = []
-        for batch in iter(lambda: list(islice(rows, _BATCH)), []):
-            pending.append(pool.apply_async(partial(_batch, work), (batch,)))
-            if len(pending) >= 2 * jobs:
-                yield from pending.pop(0).get()
-        for one in pending:
-            yield from one.get()
+    for piece in run_blocks(plan_rows(paths, jobs.block_bytes), partial(_worked, work), jobs):
+        yield from piece.answers
+        if piece.failed:
+            yield RejectedRow(piece.block.path, "file", f"{piece.block.name} was set aside: {piece.failed}")
 
 
-def _batch(work: Callable[[DataRow], _Answer], rows: Sequence[DataRow | RejectedRow]) -> list[_Answer | RejectedRow]:
-    return [row if isinstance(row, RejectedRow) else work(row) for row in rows]
+def _worked(work: Callable[[DataRow], _Answer], block: Block) -> Iterator[_Answer | RejectedRow]:
+    for row in read_block(block):
+        yield row if isinstance(row, RejectedRow) else work(row)

@@ -5,8 +5,8 @@ from functools import partial
 
 import click
 
+from inspector.dataset.data_row import DataRow, RejectedRow
 from inspector.dataset.rendering import FORMATS, STRUCTURED, RenderedRow, RowLayout, count_tokens, render_sample
-from inspector.dataset.rows import DataRow, RejectedRow
 from inspector.dataset.samples import read_sample
 from inspector.errors import UnknownFormatError
 from inspector.formats.registry import find_format
@@ -21,6 +21,7 @@ from ui.cli.data.options import (
     rejected_rows,
     row_output,
 )
+from ui.importing.engine import EngineOptions
 from ui.views.wording import counted
 
 _FAILED = 1
@@ -68,7 +69,7 @@ def render(
     tokenizer: str | None,
     output: str | None,
     rejected: str | None,
-    jobs: int,
+    jobs: EngineOptions,
 ) -> None:
     """Write each conversation in all eleven formats, or in those chosen, one row each.
 

@@ -8,11 +8,11 @@ from functools import cache
 import click
 
 from inspector.atomic_write import whole_file
+from inspector.dataset.data_row import DataRow, MissingLibraryError, RejectedRow
 from inspector.dataset.diversity import SampleFacts, SetReport, facts_of
 from inspector.dataset.lint.budget import TokenizerFile
 from inspector.dataset.lint.languages import require_detector
 from inspector.dataset.lint.linting import LintOptions
-from inspector.dataset.rows import DataRow, MissingLibraryError, RejectedRow
 from inspector.dataset.samples import read_sample
 from inspector.importers.source import JsonObject
 from inspector.json_text import write_json
@@ -28,6 +28,7 @@ from ui.cli.data.options import (
     rejected_rows,
     row_output,
 )
+from ui.importing.engine import EngineOptions
 from ui.reports.set_report import set_lines, set_page
 
 _FAILED = 1
@@ -57,7 +58,7 @@ def report(
     format: str,
     output: str | None,
     as_json: bool,
-    jobs: int,
+    jobs: EngineOptions,
     rejected: str | None,
 ) -> None:
     """Show how diverse a set is, and where it is off the recommended distribution.
@@ -100,7 +101,7 @@ def report(
         ctx.exit(_FAILED)
 
 
-def _measured(paths: Sequence[str], work: "RowMeasurer", unread: RejectedRows, jobs: int) -> SetReport:
+def _measured(paths: Sequence[str], work: "RowMeasurer", unread: RejectedRows, jobs: EngineOptions) -> SetReport:
     found = SetReport()
     for measured in map_rows(paths, work, unread, jobs=jobs, label="Measuring"):
         if not isinstance(measured, RejectedRow):
@@ -109,7 +110,13 @@ def _measured(paths: Sequence[str], work: "RowMeasurer", unread: RejectedRows, j
 
 
 def _list(
-    paths: Sequence[str], wanted: str, work: "RowMeasurer", unread: RejectedRows, *, output: str | None, jobs: int
+    paths: Sequence[str],
+    wanted: str,
+    work: "RowMeasurer",
+    unread: RejectedRows,
+    *,
+    output: str | None,
+    jobs: EngineOptions,
 ) -> None:
     if "=" not in wanted:
         raise click.UsageError("`--list` takes KEY=VALUE, such as steps=3+.")

@@ -9,7 +9,7 @@ from functools import cache
 import click
 
 from inspector.chain.metrics_expected import ExpectedCall
-from inspector.dataset.rows import DataRow, RejectedRow
+from inspector.dataset.data_row import DataRow, RejectedRow
 from inspector.dataset.samples import read_sample
 from inspector.dataset.scoring import DIMENSIONS, CallScore, SampleScore, score_sample
 from inspector.importers.source import JsonObject
@@ -27,6 +27,7 @@ from ui.cli.data.options import (
     row_output,
 )
 from ui.cli.stats_options import read_expected
+from ui.importing.engine import EngineOptions
 from ui.views.styled_text import visible_line
 
 _FAILED = 1
@@ -59,7 +60,7 @@ def score(
     format: str,
     output: str | None,
     as_json: bool,
-    jobs: int,
+    jobs: EngineOptions,
     rejected: str | None,
 ) -> None:
     """Score each call: completeness, accuracy, type precision, no hallucination, and overall.

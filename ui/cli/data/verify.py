@@ -12,8 +12,9 @@ from typing import TextIO
 
 import click
 
+from inspector.dataset.data_row import DataRow, RejectedRow
 from inspector.dataset.rejection import CandidateGroup, PassRate, ScoredCandidate, pass_all, pass_at
-from inspector.dataset.rows import DataRow, RejectedRow, RowWriter, find_data_files, open_row_file
+from inspector.dataset.rows import RowWriter, find_data_files, open_row_file
 from inspector.dataset.verified_rows import VerifiedRow, VerifyOptions, scored_group, verify_row
 from inspector.dataset.verifiers import find_verifier
 from inspector.formats.registry import find_format
@@ -33,6 +34,7 @@ from ui.cli.data.options import (
     paths_argument,
     seed_option,
 )
+from ui.importing.engine import EngineOptions
 from ui.views.segment_json import diagnostic_object
 from ui.views.styled_text import visible_line
 from ui.views.wording import counted
@@ -105,7 +107,7 @@ def verify(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     format: str,
-    jobs: int,
+    jobs: EngineOptions,
     seed: int,
     as_json: bool,
 ) -> None:

@@ -11,10 +11,10 @@ from textual.screen import Screen
 from inspector.chain.steps import Status
 from inspector.errors import WeaklinkError
 from inspector.model import Liveness
-from storage import Mark, NoDatabaseYetError, Order, Pulse, Store, TraceSummary
+from storage import Mark, NoDatabaseYetError, Order, Store, TraceSummary
 from ui.tui.chains.chain_list import ChainList, TracePages
 from ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog, copy_choice
-from ui.tui.exporting import FORMS, export_problem, export_trace, proposed_name
+from ui.tui.exporting import FORMS, export_problem, export_traces, proposed_name
 from ui.tui.line_bar import ClickTarget, StatusLine
 from ui.tui.store_access import StoreAccess, error_sentence, start_work
 from ui.views.links import Link
@@ -117,7 +117,7 @@ class ChainActions(Screen[None]):
 
     async def _exported(self, id: int, path: str) -> None:
         try:
-            written = await self._access.ask(partial(export_trace, id=id, path=path))
+            written = await self._access.ask(partial(export_traces, ids=(id,), path=path))
             self.tell(f"Trace {id} is written to {written}.")
         except WeaklinkError as error:
             self.tell(error_sentence(error, self._access.name), is_error=True)
@@ -155,21 +155,17 @@ def _own(marks: Sequence[Mark]) -> Mark | None:
     return next((one for one in marks if one.turn is None and one.step is None), None)
 
 
-def status_cells(counts: Mapping[str, int], pulse: Pulse, wanted: str) -> list[ClickTarget]:
-    """How many chains ended in each status; each can be clicked, and that of the filter stands in brackets."""
+def status_cells(counts: Mapping[str, int], wanted: str) -> list[ClickTarget]:
+    """How many chains have each status; a click filters by it, and that of the filter is in brackets."""
+    signs = {status.value: status_run(status) for status in Status}
+    signs |= {state.value: LIVENESS[state] for state in (Liveness.RUNNING, Liveness.IDLE)}
     spots = []
-    for status in Status:
-        count = counts.get(status.value, 0)
-        if count:
-            run = status_run(status)
-            line: Line = (Run(f"{run.text[0]} {count:,} {status.value}", run.style),)
-            if f"status:{status.value}" in wanted.split():
+    for status, run in signs.items():
+        if counts.get(status):
+            line: Line = (Run(f"{run.text[0]} {counts[status]:,} {status}", run.style),)
+            if f"status:{status}" in wanted.split():
                 line = (Run("[", Style.STRONG), *line, Run("]", Style.STRONG))
-            spots.append(ClickTarget(f"status:{status.value}", line))
-    for state, ids in ((Liveness.RUNNING, pulse.running), (Liveness.IDLE, pulse.idle)):
-        if ids:
-            run = LIVENESS[state]
-            spots.append(ClickTarget("", (Run(f"{run.text[0]} {len(ids):,} {state.value}", run.style),)))
+            spots.append(ClickTarget(f"status:{status}", line))
     return spots
 
 
@@ -178,10 +174,10 @@ def shown_count(pages: TracePages, wanted: str, total: int, order: Order) -> Lin
     if not (pages.count or pages.is_complete):
         return ()  # nothing was read yet, or could be
     more = "" if pages.is_complete else "+"
+    sorted_ = f", {ORDER_WORDS[order]}"
     if not (wanted or pages.is_complete) and total > pages.count:
-        return (Run(f"{total:,}", Style.STRONG), Run(f" {_chains(total)}"))
+        return (Run(f"{total:,}", Style.STRONG), Run(f" {_chains(total)}{sorted_}"))
     of = f" of {total:,}" if wanted and total else ""
-    sorted_ = f", {ORDER_WORDS[order]}" if order is not Order.TIME else ""
     what = _chains(total if of else pages.count)
     return (Run(f"{pages.count:,}{more}", Style.STRONG), Run(f"{of} {what}{sorted_}"))
 

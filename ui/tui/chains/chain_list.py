@@ -10,20 +10,21 @@ import time
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar
 
 from textual.binding import BindingType
 from textual.message import Message
 
+from inspector.chain.steps import Status
 from inspector.errors import WeaklinkError
 from storage import ListCursor, Listed, ListSection, Order, Store, TraceSummary
 from ui.tui.commands import LINE_COMMANDS, Command, bindings
 from ui.tui.line_view import LineView
 from ui.tui.store_access import StoreAccess, start_work
 from ui.views.styled_text import Line
-from ui.views.trace_columns import TRACE_COLUMNS, FittedColumns, ListedTrace, fitted, missing_row
+from ui.views.trace_columns import TRACE_COLUMNS, FittedColumns, ListedTrace, fitted, forks_grouped, missing_row
 
 PAGE = 100
 """Traces on a page."""
@@ -41,11 +42,16 @@ _PAUSE_S = 0.02  # between stretches of a survey: keys and paint come first
 
 @dataclass(frozen=True, slots=True)
 class TraceListRow:
-    """A trace in the list; of its calls, so many went well."""
+    """A trace in the list; of its calls, so many went well. `depth` says how many parents of a fork are above it."""
 
     summary: TraceSummary
     cursor: ListCursor
     ok_calls: int | None = None
+    depth: int = 0
+
+    def listed(self) -> ListedTrace:
+        """What the columns are drawn from."""
+        return ListedTrace(self.summary, _now_s(), self.ok_calls, depth=self.depth)
 
 
 def rows_of(found: Sequence[Listed], counts: Mapping[int, tuple[int, int]]) -> list[TraceListRow]:
@@ -54,9 +60,15 @@ def rows_of(found: Sequence[Listed], counts: Mapping[int, tuple[int, int]]) -> l
     return [TraceListRow(one.summary, one.cursor, ok_calls.get(one.summary.id)) for one in found]
 
 
+def _with_forks_grouped(rows: Sequence[TraceListRow]) -> list[TraceListRow]:
+    """The rows of a page with each fork below its parent, where that is on the page."""
+    by_id = {row.summary.id: row for row in rows}
+    return [replace(by_id[one.summary.id], depth=one.depth) for one in forks_grouped([row.listed() for row in rows])]
+
+
 @dataclass(slots=True)
 class TracePages:
-    """What is known of one list: one filter in one order."""
+    """What is known of one list: one filter in one order. On a page, forks are below their parent."""
 
     fresh: list[TraceListRow] = field(default_factory=list)
     edges: list[ListCursor] = field(default_factory=list)
@@ -86,7 +98,7 @@ class TracePages:
 
     def put(self, page: int, rows: list[TraceListRow]) -> None:
         """Keep a page's rows, and let go of the page that was not asked for the longest."""
-        self._kept[page] = rows
+        self._kept[page] = _with_forks_grouped(rows)
         self._kept.move_to_end(page)
         if len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
@@ -146,10 +158,10 @@ class TracePages:
             return 0
         newer = [row for row in head if _downwards(row.cursor) < _downwards(self.top)]
         before, seen = {row.summary.id for row in self.fresh}, {row.summary.id for row in newer}
-        self.fresh = newer + [row for row in self.fresh if row.summary.id not in seen]
+        self.fresh = _with_forks_grouped(newer + [row for row in self.fresh if row.summary.id not in seen])
         by_id = {row.summary.id: row for row in head}
         if 0 in self._kept:
-            self._kept[0] = [by_id.get(row.summary.id, row) for row in self._kept[0]]
+            self.put(0, [by_id.get(row.summary.id, row) for row in self._kept[0]])
         return len(seen - before)
 
 
@@ -176,7 +188,7 @@ class ChainList(LineView, inherit_bindings=False):
     def __init__(self, access: StoreAccess) -> None:
         self.pages = TracePages()
         self.wanted = ""
-        self.order = Order.TIME
+        self.order = Order.BROKEN
         super().__init__(_ChainLines(self), id="list")
         self._access = access
         self._filling = False
@@ -195,15 +207,12 @@ class ChainList(LineView, inherit_bindings=False):
         row = self.pages.row(self.cursor) if self.pages.count else None
         return row.cursor if row else None
 
-    async def load(self, wanted: str, order: Order, *, prefer_broken: bool = False) -> None:
-        """Read the list of a filter from its top; with `prefer_broken` the cursor goes to the newest broken trace.
-
-        FilterError, StoreError.
-        """
+    async def load(self, wanted: str, order: Order) -> None:
+        """Read the list of a filter from its top. FilterError, StoreError."""
         rows = await self._access.ask(partial(_page, wanted=wanted, order=order, after=None))
         self.wanted, self.order, self.pages = wanted, order, TracePages()
         self.pages.begin(rows)
-        self.show(self.source, cursor=_first_broken(rows) if prefer_broken else 0)
+        self.show(self.source)
         self.post_message(self.Known())
 
     async def walk(self, *, keep: TraceSummary | None) -> None:
@@ -226,11 +235,13 @@ class ChainList(LineView, inherit_bindings=False):
     async def go_to(self, wanted: TraceSummary, cursor: ListCursor | None = None) -> bool:
         """Put the cursor on a trace, wherever in the list it is; whether it is there, as far as that is known.
 
-        `cursor` says where in the list that is; it need not where the list goes by time.
+        `cursor` says where in the list that is; it need not where the list goes by time or has the broken ones first.
         """
         index = self.pages.index_of(wanted.id)
         if cursor is None and self.order is Order.TIME:
             cursor = wanted.cursor
+        elif cursor is None and self.order is Order.BROKEN:
+            cursor = replace(wanted.cursor, rank=int(wanted.status == Status.BROKEN))
         if index is None and cursor is not None:
             page = self.pages.page_at(cursor)
             if page >= len(self.pages.edges) or self.pages.has(page):
@@ -243,13 +254,16 @@ class ChainList(LineView, inherit_bindings=False):
 
     async def refresh_head(self, *, stay_on_newest: bool) -> int:
         """Read the newest page and the pages with running traces anew; how many traces are new at the top."""
+        before = self.current
         new = self.pages.refresh_head(
             await self._access.ask(partial(_page, wanted=self.wanted, order=self.order, after=None))
         )
         if new and not (stay_on_newest and self.cursor == 0):
-            self._cursor += new
+            index = None if before is None else self.pages.index_of(before.id)
+            moved = new if index is None else index - self.cursor
+            self._cursor += moved
             self.renew()
-            self.scroll_to(y=self.scroll_offset.y + new, animate=False)
+            self.scroll_to(y=self.scroll_offset.y + moved, animate=False)
         for page in self.pages.open_pages() - {0}:
             await self._read(page)
         self.renew()
@@ -283,15 +297,14 @@ class ChainList(LineView, inherit_bindings=False):
         first = self.pages.first_rows
         key = (width, id(self.pages), len(first), sum(row.summary.tool_calls for row in first))
         if self._fitted is None or self._fitted[0] != key:
-            rows = [ListedTrace(row.summary, _now_s(), row.ok_calls) for row in first]
-            self._fitted = key, fitted(width, rows, _COLUMNS)
+            self._fitted = key, fitted(width, [row.listed() for row in first], _COLUMNS)
         return self._fitted[1]
 
     def row_line(self, index: int, width: int) -> Line:
         """The line of a trace; where its page is not there yet, that is asked for."""
         row = self.pages.row(index)
         if row is not None:
-            return self.columns(width).row(ListedTrace(row.summary, _now_s(), row.ok_calls))
+            return self.columns(width).row(row.listed())
         page = self.pages.page_of(index)
         if page is not None and self.pages.has(page):
             return missing_row(width, "this trace is no longer in the database")
@@ -349,7 +362,3 @@ def _page(store: Store, *, wanted: str, order: Order, after: ListCursor | None) 
 
 def _survey(store: Store, *, wanted: str, order: Order, after: ListCursor) -> ListSection:
     return store.paging().stretch(wanted, order, limit=SURVEYED, page=PAGE, after=after)
-
-
-def _first_broken(rows: list[TraceListRow]) -> int:
-    return next((at for at, row in enumerate(rows) if row.summary.broken is not None), 0)

@@ -14,6 +14,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Label
 
+from inspector.scanning import lazy_pattern
 from storage import FilterCompletion, FilterError
 from storage.filter import Filter, PhraseTerm, parse_filter
 from storage.filter.terms import AllTerms, AnyTerm, NotTerm
@@ -24,8 +25,8 @@ from ui.tui.store_access import start_work
 from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.wording import quoted, wrapped
 
-_STATUS_TERM = re.compile(r"(?<!\S)status:[\w*]+(?!\S)")
-_OR = re.compile(r"\bor\b", re.IGNORECASE)
+_STATUS_TERM = lazy_pattern(r"(?<!\S)status:[\w*]+(?!\S)")
+_OR = lazy_pattern(r"\bor\b", re.IGNORECASE)
 
 FILTER_COMMANDS = (
     Command("filter.accept", "Accept", "Keeps the filter and goes back to the list.", ("enter",), in_footer=True),

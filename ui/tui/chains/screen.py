@@ -9,36 +9,63 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from inspector.errors import WeaklinkError
-from storage import FilterCompletion, FilterError, ListCursor, Listed, Order, Store, TraceSummary
+from storage import FilterCompletion, FilterError, ListCursor, Listed, Order, SearchHit, Store, TraceSummary
 from ui.tui.chains.actions import nothing_lines, shown_count, status_cells
 from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.filter_bar import FilterBar, has_words, narrowed, toggled
-from ui.tui.chains.watching import ChainCallbacks, ChainsWithCallbacks, OpenTrace
+from ui.tui.chains.watching import ChainCallbacks, ChainsWithCallbacks, TraceOpener
 from ui.tui.commands import Command, bindings
-from ui.tui.dialogs import ChoiceDialog, DialogChoice
+from ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog
 from ui.tui.footer import KeyFooter
 from ui.tui.line_bar import LineBar, StatusLine, StatusText
 from ui.tui.store_access import StoreAccess, error_sentence, start_work
+from ui.views.links import Link
 from ui.views.minimap import minimap
+from ui.views.saved_views import VIEWS_PAGE, SavedView, save_view, saved_views
 from ui.views.search_hits import hit_lines
 from ui.views.styled_text import Line, Run, Style, visible_line, visible_runs
 from ui.views.trace_columns import ORDER_WORDS
 from ui.views.wording import counted, quoted, wrapped
 
 CHAIN_COMMANDS = (
-    Command("chains.next-break", "Next break", "Opens the next broken chain, on its break.", ("e",), in_footer=True),
-    Command("chains.previous-break", "Previous break", "Opens the broken chain before, on its break.", ("E",)),
+    Command(
+        "chains.next-break",
+        "Next break",
+        "Opens the next broken chain, on its break.",
+        ("e",),
+        in_footer=True,
+        short="Break",
+    ),
+    Command("chains.previous-break", "Previous break", "Opens the broken chain before, on its break.", ("ctrl+e",)),
     Command("chains.filter", "Filter", "Filters the list; keys and values are completed.", ("f",), in_footer=True),
-    Command("chains.search", "Search", "Finds words in the texts of all traces.", ("/",), in_footer=True),
+    Command("chains.search", "Search", "Finds words in the texts of all traces.", ("/",), in_footer=True, short="Find"),
     Command("chains.next-match", "Next match", "Goes to the next chain that holds the words.", ("n",)),
     Command("chains.previous-match", "Previous match", "Goes to the chain before that holds the words.", ("N",)),
-    Command("chains.broken", "Broken only", "Shows only broken chains, or all again.", ("b",), in_footer=True),
+    Command(
+        "chains.broken",
+        "Broken only",
+        "Shows only broken chains, or all again.",
+        ("b",),
+        in_footer=True,
+        short="Broken",
+    ),
     Command(
         "chains.sort",
         "Sort",
         "Sorts by time, duration, tokens, errors or break.",
         ("s",),
         in_footer=True,
+    ),
+    Command(
+        "chains.newest",
+        "Newest first",
+        "Sorts the newest first, or the broken first again.",
+        ("t",),
+        in_footer=True,
+        short="Newest",
+    ),
+    Command(
+        "chains.views", "Views", "Applies a saved filter and order, or saves the present ones.", ("V",), in_footer=True
     ),
     Command("chains.clear", "Clear filter", "Shows all chains again.", ("escape", "backspace")),
     Command("chains.mark", "Mark", "Marks the chain under the cursor, or takes its mark away.", ("m",), in_footer=True),
@@ -50,8 +77,8 @@ CHAIN_COMMANDS = (
     Command("chains.diff", "Diff", "Compares the chain under the cursor with the marked ones.", ("d",), in_footer=True),
     Command("chains.reread", "Read again", "Reads the chain's stream with other formats.", ("r",)),
     Command("chains.live", "Live", "Watches a chain while it is being recorded.", ("v",)),
-    Command("chains.rules", "Rules", "Lists the rules, and how often each was broken.", ("R",)),
-    Command("chains.import", "Import", "Brings files into the database.", ("i",)),
+    Command("chains.rules", "Rules", "Lists the rules, and how often each was broken.", ("R",), in_footer=True),
+    Command("chains.import", "Import", "Brings files into the database.", ("i",), in_footer=True),
     Command("chains.reload", "Reload", "Reads the database anew, and tries again what failed.", ("ctrl+r",)),
     Command("chains.quit", "Quit", "Ends weaklink.", ("q",), in_footer=True),
 )
@@ -66,7 +93,7 @@ _GLANCE = 400
 
 
 class ChainsScreen(ChainsWithCallbacks):
-    """Traces, the newest first. `open_trace` is called with what is to be opened."""
+    """Traces, the broken ones first. `open_trace` is called with what is to be opened."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = CHAIN_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(CHAIN_COMMANDS)]
@@ -79,7 +106,7 @@ class ChainsScreen(ChainsWithCallbacks):
     """
 
     def __init__(
-        self, access: StoreAccess, open_trace: OpenTrace, *, wanted: str = "", doors: ChainCallbacks | None = None
+        self, access: StoreAccess, open_trace: TraceOpener, *, wanted: str = "", doors: ChainCallbacks | None = None
     ) -> None:
         super().__init__(access, doors or ChainCallbacks())
         self._open_trace = open_trace
@@ -101,7 +128,7 @@ class ChainsScreen(ChainsWithCallbacks):
     def on_mount(self) -> None:
         """Read the list, and look every second whether it changes."""
         self.chains.focus()
-        self.load(self._first_wanted, prefer_broken=True)
+        self.load(self._first_wanted)
         self.watch_store()
 
     def on_resize(self) -> None:
@@ -123,8 +150,12 @@ class ChainsScreen(ChainsWithCallbacks):
         self._look()
 
     def on_line_view_chosen(self) -> None:
-        """Open the chain under the cursor, on its break."""
-        self._open(self.chains.current)
+        """Open the chain under the cursor: at the words that are searched, else on its break."""
+        current = self.chains.current
+        if current is not None and has_words(self.chains.wanted):
+            start_work(self, partial(self._open_at_words, current), "open")
+        else:
+            self._open(current)
 
     def on_line_bar_pressed(self, event: LineBar.Pressed) -> None:
         """A status was clicked."""
@@ -191,6 +222,41 @@ class ChainsScreen(ChainsWithCallbacks):
         choices = [DialogChoice(order.value, about, order.value) for order, about in ORDER_WORDS.items()]
         self.app.push_screen(ChoiceDialog("sort by", choices), self._sort)
 
+    def action_newest(self) -> None:
+        """Sort the newest first, or the broken first again."""
+        self._sort(Order.BROKEN if self.order is Order.TIME else Order.TIME)
+
+    def action_views(self) -> None:
+        """Choose a saved view, or save the filter and the order under a name."""
+        try:
+            views = [view for view in saved_views() if view.page == VIEWS_PAGE]
+        except WeaklinkError as error:
+            self.tell(str(error), is_error=True)
+            return
+        choices = [DialogChoice(one.name, one.state.get("filter", ""), one.name) for one in views]
+        present = DialogChoice("save …", "Saves the present filter and order under a name.", "")
+        self.app.push_screen(ChoiceDialog("views", [*choices, present]), partial(self._choose_view, views))
+
+    def _choose_view(self, views: Sequence[SavedView], name: str | None) -> None:
+        chosen = next((view for view in views if view.name == name), None)
+        if chosen is not None:
+            order = chosen.state.get("order", "")
+            self.order = Order(order) if order in tuple(Order) else Order.TIME
+            self.load(chosen.state.get("filter", ""))
+        elif name is not None:
+            about = "The dashboard shows it too; a view of the same name is replaced."
+            self.app.push_screen(LineDialog("save this view as", about=about), self._save_view)
+
+    def _save_view(self, name: str | None) -> None:
+        if not name:
+            return
+        try:
+            save_view(SavedView(name, VIEWS_PAGE, {"filter": self.wanted, "order": self.order.value}))
+        except WeaklinkError as error:
+            self.tell(str(error), is_error=True)
+        else:
+            self.tell(f"The view `{name}` is saved.")
+
     def action_reload(self) -> None:
         """Read the database anew."""
         self._access.forget()
@@ -210,14 +276,25 @@ class ChainsScreen(ChainsWithCallbacks):
             self._landed = summary.id
             self._open_trace(summary.id, summary.broken.step if summary.broken else None)
 
-    def load(self, wanted: str, *, keep: TraceSummary | None = None, prefer_broken: bool = False) -> None:
+    async def _open_at_words(self, summary: TraceSummary) -> None:
+        try:
+            hit = await self._access.ask(partial(_first_hit, summary=summary, wanted=self.chains.wanted))
+        except WeaklinkError:
+            hit = None  # what is wrong with the store is said in the status line
+        if hit is None or hit.location is None:
+            self._open(summary)
+        else:
+            self._landed = summary.id
+            words = hit.found.of(hit.excerpt).lower()
+            self._open_trace(summary.id, link=Link(str(summary.id), place=hit.location), words=words)
+
+    def load(self, wanted: str, *, keep: TraceSummary | None = None) -> None:
         """Begin to read the list of a filter; what was being read before is left."""
         self.problem = None
         self.wanted = wanted
-        loading = partial(self._loaded, wanted, keep=keep, prefer_broken=prefer_broken)
-        start_work(self, loading, "load")
+        start_work(self, partial(self._loaded, wanted, keep=keep), "load")
 
-    async def _loaded(self, wanted: str, *, keep: TraceSummary | None, prefer_broken: bool) -> None:
+    async def _loaded(self, wanted: str, *, keep: TraceSummary | None) -> None:
         status = self.query_one(StatusLine)
         self._work += 1
         mine = self._work
@@ -226,8 +303,8 @@ class ChainsScreen(ChainsWithCallbacks):
             if has_words(wanted):
                 await self._index()
             self.pulse = await self._access.ask(lambda store: store.paging().pulse())
-            await self.chains.load(wanted, self.order, prefer_broken=prefer_broken)
-            self.counts = await self._access.ask(lambda store: store.paging().status_counts())
+            await self.chains.load(wanted, self.order)
+            await self.count_again()
             self.say_all()
             status.working = "" if self.chains.pages.is_complete else "counting"
             await self.chains.walk(keep=keep)
@@ -299,10 +376,9 @@ class ChainsScreen(ChainsWithCallbacks):
         pages, wanted = self.chains.pages, self.chains.wanted
         about: Line = (Run("f: ", Style.DIM), Run(visible_line(wanted), Style.KEY)) if wanted else ()
         problem = error_sentence(self.problem, self._access.name) if self.problem and pages.count else ""
-        total = sum(self.counts.values()) + len(self.pulse.open)
-        right = (*shown_count(pages, wanted, total, self.order), *self.mood())
+        right = (*shown_count(pages, wanted, self.total, self.chains.order), *self.mood())
         self.query_one(StatusLine).said = StatusText(("weaklink", self._place, "chains"), about, right, problem)
-        spots = status_cells(self.counts, self.pulse, wanted)
+        spots = status_cells(self.counts, wanted)
         self.query_one("#statuses", LineBar).offer(spots)
         columns = self.chains.columns(max(self.size.width - 1, 10))
         self.query_one("#head", LineBar).say([columns.head(self.order)])
@@ -387,8 +463,14 @@ def _looked_up(store: Store, *, summary: TraceSummary, wanted: str, width: int) 
         lines.append(minimap(*store.inspected(summary.id, in_columns=True), width))
     else:
         lines.append((Run("a long trace; open it to see its map", Style.DIM),))
-    if has_words(wanted):
-        just_before = ListCursor(summary.cursor.sort_at_s, summary.id + 1)
-        hits = store.search.find(wanted, limit=1, after=just_before).hits
-        lines += list(hit_lines(hits, width=width))[2:3]
+    hit = _first_hit(store, summary=summary, wanted=wanted) if has_words(wanted) else None
+    if hit is not None:
+        lines += list(hit_lines([hit], width=width))[2:3]
     return lines
+
+
+def _first_hit(store: Store, *, summary: TraceSummary, wanted: str) -> SearchHit | None:
+    """Where the words of a filter are first in a trace; None where the trace no longer has them."""
+    just_before = ListCursor(summary.cursor.sort_at_s, summary.id + 1)
+    hits = store.search.find(wanted, limit=1, after=just_before).hits
+    return next((hit for hit in hits if hit.trace.id == summary.id), None)

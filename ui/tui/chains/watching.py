@@ -3,15 +3,19 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
 
 from inspector.errors import WeaklinkError
-from storage import Order, Pulse, TraceSummary
+from storage import Order, Pulse, Store, TraceSummary
 from ui.tui.chains.actions import ChainActions
 from ui.tui.store_access import StoreAccess, error_sentence
+from ui.views.links import Link
 from ui.views.styled_text import Line, Run, Style
 from ui.views.wording import counted
 
 _POLL_S = 1.0  # how often the store is asked whether it has changed
+_REFRESHED = frozenset({Order.TIME, Order.BROKEN})  # lists whose newest traces are taken at the top
 _POLLS_PER_COUNT = 5  # beats from one count of all traces to the next
 _CALLBACKS = {"diff": "diff", "reread": "reread", "live": "live", "rules": "rules", "import": "read_in"}
 
@@ -21,9 +25,10 @@ class ChainsFollowingStore(ChainActions):
 
     def __init__(self, access: StoreAccess) -> None:
         super().__init__(access)
-        self.order = Order.TIME
+        self.order = Order.BROKEN
         self.wanted = ""  # the filter of the list, or of the one that is being read to take its place
-        self.counts: dict[str, int] = {}
+        self.counts: dict[str, int] = {}  # of what the filter lets through
+        self.total = 0  # traces in the store
         self.pulse = Pulse(0, frozenset())
         self.problem: WeaklinkError | None = None
         self._follows = False
@@ -31,10 +36,11 @@ class ChainsFollowingStore(ChainActions):
         self._waiting = 0
         self._beating = False
         self._beats = 0
+        self._has_unlisted = False  # new traces belong between those that the list shows
         self.short_turns = 0
 
     @abstractmethod
-    def load(self, wanted: str, *, keep: TraceSummary | None = None, prefer_broken: bool = False) -> None:
+    def load(self, wanted: str, *, keep: TraceSummary | None = None) -> None:
         """Begin to read the list of a filter."""
 
     @abstractmethod
@@ -46,11 +52,14 @@ class ChainsFollowingStore(ChainActions):
         self.set_interval(_POLL_S, self.beat)
 
     def action_follow(self) -> None:
-        """Keep the cursor on the newest chain, or let it go."""
+        """Keep the cursor at the top, which is the newest chain where the broken were first; or let it go."""
         self._follows = not self._follows
         if self._follows:
             self._paused = False
             self.chains.move_to(0)
+            if self.order is Order.BROKEN:
+                self.order = Order.TIME
+                self.load(self.wanted)
         self.say_all()
 
     def action_pause(self) -> None:
@@ -83,18 +92,20 @@ class ChainsFollowingStore(ChainActions):
             self._beating = False
 
     async def _changed(self, pulse: Pulse) -> None:
-        """Take what is new at the top; where more came than stands there, read the list anew."""
+        """Take what is new at the top; where a list by time has more new traces than those, read it anew."""
         came = pulse.newest_id - self.pulse.newest_id
         self.pulse = pulse
         self.short_turns = await self._access.ask(lambda store: store.paging().short_turns()) if pulse.open else 0
-        if self.order is not Order.TIME:
-            return  # a list that is not by time is as it was when it was sorted
+        if self.order not in _REFRESHED:
+            return  # a list that is sorted by a value is as it was when it was sorted
         new = await self.chains.refresh_head(stay_on_newest=self._follows)
         if came < 0:
             self.load(self.wanted, keep=self.chains.current)
         elif came:
-            self.counts = await self._access.ask(lambda store: store.paging().status_counts())
-            if not self.chains.pages.count or (new < came and not self.wanted):
+            await self.count_again()
+            is_short = new < came and not self.wanted
+            self._has_unlisted = self._has_unlisted or (new < came and self.order is Order.BROKEN)
+            if not self.chains.pages.count or (is_short and self.order is Order.TIME):
                 self.load(self.wanted, keep=None if self._follows else self.chains.current)
         self.say_all()
 
@@ -103,14 +114,19 @@ class ChainsFollowingStore(ChainActions):
         self._beats += 1
         if self._beats % _POLLS_PER_COUNT:
             return
-        counts = await self._access.ask(lambda store: store.paging().status_counts())
-        changed, fewer = counts != self.counts, sum(counts.values()) < sum(self.counts.values())
+        before, total = self.counts, self.total
+        await self.count_again()
+        changed, fewer = (self.counts, self.total) != (before, total), self.total < total
         moves = self._follows and (changed or pulse.open) and (self.wanted or self.order is not Order.TIME)
-        self.counts = counts
-        if fewer or moves:
+        unlisted, self._has_unlisted = self._has_unlisted, False
+        if fewer or moves or unlisted or (changed and self.order is Order.BROKEN):
             self.load(self.wanted, keep=None if self._follows else self.chains.current)
         elif changed:
             self.say_all()
+
+    async def count_again(self) -> None:
+        """Count the traces of each status that the filter lets through, and all traces."""
+        self.counts, self.total = await self._access.ask(partial(_counted, wanted=self.chains.wanted))
 
     def failed(self, error: WeaklinkError) -> None:
         """Say what is wrong with the store: in the status line as long as it is, and once beside it."""
@@ -133,8 +149,18 @@ class ChainsFollowingStore(ChainActions):
         return (Run(f"  … {counted(short, 'turn')} not kept whole", Style.WARNING),) if short else ()
 
 
-OpenTrace = Callable[[int, int | None], None]
-"""Opens a trace on a step."""
+def _counted(store: Store, *, wanted: str) -> tuple[dict[str, int], int]:
+    paging = store.paging()
+    counts = paging.status_counts(wanted)
+    return counts, sum((paging.status_counts() if wanted else counts).values())
+
+
+class TraceOpener(Protocol):
+    """Opens a trace where a link leads, else on a step, else on its break; `words` are those that `n` finds next."""
+
+    def __call__(self, id: int, step: int | None = None, link: Link | None = None, words: str = "") -> None:
+        """Open it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

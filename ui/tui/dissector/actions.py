@@ -11,16 +11,17 @@ from inspector.chain.steps import Step
 from inspector.diagnostics import Location
 from inspector.errors import WeaklinkError
 from inspector.json_text import write_json
-from inspector.model import Json
+from inspector.model import Json, Role
 from inspector.text import Range
 from storage import Mark, Store, TraceSummary
 from ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog, copy_choice
 from ui.tui.dissector.panes import Panes
-from ui.tui.exporting import FORMS, export_problem, export_trace, proposed_name
+from ui.tui.editor import edit_copy
+from ui.tui.exporting import FORMS, export_problem, export_traces, proposed_name
 from ui.tui.line_bar import StatusLine
 from ui.tui.store_access import StoreAccess, error_sentence, start_work
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.navigation import fault_at, step_at
+from ui.views.dissect.navigation import call_place, fault_at, step_at
 from ui.views.dissect.side import initial_position
 from ui.views.dissect.tree_rows import TreeRow
 from ui.views.links import Link
@@ -94,6 +95,7 @@ class TraceCallbacks:
     reread: Callable[[int, Location | None], None] | None = None
     rule: Callable[[str], None] | None = None
     live: Callable[[int], None] | None = None
+    ask: Callable[[int, int | None], None] | None = None
 
 
 class TraceActions(Screen[None]):
@@ -128,6 +130,7 @@ class TraceActions(Screen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What no screen can do is not offered."""
         doors: dict[str, object] = {"diff": self.doors.diff, "reread": self.doors.reread, "rule": self.doors.rule}
+        doors["ask"] = self.doors.ask
         return super().check_action(action, parameters) if action not in doors else doors[action] is not None
 
     def selected_step(self) -> Step | None:
@@ -174,10 +177,22 @@ class TraceActions(Screen[None]):
         if self.doors.diff is not None and self._opened is not None:
             self.doors.diff(self._opened.id, self._place)
 
+    def action_ask(self) -> None:
+        """Ask again: the selected answer, else the one that broke the chain, else the last one."""
+        if self.doors.ask is None or self._opened is None:
+            return
+        trace, broken = self._opened.dissection.trace, self._opened.dissection.inspection.chain.broken
+        here = self._place.turn if self._place is not None else 0
+        if 0 < here <= len(trace.turns) and trace.turns[here - 1].role is Role.ASSISTANT:
+            self.doors.ask(self._opened.id, here)
+        else:
+            self.doors.ask(self._opened.id, broken.turn if broken is not None else None)
+
     def action_reread(self) -> None:
-        """Read the stream with another format."""
+        """Read the stream with another format; of a result, that of its call."""
         if self.doors.reread is not None and self._opened is not None:
-            self.doors.reread(self._opened.id, self._place)
+            place = self._place and call_place(self._opened.dissection, self._place)
+            self.doors.reread(self._opened.id, place)
 
     def action_rule(self) -> None:
         """Explain the rule of the fault that is selected, or the nearest before or behind it."""
@@ -196,6 +211,18 @@ class TraceActions(Screen[None]):
             title, typed = f"export trace {self._opened.id}", proposed_name(self._opened.summary)
             dialog = LineDialog(title, about=f"{FORMS}.", typed=typed, wrong=export_problem)
             self.app.push_screen(dialog, partial(self._export, self._opened.id))
+
+    def action_editor(self) -> None:
+        """Open the raw text of the selected part in the user's editor, at the selected line."""
+        if self._opened is None or self._place is None:
+            return
+        place = self._place
+        text = _text(self._opened.dissection, place)
+        line = text.count("\n", 0, place.range.start) + 1
+        name = f"trace-{self._opened.id}-turn-{place.turn}.txt"
+        problem = edit_copy(self.app, text, name, line)
+        if problem:
+            self.tell(problem, is_error=True)
 
     def _mark_at(self, step: int | None) -> Mark | None:
         marks = self.panes.side.marks
@@ -224,7 +251,7 @@ class TraceActions(Screen[None]):
 
     async def _exported(self, id: int, path: str) -> None:
         try:
-            written = await self.access.ask(partial(export_trace, id=id, path=path))
+            written = await self.access.ask(partial(export_traces, ids=(id,), path=path))
         except WeaklinkError as error:
             self.tell(error_sentence(error, self.access.name), is_error=True)
         else:

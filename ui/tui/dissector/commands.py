@@ -5,16 +5,28 @@ from ui.tui.commands import LINE_COMMANDS, Command
 _OF_LINES = {command.id: command for command in LINE_COMMANDS}
 
 DISSECTOR_COMMANDS = (
-    Command("dissector.next-fault", "Next fault", "Goes to the next fault.", ("e",), in_footer=True),
-    Command("dissector.previous-fault", "Previous fault", "Goes to the fault before.", ("E",)),
-    Command("dissector.next-step", "Next step", "Goes to the next call.", ("]",), in_footer=True),
+    Command("dissector.next-fault", "Next fault", "Goes to the next fault.", ("e",), in_footer=True, short="Fault"),
+    Command("dissector.previous-fault", "Previous fault", "Goes to the fault before.", ("ctrl+e",)),
+    Command("dissector.jump", "Jump", "Gives each fault in sight a letter, which goes there.", ("f",), in_footer=True),
+    Command("dissector.next-step", "Next step", "Goes to the next call.", ("]",), in_footer=True, short="Step"),
     Command("dissector.previous-step", "Previous step", "Goes to the call before.", ("[",)),
-    Command("dissector.next-trace", "Next chain", "Opens the next chain of the list.", ("}",), in_footer=True),
+    Command(
+        "dissector.next-trace", "Next chain", "Opens the next chain of the list.", ("}",), in_footer=True, short="Chain"
+    ),
     Command("dissector.previous-trace", "Previous chain", "Opens the chain before in the list.", ("{",)),
-    Command("dissector.search", "Search", "Finds words in the texts of this trace.", ("/",), in_footer=True),
+    Command(
+        "dissector.search", "Search", "Finds words in the texts of this trace.", ("/",), in_footer=True, short="Find"
+    ),
     Command("dissector.next-match", "Next match", "Goes to where the words stand next.", ("n",)),
     Command("dissector.previous-match", "Previous match", "Goes to where the words stand before.", ("N",)),
-    Command("dissector.origin", "Origin", "Goes to where the selected value stood first.", ("o",), in_footer=True),
+    Command(
+        "dissector.origin",
+        "Origin",
+        "Goes to where the value stood first, or to a result's call.",
+        ("o",),
+        in_footer=True,
+    ),
+    Command("dissector.next-layer", "Next layer", "Goes to the same call, or result, in the next layer.", ("L",)),
     Command("dissector.return", "Return", "Goes back to where the last jump began.", ("ctrl+o",)),
     Command("dissector.next-pane", "Next pane", "Gives the keys to the next pane.", ("tab",)),
     Command("dissector.previous-pane", "Previous pane", "Gives the keys to the pane before.", ("shift+tab",)),
@@ -22,7 +34,7 @@ DISSECTOR_COMMANDS = (
     Command("dissector.stream", "Stream", "Gives the keys to the stream.", ("2",)),
     Command("dissector.side", "Verdict", "Gives the keys to the views beside the stream.", ("3",)),
     Command("dissector.next-side", "Next view", "Shows the next of the views: diagnostics, schema, timing.", ("4",)),
-    Command("dissector.layout", "Layout", "Places the panes in another way.", ("-",), in_footer=True),
+    Command("dissector.layout", "Layout", "Places the panes in another way.", ("-",), in_footer=True, short="Panes"),
     Command("dissector.zoom", "Zoom", "Shows the focused pane alone, or all again.", ("z",), in_footer=True),
     Command("dissector.wrap", "Wrap", "Cuts long lines into rows, or leaves them whole.", ("w",)),
     Command("dissector.white-space", "White space", "Shows blanks, tabs and line feeds as glyphs.", ("v",)),
@@ -33,9 +45,27 @@ DISSECTOR_COMMANDS = (
     Command("dissector.mark", "Mark", "Marks this trace, or takes its mark away.", ("m",), in_footer=True),
     Command("dissector.note", "Note", "Writes a note on this trace.", (";",), in_footer=True),
     Command("dissector.diff", "Diff", "Compares this trace with the marked one.", ("d",), in_footer=True),
-    Command("dissector.reread", "Read again", "Reads the stream with another format.", ("r",), in_footer=True),
+    Command(
+        "dissector.ask", "Ask again", "Asks this turn again, or serves the trace.", ("a",), in_footer=True, short="Ask"
+    ),
+    Command(
+        "dissector.reread",
+        "Read again",
+        "Reads the stream with another format.",
+        ("r",),
+        in_footer=True,
+        short="Reread",
+    ),
     Command("dissector.rule", "Rule", "Explains the rule of the selected fault.", ("K",), in_footer=True),
-    Command("dissector.export", "Export", "Writes this trace to a file.", ("x",), in_footer=True),
+    Command("dissector.export", "Export", "Writes this trace to a file.", ("x",), in_footer=True, short="Save"),
+    Command(
+        "dissector.editor",
+        "Editor",
+        "Opens the raw text at the cursor in $EDITOR.",
+        ("E",),
+        in_footer=True,
+        short="Edit",
+    ),
     Command("dissector.follow", "Follow", "Watches a running trace at its end, as it grows.", ("F",)),
     Command("dissector.reload", "Reload", "Reads the trace anew.", ("ctrl+r",)),
     Command(
@@ -47,7 +77,14 @@ DISSECTOR_COMMANDS = (
 TREE_COMMANDS = (
     *(_OF_LINES[f"lines.{name}"] for name in ("down", "up", "page-up", "first", "last")),
     Command("tree.page-down", "Page down", "Goes one screen down.", ("pagedown", "ctrl+f")),
-    Command("tree.turn-over", "Unfold", "Shows what lies in the row, or hides it.", ("enter", "space"), in_footer=True),
+    Command(
+        "tree.turn-over",
+        "Unfold",
+        "Shows what lies in the row, or hides it.",
+        ("enter", "space"),
+        in_footer=True,
+        short="Open",
+    ),
     Command("tree.unfold", "Unfold", "Shows what lies in the row; goes in where that is shown.", ("right",)),
     Command("tree.fold", "Fold", "Hides what lies in the row; goes out where that is hidden.", ("left", "h")),
 )
@@ -64,7 +101,7 @@ STREAM_COMMANDS = (
 
 SIDE_COMMANDS = (
     *(_OF_LINES[f"lines.{name}"] for name in ("down", "up", "page-down", "page-up", "first", "last", "choose")),
-    Command("side.next", "Next view", "Shows the next view.", ("right",), in_footer=True),
+    Command("side.next", "Next view", "Shows the next view.", ("right",), in_footer=True, short="View"),
     Command("side.previous", "View before", "Shows the view before.", ("left", "h")),
 )
 """The scope `side`."""

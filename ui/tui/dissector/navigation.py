@@ -1,6 +1,7 @@
 """Navigation in the dissector: to faults, steps, words and origins, all panes together, and the stream's switches."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from threading import Event
@@ -8,13 +9,15 @@ from threading import Event
 from inspector.diagnostics import Location
 from inspector.inspection import data_flow_of, step_flow_of
 from inspector.text import Range
-from ui.tui.dialogs import LineDialog
+from ui.tui.dialogs import JumpScreen, LineDialog, jump_labels
 from ui.tui.dissector.actions import TraceActions, TraceCallbacks
+from ui.tui.dissector.side_pane import SideKind
 from ui.tui.line_bar import LineBar, StatusLine, StatusText
 from ui.tui.store_access import StoreAccess, start_work
 from ui.views.dissect.lanes import StreamOptions, missing_lanes
-from ui.views.dissect.navigation import find, next_fault, next_step, place_line, step_at, trace_line
+from ui.views.dissect.navigation import call_place, find, next_fault, next_step, place_line, step_at, trace_line
 from ui.views.dissect.side import origin_of, origin_words
+from ui.views.dissect.viewport import VisibleFault
 from ui.views.styled_text import Run, Style, visible_line
 from ui.views.trace_list import trace_title
 
@@ -86,6 +89,21 @@ class TraceNavigation(StreamSwitches):
         """Go to the fault before."""
         self._to_fault(back=True)
 
+    def action_jump(self) -> None:
+        """Give each fault in sight a letter and go to the one that is typed."""
+        faults = self.panes.stream.faults()
+        if not faults:
+            self.tell("No fault is in sight; `e` goes to the next one.")
+            return
+        labels = dict(zip(jump_labels(len(faults)), faults, strict=True))
+        self.panes.stream.label(labels)
+        self.app.push_screen(JumpScreen(labels), partial(self._to_label, labels))
+
+    def _to_label(self, labels: Mapping[str, VisibleFault], chosen: str | None) -> None:
+        self.panes.stream.label({})
+        if chosen is not None:
+            self._jump(labels[chosen].location)
+
     def action_next_step(self) -> None:
         """Go to the next call."""
         self._to_step(back=False)
@@ -108,8 +126,26 @@ class TraceNavigation(StreamSwitches):
         start_work(self, partial(self._find, back=True), "find")
 
     def action_origin(self) -> None:
-        """Go to where the selected value stood first."""
+        """Go to where the selected value stood first; from a result, to its call."""
         start_work(self, self._to_origin, "flow")
+
+    def action_next_layer(self) -> None:
+        """Go from one layer of the selected call or result to the next: as the model wrote it, as the server has it."""
+        layers = self._opened.dissection.layers if self._opened is not None else None
+        step = self.selected_step()
+        if step is None and layers is not None and self._place is not None:
+            step = layers.emitted_at(self._place)
+        if layers is None or self._place is None or step is None:
+            self.tell("Select a call or a result: its layers are the versions that others have of it.")
+            return
+        self.panes.side.turn_to(SideKind.RAW)
+        places = layers.of(step).places
+        here = self._place
+        at = next((at for at, one in enumerate(places) if (one.turn, one.part) == (here.turn, here.part)), -1)
+        if at == 0 and len(places) == 1:
+            self.tell("No other layer of this call is in the texts of the trace.")
+        else:
+            self._jump(places[(at + 1) % len(places)])
 
     def action_return(self) -> None:
         """Go back to where the last jump began."""
@@ -201,6 +237,12 @@ class TraceNavigation(StreamSwitches):
     async def _to_origin(self) -> None:
         row = self.panes.branches.row
         step = self.selected_step()
+        if self._opened is not None and self._place is not None and step is not None:
+            call = call_place(self._opened.dissection, self._place)
+            if call != self._place:
+                self._jump(call)
+                self.tell("This is the call that the result answers.")
+                return
         if row is None or row.pointer is None or step is None:
             self.tell("Select an argument of a call: its origin is where its value stood first.")
             return

@@ -37,7 +37,10 @@ class Siblings(Protocol):
 
 
 class DissectorScreen(TraceNavigation):
-    """A trace as tree, stream and side views; it opens where `link` leads, on `step`, its break, or its first fault."""
+    """A trace as tree, stream and side views; it opens where `link` leads, on `step`, its break, or its first fault.
+
+    `n` and `N` find `words`, until others are searched.
+    """
 
     ACTIONS: ClassVar[tuple[Command, ...]] = DISSECTOR_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(DISSECTOR_COMMANDS)]
@@ -55,8 +58,10 @@ class DissectorScreen(TraceNavigation):
         siblings: Siblings,
         doors: TraceCallbacks | None = None,
         link: Link | None = None,
+        words: str = "",
     ) -> None:
         super().__init__(access, doors or TraceCallbacks())
+        self._words = words
         self._trace_id = id
         self._step = step
         self._link = link

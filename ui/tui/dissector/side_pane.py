@@ -1,8 +1,10 @@
 """The pane beside the stream: verdict, diagnostics, steps, schema, origins, timing, raw facts, notes: one at a time."""
 
 import asyncio
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from threading import Event
+from types import MappingProxyType
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -21,7 +23,7 @@ from ui.tui.line_view import LineList, LineView
 from ui.tui.store_access import start_work
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.navigation import call_at, step_at
-from ui.views.dissect.raw import raw
+from ui.views.dissect.raw import context, raw
 from ui.views.dissect.schema import schema
 from ui.views.dissect.side import SideLine, SideLines, SideSource, diagnostic_list, notes, origins, step_list, verdict
 from ui.views.dissect.timing import AnswerTimes, answer_times, are_cheap_to_compute, timing
@@ -38,6 +40,7 @@ class SideKind(StrEnum):
     ORIGINS = "origins"
     TIMING = "timing"
     RAW = "raw"
+    CONTEXT = "context"
     NOTES = "notes"
 
 
@@ -50,6 +53,12 @@ _TIMING = "timing"
 
 _POINTING = (SideKind.DIAGNOSTICS, SideKind.STEPS, SideKind.TIMING, SideKind.SCHEMA)
 """The views with a line for what is selected."""
+
+
+_OF_PLACE: Mapping[SideKind, Callable[[Dissection, Location, int], SideSource]] = MappingProxyType(
+    {SideKind.SCHEMA: schema, SideKind.RAW: raw, SideKind.CONTEXT: context}
+)
+"""The views of what is selected that are made at once."""
 
 
 class SideView(LineView, inherit_bindings=False):
@@ -217,6 +226,9 @@ class SidePane(Vertical):
         if dissection is None or place is None or self.kind in (*_LISTS, SideKind.NOTES):
             return self.kind, width, id(dissection), self.marks
         if self.kind is SideKind.RAW:
+            step = step_at(dissection, place) or dissection.layers.emitted_at(place)
+            return self.kind, width, id(dissection), place.turn, step.number if step else None
+        if self.kind is SideKind.CONTEXT:
             return self.kind, width, id(dissection), place.turn
         call = call_at(dissection, place)
         if self.kind is SideKind.SCHEMA:
@@ -240,10 +252,8 @@ class SidePane(Vertical):
                 return notes(dissection, self.marks, width)
         if place is None:
             return SideLines([SideLine((Run("Nothing is selected.", Style.DIM),))])
-        if self.kind is SideKind.SCHEMA:
-            return schema(dissection, place, width)
-        if self.kind is SideKind.RAW:
-            return raw(dissection, place.turn, width)
+        if self.kind in _OF_PLACE:
+            return _OF_PLACE[self.kind](dissection, place, width)
         step = step_at(dissection, place)
         flow = self.flow_of(step.number) if step is not None else DataFlow()
         if flow is None:

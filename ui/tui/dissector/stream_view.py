@@ -4,6 +4,7 @@ This is not a Textual scroll view: the number of rows is an estimate until they 
 that of the first visible row. The bar at the right shows it, with a tick for every fault.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -25,13 +26,14 @@ from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.lanes import StreamOptions
 from ui.views.dissect.stream import BlockRow, StreamLayout
 from ui.views.dissect.stream_rows import GUTTER, RowKind, StreamRow
-from ui.views.dissect.viewport import Viewport
+from ui.views.dissect.viewport import Viewport, VisibleFault
 from ui.views.styled_text import Run, Style, style_of
 
 _WHEEL = 3
 _UNSEEN = 80  # the width of a pane that is not shown
 _NARROWEST = 24
 _CURSOR = RichStyle(reverse=True)
+_LABEL = RichStyle(reverse=True, bold=True)
 _MOST_TICKS = 2_000  # of more faults, every so-manieth is looked up
 _THUMB, _TRACK, _TICK = "┃", "│", "●"
 _SEVERITIES = tuple(Severity)
@@ -60,6 +62,7 @@ class StreamView(Widget, can_focus=True):
         self._port: Viewport | None = None
         self._lit: Location | None = None
         self._bar = StreamBar()
+        self._labels: Mapping[str, VisibleFault] = {}
 
     @property
     def options(self) -> StreamOptions:
@@ -75,6 +78,15 @@ class StreamView(Widget, can_focus=True):
     def place(self) -> Location | None:
         """The character under the cursor; None where there is no text."""
         return self._port.place if self._port is not None else None
+
+    def faults(self) -> list[VisibleFault]:
+        """The faults that begin in the visible rows, in reading order."""
+        return self._port.faults() if self._port is not None else []
+
+    def label(self, labels: Mapping[str, VisibleFault]) -> None:
+        """Draw these labels over the beginnings of faults, and no others."""
+        self._labels = labels
+        self.refresh()
 
     def show(self, dissection: Dissection | None) -> None:
         """Show a trace from its beginning; None for nothing."""
@@ -112,6 +124,9 @@ class StreamView(Widget, can_focus=True):
         if port is None:
             return Strip.blank(width, base)
         strip = self._drawn(port, *port.rows[y], base) if y < len(port.rows) else Strip.blank(width - 1, base)
+        for text, fault in self._labels.items():
+            if fault.y == y:
+                strip = _lettered(strip, text, fault.cell, base)
         bar = self._bar.cell(port.layout, y, self.size.height, port.layout.number(port.top))
         drawn = Segment(bar.text, base + paint_of(self.app).of[bar.style])
         return Strip.join([strip.crop_extend(0, width - 1, base), Strip([drawn])])
@@ -259,6 +274,13 @@ def _laid_over(strip: Strip, cells: Range, style: RichStyle, base: RichStyle) ->
     whole = strip.extend_cell_length(cells.end, base)
     before, over, behind = whole.divide([cells.start, cells.end, max(whole.cell_length, cells.end)])
     return Strip.join([before, over.apply_style(style), behind])
+
+
+def _lettered(strip: Strip, text: str, cell: int, base: RichStyle) -> Strip:
+    """A strip with a text in the place of some of its cells."""
+    whole = strip.extend_cell_length(cell + len(text), base)
+    before, _, behind = whole.divide([cell, cell + len(text), max(whole.cell_length, cell + len(text))])
+    return Strip.join([before, Strip([Segment(text, base + _LABEL)]), behind])
 
 
 class StreamBar:

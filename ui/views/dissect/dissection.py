@@ -21,6 +21,8 @@ from inspector.rules.rule import Severity
 from inspector.text import LineIndex, Range
 from ui.views.break_story import BreakFacts
 from ui.views.dissect.outline import BLOCK, Outline, OutlineWalk, PartNumbers
+from ui.views.layers import TraceLayers
+from ui.views.minimap import is_layer_difference
 from ui.views.places import NO_PART, PositionIndex, PositionKey, StepPlaces
 
 _SEVERITIES = tuple(Severity)
@@ -41,11 +43,14 @@ class FaultIndex:
         self, diagnostics: Entries[Diagnostic], number: Callable[[int, str], int], causes: Causes | None = None
     ) -> None:
         self.diagnostics, self.places, self.causes = diagnostics, PositionIndex(by_end=True), causes
+        self.differing: set[tuple[int, str]] = set()
         codes = bytearray()
         for one in diagnostics:
             at = one.location
             self.places.add(at.turn, number(at.turn, at.part), at.range.start, at.range.end)
             codes.append(_CODES[one.rule.severity])
+            if is_layer_difference(one.rule):
+                self.differing.add((at.turn, at.part))
             if causes is not None:
                 causes.add(one)
         self.places.settle()
@@ -189,7 +194,7 @@ class Dissection:
 
     def prepared(self) -> "Dissection":
         """Itself, after walking over the trace once: what else would happen at the first looks, while a key waits."""
-        _ = self._walked, self.faults, self.parts
+        _ = self._walked, self.faults, self.parts, self.layers.sent_versions
         self.gist.gather()
         return self
 
@@ -208,6 +213,11 @@ class Dissection:
         """Where the diagnostics stand."""
         causes = Causes() if self.inspection.chain.status is Status.BROKEN else None
         return FaultIndex(self.inspection.diagnostics, self.outline.parts.number, causes)
+
+    @cached_property
+    def layers(self) -> TraceLayers:
+        """The layers of its steps."""
+        return TraceLayers(self.trace, self.inspection, has_requests=self.outline.has_requests)
 
     @property
     def causes(self) -> Causes | None:

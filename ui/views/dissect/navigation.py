@@ -34,6 +34,14 @@ def step_at(dissection: Dissection, location: Location) -> Step | None:
     return dissection.steps.answered_at(location.turn, location.part, location.range.start)
 
 
+def call_place(dissection: Dissection, location: Location) -> Location:
+    """The call that is answered at a place; the place itself where that is not in a result."""
+    if call_at(dissection, location) is not None:
+        return location
+    step = step_at(dissection, location)
+    return step.location if step is not None else location
+
+
 def call_at(dissection: Dissection, location: Location) -> ToolCall | None:
     """The call that holds a place, its markers included; the only or first one of a span that holds several."""
     part = dissection.part(location.turn, location.part)

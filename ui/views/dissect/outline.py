@@ -180,11 +180,15 @@ class PartNumbers:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The parts and the blocks of a trace, and the model that it names; empty where it names none."""
+    """The parts and the blocks of a trace, the model that it names, and whether it has a request as it was read.
+
+    `model` is empty where the trace names none.
+    """
 
     parts: PartNumbers
     blocks: TextBlocks
     model: str
+    has_requests: bool = False
 
 
 class OutlineWalk:
@@ -196,6 +200,7 @@ class OutlineWalk:
     def __init__(self, trace: Trace) -> None:
         self._turns = iter(trace.turns)
         self._parts, self._blocks, self._model = PartNumbers(), TextBlocks(), trace.model
+        self._has_requests = False
 
     def number(self, turn: int, name: str) -> int:
         """The number of a part, as `PartNumbers` says it."""
@@ -208,10 +213,11 @@ class OutlineWalk:
         for turn in self._turns:
             self._add(turn)
         self._blocks.close()
-        return Outline(self._parts, self._blocks, self._model)
+        return Outline(self._parts, self._blocks, self._model, self._has_requests)
 
     def _add(self, turn: Turn) -> None:
         self._model = self._model or model_named(turn)
+        self._has_requests = self._has_requests or (turn.generation is not None and turn.generation.request is not None)
         self._parts.begin_turn()
         self._blocks.begin_turn()
         for part in turn.parts:

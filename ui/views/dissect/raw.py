@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache
+from itertools import islice, starmap
 from typing import NamedTuple
 
 from pygments.lexer import Lexer
@@ -12,17 +13,22 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, String, is_
 from pygments.token import _TokenType as TokenType
 
 from inspector.diagnostics import Location
+from inspector.formats.server_parsers import predictions
 from inspector.json_text import write_json
-from inspector.model import Generation, Instant, Json, Turn
+from inspector.model import Generation, Instant, Json, Role, Turn
 from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
+from ui.views.context import context_diff_lines, context_rows
 from ui.views.dissect.dissection import Dissection
+from ui.views.dissect.navigation import step_at
 from ui.views.dissect.side import SideLine, SideLines
+from ui.views.layers import layer_lines
 from ui.views.styled_text import Line, Run, Style, visible_line, visible_runs
 from ui.views.turn import error_words
 from ui.views.wording import counted, folded_middle, wrapped
 
 _NAME, _LONGEST = 12, 4_000
+_MOST_OF_A_CONTEXT = 200  # lines
 _DEEPEST, _LONGEST_TEXT = 24, 2_000
 LONGEST = 100_000
 """How many characters are looked at; a longer text is shown plain from there on."""
@@ -42,9 +48,49 @@ _STYLES: tuple[tuple[TokenType, Style], ...] = (
 )
 
 
-def raw(dissection: Dissection, turn: int, width: int) -> SideLines:
-    """What is known of the request and the answer of a turn, beside its text; parts of the wire lead to their text."""
-    return SideLines(_lines(dissection.trace.turns[turn - 1], turn, width))
+def raw(dissection: Dissection, location: Location, width: int) -> SideLines:
+    """The layers of the call at a place, and what is known of the request and the answer of its turn beside its text.
+
+    Layers lead to where they stand, parts of the wire to their text.
+    """
+    turn = location.turn
+    step = step_at(dissection, location) or dissection.layers.emitted_at(location)
+    layers = layer_lines(dissection.layers.of(step), width) if step is not None else ()
+    return SideLines(
+        (
+            *starmap(SideLine, layers),
+            *_predicted(dissection, location, width),
+            *_lines(dissection.trace.turns[turn - 1], turn, width),
+        )
+    )
+
+
+def context(dissection: Dissection, location: Location, width: int) -> SideLines:
+    """What changed in the request that a turn answers, and its messages; of a turn that is no answer, the next one's.
+
+    That is the first request that can have the turn. A message leads to its turn.
+    """
+    turns = dissection.trace.turns
+    made = (number for number in range(location.turn, len(turns) + 1) if turns[number - 1].generation is not None)
+    number = next(made, location.turn)
+    differences = dissection.layers.differences.get(number, ())
+    changed = context_diff_lines(dissection.trace, number, width=width, differences=differences)
+    lines = [SideLine(line) for line in islice(changed, _MOST_OF_A_CONTEXT)]
+    for line, turn in islice(context_rows(dissection.trace, number, width=width), _MOST_OF_A_CONTEXT):
+        parts = turns[turn - 1].parts if turn is not None else ()
+        lines.append(SideLine(line, Location(turn, parts[0].name, Range(0, 0)) if turn is not None and parts else None))
+    return SideLines(lines)
+
+
+def _predicted(dissection: Dissection, location: Location, width: int) -> Iterator[SideLine]:
+    """What the parsers of common servers would return for an answer's text, where that is not its calls."""
+    part = dissection.part(location.turn, "text")
+    if part is None or part.role is not Role.ASSISTANT:
+        return
+    for one in predictions(part.text, dissection.inspection.format):
+        if len(one.calls) != len(part.found.calls):
+            for line in wrapped((Run(visible_line(one.sentence), Style.WARNING),), width, indent=4):
+                yield SideLine(line, part.location(Range(0, 0)))
 
 
 def _lines(turn: Turn, number: int, width: int) -> Iterator[SideLine]:

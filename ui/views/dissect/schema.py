@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from inspector.diagnostics import Diagnostic, Location
 from inspector.model import Json, ToolCall, ToolDefinition
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.navigation import call_at, offered_at
+from ui.views.dissect.navigation import call_at, call_place, offered_at
 from ui.views.dissect.raw import pretty_json
 from ui.views.dissect.side import SideLine, SideLines
 from ui.views.status import UNNAMED
@@ -23,9 +23,10 @@ def schema(dissection: Dissection, location: Location, width: int) -> SideLines:
 
 
 def _lines(dissection: Dissection, location: Location, width: int) -> Iterator[SideLine]:
+    location = call_place(dissection, location)
     call = call_at(dissection, location)
     if call is None:
-        yield SideLine((Run("Here is no call: select one to see the schema of its tool.", Style.DIM),))
+        yield SideLine((Run("No call selected: select one to see the schema of its tool.", Style.DIM),))
         return
     offered = offered_at(dissection, location.turn)
     tool = next((one for one in reversed(offered) if one.name == call.name), None)

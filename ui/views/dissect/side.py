@@ -248,7 +248,7 @@ def origin_words(origin: Origin) -> str:
 
 def _origin_lines(flow: DataFlow, step: Step | None) -> Iterator[SideLine]:
     if step is None:
-        yield SideLine((Run("Here is no call: select one to see where its values came from.", Style.DIM),))
+        yield SideLine((Run("No call selected: select one to see where its values came from.", Style.DIM),))
         return
     found = flow.of(step.number)
     yield SideLine(
@@ -305,7 +305,14 @@ def _verdict_lines(dissection: Dissection, width: int, liveness: Liveness | None
         yield SideLine(line, place)
     if chain.steps:
         room = max(width - _MARGIN, 8)
-        drawn = minimap(dissection.trace, inspection, room, steps=dissection.steps, focus=gist.focus)
+        drawn = minimap(
+            dissection.trace,
+            inspection,
+            room,
+            steps=dissection.steps,
+            focus=gist.focus,
+            differing=dissection.faults.differing,
+        )
         yield SideLine((Run(f"{'map':{_MARGIN}}", Style.DIM), *drawn))
 
 

@@ -115,7 +115,7 @@ class StreamLayout:
         """The row that shows the first character of a place; a turn's heading where it is in no part, or None."""
         part = self.dissection.outline.parts.number(location.turn, location.part)
         if part == NO_PART:
-            return self._heading(location.turn)
+            return self.heading(location.turn)
         return self.find_in(part, location.range.start)
 
     def find_in(self, part: int, offset: int) -> BlockRow:
@@ -168,7 +168,8 @@ class StreamLayout:
         found = Range(cells[start - place.start], cells[end - place.start])
         return found if len(found) else Range(found.start, found.start + 1)
 
-    def _heading(self, turn: int) -> BlockRow | None:
+    def heading(self, turn: int) -> BlockRow | None:
+        """The row with a turn's number and role; None where there is no such turn."""
         number = self._blocks.heading(turn)
         if number >= len(self._blocks) or self._blocks.block(number).turn != turn:
             return None

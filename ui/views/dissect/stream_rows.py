@@ -1,6 +1,5 @@
 """The rows that show one block of a stream: a glyph for each character, boxed markers, carets and lanes."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +8,7 @@ from itertools import accumulate
 
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Role, Span, SpanKind
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 from ui.views.dissect.dissection import DissectedPart, touching
@@ -36,7 +36,7 @@ LABELS = {
 OPEN, CLOSE = "⟨", "⟩"
 """What stands around a marker: they are no characters of the stream."""
 
-_BLANKS = re.compile(r"\s+")
+_BLANKS = lazy_pattern(r"\s+")
 _TAB_BLANK = " " * len(TAB)
 _UNFINISHED = "\"'="  # what a marker ends with that a name follows, within the same tag
 _LONGEST = 200  # a marker is short: longer structure, such as a whole header, is not boxed

@@ -1,5 +1,7 @@
 """The part of a stream that is in sight, and a cursor on one of its characters: what keys and wheel do to both."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 
 from inspector.diagnostics import Location
@@ -9,6 +11,15 @@ from ui.views.dissect.stream_rows import GUTTER, MOST_MARKED_ROWS, RowKind, Stre
 
 _MARGIN = 2  # rows that are kept in sight around the cursor
 _BELOW = (RowKind.FAULT, RowKind.LANE)
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleFault:
+    """Where a fault begins on the screen: line `y` and `cell`, both from 0; `location` is its place in the trace."""
+
+    y: int
+    cell: int
+    location: Location
 
 
 class Viewport:
@@ -53,6 +64,15 @@ class Viewport:
         index = min(max(self.offset - place.start, 0), len(cells) - 1) if place is not None else 0
         behind = cells[min(index + 1, len(cells) - 1)]
         return Range(cells[index], max(behind, cells[index] + 1))
+
+    def faults(self) -> list[VisibleFault]:
+        """The faults that begin in the visible rows, in reading order; one for each character at which some begin."""
+        found: dict[tuple[int, int], VisibleFault] = {}
+        for y, (spot, row) in enumerate(self.rows):
+            for location, cell in self._faults_of(spot, row):
+                if cell == 0 or GUTTER <= cell < self.layout.width:
+                    found.setdefault((y, cell), VisibleFault(y, cell, location))
+        return [found[at] for at in sorted(found)]
 
     def resized(self, height: int) -> None:
         """Show so many rows from now on."""
@@ -143,6 +163,18 @@ class Viewport:
         self.top = self.layout.spot(number)
         self._rows = None
         self._keep_in_bounds()
+
+    def _faults_of(self, spot: BlockRow, row: StreamRow) -> Iterator[tuple[Location, int]]:
+        """The faults that begin in a row, each with its cell on the screen; those without a part in the heading."""
+        dissection = self.layout.dissection
+        if row.part is None:
+            if row.turn and spot == self.layout.heading(row.turn):
+                yield from ((one.location, 0) for one in dissection.without_part(row.turn))
+        elif row.place is not None:
+            cells = self.layout.cells(row)
+            for one in dissection.parts[row.part].wrong_in(row.place):
+                at = min(one.location.range.start - row.place.start, len(cells) - 1)
+                yield one.location, cells[at] - self.left
 
     def _put(self, offset: int) -> None:
         self.offset = offset

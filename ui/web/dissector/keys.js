@@ -12,6 +12,10 @@ function deedOf(dissector, key) {
   return {
     e: to(state.faultPlaces, 1),
     E: to(state.faultPlaces, -1),
+    L: () => {
+      const found = nextLayer(state.layers, look.selected);
+      if (found) dissector.select(found, true);
+    },
     "]": to(state.stepPlaces, 1),
     "[": to(state.stepPlaces, -1),
     "}": () => dissector.tell("beside", 1),

@@ -3,7 +3,8 @@
 const MOST_PIXELS = 8000000; // browsers cap how high an element can be; beyond, scrolling skips rows
 
 class VirtualList {
-  constructor(box, height, draw, drawn) {
+  constructor(box, role, height, draw, drawn) {
+    this.role = role; // of its rows, for those who hear the page
     this.box = box;
     this.height = height;
     this.draw = draw;
@@ -27,6 +28,7 @@ class VirtualList {
   show(rows, follows) {
     const isAtEnd = follows && this.isAtEnd();
     this.rows = rows;
+    this.follows = Boolean(follows);
     this.scale = Math.max((rows.length * this.height) / MOST_PIXELS, 1);
     this.sizer.style.height = `${(rows.length * this.height) / this.scale}px`;
     if (isAtEnd) this.box.scrollTop = this.box.scrollHeight;
@@ -44,6 +46,9 @@ class VirtualList {
     for (let index = first; index < Math.min(first + seen, this.rows.length); index += 1) {
       const element = this.draw(this.rows[index], index);
       element.classList.add("row");
+      element.setAttribute("role", this.role);
+      element.setAttribute("aria-posinset", String(index + 1));
+      element.setAttribute("aria-setsize", String(this.follows ? -1 : this.rows.length)); // -1: more may come
       drawn.push(element);
     }
     this.place(drawn);

@@ -3,14 +3,15 @@
 const ROW = 20;
 const LEFT = ["steps", "values", "faults"];
 const NO_LOOK = { selected: null, blanks: false, chunks: false, odds: false, cursor: -1 };
-const SOON_MS = 200;
+const SOON_MS = 100;
+const EVERY_MS = 1000;
 
 class Dissector {
   constructor(root, tell) {
     this.root = root;
     this.tell = tell;
     this.look = { ...NO_LOOK };
-    this.state = { parts: [], steps: [], values: [], faults: [], faultPlaces: [], stepPlaces: [] };
+    this.state = { parts: [], steps: [], values: [], faults: [], faultPlaces: [], stepPlaces: [], layers: [] };
     this.pane = "values";
     this.frame();
     this.look.found = () => this.search.places;
@@ -25,9 +26,10 @@ class Dissector {
       tab.onkeydown = (event) => keyedTab(this, event);
       return tab;
     });
-    this.stream = new VirtualList(find("streambox"), ROW, (row, index) => this.drawRow(row, index), (rows) => this.squeeze(rows));
-    this.left = new VirtualList(find("leftbox"), ROW, (row) => this.drawLeft(row));
+    this.stream = new VirtualList(find("streambox"), "listitem", ROW, (row, index) => this.drawRow(row, index), (rows) => this.squeeze(rows));
+    this.left = new VirtualList(find("leftbox"), "treeitem", ROW, (row, index) => this.drawLeft(row, index));
     this.search = new Search(this, find("words"), find("count"));
+    find("copy").onclick = () => this.copy();
     for (const name of ["blanks", "chunks", "odds"]) find(name).onchange = (event) => this.set(name, event.target.checked);
     this.stream.box.onclick = (event) => this.pick(event);
     this.stream.box.onmousemove = (event) => this.hover(event);
@@ -50,17 +52,44 @@ class Dissector {
     this.root.classList.toggle("light", !isDark);
   }
 
-  take(data) {
+  // `told` is what Python sends with each run of its script; between two of them the data grows by our own route.
+  take(told) {
     this.dress();
     const isFirst = this.version === undefined;
-    const isNew = data.version !== this.version;
-    if (isNew) this.load(data);
-    const told = JSON.stringify(data.selected);
-    const asked = told === this.told ? null : inUnits(this.byName, data.selected);
-    this.told = told;
+    if (told.version !== this.toldVersion) {
+      this.toldVersion = told.version;
+      this.show(told);
+    }
+    const wanted = isFirst ? addressed() || told.initial : this.needed;
+    const asked = inUnits(this.byName, wanted);
     if (asked) this.select(asked, false);
-    else if (isNew) this.choose(this.pane, isFirst);
-    if (isFirst && !asked && data.grows) this.stream.scrollTo(this.stream.rows.length);
+    else if (isFirst) this.choose(this.pane);
+    if (isFirst && !asked && told.grows) this.stream.scrollTo(this.stream.rows.length);
+    following().dissector = this;
+    following().trace = told.trace;
+    if (isFirst) following().place = wanted && { turn: wanted.turn, part: wanted.part, start: wanted.start, end: wanted.end };
+    clearTimeout(this.next);
+    if (this.grows) this.next = setTimeout(() => this.poll(), EVERY_MS);
+  }
+
+  show(data) {
+    this.data = data;
+    const isShown = this.version !== undefined;
+    this.load(data);
+    following().state = data.version;
+    if (isShown) this.choose(this.pane, false);
+  }
+
+  // What a running trace gained. Once it has ended, Python draws the page anew.
+  async poll() {
+    if (!this.root.isConnected) return;
+    const found = document.hidden ? {} : await following().fetch(following().due(), { have: this.version });
+    if (found?.data || found?.delta) {
+      this.show(found.data || withDelta(this.data, found.delta));
+      following().request();
+    }
+    if (this.grows) this.next = setTimeout(() => this.poll(), EVERY_MS);
+    else this.tell("ended", true);
   }
 
   // The texts as they are now. Of a running trace they come again and again, and the reader stays where he is.
@@ -75,12 +104,12 @@ class Dissector {
     const holds = inUnits(this.byName, held);
     this.look.selected = holds ? { ...selected, ...holds } : null;
     this.leftRow = undefined;
-    const [steps, values] = [data.steps, data.values].map((rows) => withUnits(this.byName, rows, data.order));
+    const [steps, values, layers] = [data.steps, data.values, data.layers || []].map((rows) => withUnits(this.byName, rows, data.order));
     const all = faultsOf(data.faults, this.byName, data.order);
     const faults = data.faults.firsts.map((index) => all[index]);
     const faultPlaces = inOrder(all);
     shareFaults(parts, faultPlaces);
-    this.state = { parts, steps, values, faults, faultPlaces, stepPlaces: inOrder(steps) };
+    this.state = { parts, steps, values, faults, faultPlaces, stepPlaces: inOrder(steps), layers: inOrder(layers) };
     this.stall = data.stall_s;
     this.root.querySelector(".has-chunks").hidden = !parts.some((part) => part.ends);
     this.root.querySelector(".has-odds").hidden = !parts.some((part) => part.logprobs);
@@ -148,7 +177,7 @@ class Dissector {
     }
   }
 
-  drawLeft(row) {
+  drawLeft(row, index) {
     const made = element("button", "item");
     made.type = "button";
     made.tabIndex = -1;
@@ -157,7 +186,9 @@ class Dissector {
     made.append(...runs.map(([style, words]) => element("span", style, words)));
     made.title = runs.map(([, words]) => words).join("");
     const isHere = row === this.leftRow;
-    if (isHere) made.setAttribute("aria-current", "true");
+    made.id = `item-${index}`;
+    made.setAttribute("aria-level", String((row.depth || 0) + 1));
+    made.setAttribute("aria-selected", String(isHere));
     made.classList.toggle("selected", isHere);
     made.disabled = row.turn === undefined;
     made.onclick = () => {
@@ -176,11 +207,22 @@ class Dissector {
     const rows = this.state[name];
     const at = rowHolding(rows, this.look.selected);
     this.leftRow = rows[at];
+    this.left.box.setAttribute("aria-label", `${this.tabs[LEFT.indexOf(name)].textContent} of the trace`);
+    if (at < 0) this.left.box.removeAttribute("aria-activedescendant");
+    else this.left.box.setAttribute("aria-activedescendant", `item-${at}`);
     this.left.show(rows);
     if (at >= 0 && isShown) this.left.reveal(at);
   }
 
-  // Light a place; Python is told where it was the reader's choice, when no other follows at once.
+  // Select a position, as Python names it, wherever it is in the trace.
+  go(place) {
+    const found = inUnits(this.byName, place);
+    const whole = { turn: place.turn, partName: place.part, point: place.start, pointEnd: place.end };
+    this.select(found || { ...whole, part: -1 }, true);
+  }
+
+  // Select characters. Where that was the reader's choice, the address and the views beside the stream follow, when no
+  // other choice follows at once.
   select(place, isOurs) {
     const part = this.state.parts[place.part];
     if (!part) {
@@ -196,7 +238,20 @@ class Dissector {
     this.status.textContent = factsAt(part, place.start);
     clearTimeout(this.soon);
     const told = { turn, part: partName, start: point, end: pointEnd };
-    if (isOurs) this.soon = setTimeout(() => this.tell("picked", told), SOON_MS);
+    this.needed = null;
+    if (isOurs) this.soon = setTimeout(() => this.settle(told), SOON_MS);
+  }
+
+  settle(place) {
+    following().select(this.data.trace, place);
+    const [first, last] = this.data.near;
+    if (place.turn < first || place.turn > last) this.need(place); // values of turns that far off are not here yet
+  }
+
+  // Python brings the text and the values around a position.
+  need(place) {
+    this.needed = place;
+    this.tell("needed", place);
   }
 
   // Go to characters that are not here: the page brings them.
@@ -205,8 +260,11 @@ class Dissector {
     this.left.reveal(Math.max(this.state[this.pane].indexOf(this.leftRow), 0));
     this.status.textContent = `loading turn ${turn} · ${partName} · character ${point.toLocaleString("en")} …`;
     clearTimeout(this.soon);
-    const told = { turn, part: partName, start: point, end: Math.max(pointEnd, point), away: true };
-    this.soon = setTimeout(() => this.tell("picked", told), SOON_MS);
+    const told = { turn, part: partName, start: point, end: Math.max(pointEnd, point) };
+    this.soon = setTimeout(() => {
+      following().select(this.data.trace, told);
+      this.need(told);
+    }, SOON_MS);
   }
 
   leaveAt(part, isEnd) {
@@ -294,16 +352,25 @@ class Dissector {
     const text = textToCopy(this);
     if (!text || !navigator.clipboard) return;
     navigator.clipboard.writeText(text).then(
-      () => (this.status.textContent = `copied ${text.length.toLocaleString("en")} characters`),
+      () => (this.status.textContent = `copied ${text.length.toLocaleString("en")} character${text.length === 1 ? "" : "s"}`),
       () => (this.status.textContent = "The browser did not allow copying; mark the text and copy it with its own key."),
     );
   }
 
   close() {
     clearTimeout(this.soon);
+    clearTimeout(this.next);
+    if (following().dissector === this) following().dissector = null;
     this.watch.disconnect();
     document.removeEventListener("keydown", this.fromPage);
   }
+}
+
+// The characters that the address names; null where it names none.
+function addressed() {
+  const query = new URLSearchParams(window.location.search);
+  const [turn, start, end] = ["turn", "start", "end"].map((name) => (/^\d{1,15}$/.test(query.get(name) || "") ? Number(query.get(name)) : -1));
+  return turn > 0 && start >= 0 && end >= start ? { turn, part: query.get("part") || "text", start, end } : null;
 }
 
 const shown = new WeakMap();

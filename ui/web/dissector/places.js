@@ -43,6 +43,14 @@ function nextOf(places, here, direction) {
     : places.findLast((one) => isBefore(one, here));
 }
 
+// The same call, or its result, in the next of its layers; the first layers of all where nothing is selected.
+function nextLayer(layers, here) {
+  const before = here && layers.findLast((one) => !isBefore(here, one));
+  if (!before) return layers[0];
+  const group = layers.filter((one) => one.step === before.step);
+  return group[(group.indexOf(before) + 1) % group.length];
+}
+
 // The smallest value or fault around a place; a member is chosen by its key too. Without any, the span.
 function innermost(state, part, unit) {
   let best = null;

@@ -9,8 +9,8 @@ function wordsOf(runs) {
   });
 }
 
-function lineOf(line, index, tell) {
-  const made = document.createElement(line.leads ? "button" : "div");
+function lineOf(line) {
+  const made = document.createElement(line.place ? "button" : "div");
   made.className = "line";
   made.append(...wordsOf(line.runs));
   if (line.folds) {
@@ -20,9 +20,9 @@ function lineOf(line, index, tell) {
     made.style.textIndent = `-${indent}ch`;
   }
   if (!made.textContent) made.textContent = " ";
-  if (line.leads) {
+  if (line.place) {
     made.type = "button";
-    made.onclick = () => tell(index);
+    made.onclick = () => following().go(line.place);
   }
   const item = document.createElement("div");
   item.setAttribute("role", "listitem");
@@ -43,8 +43,15 @@ function walk(event) {
 
 const shown = new WeakMap();
 
+function show(root, data) {
+  const said = JSON.stringify(data.lines);
+  if (shown.get(root) === said) return;
+  shown.set(root, said);
+  root.replaceChildren(...data.lines.map(lineOf));
+}
+
 export default function (component) {
-  const { parentElement, data, setTriggerValue } = component;
+  const { parentElement, data } = component;
   const root = parentElement.querySelector(".lines");
   const [red, green, blue] = (getComputedStyle(root).backgroundColor.match(/[\d.]+/g) || [255, 255, 255]).map(Number);
   const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
@@ -53,10 +60,7 @@ export default function (component) {
   root.classList.toggle("wraps", data.wraps);
   root.setAttribute("aria-label", data.label);
   root.onkeydown = walk;
-  const said = JSON.stringify(data.lines);
-  if (shown.get(root) !== said) {
-    shown.set(root, said);
-    root.replaceChildren(...data.lines.map((line, index) => lineOf(line, index, (at) => setTriggerValue("picked", at))));
-  }
+  show(root, data);
+  following().add(root, data, (fresh) => show(root, fresh));
   return () => {};
 }

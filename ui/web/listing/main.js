@@ -110,7 +110,7 @@ class Listing {
 
   row(row) {
     const made = document.createElement("tr");
-    made.append(...row.cells.map((one, at) => cell("td", one.runs, this.data.columns[at], one.share)));
+    made.append(...row.cells.map((one, at) => this.cell(one, this.data.columns[at])));
     made.onclick = () => {
       this.body.focus({ preventScroll: true });
       const index = [...this.body.children].indexOf(made);
@@ -119,6 +119,42 @@ class Listing {
       else this.pick(index);
     };
     made.ondblclick = () => this.tell("opened", row.key);
+    return made;
+  }
+
+  // A cell that opens something of its own is a button.
+  cell(one, column) {
+    if (typeof one.term === "string") return this.filterCell(one, column);
+    if (typeof one.opens !== "string") return cell("td", one.runs, column, one.share);
+    const made = cell("td", [], column, one.share);
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...cell("span", one.runs, column).childNodes);
+    button.onclick = (event) => {
+      event.stopPropagation();
+      this.tell("opened", one.opens);
+    };
+    button.onkeydown = (event) => event.stopPropagation();
+    button.ondblclick = (event) => event.stopPropagation();
+    made.append(button);
+    return made;
+  }
+
+  // A cell with a value that can be filtered by: a small funnel at its end, seen where the row is pointed at or selected.
+  filterCell(one, column) {
+    const made = cell("td", one.runs, column);
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "funnel";
+    button.tabIndex = -1;
+    button.title = one.title;
+    button.setAttribute("aria-label", button.title);
+    button.onclick = (event) => {
+      event.stopPropagation();
+      this.tell("filtered", one.term);
+    };
+    button.ondblclick = (event) => event.stopPropagation();
+    made.append(button);
     return made;
   }
 

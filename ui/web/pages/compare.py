@@ -1,14 +1,15 @@
 """Compare: two to six runs step by step, or whole groups of traces measure by measure."""
 
-import re
-
 import streamlit as st
 
 from inspector.chain.alignment import run_label
 from inspector.chain.metrics import BY_NAME, FEWEST, MeasureKind, estimate
 from inspector.chain.metrics_groups import COMPARED, GroupFigures, GroupKey, MeasureComparison, compared_groups
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 from storage import Prompt, TraceSummary
+from ui.views.context import request_pair_lines
+from ui.views.layers import Layer
 from ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines
 from ui.views.stats import Statistics, comparison_sentence, p_text
 from ui.views.stats_wording import key_title, number_text, value_text
@@ -16,14 +17,15 @@ from ui.views.styled_text import Line, Run, Style
 from ui.views.trace_list import trace_title
 from ui.views.wording import counted
 from ui.web.charts import HIGH
-from ui.web.components import BarCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
-from ui.web.filter_bar import field, filter_bar, narrowed, nothing_found
+from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
+from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.markup import put_lines, put_sentence
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import grouped, prompts_of
 from ui.web.query_results import page_results, put_placeholder, put_progress, wait_for
 from ui.web.stores import ShownTrace, shown_trace, store
-from ui.web.trace_listing import LISTING_COLUMNS, MOST_RUNS, trace_rows
+from ui.web.trace_listing import MOST_RUNS, trace_list, trace_rows
+from ui.web.value_filters import field, narrowed
 
 _WHAT = "what"
 _RUNS, _GROUPS = "runs", "groups"
@@ -38,7 +40,7 @@ _SHOWN = ("broken", "well_formed", "schema_compliance", "error_recovery")
 _WIDTH = 100
 _KEY = "weaklink_runs"
 _ALIKE = 50
-_ID = re.compile(r"\d{1,15}")
+_ID = lazy_pattern(r"\d{1,15}")
 
 
 def show() -> None:
@@ -185,7 +187,7 @@ def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, P
     for group in groups:
         cells: list[ListingCell] = [
             (Run(key_title(by, group.keys[0], prompts), Style.STRONG),),
-            (Run(f"{group.traces:,}"),),
+            LinkCell(group.keys[0], (Run(f"{group.traces:,}"),)),
         ]
         for measure in measures:
             one = estimate(measure, group.tally(measure.name))
@@ -200,8 +202,8 @@ def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, P
     ]
     columns = (ListingColumn(_title(by)), ListingColumn("traces", "end"), *heads)
     done = listing(columns, rows, key=f"weaklink_groups_{by}", label="Groups")
-    st.caption("Enter or a double click shows a group's traces.")
-    if done.opened:
+    st.caption("A group's number of traces, or Enter, opens them.")
+    if done.opened is not None:
         go_to_page("traces", filter=narrowed(wanted, field(by.value, done.opened)))
 
 
@@ -213,11 +215,18 @@ def compare_runs() -> None:
     ids = list(dict.fromkeys(_ID.findall(parameter("runs"))))[:MOST_RUNS]
     runs = [shown_trace(int(one)) for one in ids]
     if len(runs) > 1:
-        _diff(compare([ComparedRun(str(run.summary.id), run.trace, run.inspection) for run in runs]))
+        layers: tuple[Layer | None, ...] = (None, *Layer)
+        layer = st.selectbox("Calls and results", layers, format_func=_layer_title, help="Whose version is compared")
+        found = (ComparedRun(str(run.summary.id), run.trace, run.inspection) for run in runs)
+        _diff(compare([run.at(layer) for run in found]))
     elif not runs:
         _begin()
     if runs and len(runs) < MOST_RUNS:
         _candidates(runs)
+
+
+def _layer_title(layer: Layer | None) -> str:
+    return "as the chain has them" if layer is None else layer.value
 
 
 def _changed() -> None:
@@ -236,6 +245,10 @@ def _diff(diff: RunDiff) -> None:
         if st.button("The first to the end", key="weaklink_rotate", icon=":material/sync:"):
             set_parameters(runs=" ".join([*(run.called for run in diff.runs[1:]), diff.runs[0].called]))
             st.rerun()
+    if st.toggle("Requests side by side", key="weaklink_requests", help="What both models were sent there"):
+        steps = parted.steps[:2] if parted is not None else (None, None)
+        sides = [(run.trace, step.location.turn if step else 0) for run, step in zip(diff.runs, steps, strict=False)]
+        put_lines(request_pair_lines(sides[0], sides[1], _WIDTH))
 
 
 def _place(turn: int, part: str, where: Range) -> dict[str, object]:
@@ -270,9 +283,7 @@ def _candidates(runs: list[ShownTrace]) -> None:
 
 def _choices(found: list[TraceSummary], chosen: list[str]) -> None:
     rows = trace_rows(found)
-    done = listing(
-        LISTING_COLUMNS, rows, key=f"weaklink_alike_{len(chosen)}", label="Traces to add", is_eager=True, most_rem=24
-    )
-    if done.opened is not None:
-        set_parameters(runs=" ".join([*chosen, done.opened]))
+    opened = trace_list(rows, "", key=f"weaklink_alike_{len(chosen)}", label="Traces to add", most_rem=24)
+    if opened is not None:
+        set_parameters(runs=" ".join([*chosen, opened]))
         st.rerun()

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import streamlit as st
 
+from inspector.dataset.data_row import RejectedRow
 from inspector.dataset.diversity import SampleFacts, SetReport, facts_of
 from inspector.dataset.injection import InjectedRow, inject_faults
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
-from inspector.dataset.rows import RejectedRow, read_file
+from inspector.dataset.rows import read_file
 from inspector.dataset.samples import Sample, read_sample
 from inspector.inspection import Inspection
 from inspector.json_text import write_json
@@ -33,6 +34,7 @@ _WIDTH = 110
 _KEPT, _FRESH_S = 4, 3_600
 _ALL = "any"
 _SEED = 1
+_LONGEST_ENDING = 16  # of a file's name, which is the user's
 _COLUMNS = (
     *(ListingColumn("row", "end"), ListingColumn("faults"), ListingColumn("type", room=MinimumWidth.MEDIUM)),
     *(ListingColumn("score", "end"), ListingColumn("calls", "end", room=MinimumWidth.MEDIUM)),
@@ -95,7 +97,8 @@ def show() -> None:
 @st.cache_resource(show_spinner="Reading …", max_entries=_KEPT, ttl=_FRESH_S)
 def _read(name: str, digest: str, _content: bytes) -> LintedSet:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"set{''.join(Path(name).suffixes[-2:])}")
+        endings = (one for one in Path(name).suffixes[-2:] if one[1:].isalnum() and len(one) <= _LONGEST_ENDING)
+        path = Path(folder, f"set{''.join(endings)}")
         path.write_bytes(_content)
         return read_set(str(path))
 

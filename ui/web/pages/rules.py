@@ -7,12 +7,13 @@ from inspector.rules.catalogue import FAMILIES, RULES, find_rule
 from inspector.rules.rule import Rule
 from ui.views.rule import read_example, rule_lines
 from ui.views.styled_text import Run, Style, style_of
-from ui.web.components import BarCell, ListingColumn, ListingRow, MinimumWidth, listing
-from ui.web.filter_bar import field
+from ui.views.trace_columns import NOTHING
+from ui.web.components import LinkCell, ListingColumn, ListingRow, MinimumWidth, listing
 from ui.web.markup import put_lines
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import grouped, hits
 from ui.web.query_results import wait_for
+from ui.web.value_filters import field
 
 _WIDTH = 84
 _COLUMNS = (
@@ -36,9 +37,10 @@ def show() -> None:
     most = max((traces for traces, _ in found.values()), default=1)
     rows = [_row(rule, *found.get(rule.code, (0, 0)), most) for rule in RULES if rule.code in found or not only_found]
     done = listing(_COLUMNS, rows, key="weaklink_rules", selected=chosen.code if chosen else None, label="Rules")
-    st.caption("A click explains a rule, Enter or a double click shows the traces in which it found something.")
+    st.caption("A click explains a rule; its numbers of traces, or Enter, open them.")
     if done.opened is not None:
-        go_to_page("traces", filter=field("code", done.opened))
+        is_rule = find_rule(done.opened) is not None
+        go_to_page("traces", filter=field("code", done.opened) if is_rule else done.opened)
     if done.picked is not None:
         set_parameters(rule=done.picked)
         chosen = find_rule(done.picked)
@@ -53,8 +55,8 @@ def _row(rule: Rule, traces: int, broken: int, most: int) -> ListingRow:
         (
             (Run(rule.code, style_of(rule.severity)),),
             (Run(rule.name, Style.STRONG),),
-            BarCell(traces / most if traces else None, (Run(f"{traces:,}" if traces else "-"),)),
-            (Run(f"{broken:,}" if broken else "-"),),
+            LinkCell(field("code", rule.code), (Run(f"{traces:,}"),), traces / most) if traces else NOTHING,
+            LinkCell(f"{field('code', rule.code)} status:broken", (Run(f"{broken:,}"),)) if broken else NOTHING,
             (Run(rule.severity.value, style_of(rule.severity)),),
             (Run(family, Style.DIM),),
         ),

@@ -7,6 +7,7 @@ import streamlit as st
 from inspector.redaction.redactor import Redactor
 from inspector.version import __version__
 from storage import StoreStats
+from ui.views.saved_views import views_file
 from ui.views.store_stats import stats_lines
 from ui.views.styled_text import Line, Run, Style, visible
 from ui.views.wording import counted
@@ -15,7 +16,6 @@ from ui.web.navigation import parameter, set_parameters
 from ui.web.options import current_options
 from ui.web.queries import grouped, hits
 from ui.web.query_results import data_version, wait_for
-from ui.web.saved_views import views_file
 from ui.web.stores import store
 
 _AGES = {"7d": "a week", "30d": "30 days", "90d": "90 days", "365d": "a year"}

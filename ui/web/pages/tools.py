@@ -9,14 +9,15 @@ from storage import TraceSummary, Violations
 from ui.views.stats_wording import code_title, value_text
 from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.web.charts import HIGH, LOW
-from ui.web.components import BarCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
-from ui.web.filter_bar import field, filter_bar, narrowed, nothing_found
+from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
+from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.markup import label
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import CountQuery, grouped, schemas_of, violated
 from ui.web.query_results import PageResults, page_results, put_placeholder, put_progress, start_queries, wait_for
 from ui.web.stores import store
-from ui.web.trace_listing import LISTING_COLUMNS, trace_rows
+from ui.web.trace_listing import trace_list, trace_rows
+from ui.web.value_filters import field, narrowed
 
 _MOST = 200
 _EXAMPLES = 5
@@ -71,7 +72,7 @@ def _tools(sheet: PageResults, question: CountQuery[tuple[GroupFigures, ...]], w
     rows = [_row(group, schemas.get(group.keys[0])) for group in shown]
     done = listing(_COLUMNS, rows, key="weaklink_tools", selected=parameter("tool"), label="Tools")
     left_out = f" These are the {_MOST} tools of the most traces, of {len(groups):,}." if len(groups) > _MOST else ""
-    st.caption(f"A click shows what breaks a tool, Enter or a double click its traces.{left_out}")
+    st.caption(f"A click shows what breaks a tool; its number of traces, or Enter, opens them.{left_out}")
     if done.opened is not None:
         go_to_page("traces", filter=narrowed(wanted, field("tool", done.opened)))
     if done.picked is not None:
@@ -85,7 +86,7 @@ def _row(group: GroupFigures, schema: SchemaComplexity | None) -> ListingRow:
     tool = group.keys[0]
     cells: list[ListingCell] = [
         (Run(visible_line(tool) or "(no readable name)", Style.STRONG),),
-        (Run(f"{group.traces:,}"),),
+        LinkCell(tool, (Run(f"{group.traces:,}"),)),
         (Run(f"{group.tally('calls_per_trace').hits:,}"),),
     ]
     for measure in _MEASURES:
@@ -131,7 +132,12 @@ def _violations(sheet: PageResults, question: CountQuery[tuple[Violations, ...]]
     st.caption("A click shows the traces.")
     if done.opened is not None:
         one = found[int(done.opened)]
-        go_to_page("traces", filter=narrowed(wanted, field("tool", one.tool), field("code", one.code)))
+        go_to_page("traces", filter=narrowed(wanted, violation_term(one)))
+
+
+def violation_term(one: Violations) -> str:
+    """The term of the filter that lets through the traces that a row counts."""
+    return field("violates", f"{one.code} {one.tool} {one.path}".rstrip(" "))
 
 
 def _examples(wanted: str) -> list[TraceSummary]:
@@ -143,6 +149,7 @@ def _examples(wanted: str) -> list[TraceSummary]:
 
 def _show_examples(found: list[TraceSummary]) -> None:
     st.subheader("Examples", anchor=False)
-    done = listing(LISTING_COLUMNS, trace_rows(found), key="weaklink_examples", label="Examples", is_eager=True)
-    if done.opened is not None:
-        go_to_page("trace", trace=done.opened, filter=parameter("filter"))
+    wanted = parameter("filter")
+    opened = trace_list(trace_rows(found), wanted, key="weaklink_examples", label="Examples")
+    if opened is not None:
+        go_to_page("trace", trace=opened, filter=wanted)

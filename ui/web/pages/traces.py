@@ -13,11 +13,11 @@ from ui.web.queries import counted_traces
 from ui.web.query_results import page_results, put_progress
 from ui.web.stores import store
 from ui.web.trace_listing import SORTED_COLUMNS, trace_look, trace_rows
+from ui.web.value_filters import narrowed
 
 _PAGE = 100
 _LIVE_S = 2.0
 _LONGEST_ID = 15  # digits: databases hold no larger number
-_BACK = "weaklink_pages_before"
 _FOLLOWS = "weaklink_follows"
 _LOOKED = "weaklink_looked"
 
@@ -54,7 +54,7 @@ def _list(wanted: str, *, is_live: bool) -> None:
     list_, look = st.columns([5, 3], gap="medium")
     with list_:
         chosen = _chosen(found[:_PAGE])
-        _pager(listed, running)
+        _pager(wanted, listed, running)
     with look:
         trace_look(chosen)
 
@@ -70,7 +70,9 @@ def _chosen(found: Sequence[TraceSummary]) -> TraceSummary:
     done = listing(SORTED_COLUMNS, rows, key="weaklink_traces", selected=selected, label="Traces", order=_order().value)
     if done.order is not None and done.order != _order():
         set_parameters(order=None if done.order == Order.TIME else done.order, after=None, look=None)
-        st.session_state.pop(_BACK, None)
+        st.rerun()
+    if done.filtered is not None:
+        set_parameters(filter=narrowed(parameter("filter"), done.filtered), after=None, look=None)
         st.rerun()
     if done.opened is not None:
         go_to_page("trace", trace=done.opened, filter=parameter("filter"))
@@ -97,23 +99,23 @@ def _cursor() -> ListCursor | None:
         return None
 
 
-def _pager(found: Sequence[Listed], running: int) -> None:
-    """Forward along the keys, and back the way that was come."""
-    before: list[str] = st.session_state.setdefault(_BACK, [])
-    last = found[min(len(found), _PAGE) - 1].cursor
+def _pager(wanted: str, found: Sequence[Listed], running: int) -> None:
+    """Forward and back along the keys; both follow from the address alone, so that Back and a reload change neither."""
+    here = _cursor()
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Newest", icon=":material/first_page:", disabled=not parameter("after")):
-            before.clear()
-            _turn_to("")
-        if st.button("Newer", icon=":material/chevron_left:", disabled=not before):
-            _turn_to(before.pop())
+        if st.button("Newest", icon=":material/first_page:", disabled=here is None):
+            _turn_to(None)
+        if st.button("Newer", icon=":material/chevron_left:", disabled=here is None) and here is not None:
+            first = store().paging().before(wanted, _order(), at=here, steps=_PAGE)
+            _turn_to(first.cursor if first is not None else None)
         if st.button("Older", icon=":material/chevron_right:", disabled=len(found) <= _PAGE):
-            before.append(parameter("after"))
-            _turn_to(f"{last.sort_at_s!r}_{last.id}{'_1' if last.rank else ''}")
+            _turn_to(found[_PAGE - 1].cursor)
         recorded = f"; {counted(running, 'trace')} being recorded now" if running else ""
         st.caption(f"{counted(min(len(found), _PAGE), 'trace')} on this page{recorded}")
 
 
-def _turn_to(after: str) -> None:
-    set_parameters(after=after, look=None)
+def _turn_to(after: ListCursor | None) -> None:
+    """Show the page that begins behind this place; None: the first."""
+    named = f"{after.sort_at_s!r}_{after.id}{'_1' if after.rank else ''}" if after is not None else None
+    set_parameters(after=named, look=None)
     st.rerun()

@@ -14,16 +14,17 @@ from ui.views.triage import HEADS, task_cases
 from ui.views.wording import counted
 from ui.web.charts import LOW
 from ui.web.components import BarCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
-from ui.web.filter_bar import STATUSES, field, filter_bar, nothing_found
+from ui.web.filter_bar import STATUSES, filter_bar, nothing_found
 from ui.web.navigation import go_to_page
 from ui.web.queries import hits
 from ui.web.query_results import page_results, put_placeholder, put_progress, start_queries
 from ui.web.stores import store
-from ui.web.trace_listing import LISTING_COLUMNS, trace_rows
+from ui.web.theme import COLOUR_NAMES
+from ui.web.trace_listing import trace_list, trace_rows
 from ui.web.triage_charts import TriageFigures, breaks, charts, open_list, triage_queries
+from ui.web.value_filters import field
 
 _NEWEST, _NEWEST_OF_A_RULE = 10, 100
-_COLOURS = {"broken": "red", "aborted": "orange", "recovered": "violet", "unknown": "blue", "ok": "green"}
 
 
 def show() -> None:
@@ -79,12 +80,13 @@ def _statuses(figures: TriageFigures, wanted: str) -> None:
     is_counted = figures.has(figures.asked.whole)
     with st.container(horizontal=True, gap="small"):
         for status in STATUSES:
-            glyph = status_run(Status(status)).text.partition(" ")[0]
+            shown = status_run(Status(status))
+            glyph, colour = shown.text.partition(" ")[0], COLOUR_NAMES[shown.style]
             words, is_empty = status, False
             if is_counted:
                 count = hits(figures.whole(), status)
                 words, is_empty = f"{count:,} {status} · {percent(count / figures.whole().traces)} %", not count
-            said = f":{_COLOURS[status]}[{glyph}] {words}"
+            said = f":{colour}[{glyph}] {words}"
             if st.button(said, key=f"weaklink_status_{status}", disabled=is_empty):
                 open_list(wanted, field("status", status))
 
@@ -105,9 +107,9 @@ def _tasks(figures: TriageFigures) -> None:
 def _newest(rows: Sequence[ListingRow], wanted: str) -> None:
     """The newest of the traces behind the numbers."""
     st.subheader("The newest of them", anchor=False)
-    done = listing(LISTING_COLUMNS, rows, key="weaklink_newest", label="The newest traces", is_eager=True)
-    if done.opened is not None:
-        go_to_page("trace", trace=done.opened, filter=wanted)
+    opened = trace_list(rows, wanted, key="weaklink_newest", label="The newest traces")
+    if opened is not None:
+        go_to_page("trace", trace=opened, filter=wanted)
     if st.button("All of them", icon=":material/list:"):
         go_to_page("traces", filter=wanted)
 

@@ -25,13 +25,13 @@ function nameOf(group) {
   return words.length > 1 ? `${group.title} ${words.join(" ")}` : group.title;
 }
 
-function groupOf(group, data, tell) {
+function groupOf(group, data) {
   const made = document.createElementNS(SVG, "g");
   const title = document.createElementNS(SVG, "title");
   title.textContent = group.title;
   if (group.title) made.append(title);
   made.append(...group.shapes.flatMap((one) => [shapeOf(one), " "])); // the gaps part its words for who hears them
-  if (group.key) {
+  if (group.place) {
     const isSelected = group.key === data.selected;
     made.classList.add("key", "button");
     made.classList.toggle("selected", isSelected);
@@ -40,18 +40,18 @@ function groupOf(group, data, tell) {
     made.setAttribute("tabindex", "-1");
     made.setAttribute("role", "button");
     made.setAttribute("aria-label", nameOf(group));
-    made.onclick = () => tell(group.key);
+    made.onclick = () => following().go(group.place);
   }
   return made;
 }
 
 // One stop for the Tab key; from there arrows lead from one part that can be clicked to the next, Enter clicks it.
-function walk(root, event, tell) {
+function walk(root, event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const stops = [...root.querySelectorAll("g.button")];
   const at = stops.indexOf(event.target.closest("g.button"));
   const next = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: stops.length - 1 }[event.key];
-  if ((event.key === "Enter" || event.key === " ") && at >= 0) tell(stops[at].dataset.key);
+  if ((event.key === "Enter" || event.key === " ") && at >= 0) stops[at].dispatchEvent(new MouseEvent("click"));
   else if (next !== undefined && stops[next]) {
     stops[next].focus();
     stop(root, stops[next]);
@@ -88,33 +88,40 @@ function choose(root, key) {
 
 const shown = new WeakMap();
 
-export default function (component) {
-  const { parentElement, data, setTriggerValue } = component;
-  const root = parentElement.querySelector(".picture");
-  const [red, green, blue] = (getComputedStyle(root).backgroundColor.match(/[\d.]+/g) || [255, 255, 255]).map(Number);
-  const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
-  root.classList.toggle("dark", isDark);
-  root.classList.toggle("light", !isDark);
-  root.setAttribute("aria-label", data.label);
-  const tell = (key) => shown.get(root).tell("picked", key);
-  const said = JSON.stringify([data.width, data.height, data.groups]);
-  const isSame = shown.has(root) && shown.get(root).said === said;
-  shown.set(root, { said, tell: setTriggerValue });
-  if (isSame) {
+function show(root, data) {
+  const said = JSON.stringify([data.width, data.height, data.groups, data.caption]);
+  if (shown.get(root) === said) {
     choose(root, data.selected);
-    return () => {};
+    return;
   }
+  shown.set(root, said);
+  root.setAttribute("aria-label", data.label);
+  root.classList.toggle("empty", !data.groups.length);
   const focused = root.querySelector("g:focus");
   const made = document.createElementNS(SVG, "svg");
   made.setAttribute("width", String(data.width));
   made.setAttribute("height", String(data.height));
-  made.append(...data.groups.map((group) => groupOf(group, data, tell)));
+  made.append(...data.groups.map((group) => groupOf(group, data)));
   root.replaceChildren(made);
+  root.nextElementSibling.textContent = data.caption;
   const groups = [...root.querySelectorAll("g.button")];
   const again = focused && groups.find((group) => group.dataset.key === focused.dataset.key);
   stop(root, again || groups.find((group) => group.dataset.key === data.selected) || groups[0]);
   if (again) again.focus({ preventScroll: true });
-  root.onkeydown = (event) => walk(root, event, tell);
   reveal(root);
+}
+
+export default function (component) {
+  const { parentElement, data } = component;
+  const root = parentElement.querySelector(".picture");
+  const [red, green, blue] = (getComputedStyle(root).backgroundColor.match(/[\d.]+/g) || [255, 255, 255]).map(Number);
+  const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+  for (const element of [root, root.nextElementSibling]) {
+    element.classList.toggle("dark", isDark);
+    element.classList.toggle("light", !isDark);
+  }
+  root.onkeydown = (event) => walk(root, event);
+  show(root, data);
+  following().add(root, data, (fresh) => show(root, fresh));
   return () => {};
 }

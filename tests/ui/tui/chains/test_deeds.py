@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from inspector.model import ExternalId
-from storage import open_store
+from inspector.text import Range
+from storage import Order, open_store
 from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, at_home, filled, home, names, press, running, settled, shown, told
 from ui.tui.chains.filter_bar import FilterBar, FilterInput, has_words, toggled
@@ -51,7 +52,7 @@ async def test_e_goes_from_break_to_break_and_begins_anew_behind_the_last(tmp_pa
             seen.append(current.name)
             await press(pilot, "escape")
         assert seen == ["session 5", "session 4", "session 2", "session 1", "session 5"]
-        await press(pilot, "E")
+        await press(pilot, "ctrl+e")
         assert "No chain before this one is broken." in told(app)
 
 
@@ -95,7 +96,7 @@ async def test_a_filter_is_checked_as_it_is_typed_and_the_list_follows(tmp_path:
         app.screen.query_one(FilterInput).value = "model:qwen*"
         await settled(pilot)
         assert not bar.has_class("wrong")
-        assert names(app) == ["session 5", "session 3", "session 1"]
+        assert names(app) == ["session 5", "session 1", "session 3"]
         await press(pilot, "escape")
         assert len(names(app)) == 6
         assert app.focused is home(app).chains
@@ -148,6 +149,7 @@ async def test_the_list_is_sorted_by_what_is_chosen(tmp_path: Path) -> None:
     with open_store(where) as store:
         store.save(inspected(trace("worst", *[BAD_CALL] * 3, started_s=LONG_AGO_S - 1_000)))
     async with running(where) as (app, pilot):
+        await press(pilot, "t")
         assert names(app)[-1] == "worst"
         await press(pilot, "s", "G", "enter")
         assert names(app)[0] == "worst"
@@ -166,6 +168,28 @@ async def test_words_are_searched_and_shown_where_they_stand(tmp_path: Path) -> 
         await pilot.pause(0.1)
         await settled(pilot)
         assert "is there an umbrella?" in shown(app)
+
+
+async def test_a_hit_opens_at_its_words_and_n_goes_on_from_there(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db")
+    said = "No umbrella. But two Umbrellas."
+    with open_store(where) as store:
+        store.save(inspected(trace("late", BAD_CALL, said, words="An Umbrella?", started_s=LONG_AGO_S)))
+    async with running(where) as (app, pilot):
+        await press(pilot, "/", *"umbrella", "enter", "enter")
+        await settled(pilot)
+        seen = []
+        for _ in range(4):
+            assert isinstance(app.screen, DissectorScreen)
+            place = app.screen.place
+            assert place is not None
+            seen.append((place.turn, place.range))
+            await press(pilot, "n")
+            await settled(pilot)
+        first = said.index("umbrella")
+        second = said.index("Umbrellas")
+        assert seen[0] == seen[3] == (1, Range(3, 11))
+        assert seen[1:3] == [(3, Range(first, first + 8)), (3, Range(second, second + 8))]
 
 
 async def test_nothing_that_matches_says_what_to_do(tmp_path: Path) -> None:
@@ -338,3 +362,15 @@ async def test_what_is_too_long_for_a_dialog_is_cut_with_a_sign(tmp_path: Path) 
 async def test_a_database_that_could_not_be_read_is_given_no_number_of_chains(tmp_path: Path) -> None:
     async with running(str(tmp_path / "none.db")) as (app, _):
         assert "chains  ○" not in shown(app).splitlines()[0]
+
+
+async def test_a_view_is_saved_and_applied_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    async with running(filled(tmp_path / "runs.db"), wanted="model:qwen*") as (app, pilot):
+        await press(pilot, "t", "V", "enter", *"mine", "enter")
+        assert "The view `mine` is saved." in told(app)
+        await press(pilot, "escape", "t")
+        assert len(names(app)) == 6
+        await press(pilot, "V", "enter")
+        assert names(app) == ["session 5", "session 3", "session 1"]
+        assert home(app).order is Order.TIME

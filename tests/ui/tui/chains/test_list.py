@@ -1,14 +1,15 @@
 """The home screen's list: what it shows, where one stands in it, and that its size does not matter."""
 
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
 import pytest
 
 from inspector.capture.events import TraceEnded, TraceStarted, TurnEnded
-from inspector.model import Instant, Part, Role, Trace, Turn
+from inspector.model import ExternalId, Instant, ParentTrace, ParentWhy, Part, Role, Trace, Turn
 from storage import ListCursor, ListSection, Order, Store, StoreSink, open_store
-from tests.storage.samples import BAD_CALL, inspected, trace
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, filled, home, names, press, running, settled, shown
 from ui.tui.app import WeaklinkApp
 from ui.tui.chains import chain_list
@@ -37,12 +38,44 @@ def check(name: str, got: str, update_goldens: bool) -> None:
     assert got == golden.read_text(), "`make test ARGS=--update-goldens` writes what is shown now"
 
 
-async def test_at_the_start_the_cursor_stands_on_the_newest_broken_chain(tmp_path: Path) -> None:
-    async with running(filled(tmp_path / "runs.db", traces=7)) as (app, _):
-        assert names(app)[0] == "session 6"
+async def test_at_the_start_the_broken_chains_are_first_and_a_key_switches_to_the_newest(tmp_path: Path) -> None:
+    broken, others = [f"session {n}" for n in (5, 4, 2, 1)], [f"session {n}" for n in (6, 3, 0)]
+    async with running(filled(tmp_path / "runs.db", traces=7)) as (app, pilot):
+        assert names(app) == [*broken, *others]
+        assert "7 chains, the broken first" in shown(app)
+        await press(pilot, "t")
+        assert names(app) == [f"session {n}" for n in reversed(range(7))]
+        assert "7 chains, the newest first" in shown(app)
+        await press(pilot, "t")
+        assert names(app) == [*broken, *others]
+
+
+async def test_with_the_broken_first_a_new_trace_gets_its_place_and_the_cursor_stays(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db", traces=4)
+    async with running(where) as (app, pilot):
+        await press(pilot, "j")
+        with open_store(where) as store:
+            store.save(inspected(trace("good", GOOD_CALL, started_s=LONG_AGO_S + 9_000)))
+            store.save(inspected(trace("bad", BAD_CALL, started_s=LONG_AGO_S + 9_000)))
+        await home(app).beat()
+        await settled(pilot)
+        assert names(app)[:3] == ["bad", "session 2", "session 1"]
+        for _ in range(5):
+            await home(app).beat()
+            await settled(pilot)
+        assert names(app) == ["bad", "session 2", "session 1", "good", "session 3", "session 0"]
         current = home(app).chains.current
         assert current is not None
-        assert current.name == "session 5"
+        assert current.name == "session 1"
+
+
+async def test_counts_are_of_what_the_filter_lets_through_and_the_total_of_all(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db"), wanted="model:qwen*") as (app, pilot):
+        assert home(app).counts == {"broken": 2, "ok": 1}
+        assert "✖ 2 broken" in shown(app)
+        assert "3 of 6 chains" in shown(app)
+        await press(pilot, "b")
+        assert home(app).counts == {"broken": 2}
 
 
 async def test_names_of_hostile_traces_move_no_column(tmp_path: Path, update_goldens: bool) -> None:
@@ -149,8 +182,9 @@ async def test_a_trace_that_comes_appears_at_the_top_and_the_cursor_stays_with_i
 async def test_a_trace_that_comes_with_an_old_time_is_found_too(tmp_path: Path) -> None:
     where = filled(tmp_path / "runs.db")
     async with running(where) as (app, pilot):
+        await press(pilot, "t")
         with open_store(where) as store:
-            store.save(inspected(trace("oldest", BAD_CALL, started_s=1.0)))
+            store.save(inspected(trace("oldest", started_s=1.0)))
         await home(app).beat()
         await settled(pilot)
         assert names(app)[-1] == "oldest"
@@ -184,3 +218,30 @@ async def test_following_the_cursor_stays_on_the_newest(tmp_path: Path) -> None:
         assert current is not None
         assert current.name == "newest"
         assert "● follow" in shown(app)
+
+
+async def test_forks_are_below_their_parent_and_the_cursor_stays_on_its_trace(tmp_path: Path) -> None:
+    parent, other = _named("parent"), _named("other")
+    with open_store(tmp_path / "t.db") as store:
+        store.save(inspected(parent, _fork(parent, "first"), other))
+    async with running(str(tmp_path / "t.db")) as (app, pilot):
+        assert names(app) == ["other", "parent", "first"]
+        assert "└ fork: first" in shown(app)
+        await press(pilot, "j")
+        with open_store(tmp_path / "t.db") as store:
+            new = _named("new")
+            store.save(inspected(new, _fork(new, "second")))
+        await home(app).beat()
+        await settled(pilot)
+        assert names(app) == ["new", "second", "other", "parent", "first"]
+        current = home(app).chains.current
+        assert current is not None
+        assert current.name == "parent"
+
+
+def _named(name: str) -> Trace:
+    return replace(trace(name, BAD_CALL), external_ids=(ExternalId("recording", name),))
+
+
+def _fork(parent: Trace, name: str) -> Trace:
+    return replace(_named(name), parent=ParentTrace(parent.external_ids[0], ParentWhy.FORK))

@@ -28,6 +28,7 @@ async def beat(app: WeaklinkApp) -> None:
 
 async def test_n_goes_from_hit_to_hit_and_capital_n_back(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "t")
         await press(pilot, "n")
         assert "No words are searched" in told(app)
         await press(pilot, "/", *"weather", "enter")
@@ -52,15 +53,16 @@ async def test_a_break_far_above_is_found_though_its_page_is_no_longer_in_memory
         home(app).order = order
         await press(pilot, "ctrl+r", "G")
         assert current(app).startswith("ok")
-        await press(pilot, "E", "escape")
+        await press(pilot, "ctrl+e", "escape")
         assert current(app) == "broken"
-        await press(pilot, "E")
+        await press(pilot, "ctrl+e")
         assert "No chain before this one is broken." in told(app)
 
 
 async def test_chains_that_were_deleted_elsewhere_go_from_the_list_by_themselves(tmp_path: Path) -> None:
     where = filled(tmp_path / "runs.db")
     async with running(where) as (app, pilot):
+        await press(pilot, "t")
         with open_store(where) as store:
             store.delete(["session 2"])
         await beat(app)

@@ -73,14 +73,16 @@ async def test_the_cursor_begins_where_the_runs_part_and_shows_what_differs_ther
         assert "Runs differ first at step 2" in shown(app)
 
 
-async def test_brackets_go_from_difference_to_difference_and_e_to_the_first(tmp_path: Path) -> None:
+async def test_brackets_go_from_difference_to_difference_and_f_to_the_first(tmp_path: Path) -> None:
     async with comparing(stored(tmp_path / "runs.db", *RUNS)) as (app, pilot, screen):
-        seen = []
-        for key in ("]", "]", "[", "[", "g", "e"):
+        seen, said = [], []
+        for key in ("]", "]", "[", "[", "g", "f"):
             await press(pilot, key)
             seen.append(screen.grid.cursor)
+            said.append(told(app))
         assert seen == [2, 2, 1, 1, 0, 1]
-        assert "no row behind this one in which the runs differ" in told(app)
+        assert "no row behind this one in which the runs differ" in said[1]
+        assert "no row before this one in which the runs differ" in said[3]
         await press(pilot, "g")
         assert "A and B make the same call with the same result." in texts(screen)
 
@@ -159,11 +161,12 @@ async def test_runs_without_calls_and_runs_that_are_alike_are_said(tmp_path: Pat
     where = stored(tmp_path / "runs.db", ("user: Hello.", "say: Hi."), ("user: Hello.", "say: Good day."))
     async with comparing(where) as (app, pilot, screen):
         assert "No run calls a tool" in texts(screen)
-        await press(pilot, "e", "o")
+        await press(pilot, "f", "o")
         assert "The runs part nowhere" in told(app)
         assert isinstance(app.screen, DissectorScreen)
 
 
+@pytest.mark.slow
 async def test_two_thousand_steps_and_long_texts_are_compared(tmp_path: Path) -> None:
     steps = [line for number in range(2_000) for line in (f'call: look {{"at": {number}}}', f"result: {number}")]
     long = "word " * 100_000
@@ -193,3 +196,25 @@ async def test_a_database_that_vanishes_is_said_and_found_again(tmp_path: Path) 
         (tmp_path / "away.db").rename(where)
         await press(pilot, "ctrl+r")
         assert "There is no database" not in shown(app)
+
+
+async def test_r_shows_the_requests_of_the_row_side_by_side(tmp_path: Path) -> None:
+    asked_otherwise = ("user: Give me back what I paid for order 71.", *RUNS[1][1:])
+    async with comparing(stored(tmp_path / "runs.db", RUNS[0], asked_otherwise)) as (app, pilot, screen):
+        await press(pilot, "r")
+        rows = [line for line in texts(screen).splitlines() if "order 17." in line or "order 71." in line]
+        assert rows
+        assert any(line.lstrip().startswith("-") and " │ +" in line for line in rows)
+        assert "requests: A with B" in shown(app)
+
+
+async def test_a_trace_is_compared_at_once_with_one_that_was_named(tmp_path: Path) -> None:
+    where = stored(tmp_path / "runs.db", *RUNS, marked=())
+    async with running(where, size=(120, 40), named="2", against="1") as (app, pilot):
+        kinds = [type(app.screen)]
+        assert "Runs differ first at step 2" in shown(app)
+        await press(pilot, "escape")
+        assert [*kinds, type(app.screen)] == [DiffScreen, DissectorScreen]
+    async with running(where, size=(120, 40), named="2", against="9", toasts=True) as (app, _):
+        assert at_home(app)
+        assert "there is no trace `9`" in told(app)

@@ -1,7 +1,10 @@
 """What each command of the dissector does, by its key."""
 
+import shutil
 import sqlite3
+import subprocess
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -11,10 +14,10 @@ from inspector.model import Chunk, Role
 from storage import Mark, StoreSink, open_store
 from tests.storage.samples import GOOD_CALL, trace
 from tests.ui.tui.apps import at_home, running, settled, shown, told
-from tests.ui.tui.dissector.stage import SMALL, WIDE, Stage, dissecting
+from tests.ui.tui.dissector.stage import SMALL, WIDE, Stage, dissecting, stored
 from tests.ui.views.dissect import scenes
 from ui.tui.commands import available_commands, key_names
-from ui.tui.dialogs import ChoiceDialog
+from ui.tui.dialogs import ChoiceDialog, jump_labels
 from ui.tui.dissector.actions import TraceCallbacks
 from ui.tui.dissector.commands import DISSECTOR_COMMANDS, SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
 from ui.tui.dissector.side_pane import SideKind, SideView
@@ -47,7 +50,7 @@ async def test_e_goes_from_fault_to_fault_and_capital_e_back(tmp_path: Path) -> 
         assert stage.selected == '"kelvin"'
         await stage.press("e")
         assert "There is no fault behind this place." in told(stage.app)
-        await stage.press("E")
+        await stage.press("ctrl+e")
         assert stage.selected.startswith('{"city"')
 
 
@@ -65,9 +68,9 @@ async def test_brackets_go_from_call_to_call(tmp_path: Path) -> None:
 
 async def test_braces_open_the_neighbours_of_the_list(tmp_path: Path) -> None:
     async with dissecting(tmp_path, scenes.streamed(), scenes.of_text("The other one.")) as (stage, _):
-        await stage.press("{")
+        await stage.press("}")
         assert "The other one." in shown(stage.app)
-        await stage.press("}", "}")
+        await stage.press("{", "{")
         assert "streamed" in shown(stage.app)
         assert "no further chain" in told(stage.app)
 
@@ -359,3 +362,86 @@ async def _until(stage: Stage, is_so: Callable[[], bool]) -> None:
             return
         await stage.pilot.pause(0.05)
     assert is_so(), shown(stage.app)
+
+
+async def test_capital_e_opens_the_raw_text_in_the_editor_at_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "one\ntwo\x1b[2J\nthree \udc80"
+    started: list[list[str]] = []
+
+    def run(command: list[str], *, check: bool) -> subprocess.CompletedProcess[bytes]:
+        started.append([*command[:-1], Path(command[-1]).read_bytes().decode()])
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "missing" else name)
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", "nano -w")
+    async with dissecting(tmp_path, scenes.of_text(text)) as (stage, _):
+        await stage.press("2", "G", "E")
+        assert "cannot be handed to an editor" in told(stage.app)
+        monkeypatch.setattr(stage.app, "suspend", nullcontext)
+        await stage.press("E")
+        assert started == [["nano", "-w", "+3", "one\ntwo\x1b[2J\nthree \\udc80"]]
+        monkeypatch.setenv("EDITOR", "missing")
+        await stage.press("E")
+        assert "set the environment variable EDITOR" in told(stage.app)
+
+
+async def test_toasts_cover_the_keys_and_nothing_else(tmp_path: Path) -> None:
+    where = stored(tmp_path / "runs.db", scenes.streamed())
+    async with running(where, size=SMALL, named="1", toasts=True) as (app, pilot):
+        before = shown(app).splitlines()
+        for said in ("short", "a longer sentence " * 40, "the last"):
+            app.notify(said, severity="error")
+            await pilot.pause(0.1)
+            assert shown(app).splitlines()[:-2] == before[:-2]
+        assert "the last" in shown(app)
+
+
+async def test_f_gives_each_fault_in_sight_a_letter_that_goes_there(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("2", "g")
+        await stage.press("f")
+        assert _labels(stage) == ["a", "b"]
+        await stage.press("b")
+        assert stage.selected == '"kelvin"'
+        assert _labels(stage) == []
+        await stage.press("f", "a")
+        assert stage.selected.startswith('{"city"')
+        await stage.press("ctrl+o")
+        assert stage.selected == '"kelvin"'
+        for key in ("escape", "Q", "z"):
+            await stage.press("f", key)
+            assert (stage.app.screen, stage.selected, _labels(stage)) == (stage.screen, '"kelvin"', [])
+
+
+def _labels(stage: Stage) -> list[str]:
+    """The letters on the screen: the labels as they are drawn at the beginnings of faults."""
+    stream = stage.screen.panes.stream
+    labels = stream._labels
+    assert all(stream.render_line(one.y).text[one.cell :].startswith(label) for label, one in labels.items())
+    return list(labels)
+
+
+async def test_f_without_a_fault_in_sight_names_the_key_that_goes_to_one(tmp_path: Path) -> None:
+    async with dissecting(tmp_path, scenes.of_text("Nothing is wrong.")) as (stage, _):
+        await stage.press("f")
+        assert "No fault is in sight" in told(stage.app)
+
+
+@pytest.mark.parametrize("count", [1, 26, 27, 700, 20_000])
+def test_no_label_is_the_beginning_of_another(count: int) -> None:
+    labels = jump_labels(count)
+    assert len(set(labels)) == count
+    assert len({len(label) for label in labels}) == 1
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_a_trace_without_faults_opens_with_its_selection_in_sight(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with dissecting(tmp_path, scenes.of_text("Nothing is wrong.\n" * 60), size=size) as (stage, _):
+        port = stage.screen.panes.stream._port
+        assert port is not None
+        assert stage.place == stage.screen.found.end()  # type: ignore[union-attr]  # it is open
+        assert port.spot in [spot for spot, _ in port.rows[: port.height]]

@@ -5,13 +5,18 @@ from pathlib import Path
 import pytest
 from textual.events import MouseScrollDown
 
-from inspector.model import CallHeader, Part, Role, Trace, Turn
-from tests.ui.tui.apps import settled, shown
+from inspector.diagnostics import Location
+from inspector.inspection import inspect_trace
+from inspector.model import CallHeader, Generation, Part, ResultHeader, Role, SentRequest, ToolDefinition, Trace, Turn
+from inspector.text import Range
+from tests.ui.tui.apps import settled, shown, told
 from tests.ui.tui.dissector.stage import SMALL, dissecting
 from tests.ui.views.dissect import scenes
 from ui.tui.dissector.side_pane import SideKind
 from ui.tui.dissector.stream_view import StreamView
 from ui.tui.dissector.tree_view import TreeView
+from ui.tui.lab_screen import LabScreen
+from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.tree import HEAVY
 
 
@@ -51,7 +56,7 @@ async def test_a_line_of_the_diagnostics_leads_to_its_place_and_a_fault_to_its_l
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("4", "j")
         assert stage.selected == '"kelvin"'
-        await stage.press("2", "E")
+        await stage.press("2", "ctrl+e")
         assert stage.screen.panes.side.view.cursor == 0
 
 
@@ -61,12 +66,39 @@ async def test_the_schema_is_that_of_the_selected_call_with_the_violation_marked
         await settled(stage.pilot)
         assert '✖       "enum"' in stage.side
         await stage.press("2", "g")
-        assert "Here is no call" in stage.side
+        assert "No call selected" in stage.side
+
+
+async def test_a_key_goes_from_layer_to_layer_and_the_request_has_a_view(tmp_path: Path) -> None:
+    text = '<tool_call>\n{"name": "weather", "arguments": {"city": "oslo"}}\n</tool_call>'
+    call = Turn(
+        Role.ASSISTANT,
+        (Part("text", text), Part("call:0", '{"city": "Oslo"}')),
+        calls=(CallHeader("call:0", "weather", "a1"),),
+        generation=Generation(request=SentRequest(messages=(1,))),
+    )
+    result = Turn(Role.TOOL, (Part("text", "4 degrees"),), result=ResultHeader("a1", "weather"))
+    trace = Trace((Turn(Role.USER, (Part("text", "Weather?"),)), call, result))
+    async with dissecting(tmp_path, Dissection(trace, inspect_trace(trace))) as (stage, _):
+        stage.screen._jump(Location(2, "call:0", Range(2, 3)))
+        seen = []
+        for _ in range(4):
+            await stage.press("L")
+            seen.append((stage.place.turn, stage.place.part))
+        assert seen == [(3, "text"), (2, "text"), (2, "call:0"), (3, "text")]
+        assert "≠" in stage.side
+        stage.screen.panes.side.turn_to(SideKind.CONTEXT)
+        await stage.press("L", "L")
+        stage.screen.panes.side.turn_to(SideKind.CONTEXT)
+        await settled(stage.pilot)
+        assert "The request of turn 2" in stage.side
+        await stage.press("2", "g", "L")
+        assert "Select a call or a result" in told(stage.app)
 
 
 async def test_enter_on_a_line_of_the_origins_goes_to_where_the_value_stood_first(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
-        await stage.press("3", *["left"] * 4)
+        await stage.press("3", *["left"] * 5)
         assert stage.screen.panes.side.kind is SideKind.ORIGINS
         assert "← the user's words, turn 1" in stage.side
         await stage.press("j", "enter")
@@ -122,3 +154,34 @@ async def test_a_trace_without_turns_says_so(tmp_path: Path) -> None:
     async with dissecting(tmp_path, scenes.dissected(Trace(()))) as (stage, _):
         assert "The trace holds no turns." in shown(stage.app)
         await stage.press("e", "]", "o", "y", "m", "1", "j", "enter", "2", "j", "G", "right", "n")
+
+
+async def test_from_a_result_that_broke_the_chain_schema_o_and_r_follow_to_its_call(tmp_path: Path) -> None:
+    generation = Generation(tools=(ToolDefinition("refund", "Pays back.", {"type": "object"}),))
+    turns = (
+        Turn(Role.USER, (Part("text", "Refund me."),)),
+        Turn(
+            Role.ASSISTANT,
+            (Part("call:0", '{"order": 71}'),),
+            generation=generation,
+            calls=(CallHeader("call:0", "refund", "c1"),),
+        ),
+        Turn(Role.TOOL, (Part("text", '{"error": "no such order"}'),), result=ResultHeader("c1", None, True)),
+        Turn(Role.ASSISTANT, (Part("text", "Sorry."),), generation=generation),
+    )
+    async with dissecting(tmp_path, scenes.dissected(Trace(turns, format="openai"))) as (stage, _):
+        assert stage.place.turn == 3
+        stage.screen.panes.side.turn_to(SideKind.SCHEMA)
+        await settled(stage.pilot)
+        assert "No call selected" not in stage.side
+        assert "refund" in stage.side
+        await stage.press("r")
+        lab = stage.app.screen
+        assert isinstance(lab, LabScreen)
+        assert lab._place is not None
+        assert lab._place.turn == 2
+        await stage.press("escape")
+        await stage.press("o")
+        assert (stage.place.turn, stage.place.part) == (2, "call:0")
+        await stage.press("ctrl+o")
+        assert stage.place.turn == 3

@@ -104,7 +104,7 @@ async def test_the_times_of_a_long_trace_are_looked_at_while_the_screen_goes_on(
     async with dissecting(tmp_path, Dissection(trace, inspect_trace(trace))) as (stage, pilot):
         go_on, loop = threading.Event(), asyncio.get_running_loop()
         waiting = [loop.run_in_executor(None, go_on.wait, 20) for _ in range(_THREADS)]
-        await pilot.press("3", "left", "left", "left")
+        await pilot.press("3", "left", "left", "left", "left")
         await pilot.pause()
         said = shown(stage.app)
         await pilot.press("left")  # looked away from before it was known

@@ -101,7 +101,7 @@ def _sides(dissection: Dissection, width: int) -> Iterator[Line]:
         "schema": schema(dissection, place, width),
         "origins": origins(flow, step_at(dissection, place)),
         "timing": timing(dissection),
-        "raw": raw(dissection, place.turn, width),
+        "raw": raw(dissection, place, width),
         "notes": notes(dissection, [Mark(1, step=1, note="Look at the unit."), Mark(1, turn=1), Mark(1)], width),
     }
     for name, view in views.items():

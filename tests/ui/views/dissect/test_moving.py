@@ -1,5 +1,7 @@
 """What comes next in a trace, and what a viewport shows of it."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,9 +11,10 @@ from inspector.model import Part, Role, Trace, Turn
 from inspector.text import Range
 from tests.examples import in_the_gate
 from tests.ui.views.dissect import scenes
+from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.lanes import StreamOptions
 from ui.views.dissect.navigation import find, next_fault, next_step
-from ui.views.dissect.stream import StreamLayout
+from ui.views.dissect.stream import BlockRow, StreamLayout
 from ui.views.dissect.stream_rows import RowKind
 from ui.views.dissect.viewport import Viewport
 from ui.views.styled_text import plain
@@ -42,6 +45,31 @@ def test_a_step_is_left_from_anywhere_in_its_call() -> None:
     assert next_step(dissection, dissection.parts[3].location(), back=True) == first
 
 
+@pytest.mark.parametrize("scene", [scenes.broken, scenes.streamed, scenes.hostile])
+@pytest.mark.parametrize("wrap", [True, False])
+def test_the_faults_in_sight_are_those_whose_first_character_is(scene: Callable[[], Dissection], wrap: bool) -> None:
+    dissection = scene()
+    assert dissection.inspection.diagnostics
+    for width, height in ((30, 4), (70, 12), (200, 400)):
+        layout = StreamLayout(dissection, width, StreamOptions(wrap=wrap))
+        port = Viewport(layout, height)
+        met: set[Location] = set()
+        above = None
+        while above != port.top:
+            there = {spot: y for y, (spot, _) in enumerate(port.rows)}
+            for one in port.faults():
+                assert there[layout.find(one.location) or BlockRow(-1, -1)] == one.y
+                assert one.cell < width
+                met.add(one.location)
+            above = port.top
+            port.scroll(1)
+        begins = {(one.turn, one.part, one.range.start) for one in met}
+        every = {
+            (at.turn, at.part, at.range.start) for at in (one.location for one in dissection.inspection.diagnostics)
+        }
+        assert begins == every or (not wrap and begins < every)
+
+
 @pytest.mark.parametrize(("words", "count"), [("oslo", 2), ("Oslo", 2), ("OSLO", 0), (".", 2), ("", 0)])
 def test_words_are_found_as_they_are_and_small_ones_in_any_spelling(words: str, count: int) -> None:
     texts = ("In Oslo.", "a oslo", "b Oslo.") if words == "Oslo" else ("In Oslo.", "b Oslo.")
@@ -57,7 +85,7 @@ def test_words_are_found_as_they_are_and_small_ones_in_any_spelling(words: str, 
         assert find(dissection, words, met[0], back=True) == met[-1]
 
 
-@in_the_gate(80, most=400)  # each lays out a whole trace
+@in_the_gate(25, most=400)  # each lays out a whole trace
 @given(st.text("ab\n日 ", max_size=400), st.lists(st.sampled_from("udPNgGlrws"), max_size=30), st.integers(5, 12))
 def test_the_cursor_stays_in_sight_and_the_screen_full_whatever_is_pressed(
     text: str, keys: list[str], height: int

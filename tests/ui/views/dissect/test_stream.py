@@ -41,7 +41,7 @@ def text_rows(layout: StreamLayout, part: int) -> list[tuple[BlockRow, StreamRow
     return [(spot, row) for spot, row in rows if row.kind is RowKind.TEXT and row.part == part]
 
 
-@in_the_gate(80, most=400)  # each lays out a whole trace
+@in_the_gate(25, most=400)  # each lays out a whole trace
 @given(layouts())
 def test_rows_show_every_character_once_in_order(layout: StreamLayout) -> None:
     text = layout.dissection.parts[1].text
@@ -50,7 +50,7 @@ def test_rows_show_every_character_once_in_order(layout: StreamLayout) -> None:
     assert [place.start for place in places] == [0, *(place.end for place in places)][: len(places)]
 
 
-@in_the_gate(80, most=400)  # each lays out a whole trace
+@in_the_gate(25, most=400)  # each lays out a whole trace
 @given(layouts())
 def test_a_row_says_its_characters_and_ends_in_the_cells_that_it_promises(layout: StreamLayout) -> None:
     text = layout.dissection.parts[1].text
@@ -63,14 +63,14 @@ def test_a_row_says_its_characters_and_ends_in_the_cells_that_it_promises(layout
             assert shown == (said.replace("⟨", "").replace("⟩", "") if text else "(empty)")
 
 
-@in_the_gate(80, most=400)  # each lays out a whole trace
+@in_the_gate(25, most=400)  # each lays out a whole trace
 @given(layouts())
 def test_wrapped_rows_keep_to_the_width(layout: StreamLayout) -> None:
     if layout.options.wrap:
         assert [plain(row.line) for _, row in layout.below(layout.first()) if width_of(row.line) > layout.width] == []
 
 
-@in_the_gate(80, most=400)  # each lays out a whole trace
+@in_the_gate(25, most=400)  # each lays out a whole trace
 @given(layouts(), st.data())
 def test_a_character_leads_to_its_row_and_its_cell_back_to_the_character(
     layout: StreamLayout, data: st.DataObject
@@ -91,7 +91,7 @@ def test_a_character_leads_to_its_row_and_its_cell_back_to_the_character(
         assert pointed == offset
 
 
-@in_the_gate(80, most=400)  # each lays out a whole trace
+@in_the_gate(25, most=400)  # each lays out a whole trace
 @given(layouts())
 def test_walking_up_meets_the_rows_of_walking_down(layout: StreamLayout) -> None:
     down = [spot for spot, _ in layout.below(layout.first())]

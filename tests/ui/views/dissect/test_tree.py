@@ -32,7 +32,7 @@ def called_with(arguments: str) -> Trace:
     return Trace((Turn(Role.USER, (Part("text", "Go."),)), turn), format="openai")
 
 
-@in_the_gate(80, most=400)  # each lays out a whole trace
+@in_the_gate(25, most=400)  # each lays out a whole trace
 @given(json_values())
 def test_every_value_of_the_arguments_leads_to_the_characters_that_say_it(value: Json) -> None:
     written = write_json({"value": value})

@@ -144,7 +144,7 @@ _LOOKS: dict[str, Callable[[Dissection, Location], None]] = {
     "diagnostics": lambda dissection, place: _lines(diagnostic_list(dissection), place),
     "steps": lambda dissection, place: _lines(step_list(dissection), place),
     "schema": lambda dissection, place: _lines(schema(dissection, place, _WIDTH), place),
-    "raw": lambda dissection, place: _lines(raw(dissection, place.turn, _WIDTH), place),
+    "raw": lambda dissection, place: _lines(raw(dissection, place, _WIDTH), place),
     "notes": lambda dissection, place: _lines(notes(dissection, [Mark(1, step=7), Mark(1, turn=2)], _WIDTH), place),
 }
 

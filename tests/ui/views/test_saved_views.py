@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from inspector.errors import WeaklinkError
-from ui.web import saved_views
-from ui.web.saved_views import SavedView, forget_view, save_view, views_file
+from ui.views import saved_views
+from ui.views.saved_views import SavedView, forget_view, save_view, views_file
 
 
 @pytest.fixture(autouse=True)

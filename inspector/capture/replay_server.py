@@ -1,0 +1,266 @@
+"""Answers requests from a recording, in the place of the servers that a proxy would forward to.
+
+A request is read whole, redacted as the recording was, and matched (`inspector.replay.matching`). Its exchange's answer
+is sent in the recorded pieces, at once or at the recorded pace, and broken off where it was. The first request that
+matches nothing stops the replay: it and every later one get status 400, which clients do not retry. Nothing is sent
+upstream unless `on_divergence` is LIVE, or the replay forks.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import lru_cache
+from typing import Protocol
+
+from aiohttp import web
+
+from inspector.capture.exchange_record import masked_text
+from inspector.capture.proxy.access import not_connected, read_timed_out
+from inspector.capture.recorder import Recorder
+from inspector.capture.redacting import Redacts
+from inspector.capture.safeguards import now_s
+from inspector.capture.trace_file_sink import TracesInMemory
+from inspector.model import Trace, Turn
+from inspector.model.exchange import ExchangeEnd, RecordedExchange
+from inspector.replay.answers import error_answer, rebuilt_answer
+from inspector.replay.differences import BodyDifference
+from inspector.replay.matching import DivergenceKind, Match, ReplayDivergence, Replayer
+from inspector.sessions.exchange import ExchangeObserver, Headers, Observes, RequestHead
+
+_STREAMS = ("text/event-stream", "ndjson", "jsonl", "json-seq")
+_REFUSED = 400
+_OWN_HEADERS = frozenset({"content-length", "transfer-encoding", "connection"})
+
+
+class OnDivergence(StrEnum):
+    """What happens to a request that matches nothing: the replay stops, the most similar answer, or the upstream."""
+
+    STOP = "stop"
+    NEAREST = "nearest"
+    LIVE = "live"
+
+
+class InjectedFault(Protocol):
+    """A fault in an answer on purpose."""
+
+    @property
+    def answer(self) -> Turn | None:
+        """The turn to send in the recorded one's place; None where only the delivery changes."""
+        ...
+
+    def altered(self, exchange: RecordedExchange) -> tuple[RecordedExchange, float]:
+        """The exchange as it is delivered, and the delay in seconds before its answer."""
+        ...
+
+
+class IgnoringObserver:
+    """Takes no note of exchanges; see `inspector.sessions.exchange.Observes`."""
+
+    def began(self, head: RequestHead) -> ExchangeObserver:
+        """An observer that keeps nothing."""
+        return self
+
+    def request_arrived(self, raw: bytes) -> None:
+        """Keep nothing."""
+
+    def answer_began(self, status: int, headers: Headers, at_s: float | None) -> None:
+        """Keep nothing."""
+
+    def answer_arrived(self, raw: bytes, at_s: float | None) -> None:
+        """Keep nothing."""
+
+    def ended(self, end: ExchangeEnd, at_s: float | None, message: str = "") -> None:
+        """Keep nothing."""
+
+
+@dataclass(slots=True)
+class ReplayServer:
+    """The `intercept` of a proxy (`inspector.capture.proxy.running_proxy`); see the module.
+
+    `divergences` are the requests that matched nothing, in order. With `fork_after`, requests are forwarded from the
+    first on that was recorded after that turn. `fault_of` may give a match a fault. `observes` is told of the exchanges
+    that the recording answers.
+    """
+
+    replayer: Replayer
+    redactor: Redacts
+    is_paced: bool = False
+    on_divergence: OnDivergence = OnDivergence.STOP
+    fork_after: int | None = None
+    fault_of: Callable[[Match], InjectedFault | None] | None = None
+    observes: Observes = field(default_factory=IgnoringObserver)
+    divergences: list[ReplayDivergence] = field(default_factory=list)
+    live_requests: int = 0
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    async def intercept(self, request: web.BaseRequest, path: str) -> web.StreamResponse | bytes:
+        """Answer one request, or give its body to be forwarded."""
+        body = await request.content.read()
+        if self.divergences and self.on_divergence is OnDivergence.STOP:
+            return _refused(path, f"The replay has stopped. {sentence(self.divergences[0])}")
+        if self.fork_after is not None and self.live_requests:
+            self.live_requests += 1
+            return body
+        found = self.replayer.find(request.method, self.redactor.url(path), masked_text(body, self.redactor))
+        if isinstance(found, ReplayDivergence):
+            return self._diverged(found, request, path, body) or await self._nearest(found, request, path, body)
+        if self.fork_after is not None and found.exchange.turn > self.fork_after:
+            self.live_requests += 1
+            return body
+        return await self._send(found, request, path, body)
+
+    def _diverged(
+        self, found: ReplayDivergence, request: web.BaseRequest, path: str, body: bytes
+    ) -> web.StreamResponse | bytes | None:
+        """The answer where the recording has none; None where the most similar one is to be sent."""
+        if self.fork_after is not None:
+            self.live_requests += 1
+            return body
+        self.divergences.append(found)
+        match self.on_divergence:
+            case OnDivergence.LIVE:
+                self.live_requests += 1
+                return body
+            case OnDivergence.NEAREST if found.exchange:
+                return None
+            case _:
+                return _refused(path, sentence(found))
+
+    async def _nearest(
+        self, found: ReplayDivergence, request: web.BaseRequest, path: str, body: bytes
+    ) -> web.StreamResponse | bytes:
+        match = self.replayer.nearest(found)
+        return _refused(path, sentence(found)) if match is None else await self._send(match, request, path, body)
+
+    async def _send(self, match: Match, request: web.BaseRequest, path: str, body: bytes) -> web.StreamResponse:
+        exchange, delay_s = match.exchange, 0.0
+        fault = self.fault_of(match) if self.fault_of is not None else None
+        turn = match.turn if fault is None or fault.answer is None else fault.answer
+        if turn is not None:
+            exchange = _rebuilt(exchange, turn, path, body)
+        if fault is not None:
+            exchange, delay_s = fault.altered(exchange)
+        observer = self._observed(request, exchange, body)
+        if delay_s:
+            await self.sleep(delay_s)
+        if exchange.status is None:
+            return _never_answered(exchange, observer)
+        return await self._stream(exchange, request, observer)
+
+    def _observed(self, request: web.BaseRequest, exchange: RecordedExchange, body: bytes) -> ExchangeObserver:
+        head = RequestHead(
+            request.method, exchange.path, tuple(request.headers.items()), client=request.remote or "", at_s=now_s()
+        )
+        observer = self.observes.began(head)
+        if body:
+            observer.request_arrived(body)
+        return observer
+
+    async def _stream(
+        self, exchange: RecordedExchange, request: web.BaseRequest, observer: ExchangeObserver
+    ) -> web.StreamResponse:
+        headers = {name: value for name, value in exchange.headers if name not in _OWN_HEADERS}
+        answer = web.StreamResponse(status=exchange.status or 200, headers=headers)
+        is_whole = exchange.end in (ExchangeEnd.COMPLETE, ExchangeEnd.CLIENT_LEFT)
+        kind = headers.get("content-type", "")
+        if any(word in kind for word in _STREAMS) or not is_whole:
+            answer.enable_chunked_encoding()
+        else:
+            answer.content_length = len(exchange.answer or b"")
+        observer.answer_began(exchange.status or 200, exchange.headers, now_s())
+        try:
+            await answer.prepare(request)
+            await self._write(exchange, answer, observer)
+        except (ConnectionResetError, asyncio.CancelledError):
+            observer.ended(ExchangeEnd.CLIENT_LEFT, now_s())
+            raise
+        if is_whole:
+            observer.ended(ExchangeEnd.COMPLETE, now_s())  # before the client knows that the answer is over
+            await answer.write_eof()
+        else:
+            observer.ended(exchange.end, now_s(), exchange.message)
+            if request.transport is not None:
+                request.transport.close()
+        return answer
+
+    async def _write(self, exchange: RecordedExchange, answer: web.StreamResponse, observer: ExchangeObserver) -> None:
+        passed_s = 0.0
+        for number, piece in enumerate(exchange.pieces()):
+            offset_s = exchange.offsets_s[number] if number < len(exchange.offsets_s) else None
+            if self.is_paced and offset_s is not None and offset_s > passed_s:
+                await self.sleep(offset_s - passed_s)
+                passed_s = offset_s
+            observer.answer_arrived(piece, now_s())
+            await answer.write(piece)
+
+
+def _rebuilt(exchange: RecordedExchange, turn: Turn, path: str, body: bytes) -> RecordedExchange:
+    kind, answer = rebuilt_answer(turn, path, body)
+    headers = (*(one for one in exchange.headers if one[0] != "content-type"), ("content-type", kind))
+    return replace(exchange, headers=headers, answer=answer, ends=(len(answer),), offsets_s=(None,), path=path)
+
+
+def _never_answered(exchange: RecordedExchange, observer: ExchangeObserver) -> web.Response:
+    """What the proxy answered where the upstream did not."""
+    observer.ended(exchange.end, now_s(), exchange.message)
+    if exchange.end is ExchangeEnd.TIMED_OUT:
+        return read_timed_out("the recorded server", 0).response()
+    return not_connected("the recorded server", "as in the recording").response()
+
+
+@lru_cache(maxsize=8)
+def diverged_trace(divergence: ReplayDivergence) -> Trace | None:
+    """The live request that diverged as a trace of its own, with the error that answered it.
+
+    None where it was no request to a model, or one that was never made.
+    """
+    if not divergence.live:
+        return None
+    sink = TracesInMemory()
+    recorder = Recorder(sink)
+    observer = recorder.began(RequestHead(divergence.method, divergence.path, at_s=now_s()))
+    observer.request_arrived(divergence.live)
+    observer.answer_began(_REFUSED, (("Content-Type", "application/json"),), now_s())
+    observer.answer_arrived(error_answer(divergence.path, _REFUSED, sentence(divergence), "replay_diverged"), now_s())
+    observer.ended(ExchangeEnd.COMPLETE, now_s())
+    recorder.close()
+    return next(iter(sink.traces()), None)
+
+
+def _refused(path: str, message: str) -> web.Response:
+    """An error in the shape of the provider's; clients do not retry it."""
+    body, headers = error_answer(path, _REFUSED, message, "replay_diverged"), {"x-should-retry": "false"}
+    return web.Response(status=_REFUSED, body=body, content_type="application/json", headers=headers)
+
+
+def sentence(divergence: ReplayDivergence) -> str:
+    """A divergence in one line."""
+    request = f"request {divergence.number} ({divergence.method} {divergence.path.partition('?')[0]})"
+    match divergence.kind:
+        case DivergenceKind.EXTRA:
+            return f"The replay diverged: {request} has no counterpart in the recording."
+        case DivergenceKind.NEVER_MADE:
+            turn = f", turn {divergence.turn}" if divergence.turn else ""
+            return f"The replay diverged: recorded {request}{turn} was never made."
+    first = divergence.differences[0] if divergence.differences else None
+    where = f": {place(first)}" if first is not None else "."
+    return f"The replay diverged at {request}, compared with recorded request {divergence.exchange}{where}"
+
+
+def place(one: BodyDifference) -> str:
+    """A difference in one line: pointer, message, characters, and both texts."""
+    words = [f"{one.pointer or '/'}"]
+    if one.message is not None:
+        words.append(f"message {one.message}")
+    if one.live_range is not None:
+        words.append(f"characters {one.live_range.start} to {one.live_range.end}")
+    said = {"added": f"added {_quoted(one.live)}", "missing": f"missing {_quoted(one.recorded)}"}.get(
+        one.kind.value, f"recorded {_quoted(one.recorded)}, now {_quoted(one.live)}"
+    )
+    return f"{', '.join(words)}: {said}."
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,277 @@
+"""Sends prepared requests to a model server, within bounds, and reports each answer to an observer as a proxy would.
+
+A server that is busy (429, 500, 502, 503, 504, 529) is asked again: after the time that its `retry-after` names, else
+after 1, 2, 4 seconds and so on. All requests wait meanwhile. A server that refuses a request for another reason would
+refuse every one, so that ends the experiment. Only answers with a status below 400 are reported.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from itertools import count
+from urllib.parse import urlsplit
+
+import aiohttp
+from yarl import URL
+
+from inspector.apis.anthropic import messages as anthropic
+from inspector.apis.gemini import generate_content as gemini
+from inspector.capture.proxy.config import parse_upstream
+from inspector.capture.proxy.forwarding import decoded_headers, words_of
+from inspector.capture.safeguards import now_s
+from inspector.errors import WeaklinkError
+from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Observes, RequestHead
+
+SESSION_HEADER = "x-session-id"
+"""Names the experiment's own id of a request for the observer; it is not sent."""
+
+_BUSY = frozenset({429, 500, 502, 503, 504, 529})
+_ATTEMPTS = 6
+_LONGEST_WAIT_S = 600.0
+_TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=600)
+_QUOTED = 300
+_KEYS = {"openrouter.ai": "OPENROUTER_API_KEY", "api.groq.com": "GROQ_API_KEY"}
+
+
+class ResendStoppedError(WeaklinkError):
+    """No more requests are sent: a bound is reached, or the server refuses; the text says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResendTarget:
+    """Where requests go: the server's address up to the API's version, and the path behind it.
+
+    `headers` hold the key, so they are never shown or stored; `key` is the key alone, `""` where there is none.
+    """
+
+    upstream: str
+    path: str
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    key: str = field(default="", repr=False)
+
+    @property
+    def url(self) -> str:
+        """The whole address."""
+        return self.upstream + self.path
+
+
+def target_of(
+    upstream: str, api: str, path: str, variables: Mapping[str, str], *, key_variable: str | None = None
+) -> ResendTarget:
+    """Where a request of an API goes; the key is that of its provider's variable, or of the one named.
+
+    An address without a path gets the version that clients add (`/v1`). ProxyConfigError for one that is none.
+    """
+    base = parse_upstream(upstream if "://" in upstream else f"http://{upstream}").url
+    if not urlsplit(base).path.strip("/"):
+        base += _version(api)
+    elif urlsplit(base).path.rstrip("/") == "/api" and path.startswith("/api/"):
+        base = base.removesuffix("/api")
+    host = urlsplit(base).hostname or ""
+    name = key_variable or _KEYS.get(host) or _key_variable(api, variables)
+    key = variables.get(name, "").strip()
+    return ResendTarget(base, path, _key_headers(api, key), key)
+
+
+def _version(api: str) -> str:
+    if api == gemini.API:
+        return "/v1beta"
+    return "" if api.startswith("ollama") else "/v1"
+
+
+def _key_variable(api: str, variables: Mapping[str, str]) -> str:
+    if api == anthropic.API:
+        return "ANTHROPIC_API_KEY"
+    if api == gemini.API:
+        return "GEMINI_API_KEY" if "GEMINI_API_KEY" in variables else "GOOGLE_API_KEY"
+    return "OPENAI_API_KEY"
+
+
+def _key_headers(api: str, key: str) -> tuple[tuple[str, str], ...]:
+    plain: tuple[tuple[str, str], ...] = (("content-type", "application/json"),)
+    if api == anthropic.API:
+        plain += (("anthropic-version", "2023-06-01"),)
+    if not key:
+        return plain
+    match api:
+        case anthropic.API:
+            return (*plain, ("x-api-key", key))
+        case gemini.API:
+            return (*plain, ("x-goog-api-key", key))
+    return (*plain, ("authorization", f"Bearer {key}"))
+
+
+@dataclass(slots=True)
+class SpendingBounds:
+    """What may be spent, and what was: requests, repeated ones too, and tokens of prompts and answers.
+
+    Before a request its prompt's estimate and its answer's limit are reserved, so that tokens stay within the bound as
+    far as the estimate is right; a request that names no limit of its answer reserves that of the longest answer yet.
+    """
+
+    max_requests: int | None = None
+    max_tokens: int | None = None
+    requests: int = 0
+    tokens: int = 0
+    reserved: int = 0
+    longest_answer: int = 0
+
+    def reserve(self, prompt: int, answer: int | None) -> int:
+        """Take room for one request; how many tokens. ResendStoppedError where there is none."""
+        if self.max_requests is not None and self.requests >= self.max_requests:
+            raise ResendStoppedError(f"the bound of {self.max_requests:,} requests is reached (`--max-requests`)")
+        needed = prompt + (self.longest_answer if answer is None else answer)
+        if self.max_tokens is not None and self.tokens + self.reserved + needed > self.max_tokens:
+            raise ResendStoppedError(f"the bound of {self.max_tokens:,} tokens is reached (`--max-tokens`)")
+        self.requests += 1
+        self.reserved += needed
+        return needed
+
+    def settle(self, reserved: int, prompt: int, answer: int) -> None:
+        """Give back what was reserved, and count what was spent."""
+        self.reserved -= reserved
+        self.tokens += prompt + answer
+        self.longest_answer = max(self.longest_answer, answer)
+
+
+@dataclass(slots=True)
+class Resender:
+    """Sends requests over one session; `hide` takes secrets out of a server's words before they are shown."""
+
+    session: aiohttp.ClientSession
+    target: ResendTarget
+    observes: Observes
+    bounds: SpendingBounds
+    hide: Callable[[str], str]
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _until_s: float = 0.0
+
+    async def send(self, body: bytes, id: str, prompt: int, limit: int | None) -> tuple[int, str]:  # its own
+        """Send one request until it is answered; what is reserved for it, and why it failed (`""` where it did not).
+
+        ResendStoppedError where a bound is reached or the server refuses.
+        """
+        for attempt in count(1):
+            await self._wait()
+            reserved = self.bounds.reserve(prompt, limit)
+            try:
+                failure, delay_s = await self._attempt(body, id)
+            except BaseException:
+                self.bounds.settle(reserved, 0, 0)
+                raise
+            if delay_s is None:
+                return reserved, failure
+            self.bounds.settle(reserved, 0, 0)
+            if attempt == _ATTEMPTS:
+                return 0, failure
+            self._until_s = max(self._until_s, _clock() + (delay_s or 2.0 ** (attempt - 1)))
+        raise AssertionError("count() does not end")
+
+    async def _wait(self) -> None:
+        while (left_s := self._until_s - _clock()) > 0:
+            await self.sleep(left_s)
+
+    async def _attempt(self, body: bytes, id_: str) -> tuple[str, float | None]:
+        """One attempt: why it failed, and after how long it is worth another one (0: unknown, None: no other)."""
+        began_s = now_s()
+        try:
+            answer = await self.session.post(
+                URL(self.target.url, encoded=True),
+                data=body,
+                headers=list(self.target.headers),
+                allow_redirects=False,
+            )
+        except (aiohttp.ClientError, OSError) as error:
+            return f"no answer: {words_of(error)}", 0.0
+        async with answer:
+            if answer.status >= 300:
+                return await self._refused(answer)
+            head = RequestHead(
+                "POST",
+                self.target.path,
+                ((SESSION_HEADER, id_),),
+                upstream=self.target.upstream,
+                client="weaklink ask",
+                at_s=began_s,
+            )
+            observer = self.observes.began(head)
+            observer.request_arrived(body)
+            observer.answer_began(answer.status, decoded_headers(answer.raw_headers), now_s())
+            return await _read(answer, observer), None
+
+    async def _refused(self, answer: aiohttp.ClientResponse) -> tuple[str, float]:
+        said = self.hide(_error_words(await answer.read()))
+        failure = f"the server answered {answer.status}{f': {said}' if said else ''}"
+        if answer.status not in _BUSY:
+            raise ResendStoppedError(failure)
+        delay_s = retry_after_s(answer.headers)
+        if delay_s > _LONGEST_WAIT_S:
+            raise ResendStoppedError(f"{failure}; it says to wait for {delay_s:,.0f} seconds")
+        return failure, delay_s
+
+
+@asynccontextmanager
+async def resending(
+    target: ResendTarget, observes: Observes, bounds: SpendingBounds, hide: Callable[[str], str]
+) -> AsyncIterator[Resender]:
+    """A `Resender` whose connections are closed at the end; whoever uses it bounds how many requests run at a time."""
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(connector=connector, timeout=_TIMEOUT, auto_decompress=False) as session:
+        yield Resender(session, target, observes, bounds, hide)
+
+
+async def _read(answer: aiohttp.ClientResponse, observer: ExchangeObserver) -> str:
+    """Report the body piece by piece; why it broke off, `""` where it is whole."""
+    try:
+        async for raw in answer.content.iter_any():
+            observer.answer_arrived(raw, now_s())
+    except asyncio.CancelledError:
+        observer.ended(ExchangeEnd.CLIENT_LEFT, now_s(), "The experiment was interrupted.")
+        raise
+    except (aiohttp.ClientError, OSError) as error:
+        observer.ended(ExchangeEnd.UPSTREAM_DROPPED, now_s(), f"The server broke off its answer ({words_of(error)}).")
+        return f"the answer broke off: {words_of(error)}"
+    observer.ended(ExchangeEnd.COMPLETE, now_s())
+    return ""
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float:
+    """How long a server asks to wait (RFC 9110, 10.2.3; OpenAI's `retry-after-ms`); 0 where it does not say."""
+    for name, scale in (("retry-after-ms", 1_000.0), ("retry-after", 1.0)):
+        try:
+            return max(float(headers[name]) / scale, 0.0)
+        except (KeyError, ValueError):
+            continue
+    try:
+        at = parsedate_to_datetime(headers.get("retry-after", ""))
+    except ValueError:
+        return 0.0
+    return max((at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds(), 0.0)
+
+
+def _error_words(raw: bytes) -> str:
+    """What an error's body says: its `message` in any provider's shape, else its first characters."""
+    text = raw[: 64 * 1024].decode("utf-8", "replace")
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text[:_QUOTED]
+    for names in (("error", "message"), ("message",), ("error",), ("detail",)):
+        found = _member(value, names)
+        if isinstance(found, str):
+            return found[:_QUOTED]
+    return text[:_QUOTED]
+
+
+def _member(value: object, names: Sequence[str]) -> object:
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _clock() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,301 @@
+"""Compares the requests of a session: what the agent made of calls, results and messages before the model read them.
+
+Only what a request has of its own is looked at, and what the request before had behind the messages that both share: a
+history that grows costs its new messages. A version that comes again was reported when it came first.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from inspector.chain.layers import ResultDifference, result_difference, same_arguments, same_text, without_injected
+from inspector.chain.steps import quoted, tool_named
+from inspector.diagnostics import Diagnostic, Fault, Location
+from inspector.model import Generation, Role, ToolDefinition, Trace, Turn, TurnFlag
+from inspector.model.requests import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
+from inspector.rules import layers as rules
+from inspector.rules.rule import Rule
+from inspector.text import Range
+from inspector.wire.events import WIRE_PREFIX
+
+_SUMMARY = re.compile(
+    r"summar|compact|previous conversation|ran out of context|continued from|omitted|truncated", re.IGNORECASE
+)
+_SUMMARY_WITHIN = 2_000
+_ANNOUNCES = (Role.USER, Role.SYSTEM)
+_REASONING = re.compile(
+    r"\s*(?:<(think|thinking|reasoning|thought)>.*?</\1>|\[THINK\].*?\[/THINK\]|◁think▷.*?◁/think▷"
+    r"|<\|channel\|>analysis<\|message\|>.*?<\|end\|>)",
+    re.DOTALL,
+)
+
+# Which APIs want reasoning back together with the calls that came with it, until the model has answered.
+_WANTS_REASONING = {
+    "messages": "Anthropic's Messages API",  # docs.anthropic.com, Extended thinking, "Preserving thinking blocks"
+    "responses": "OpenAI's Responses API",  # platform.openai.com/docs/guides/reasoning, "Keeping reasoning items"
+}
+# DeepSeek's API refuses such requests with 400: api-docs.deepseek.com/guides/thinking_mode, "Tool calls";
+# GitNexus#43 for the reasoner, qwen-code#3578 and earendil-works/pi#3636 for version 4.
+_DEEPSEEK_WITH_REASONING = re.compile(r"deepseek-(?:reasoner|v4)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """Where a difference is shown: request and message of the later layer, and turn of the earlier one."""
+
+    request: int
+    index: int
+    number: int
+    turn: Turn
+
+    def at(
+        self, rule: Rule, message: str, part: str, here: Range | None = None, there: Range | None = None
+    ) -> Diagnostic:
+        own = self.turn.part(part) or (self.turn.parts[0] if self.turn.parts else None)
+        length = len(own.text) if own is not None else 0
+        where = here if here is not None and here.end <= length else Range(0, length)
+        against = Location(self.request, f"sent:{self.index + 1}:{part}", there or Range(0, 0))
+        return Fault(rule, where, message, against=against).at(self.number, own.name if own is not None else part)
+
+
+def history_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
+    """The differences between what was said and what later requests had of it."""
+    turns = tuple(trace.turns)
+    is_reported = False
+    before: ReadRequest | None = None
+    tools: tuple[ToolDefinition, ...] | None = None
+    for found in requests_of(turns):
+        number = found if isinstance(found, int) else found.turn
+        offered = (turns[number - 1].generation or Generation()).tools
+        if tools and offered != tools and (offered or not isinstance(found, int)):
+            words = tools_difference(tools, offered)
+            if words:
+                yield _tools_changed(number, turns[number - 1], words)
+        tools = offered or tools
+        if isinstance(found, int):
+            before = None
+            continue
+        for one in _versions(found, turns):
+            is_once = one.rule is rules.REASONING_DROPPED_FROM_HISTORY
+            if not (is_once and is_reported):
+                yield one
+            is_reported = is_reported or is_once
+        if before is not None:
+            yield from _dropped(before, found, turns)
+        before = found
+
+
+def _versions(request: ReadRequest, turns: Sequence[Turn]) -> Iterator[Diagnostic]:
+    """The differences of the messages that a request has in words of its own."""
+    for offset, message in enumerate(request.own):
+        said, number = message.version, message.turn
+        if said is None or number is None:
+            continue
+        place = _Difference(request.turn, request.kept + offset, number, turns[number - 1])
+        match place.turn.role:
+            case Role.ASSISTANT:
+                yield from _answer(place, said)
+                if _lacks_reasoning(place.turn, said):
+                    yield _reasoning(place, request.own[offset + 1 :], turns)
+            case Role.TOOL:
+                yield from _result(place, said, turns)
+            case Role.SYSTEM:
+                yield from _system(place, said)
+            case Role.USER:
+                yield from _rewritten(place, said, without_injected)
+
+
+def _answer(place: _Difference, said: Turn) -> Iterator[Diagnostic]:
+    turn = place.turn
+    texts, sent = ({part.name: part.text for part in one.parts} for one in (turn, said))
+    named = {call.id: call for call in turn.calls if call.id}
+    for index, call in enumerate(said.calls):
+        own = named.get(call.id) if call.id else None
+        own = own or (turn.calls[index] if index < len(turn.calls) and turn.calls[index].name == call.name else None)
+        if own is None:
+            if turn.calls or not _calls_in_text(turn):
+                message = (
+                    f"The request has a call of {tool_named(call.name)} in this answer, which the model did not make."
+                )
+                yield place.at(rules.CALL_INVENTED_IN_HISTORY, message, call.part, Range(0, 0))
+        elif own.name != call.name or not same_arguments(texts.get(own.part, ""), sent.get(call.part, "")):
+            wrote, read = quoted(texts.get(own.part, "")), quoted(sent.get(call.part, ""))
+            model = f"The model called {tool_named(own.name)} with {wrote}"
+            message = f"{model}, and the request of turn {place.request} has {read}."
+            there = Range(0, len(sent.get(call.part, "")))
+            yield place.at(rules.ARGUMENTS_CHANGED_BEFORE_READ, message, own.part, None, there)
+    if any(own.id and own.id not in {call.id for call in said.calls} for own in turn.calls):
+        gone = next(own for own in turn.calls if own.id and own.id not in {call.id for call in said.calls})
+        message = f"The request of turn {place.request} lacks the call of {tool_named(gone.name)} (dropped)."
+        yield place.at(rules.HISTORY_REWRITTEN, message, gone.part)
+    yield from _rewritten(place, said, _without_reasoning)
+
+
+def _calls_in_text(turn: Turn) -> bool:
+    """Whether the content may hold calls that only the client parses."""
+    text = turn.part("text")
+    return text is not None and any(sign in text.text for sign in ("<", "{", "[", "("))
+
+
+def _lacks_reasoning(turn: Turn, said: Turn) -> bool:
+    own, sent = turn.part("reasoning"), said.part("reasoning")
+    return own is not None and bool(own.text.strip()) and (sent is None or not sent.text.strip())
+
+
+def _wants_reasoning(generation: Generation) -> str | None:
+    """The API that wants reasoning back, in words; None where none is known to."""
+    if generation.api == "chat.completions" and _DEEPSEEK_WITH_REASONING.match(generation.requested_model):
+        return "DeepSeek's API"
+    return _WANTS_REASONING.get(generation.api)
+
+
+def _reasoning(place: _Difference, behind: Sequence[ReadMessage], turns: Sequence[Turn]) -> Diagnostic:
+    generation = turns[place.request - 1].generation
+    api = _wants_reasoning(generation) if generation is not None else None
+    roles = [(one.version or turns[(one.turn or 1) - 1]).role for one in behind if one.version or one.turn]
+    is_open = bool(place.turn.calls) and bool(roles) and Role.USER not in roles
+    if api is not None and is_open:
+        message = f"The request of turn {place.request} lacks the reasoning of these calls; {api} wants it back."
+        return place.at(rules.REQUIRED_REASONING_DROPPED, message, "reasoning")
+    message = f"The request of turn {place.request} lacks the reasoning of this answer."
+    return place.at(rules.REASONING_DROPPED_FROM_HISTORY, message, "reasoning")
+
+
+def _result(place: _Difference, said: Turn, turns: Sequence[Turn]) -> Iterator[Diagnostic]:
+    own, read = _said(place.turn), _said(said)
+    found = result_difference(own, read)
+    if found is None:
+        return
+    tool = tool_named(place.turn.result.name if place.turn.result else None)
+    tool = "the tool" if place.turn.result is None or not place.turn.result.name else tool
+    other = next(
+        (
+            number
+            for number, turn in enumerate(turns[: place.request - 1], 1)
+            if turn.role is Role.TOOL and turn is not place.turn and read.strip() and same_text(_said(turn), read)
+        ),
+        None,
+    )
+    if other is not None:
+        message = f"The request of turn {place.request} shows the result of turn {other} as the result of this call."
+        yield place.at(rules.RESULT_ATTACHED_TO_OTHER_CALL, message, "text")
+        return
+    rule, message = found.described(tool, f"turn {place.number} has")
+    where = _range(found)
+    yield place.at(
+        rule, f"{message.removesuffix('.')} (request of turn {place.request}).", "text", where, Range(*found.read)
+    )
+
+
+def _range(found: ResultDifference) -> Range:
+    return Range(*found.other)
+
+
+def _system(place: _Difference, said: Turn) -> Iterator[Diagnostic]:
+    own, sent = _said(place.turn), _said(said)
+    if own.strip() == sent.strip():
+        return
+    at = shared_prefix(own, sent)
+    end = len(own) - shared_suffix(own, sent, min(len(own), len(sent)) - at)
+    changed, now = quoted(own[at:end], 40), quoted(sent[at : len(sent) - (len(own) - end)], 40)
+    message = f"The system prompt of turn {place.request}'s request differs from character {at} on: {changed} is {now}."
+    yield place.at(rules.CACHE_PREFIX_BROKEN, message, "text", Range(at, max(end, at)), Range(at, at))
+
+
+def _rewritten(place: _Difference, said: Turn, without: Callable[[str], str]) -> Iterator[Diagnostic]:
+    own, sent = (without(_said(one)).strip() for one in (place.turn, said))
+    if own == sent or same_text(own, sent) or (not sent and place.turn.calls):
+        return
+    if sent.endswith(own) and place.turn.role is Role.ASSISTANT:
+        return  # the beginning of the answer, which the client wrote itself, stands before it
+    message = f"The request of turn {place.request} has this message in other words: {quoted(sent)} (rewritten)."
+    yield place.at(rules.HISTORY_REWRITTEN, message, "text", None, Range(0, len(sent)))
+
+
+def _without_reasoning(text: str) -> str:
+    return _REASONING.sub("", text)
+
+
+def _said(turn: Turn) -> str:
+    """The text of a message; for one of blocks, their JSON."""
+    text = turn.part("text")
+    blocks = [part.text for part in turn.parts if part.name.startswith("content:")]
+    if text is not None and text.text:
+        return text.text
+    return "\n".join(blocks)
+
+
+def _dropped(before: ReadRequest, now: ReadRequest, turns: Sequence[Turn]) -> Iterator[Diagnostic]:
+    """Messages of the request before that this one no longer has, or has in another order."""
+    kept = now.kept if now.before is before else 0
+    if kept >= len(before):
+        return
+    held, behind = before.messages()[kept:], now.messages()[kept:]
+    there = {one.turn for one in behind if one.turn is not None}
+    gone = [one.turn for one in held if one.turn is not None and one.turn not in there and not _is_own(turns, one.turn)]
+    if not gone:
+        yield from _reordered(held, behind, _Difference(now.turn, kept, 0, turns[0]), turns)
+        return
+    first = turns[gone[0] - 1]
+    place = _Difference(now.turn, kept, gone[0], first)
+    was = {one.turn for one in held}
+    new = (one.version or turns[(one.turn or 1) - 1] for one in behind if one.turn is None or one.turn not in was)
+    summary = next(
+        (one for one in new if one.role in _ANNOUNCES and _SUMMARY.search(_said(one)[:_SUMMARY_WITHIN])), None
+    )
+    what = f"turn {gone[0]}" if len(gone) == 1 else f"{len(gone)} messages, the first of turn {gone[0]}"
+    name = _first_said(first)
+    if summary is not None:
+        yield place.at(
+            rules.HISTORY_COMPACTED,
+            f"The request of turn {now.turn} has a summary in place of {what} (compacted).",
+            name,
+        )
+    else:
+        yield place.at(rules.HISTORY_REWRITTEN, f"The request of turn {now.turn} lacks {what} (dropped).", name)
+
+
+def _is_own(turns: Sequence[Turn], number: int) -> bool:
+    """Whether a turn is the beginning of an answer that the client wrote itself."""
+    return TurnFlag.SYNTHETIC in turns[number - 1].flags
+
+
+def _first_said(turn: Turn) -> str:
+    """The name of the first part that has a text."""
+    return next((part.name for part in turn.parts if part.text and not part.name.startswith(WIRE_PREFIX)), "text")
+
+
+def _reordered(
+    held: Sequence[ReadMessage], behind: Sequence[ReadMessage], place: _Difference, turns: Sequence[Turn]
+) -> Iterator[Diagnostic]:
+    expected = [one.turn for one in held if one.turn is not None]
+    order = [one.turn for one in behind if one.turn in expected and one.turn is not None]
+    if order == expected or sorted(order) != sorted(expected):
+        return
+    at = next(index for index, pair in enumerate(zip(order, expected, strict=True)) if pair[0] != pair[1])
+    turn = turns[order[at] - 1]
+    place = _Difference(place.request, place.index + at, order[at], turn)
+    message = f"The request of turn {place.request} has turn {order[at]} before turn {expected[at]} (reordered)."
+    yield place.at(rules.HISTORY_REWRITTEN, message, _first_said(turn))
+
+
+def tools_difference(before: Sequence[ToolDefinition], now: Sequence[ToolDefinition]) -> str:
+    """How the tools of a request are not those of the one before, in words; `""` where they are."""
+    was, have = ([(tool.name, tool.description, tool.parameters) for tool in tools] for tools in (before, now))
+    if was == have:
+        return ""
+    old, new = {tool.name for tool in before}, {tool.name for tool in now}
+    words = [
+        *([f"added {', '.join(quoted(name) for name in sorted(new - old)[:5])}"] if new - old else []),
+        *([f"removed {', '.join(quoted(name) for name in sorted(old - new)[:5])}"] if old - new else []),
+    ]
+    if not words:
+        is_order = len(was) == len(have) and all(one in have for one in was)
+        words = ["put in another order"] if is_order else ["changed"]
+    return "; ".join(words)
+
+
+def _tools_changed(number: int, turn: Turn, words: str) -> Diagnostic:
+    message = f"The tools of this request are not those of the one before: {words}."
+    part = turn.parts[0].name if turn.parts else "text"
+    return Fault(rules.TOOLS_CHANGED, Range(0, 0), message).at(number, part)

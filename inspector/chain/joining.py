@@ -1,0 +1,126 @@
+"""Joins two traces of one session: what the second source recorded of each call's run goes beside the first's result.
+
+Calls are aligned by id, then by name and arguments, then by name in their order. Where the two sources say different
+things, the difference is one between layers. The texts of the first trace stay as they are.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from inspector.chain.layers import same_arguments
+from inspector.errors import WeaklinkError
+from inspector.model import RecordedRun, Role, Trace, Turn
+
+JOINED = "joined:"
+"""With this begins the source of a run that another trace brought; the source of that run follows."""
+
+_SHORTEST_ID = 8  # code points: shorter ids of calls, such as `call_1`, are those of many sessions
+
+
+class NotOneSessionError(WeaklinkError):
+    """Two traces share no id of a session, a call or a response."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedTrace:
+    """The first trace with what the second brought: how many runs, and of how many calls the second had none."""
+
+    trace: Trace
+    runs: int
+    left_out: int
+    shared: str
+
+
+@dataclass(frozen=True, slots=True)
+class _AnsweredCall:
+    """A call with the turn of its result, by their indices; `arguments` is the exact text."""
+
+    id: str | None
+    name: str
+    arguments: str
+    result: int
+
+
+def join_traces(first: Trace, second: Trace) -> JoinedTrace:
+    """The first trace with the runs of tools, or the other versions of calls and results, that the second has.
+
+    Raises NotOneSessionError where the two share no id.
+    """
+    calls, others = list(_answered(first)), list(_answered(second))
+    shared = _shared_id(first, second, calls, others)
+    turns = list(first.turns)
+    runs = 0
+    pairs = _aligned(calls, others)
+    for call, other in pairs:
+        if turns[call.result].run is None:
+            turns[call.result] = replace(turns[call.result], run=_run_of(second.turns[other.result], other))
+            runs += 1
+    return JoinedTrace(replace(first, turns=tuple(turns)), runs, len(calls) - len(pairs), shared)
+
+
+def without_joined(trace: Trace) -> Trace:
+    """The trace without what other traces brought; the same object where none brought anything."""
+    if not any(_is_joined(turn) for turn in trace.turns):
+        return trace
+    return replace(trace, turns=tuple(replace(turn, run=None) if _is_joined(turn) else turn for turn in trace.turns))
+
+
+def _is_joined(turn: Turn) -> bool:
+    return turn.run is not None and turn.run.source.startswith(JOINED)
+
+
+def _shared_id(first: Trace, second: Trace, calls: list[_AnsweredCall], others: list[_AnsweredCall]) -> str:
+    ids = {one.value for one in first.external_ids} & {one.value for one in second.external_ids}
+    ids = ids or {one.id for one in calls if one.id and len(one.id) >= _SHORTEST_ID} & {
+        one.id for one in others if one.id
+    }
+    if not ids:
+        raise NotOneSessionError("the two traces share no id of a session, a response or a call: they are not joined")
+    return min(ids)
+
+
+def _answered(trace: Trace) -> Iterator[_AnsweredCall]:
+    """The calls of a trace that have a result of their own turn, in order."""
+    open_: list[tuple[str | None, str, str]] = []
+    for index, turn in enumerate(trace.turns):
+        if turn.role is Role.ASSISTANT:
+            texts = {part.name: part.text for part in turn.parts}
+            open_ += [(call.id, call.name or "", texts.get(call.part, "")) for call in turn.calls]
+        elif turn.role is Role.TOOL and open_:
+            id_ = turn.result.call_id if turn.result is not None else None
+            at = next((at for at, call in enumerate(open_) if id_ is not None and call[0] == id_), None)
+            if at is None and id_ is None:
+                at = 0
+            if at is not None:
+                yield _AnsweredCall(*open_.pop(at), index)
+
+
+def _aligned(calls: list[_AnsweredCall], others: list[_AnsweredCall]) -> list[tuple[_AnsweredCall, _AnsweredCall]]:
+    pairs: dict[int, _AnsweredCall] = {}
+    left = list(others)
+    by_id = {one.id: one for one in others if one.id}
+    for at, call in enumerate(calls):
+        found = by_id.pop(call.id, None) if call.id else None
+        if found is not None:
+            left.remove(found)
+            pairs[at] = found
+    for is_exact in (True, False):
+        for at, call in enumerate(calls):
+            if at in pairs:
+                continue
+            same = (one for one in left if one.name == call.name and not (one.id and call.id))
+            found = next((one for one in same if not is_exact or same_arguments(one.arguments, call.arguments)), None)
+            if found is not None:
+                left.remove(found)
+                pairs[at] = found
+    return [(calls[at], other) for at, other in sorted(pairs.items())]
+
+
+def _run_of(other: Turn, said: _AnsweredCall) -> RecordedRun:
+    """What the second trace has of a run; its own call and result where it has no record of the run."""
+    if other.run is not None:
+        return replace(other.run, source=f"{JOINED}{other.run.source}")
+    text = other.part("text")
+    result = text.text if text is not None else None
+    failed = other.result.is_error if other.result is not None else None
+    return RecordedRun(f"{JOINED}log", said.name, said.id, said.arguments or None, result, failed)

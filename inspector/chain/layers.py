@@ -1,0 +1,440 @@
+"""Compares the layers of calls and results: what the server made of the model's text, and what ran, and what was read.
+
+A layer that the source does not hold is not compared. Each difference is one diagnostic, at its characters in the turn
+where it can be read; `Fault.against` is the other side. Where a difference explains the break of the chain, the break's
+sentence says whose it is.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TypeAlias
+
+from inspector.chain.data_flow import DataFlow
+from inspector.chain.steps import Chain, Step, quoted, tool_named
+from inspector.diagnostics import Diagnostic, Fault, Location
+from inspector.model import RecordedRun, Role, ToolCall, Trace, Turn, TurnFlag
+from inspector.model.requests import ReadRequest, requests_of, shared_prefix, shared_suffix
+from inspector.rules import layers as rules
+from inspector.rules.rule import Rule
+from inspector.text import Range
+from inspector.wire.events import WIRE_PREFIX
+
+_MARKER = 400  # code points: what an agent may put in the place of what it cut
+_FEWEST_KEPT = 8
+_DEEPEST = 200
+_NOT_KEPT = frozenset({"{}", "null", '""', ""})  # what instrumentations write that keep no output
+_FILLER = "*"  # what redaction puts in the place of a secret, character by character
+_Canonical: TypeAlias = object
+_SHORTEST_VALUE = 3  # code points of a value that is looked for
+_LONGEST_KEY = 80
+_CAUSES = (
+    rules.CALL_INVENTED_BY_SERVER,
+    rules.ARGUMENTS_CHANGED_BY_SERVER,
+    rules.CALL_NOT_EXECUTED,
+    rules.EXECUTED_OTHER_ARGUMENTS,
+    rules.RESULT_CHANGED_BEFORE_READ,
+    rules.RESULT_TRUNCATED_BEFORE_READ,
+    rules.RESULT_ATTACHED_TO_OTHER_CALL,
+)
+
+INJECTED_TAGS = {
+    "system-reminder": "Claude Code: its system prompt says that user messages and tool results may hold them",
+    "environment_context": "Codex: openai/codex, codex-rs/protocol/src/protocol.rs at edb4efee",
+    "user_instructions": "Codex: openai/codex, codex-rs/protocol/src/protocol.rs at edb4efee",
+    "environment_details": "Cline: cline/cline, src/core/task/index.ts at 06a9f7b4",
+}
+"""The tags of blocks that agents put into messages and results themselves, and where that was read."""
+
+_INJECTED = {tag: re.compile(rf"<{tag}>.*?</{tag}>", re.DOTALL) for tag in INJECTED_TAGS}
+
+RUN_RESULT, RUN_ARGUMENTS = "run:result", "run:arguments"
+"""The parts that `Fault.against` names for what a tool's run recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerReply:
+    """The calls in an answer's content beside those of the server's structured reply, aligned.
+
+    `lost` are calls of the content that the reply does not have, `changed` pairs with other arguments, `invented` the
+    calls that only the reply has, where the content has the model's whole text: it holds calls that were parsed.
+    """
+
+    lost: tuple[ToolCall, ...]
+    changed: tuple[tuple[ToolCall, ToolCall], ...]
+    invented: tuple[ToolCall, ...]
+
+
+def compare_reply(written: Sequence[ToolCall], parsed: Sequence[ToolCall]) -> ServerReply:
+    """Align the calls in the content with those of the reply: by name and arguments, then by name and shared values."""
+    left = list(parsed)
+    rest: list[ToolCall] = []
+    changed: list[tuple[ToolCall, ToolCall]] = []
+    for call in written:
+        same = (one for one in left if one.name == call.name and same_arguments(one.raw_arguments, call.raw_arguments))
+        found = next(same, None)
+        if found is None:
+            rest.append(call)
+        else:
+            left.remove(found)
+    are_kept = len(rest) < len(written)
+    lost: list[ToolCall] = []
+    for call in rest:
+        found = next((one for one in left if one.name == call.name and _is_retyped(one, call)), None)
+        if found is None:
+            lost.append(call)
+        else:
+            left.remove(found)
+            changed.append((call, found))
+    return ServerReply(tuple(lost), tuple(changed), tuple(left) if are_kept and not lost else ())
+
+
+def _is_retyped(one: ToolCall, other: ToolCall) -> bool:
+    """Whether the arguments of two calls are one set of them: a value is shared, or equal but for its type."""
+    if not isinstance(one.arguments, dict) or not isinstance(other.arguments, dict):
+        return False
+    shared = one.arguments.keys() & other.arguments.keys()
+    return any(_bare(one.arguments[key]) == _bare(other.arguments[key]) for key in shared)
+
+
+def _bare(value: object) -> str:
+    return str(value).strip().lower().lstrip("0")
+
+
+def server_differences(turn: Turn, number: int, reply: ServerReply, parsed: Sequence[ToolCall]) -> Iterator[Diagnostic]:
+    """What the server's structured reply changed or added; `parsed` are its calls, one for each of the turn's."""
+    headers = {id(call): header for call, header in zip(parsed, turn.calls, strict=False)}
+    for call, one in reply.changed:
+        wrote, has = quoted(call.raw_arguments), quoted(one.raw_arguments)
+        message = f"The model wrote {wrote} for {tool_named(call.name)}, and the server's reply has {has}."
+        against = Location(number, "text", call.range)
+        fault = Fault(rules.ARGUMENTS_CHANGED_BY_SERVER, one.range, message, against=against)
+        yield fault.at(number, headers[id(one)].part)
+    for one in reply.invented:
+        message = f"The server's reply has a call of {tool_named(one.name)} that the model's text does not have."
+        against = Location(number, "text", Range(0, 0))
+        yield Fault(rules.CALL_INVENTED_BY_SERVER, one.range, message, against=against).at(
+            number, headers[id(one)].part
+        )
+
+
+def run_differences(trace: Trace, steps: Iterable[Step]) -> Iterator[Diagnostic]:
+    """Where what a tool ran, or returned, differs from the call, or from what the model read first."""
+    turns = trace.turns
+    if not any(turn.run is not None for turn in turns):
+        return
+    placed = [(step, turns[step.result_location.turn - 1]) for step in steps if step.result_location is not None]
+    recorded = {step.call.name for step, turn in placed if turn.run is not None}
+    returned = [(step, turn.run.result) for step, turn in placed if turn.run is not None and turn.run.result]
+    for step, turn in placed:
+        run, place = turn.run, step.result_location
+        assert place is not None, "only answered steps are placed"
+        if run is None:
+            if step.call.name in recorded and is_recorded_here(turns[step.location.turn - 1]):
+                yield _not_executed(step)
+            continue
+        if run.arguments is not None and not _same_run(run.arguments, step.call.raw_arguments):
+            yield _other_arguments(step, run, place)
+        text = turn.part("text")
+        if run.result is not None and run.result not in _NOT_KEPT and text is not None and step.result is not None:
+            read = step.result.content
+            if (found := result_difference(run.result, read)) is not None:
+                other = next((one for one, text in returned if one is not step and same_text(text, read)), None)
+                yield _mixed_up(step, place, run.result, other) if other else _result_diagnostic(step, place, found)
+
+
+def is_recorded_here(turn: Turn) -> bool:
+    """Whether an answer was recorded as it came, and not only as a message of a later request."""
+    return turn.generation is not None and TurnFlag.COPIED_CONTEXT not in turn.flags
+
+
+def _same_run(ran: str, called: str) -> bool:
+    """Whether arguments are the same; an instrumentation may wrap them, as in `{"input": {...}}`."""
+    return same_arguments(ran, called) or _holds(ran.strip(), called.strip() or "{}")
+
+
+def _not_executed(step: Step) -> Diagnostic:
+    message = f"No run of this call of {tool_named(step.call.name)} is recorded, though other runs of the tool are."
+    return Fault(rules.CALL_NOT_EXECUTED, step.location.range, message).at(step.location.turn, step.location.part)
+
+
+def _other_arguments(step: Step, run: RecordedRun, place: Location) -> Diagnostic:
+    wrote = quoted(step.call.raw_arguments)
+    ran = quoted(run.arguments or "")
+    message = f"The model called {tool_named(step.call.name)} with {wrote}, and the agent ran it with {ran}."
+    against = Location(place.turn, RUN_ARGUMENTS, Range(0, len(run.arguments or "")))
+    fault = Fault(rules.EXECUTED_OTHER_ARGUMENTS, step.location.range, message, against=against)
+    return fault.at(step.location.turn, step.location.part)
+
+
+def _mixed_up(step: Step, place: Location, own: str, other: Step) -> Diagnostic:
+    theirs = f"the result of {tool_named(other.call.name)} in turn {other.location.turn}"
+    message = f"What is shown as the result of this call of {tool_named(step.call.name)} is {theirs}."
+    against = Location(place.turn, RUN_RESULT, Range(0, len(own)))
+    fault = Fault(rules.RESULT_ATTACHED_TO_OTHER_CALL, place.range, message, against=against)
+    return fault.at(place.turn, place.part)
+
+
+def _result_diagnostic(step: Step, place: Location, found: "ResultDifference") -> Diagnostic:
+    rule, message = found.described(tool_named(step.call.name), "the tool returned")
+    where = Range(*found.read).moved(place.range.start)
+    where = where if where.end <= place.range.end else place.range
+    against = Location(place.turn, RUN_RESULT, Range(*found.other))
+    return Fault(rule, where, message, against=against).at(place.turn, place.part)
+
+
+class ResultDifference:
+    """How a later text of a result differs: `read` and `other` are the ranges without the equal beginning and end."""
+
+    __slots__ = ("is_cut", "kept", "lost", "other", "read")
+
+    def __init__(self, other: str, read: str) -> None:
+        prefix = shared_prefix(other, read)
+        suffix = shared_suffix(other, read, min(len(other), len(read)) - prefix)
+        self.kept = prefix + suffix
+        self.lost = len(other) - self.kept
+        self.read = (prefix, len(read) - suffix)
+        self.other = (prefix, len(other) - suffix)
+        marker = len(read) - self.kept
+        self.is_cut = self.kept >= _FEWEST_KEPT and self.lost > marker and marker <= _MARKER and self.lost > 1
+
+    def described(self, tool: str, who: str) -> tuple[Rule, str]:
+        """The rule, and the sentence that states this case."""
+        if self.is_cut:
+            counts = f"{self.kept} of {self.kept + self.lost} characters are kept and {self.lost} are lost"
+            return (
+                rules.RESULT_TRUNCATED_BEFORE_READ,
+                f"The result of {tool} was cut before the model read it: {counts}.",
+            )
+        return rules.RESULT_CHANGED_BEFORE_READ, f"The model read another result of {tool} than {who}."
+
+
+def result_difference(other: str, read: str) -> ResultDifference | None:
+    """How a result that was read differs from the text of another layer; None where both say the same."""
+    if same_text(other, read) or same_text(without_injected(other), without_injected(read)):
+        return None
+    return ResultDifference(other.strip(), read.strip())
+
+
+def without_injected(text: str) -> str:
+    """A text without the blocks of `INJECTED_TAGS`; linear in it."""
+    for tag, block in _INJECTED.items():
+        closer = f"</{tag}>"
+        end = text.rfind(closer)
+        if end >= 0:  # behind the last closer no opener has one
+            end += len(closer)
+            text = block.sub("", text[:end]) + text[end:]
+    return text
+
+
+def same_text(one: str, other: str) -> bool:
+    """Whether two texts of a result say the same: white space at the ends, JSON escapes and wrappers do not count."""
+    one, other = one.strip(), other.strip()
+    if one == other or _masked_alike(one, other):
+        return True
+    if not one or not other:
+        return False
+    if one[0] not in '[{"' and other[0] not in '[{"':
+        return _is_wrapped(one, other) or _is_wrapped(other, one)
+    return _text_of(one) == _text_of(other) or _holds(one, other) or _holds(other, one)
+
+
+def _is_wrapped(whole: str, text: str) -> bool:
+    """Whether `whole` is LangChain's printed form of a message (`content='...' name=...`) with this text."""
+    return whole.startswith("content=") and (repr(text)[1:-1] in whole or text in whole)
+
+
+def _holds(wrapper: str, text: str) -> bool:
+    """Whether a JSON object or list holds the text as one of its strings, or as the value of its only member."""
+    value = _value(wrapper)
+    if isinstance(value, str) or value is None:
+        return False
+    bare = _value(text)
+    open_: list[object] = [value]
+    seen = 0
+    while open_ and seen < 10_000:
+        one = open_.pop()
+        seen += 1
+        if isinstance(one, str) and one.strip() == text:
+            return True
+        if isinstance(one, tuple) and len(one) == 2 and one[0] in ("object", "list"):
+            if bare is not None and one == bare:
+                return True
+            open_ += [member[1] for member in one[1]] if one[0] == "object" else list(one[1])
+    return False
+
+
+def _text_of(text: str) -> object:
+    """What a text says: a JSON value, or the joined text of its text blocks."""
+    value = _value(text)
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, tuple) and value[0] == "list" and value[1]:
+        blocks = [dict(one[1]) for one in value[1] if isinstance(one, tuple) and one[0] == "object"]
+        if len(blocks) == len(value[1]) and all(isinstance(block.get("text"), str) for block in blocks):
+            return "".join(str(block["text"]) for block in blocks).strip()
+    return text if value is None else value
+
+
+def same_arguments(one: str, other: str) -> bool:
+    """Whether two texts of arguments have the same value.
+
+    5.0 equals 5; white space, key order and escapes do not count, duplicate keys do; none at all equals `{}`.
+    """
+    if one == other or _masked_alike(one, other):
+        return True
+    left, right = _value(one.strip() or "{}"), _value(other.strip() or "{}")
+    if left is None or right is None:
+        return one.strip() == other.strip()
+    return _unwrapped(left) == _unwrapped(right)
+
+
+def _unwrapped(value: _Canonical) -> _Canonical:
+    """Arguments that were written as a string of JSON are that JSON; null is no arguments."""
+    if isinstance(value, str) and value.lstrip()[:1] == "{" and (inner := _value(value)) is not None:
+        return inner
+    return ("object", ()) if value == ("null",) else value
+
+
+def _value(text: str) -> _Canonical | None:
+    """A JSON text as a value that compares as the module says; None for what is none, or is nested too deep."""
+    try:
+        return _canonical(json.loads(text, object_pairs_hook=_Pairs, parse_float=Decimal, strict=False), _DEEPEST)
+    except (ValueError, RecursionError, ArithmeticError):
+        return None
+
+
+class _Pairs(list[tuple[str, object]]):
+    """The members of an object, with duplicates."""
+
+
+def _canonical(value: object, room: int) -> _Canonical:
+    if not room:
+        raise RecursionError("a value is nested too deep")
+    match value:
+        case _Pairs():
+            return "object", tuple(sorted(((key, _canonical(one, room - 1)) for key, one in value), key=_key))
+        case list():
+            return "list", tuple(_canonical(one, room - 1) for one in value)
+        case None:
+            return ("null",)
+        case bool():
+            return "true" if value else "false", None
+    return value
+
+
+def _key(member: tuple[str, _Canonical]) -> str:
+    return member[0]
+
+
+def _masked_alike(one: str, other: str) -> bool:
+    """Whether texts differ only where one of them is masked: equal masks, and masks of equal length, prove nothing."""
+    if len(one) != len(other) or _FILLER * 4 not in one + other:
+        return False
+    return all(left == right or _FILLER in (left, right) for left, right in zip(one, other, strict=True))
+
+
+def without_told_twice(found: Sequence[Diagnostic], lost: Iterable[Diagnostic], rule: Rule) -> list[Diagnostic]:
+    """The diagnostics without those of `rule` on calls that the server lost: that they have no result follows."""
+    places = {one.location for one in lost if one.rule is rules.CALL_LOST_BY_SERVER}
+    return [one for one in found if one.rule is not rule or one.location not in places]
+
+
+def with_layer_causes(trace: Trace, chain: Chain, flow: DataFlow, differences: Iterable[Diagnostic]) -> Chain:
+    """The chain whose break names the layer and its owner where the failed call or its result was changed on the way.
+
+    `differences` are the diagnostics of layers. Where a value that the call needed had gone from the request, the break
+    says so. Linear in the trace, and nothing for a chain without a break.
+    """
+    broken = chain.broken
+    if broken is None or broken.code == rules.CALL_LOST_BY_SERVER.code:
+        return chain
+    step = chain.steps[broken.step - 1]
+    clauses = [*_changes_before_reading(step, differences), *_lost_values(tuple(trace.turns), step, flow)]
+    if not clauses:
+        return chain
+    said = "; ".join((broken.message.removesuffix("."), *clauses))
+    return replace(chain, broken=replace(broken, message=f"{said}."))
+
+
+def _changes_before_reading(step: Step, differences: Iterable[Diagnostic]) -> Iterator[str]:
+    """The first difference that came about before the result of the step was read, in words."""
+    for one in differences:
+        against = one.fault.against
+        is_earlier = against is None or not against.part.startswith("sent:")
+        if one.rule in _CAUSES and is_earlier and _is_at_step(one.location, step):
+            said = one.fault.message.removesuffix(".")
+            yield f"the fault is the {one.rule.owner}'s, at the layer {one.rule.layer}: {said[:1].lower()}{said[1:]}"
+            return
+
+
+def _is_at_step(place: Location, step: Step) -> bool:
+    places = (one for one in (step.location, step.result_location) if one is not None)
+    return any(
+        (place.turn, place.part) == (one.turn, one.part)
+        and place.range.start <= one.range.end
+        and one.range.start <= place.range.end
+        for one in places
+    )
+
+
+def _lost_values(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[str]:
+    """The value that a call made up or lacks, where it stood in a text that the call's request no longer had."""
+    keys = list(dict.fromkeys(key for key in _wanted(turns, step, flow) if 1 < len(key) <= _LONGEST_KEY))
+    request, seen = _request_of(turns, step.location.turn) if keys else (None, frozenset[int]())
+    if request is None:
+        return
+    read = {one.turn: one.version or turns[one.turn - 1] for one in request.messages() if one.turn is not None}
+    others = [one.version for one in request.messages() if one.turn is None and one.version is not None]
+    prompt = "\n".join(_whole_text(one) for one in (*read.values(), *others))
+    for number in range(step.location.turn - 1, 0, -1):
+        turn = turns[number - 1]
+        is_told = turn.role in (Role.TOOL, Role.USER) and (number in read or number in seen)
+        if not is_told or (read.get(number) is turn and turn.run is None):
+            continue
+        text = (turn.run.result if turn.run is not None else None) or _whole_text(turn)
+        for key in keys:
+            if _holds_lost(text, key, prompt):
+                yield f"the {quoted(key)} from turn {number} was no longer in the prompt"
+                return
+
+
+def _wanted(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[str]:
+    """The names of arguments that the call made up, and of those that its schema requires and it lacks."""
+    for one in flow.of(step.number):
+        if not one.origins and not one.is_trivial:
+            yield one.pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+    generation = turns[step.location.turn - 1].generation
+    given = step.call.arguments
+    if generation is None or not isinstance(given, dict):
+        return
+    for tool in generation.tools:
+        schema = tool.parameters
+        required = schema.get("required") if tool.name == step.call.name and isinstance(schema, dict) else None
+        if isinstance(required, list):
+            yield from (key for key in required if isinstance(key, str) and key not in given)
+
+
+def _request_of(turns: Sequence[Turn], number: int) -> tuple[ReadRequest | None, frozenset[int]]:
+    """The request that a turn answers, and the turns that the requests before it had."""
+    seen: set[int] = set()
+    for found in requests_of(turns):
+        if isinstance(found, int):
+            continue
+        if found.turn == number:
+            return found, frozenset(seen)
+        seen.update(one.turn for one in found.own if one.turn is not None)
+    return None, frozenset()
+
+
+def _holds_lost(text: str, key: str, prompt: str) -> bool:
+    """Whether a text states a value for the key that the prompt does not hold."""
+    stated = re.compile(rf"(?<!\w){re.escape(key)}[\"'`]?\s*[:=]\s*[\"'`]?([^\s\"'`,;}}\]]+)", re.IGNORECASE)
+    values = [found[1] for found in stated.finditer(text)]
+    return any(len(value) >= _SHORTEST_VALUE and value not in prompt for value in values)
+
+
+def _whole_text(turn: Turn) -> str:
+    return "\n".join(part.text for part in turn.parts if not part.name.startswith(WIRE_PREFIX))

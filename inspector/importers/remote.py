@@ -1,0 +1,159 @@
+"""Files by URL: `file://`, and object stores (`s3://`, `gs://`, `hf://` and what fsspec knows) through pyarrow.
+
+A remote file is read in ranges, never copied to the disk. Keys come from where each store's library looks for them
+(environment, profile, instance). An S3 server other than Amazon's is named by `AWS_ENDPOINT_URL`.
+"""
+
+import io
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+from urllib.parse import urlsplit
+
+from inspector.errors import UnreadableFileError, WeaklinkError
+
+_BUFFER = 1 << 20
+_MAGIC = frozenset("*?[")
+
+
+class MissingRemoteLibraryError(WeaklinkError):
+    """pyarrow, or the library of a store, is not installed; the text has the command that installs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file of an object store, as `FileContent`. `version` is what the store says of its time of change."""
+
+    url: str
+    size_bytes: int
+    version: str = ""
+
+    def open(self) -> io.BufferedReader:
+        """The file's bytes from the beginning, fetched as they are read. OSError where the store refuses."""
+        filesystem, path = file_system_of(self.url)
+        return io.BufferedReader(_ArrowReader(filesystem.open_input_file(path)), _BUFFER)
+
+
+def find_remote_files(url: str) -> list[RemoteFile]:
+    """The file of a URL, those below its folder, or those that match its pattern (`*`, `?`, `[...]`), sorted.
+
+    Names that begin with `.` or `_` are left out of folders, as Spark and Hive write them beside the data. Raises
+    UnreadableFileError and MissingRemoteLibraryError.
+    """
+    filesystem, path = file_system_of(url)
+    scheme = url.partition("://")[0]
+    try:
+        return list(_found(filesystem, path, scheme, url))
+    except OSError as error:
+        raise UnreadableFileError(f"cannot read {url}: {_said(error)}") from error
+
+
+def open_for_writing(url: str) -> Any:
+    """A stream of bytes to a new object, which appears as a whole when it is closed. OSError where it cannot be."""
+    filesystem, path = file_system_of(url)
+    return filesystem.open_output_stream(path)
+
+
+@lru_cache(maxsize=64)
+def _store_of(root: str) -> tuple[Any, str]:
+    fs = _pyarrow_fs()
+    scheme = root.partition("://")[0]
+    try:
+        if scheme in ("s3", "gs", "gcs"):
+            found: tuple[Any, str] = fs.FileSystem.from_uri(_with_endpoint(root))
+            return found
+        fsspec: Any = import_module("fsspec")
+        return fs.PyFileSystem(fs.FSSpecHandler(fsspec.filesystem(scheme))), root.partition("://")[2]
+    except (ImportError, ValueError) as error:
+        raise MissingRemoteLibraryError(f"cannot open {scheme}://: {_said(error)}") from error
+
+
+def file_system_of(url: str) -> tuple[Any, str]:
+    """The pyarrow file system of a URL, kept for the process, and the path in it.
+
+    Raises MissingRemoteLibraryError, and OSError where the store cannot be reached.
+    """
+    scheme, _, rest = url.partition("://")
+    bucket, _, key = rest.partition("/")
+    filesystem, root = _store_of(f"{scheme}://{bucket}")
+    return filesystem, f"{root.rstrip('/')}/{key}" if key else root
+
+
+def _with_endpoint(root: str) -> str:
+    """The URL of a bucket with the server that the environment names, for pyarrow reads no `http://` of its own."""
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    if not root.startswith("s3://") or not endpoint:
+        return root
+    parts = urlsplit(endpoint)
+    return f"{root}?endpoint_override={parts.netloc}&scheme={parts.scheme}&allow_bucket_creation=false"
+
+
+def _found(filesystem: Any, path: str, scheme: str, url: str) -> Iterator[RemoteFile]:
+    fs = _pyarrow_fs()
+    if _MAGIC & set(path):
+        base = path[: min(path.find(one) for one in _MAGIC if one in path)].rpartition("/")[0]
+        listed = filesystem.get_file_info(fs.FileSelector(base, recursive=True))
+        pattern = path.lstrip("/")
+        files = [one for one in listed if one.type == fs.FileType.File]
+        kept = [one for one in files if fnmatchcase(one.path.lstrip("/"), pattern)]
+    else:
+        info = filesystem.get_file_info(path)
+        if info.type == fs.FileType.File:
+            kept = [info]
+        elif info.type == fs.FileType.Directory:
+            listed = filesystem.get_file_info(fs.FileSelector(path, recursive=True))
+            kept = [one for one in listed if one.type == fs.FileType.File and not _is_hidden(one.path, path)]
+        else:
+            kept = []
+    if not kept:
+        raise UnreadableFileError(f"cannot read {url}: there is no such file")
+    for one in sorted(kept, key=lambda info: str(info.path)):
+        yield RemoteFile(f"{scheme}://{one.path.lstrip('/')}", one.size, str(one.mtime_ns or ""))
+
+
+def _is_hidden(path: str, folder: str) -> bool:
+    return any(name.startswith((".", "_")) for name in path.removeprefix(folder).strip("/").split("/"))
+
+
+def _pyarrow_fs() -> Any:
+    try:
+        from pyarrow import fs  # noqa: PLC0415  # 60 ms, and optional
+    except ImportError as error:
+        said = "Files by URL need `pyarrow`, which is not installed: pip install 'weaklink[cluster]'"
+        raise MissingRemoteLibraryError(said) from error
+    return fs
+
+
+def _said(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+class _ArrowReader(io.RawIOBase):
+    """A pyarrow input file as a raw stream of Python."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return int(self._file.tell())
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        return int(self._file.seek(offset, whence))
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's name is private
+        return int(self._file.readinto(buffer))
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()

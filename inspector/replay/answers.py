@@ -1,0 +1,311 @@
+"""A turn as the answer of a provider's API, for recordings without its bytes: whole, or as a stream of one piece.
+
+The shapes, those of errors too, are those of the APIs' references: OpenAI's chat completions and responses, Anthropic's
+messages, Gemini's generateContent, and Ollama's chat and generate.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from inspector.apis import ollama
+from inspector.apis.anthropic import messages as anthropic
+from inspector.apis.gemini import generate_content as gemini
+from inspector.apis.openai import responses
+from inspector.apis.providers import find_api, parse_request, read_request
+from inspector.json_members import object_of
+from inspector.model import CallHeader, Json, Turn
+
+_EVENTS, _JSON, _LINES = "text/event-stream", "application/json", "application/x-ndjson"
+
+
+_ANTHROPIC_ERRORS = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
+_GEMINI_ERRORS = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a turn says; calls are id, name and arguments as text."""
+
+    model: str
+    text: str
+    reasoning: str
+    calls: tuple[tuple[str, str, str], ...]
+
+
+def rebuilt_answer(turn: Turn, path: str, body: bytes) -> tuple[str, bytes]:
+    """The content type and the body of the answer that a request to a path, with this body, gets."""
+    request = parse_request(body)
+    decoded = read_request(path, request)
+    api, streams = find_api(path, request), decoded is not None and decoded.streams
+    said = _said(turn, decoded.model if decoded is not None else "")
+    match api:
+        case anthropic.API:
+            return _events(_anthropic_events(said), named=True) if streams else _whole(_anthropic(said))
+        case responses.API:
+            return _events(_response_events(said), named=True) if streams else _whole(_response(said))
+        case gemini.API:
+            return _events([_gemini(said)]) if streams else _whole(_gemini(said))
+        case ollama.CHAT | ollama.GENERATE:
+            raw = json.dumps(_ollama(said, api)).encode() + b"\n"
+            return (_LINES if streams else _JSON), raw
+    return _events(_chat_events(said), after=b"data: [DONE]\n\n") if streams else _whole(_chat(said))
+
+
+def error_answer(path: str, status: int, message: str, code: str) -> bytes:
+    """The JSON body of an error, for a request to a path; `code` is OpenAI's, other APIs name the status their way."""
+    is_clients = status < 500
+    kind = "invalid_request_error" if is_clients else "api_error"
+    error: Json = {"message": message, "type": kind if is_clients else "server_error", "param": None, "code": code}
+    match find_api(path):
+        case anthropic.API:
+            error = {"type": _ANTHROPIC_ERRORS.get(status, kind), "message": message}
+            return json.dumps({"type": "error", "error": error}).encode() + b"\n"
+        case gemini.API:
+            word = _GEMINI_ERRORS.get(status, "FAILED_PRECONDITION" if is_clients else "INTERNAL")
+            error = {"code": status, "message": message, "status": word}
+        case ollama.CHAT | ollama.GENERATE:
+            error = message
+    return json.dumps({"error": error}).encode() + b"\n"
+
+
+def _said(turn: Turn, model: str) -> _Said:
+    named = {header.part: header for header in turn.calls}
+    texts = {part.name: part.text for part in turn.parts}
+    calls = [
+        _call(number, named.get(name, CallHeader(name, None)), text)
+        for number, (name, text) in enumerate((name, text) for name, text in texts.items() if name.startswith("call:"))
+    ]
+    generation = turn.generation
+    answered = (generation.answered_model or generation.requested_model) if generation is not None else ""
+    return _Said(answered or model or "unknown", texts.get("text", ""), texts.get("reasoning", ""), tuple(calls))
+
+
+def _call(number: int, header: CallHeader, text: str) -> tuple[str, str, str]:
+    return header.id or f"call_{number}", header.name or "", text
+
+
+def _whole(value: Json) -> tuple[str, bytes]:
+    return _JSON, json.dumps(value).encode()
+
+
+def _events(values: Iterable[Json], *, named: bool = False, after: bytes = b"") -> tuple[str, bytes]:
+    def event(value: Json) -> bytes:
+        head = f"event: {object_of(value)['type']}\n" if named else ""
+        return f"{head}data: {json.dumps(value)}\n\n".encode()
+
+    return _EVENTS, b"".join(map(event, values)) + after
+
+
+def _chat_message(said: _Said, *, is_delta: bool) -> dict[str, Json]:
+    message: dict[str, Json] = {"role": "assistant", "content": said.text if said.text or not said.calls else None}
+    if said.reasoning:
+        message["reasoning_content"] = said.reasoning
+    if said.calls:
+        message["tool_calls"] = [
+            _chat_call(call, number if is_delta else None) for number, call in enumerate(said.calls)
+        ]
+    return message
+
+
+def _chat_call(call: tuple[str, str, str], index: int | None) -> Json:
+    id_, name, arguments = call
+    place: dict[str, Json] = {} if index is None else {"index": index}
+    return {**place, "id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def _chat(said: _Said) -> Json:
+    choice: Json = {"index": 0, "message": _chat_message(said, is_delta=False), "finish_reason": _chat_finish(said)}
+    return {**_chat_head(said, "chat.completion"), "choices": [choice], "usage": _no_usage()}
+
+
+def _chat_events(said: _Said) -> Iterator[Json]:
+    head = _chat_head(said, "chat.completion.chunk")
+    delta: Json = _chat_message(said, is_delta=True)
+    yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": _chat_finish(said)}]}
+
+
+def _chat_head(said: _Said, kind: str) -> dict[str, Json]:
+    return {"id": "chatcmpl-replay", "object": kind, "created": 0, "model": said.model}
+
+
+def _chat_finish(said: _Said) -> str:
+    return "tool_calls" if said.calls else "stop"
+
+
+def _no_usage() -> Json:
+    return {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+
+
+def _arguments(text: str) -> Json:
+    """Arguments as an object; those that are none are an empty one, since these APIs have no other place for them."""
+    try:
+        return object_of(json.loads(text or "{}"))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _anthropic_blocks(said: _Said) -> list[dict[str, Json]]:
+    blocks: list[dict[str, Json]] = []
+    if said.reasoning:
+        blocks.append({"type": "thinking", "thinking": said.reasoning, "signature": ""})
+    if said.text or not said.calls:
+        blocks.append({"type": "text", "text": said.text})
+    for id_, name, text in said.calls:
+        blocks.append({"type": "tool_use", "id": id_, "name": name, "input": text})
+    return blocks
+
+
+def _anthropic_head(said: _Said) -> dict[str, Json]:
+    return {
+        "id": "msg_replay",
+        "type": "message",
+        "role": "assistant",
+        "model": said.model,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 0, "output_tokens": 0},
+    }
+
+
+def _anthropic_stop(said: _Said) -> str:
+    return "tool_use" if said.calls else "end_turn"
+
+
+def _anthropic(said: _Said) -> Json:
+    content: list[Json] = [
+        block | {"input": _arguments(str(block["input"]))} if block["type"] == "tool_use" else block
+        for block in _anthropic_blocks(said)
+    ]
+    return {**_anthropic_head(said), "content": content, "stop_reason": _anthropic_stop(said)}
+
+
+_DELTAS: dict[str, tuple[str, str, str]] = {
+    "text": ("text", "text_delta", "text"),
+    "thinking": ("thinking", "thinking_delta", "thinking"),
+    "tool_use": ("input", "input_json_delta", "partial_json"),
+}
+
+
+def _anthropic_events(said: _Said) -> Iterator[Json]:
+    yield {"type": "message_start", "message": {**_anthropic_head(said), "content": [], "stop_reason": None}}
+    for index, block in enumerate(_anthropic_blocks(said)):
+        member, kind, name = _DELTAS[str(block["type"])]
+        empty: Json = {} if member == "input" else ""
+        yield {"type": "content_block_start", "index": index, "content_block": {**block, member: empty}}
+        yield {"type": "content_block_delta", "index": index, "delta": {"type": kind, name: block[member]}}
+        yield {"type": "content_block_stop", "index": index}
+    delta: Json = {"stop_reason": _anthropic_stop(said), "stop_sequence": None}
+    yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0}}
+    yield {"type": "message_stop"}
+
+
+def _response(said: _Said, *, status: str = "completed") -> dict[str, Json]:
+    return {
+        "id": "resp_replay",
+        "object": "response",
+        "created_at": 0,
+        "status": status,
+        "model": said.model,
+        "output": _response_items(said) if status == "completed" else [],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "error": None,
+        "usage": {
+            "input_tokens": 0,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": 0,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": 0,
+        },
+    }
+
+
+def _response_items(said: _Said) -> list[Json]:
+    items: list[Json] = []
+    if said.reasoning:
+        summary: Json = [{"type": "summary_text", "text": said.reasoning}]
+        items.append({"type": "reasoning", "id": "rs_replay", "summary": summary})
+    if said.text or not said.calls:
+        content: Json = [{"type": "output_text", "text": said.text, "annotations": []}]
+        items.append(
+            {"type": "message", "id": "msg_replay", "role": "assistant", "status": "completed", "content": content}
+        )
+    for number, (id_, name, arguments) in enumerate(said.calls):
+        call: dict[str, Json] = {"type": "function_call", "id": f"fc_{number}", "call_id": id_, "name": name}
+        items.append({**call, "arguments": arguments, "status": "completed"})
+    return items
+
+
+def _response_events(said: _Said) -> Iterator[Json]:
+    for number, event in enumerate(_response_steps(said)):
+        yield {**event, "sequence_number": number}
+
+
+def _response_steps(said: _Said) -> Iterator[dict[str, Json]]:
+    yield {"type": "response.created", "response": _response(said, status="in_progress")}
+    for index, item in enumerate(_response_items(said)):
+        members = object_of(item)
+        place: dict[str, Json] = {"output_index": index, "item_id": members["id"]}
+        match members["type"]:
+            case "message":
+                inside: dict[str, Json] = {**place, "content_index": 0}
+                part: Json = {"type": "output_text", "text": "", "annotations": []}
+                yield {"type": "response.output_item.added", "output_index": index, "item": {**members, "content": []}}
+                yield {"type": "response.content_part.added", **inside, "part": part}
+                yield {"type": "response.output_text.delta", **inside, "delta": said.text, "logprobs": []}
+                yield {"type": "response.output_text.done", **inside, "text": said.text, "logprobs": []}
+            case "function_call":
+                given = members["arguments"]
+                begun: Json = {**members, "arguments": ""}
+                yield {"type": "response.output_item.added", "output_index": index, "item": begun}
+                yield {"type": "response.function_call_arguments.delta", **place, "delta": given}
+                yield {"type": "response.function_call_arguments.done", **place, "arguments": given}
+            case _:
+                yield {"type": "response.output_item.added", "output_index": index, "item": item}
+        yield {"type": "response.output_item.done", "output_index": index, "item": item}
+    yield {"type": "response.completed", "response": _response(said)}
+
+
+def _gemini(said: _Said) -> Json:
+    parts: list[Json] = []
+    if said.reasoning:
+        parts.append({"text": said.reasoning, "thought": True})
+    if said.text or not said.calls:
+        parts.append({"text": said.text})
+    for _, name, text in said.calls:
+        parts.append({"functionCall": {"name": name, "args": _arguments(text)}})
+    candidate: Json = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
+    return {"candidates": [candidate], "modelVersion": said.model, "usageMetadata": {"totalTokenCount": 0}}
+
+
+def _ollama(said: _Said, api: str) -> Json:
+    head: dict[str, Json] = {"model": said.model, "created_at": "1970-01-01T00:00:00Z", "done": True}
+    head["done_reason"] = "stop"
+    if api == ollama.GENERATE:
+        return {**head, "response": said.text}
+    message: dict[str, Json] = {"role": "assistant", "content": said.text}
+    if said.reasoning:
+        message["thinking"] = said.reasoning
+    if said.calls:
+        calls: list[Json] = []
+        for _, name, text in said.calls:
+            calls.append({"function": {"name": name, "arguments": _arguments(text)}})
+        message["tool_calls"] = calls
+    return {**head, "message": message}

@@ -1,0 +1,121 @@
+"""The HTTP exchanges of recorded traces, by run or trace, for a replay."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from inspector.errors import StoreError
+from inspector.model.exchange import RecordedExchange
+from inspector.trace_file.exchange_lines import ExchangeLine, ExchangePacker, exchanges_of
+from storage import tables
+from storage.engine import Database
+from storage.packing.blobs import from_blob, key, to_blob
+from storage.reading import find_id
+from storage.rows import in_groups
+
+RUN_ID = "run"
+"""The name of the external id that all traces of one run have."""
+
+_RUN_ID_LENGTH = 12
+_exchange = tables.exchange.c
+_external = tables.external_id.c
+
+
+@dataclass(frozen=True, slots=True)
+class StoredExchanges:
+    """The exchanges of a run, or of one trace: ids of the traces, oldest first, and the exchanges of each."""
+
+    run: str
+    traces: dict[int, tuple[RecordedExchange, ...]]
+
+
+class Exchanges:
+    """Reads recorded exchanges; StoreError for what cannot be found or read."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def of(self, word: int | str) -> StoredExchanges:
+        """What was recorded of a run, by its id or the beginning of it; `latest` is the run of the newest trace.
+
+        A number and anything else names a trace, as for `Store.trace`; a trace without exchanges has an empty tuple.
+        """
+        with self._database.reading() as connection:
+            run = _run(connection, word) if isinstance(word, str) else ""
+            ids = _traces_of(connection, run) if run else [find_id(connection, word)]
+            if not run and word == "latest":
+                run = next(iter(connection.scalars(_run_of(ids[0]))), "")
+                ids = _traces_of(connection, run) if run else ids
+            rows: dict[int, list[bytes]] = {id_: [] for id_ in ids}
+            for group in in_groups(ids):
+                wanted = sa.select(_exchange.trace_id, _exchange.body).where(_exchange.trace_id.in_(group))
+                for id_, body in connection.execute(wanted.order_by(_exchange.trace_id, _exchange.number)):
+                    rows[id_].append(body)
+        return StoredExchanges(run, {id_: _unpacked(id_, bodies) for id_, bodies in rows.items()})
+
+
+def pack_exchange(line: ExchangeLine) -> tuple[int, bytes]:
+    """A line's number, and the line as a column holds it."""
+    return line.number, to_blob(msgspec.json.encode(line))
+
+
+def packed_exchanges(exchanges: Iterable[RecordedExchange]) -> tuple[tuple[int, bytes], ...]:
+    """All exchanges of a trace, in order, as `put_exchanges` takes them."""
+    return tuple(map(pack_exchange, map(ExchangePacker().line, exchanges)))
+
+
+def put_exchanges(connection: sa.Connection, id_: int, packed: Sequence[tuple[int, bytes]]) -> None:
+    """Keep exchanges of a trace; numbers that are there already stay as they are."""
+    if packed:
+        there = set(connection.scalars(sa.select(_exchange.number).where(_exchange.trace_id == id_)))
+        rows = [{"trace_id": id_, "number": number, "body": body} for number, body in packed if number not in there]
+        if rows:
+            connection.execute(sa.insert(tables.exchange), rows)
+
+
+def replace_exchanges(connection: sa.Connection, id_: int, packed: Sequence[tuple[int, bytes]]) -> None:
+    """Keep these exchanges of a trace and no others."""
+    connection.execute(sa.delete(tables.exchange).where(_exchange.trace_id == id_))
+    put_exchanges(connection, id_, packed)
+
+
+def move_exchanges(connection: sa.Connection, id_: int, to: int) -> None:
+    """Give the exchanges of a trace to another, which turned out to be the same, unless that has its own."""
+    if connection.scalar(sa.select(_exchange.number).where(_exchange.trace_id == to).limit(1)) is None:
+        connection.execute(sa.update(tables.exchange).where(_exchange.trace_id == id_).values(trace_id=to))
+
+
+def _run(connection: sa.Connection, word: str) -> str:
+    """The id of the run that a word names or begins; `""` where it names none, or several."""
+    whole = key(word)
+    if len(word) < 4 or word == "latest" or (word.isdecimal() and len(word) < _RUN_ID_LENGTH):
+        return ""
+    begins = (_external.value >= whole) & (_external.value < f"{whole}\U0010ffff")
+    wanted = sa.select(_external.value).where(_external.name == RUN_ID, begins).distinct().limit(2)
+    found = list(connection.scalars(wanted))
+    return found[0] if len(found) == 1 else ""
+
+
+def _run_of(id_: int) -> sa.Select[Any]:
+    return sa.select(_external.value).where(_external.name == RUN_ID, _external.trace_id == id_)
+
+
+def _traces_of(connection: sa.Connection, run: str) -> list[int]:
+    trace = tables.trace.c
+    wanted = (
+        sa.select(trace.id)
+        .join(tables.external_id, _external.trace_id == trace.id)
+        .where(_external.name == RUN_ID, _external.value == run)
+        .order_by(trace.sort_at_s, trace.id)
+    )
+    return list(connection.scalars(wanted))
+
+
+def _unpacked(id_: int, bodies: Sequence[bytes]) -> tuple[RecordedExchange, ...]:
+    try:
+        return tuple(exchanges_of([msgspec.json.decode(from_blob(body), type=ExchangeLine) for body in bodies]))
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise StoreError(f"the recorded exchanges of trace {id_} are damaged: {error}") from error

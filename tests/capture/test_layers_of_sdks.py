@@ -1,0 +1,145 @@
+"""Real clients against a small server, recorded by `record` and by `TraceLogger` together, with planted faults."""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+from mcp import Client
+from mcp.server import MCPServer
+
+from inspector import TraceLogger, inspect_trace
+from inspector.capture.client_recording import record, unrecord
+from inspector.chain.joining import join_traces
+from inspector.model import Trace
+from inspector.trace_file import read_trace_file
+from tests.capture import scripted_answers as scripted
+from tests.capture.upstream import running_upstream
+
+_RESULT = "4 degrees and light rain until the evening, then snow from the north"
+_ASK: Any = [{"role": "user", "content": "How warm is it in Oslo?"}]
+_ID = "call_of_oslo"
+_OSLO = '{"city": "Oslo", "days": "05"}'
+
+
+def written(arguments: str) -> str:
+    return f'<tool_call>\n{{"name": "weather", "arguments": {arguments}}}\n</tool_call>'
+
+
+def parsed(arguments: str, id_: str = _ID) -> Any:
+    return {"id": id_, "type": "function", "function": {"name": "weather", "arguments": arguments}}
+
+
+class SmallServer:
+    """What a model emits, and a server's parser between it and the client."""
+
+    def __init__(self, parse: Callable[[str], tuple[str | None, Sequence[Any]]]) -> None:
+        self._parse = parse
+
+    def answer(self, emitted: str) -> Any:
+        content, calls = self._parse(emitted)
+        message = {"role": "assistant", "content": content, **({"tool_calls": list(calls)} if calls else {})}
+        choice: Any = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
+        return scripted.json_answer({"id": "c1", "object": "chat.completion", "model": "h", "choices": [choice]})
+
+
+def keeping(emitted: str) -> tuple[str | None, Sequence[Any]]:
+    """A parser that returns what was written."""
+    arguments = json.loads(emitted.removeprefix("<tool_call>\n").removesuffix("\n</tool_call>"))["arguments"]
+    return None, [parsed(json.dumps(arguments))]
+
+
+def retyping(emitted: str) -> tuple[str | None, Sequence[Any]]:
+    """A parser that makes numbers of texts, and leaves the content as it was."""
+    return emitted, [parsed('{"city": "Oslo", "days": 5}')]
+
+
+def run_agent(
+    path: Path,
+    parse: Callable[[str], tuple[str | None, Sequence[Any]]],
+    *,
+    ran: str = _OSLO,
+    read: str = _RESULT,
+    last: str = "4 degrees.",
+) -> tuple[Trace, Trace]:
+    """An agent of two requests: the trace of its client, and that of its own logger."""
+    server = SmallServer(parse)
+    answers = (server.answer(written(_OSLO)), scripted.chat_answer(last))
+    with running_upstream(*answers) as upstream:
+        sdk = openai.OpenAI(base_url=f"{upstream.url}/v1", api_key="sk-none", max_retries=0)
+        client = record(sdk, path / "client.jsonl")
+        first = client.chat.completions.create(model="h", messages=_ASK).choices[0].message
+        with TraceLogger(path / "agent.jsonl") as log:
+            log.user(_ASK[0]["content"])
+            call: Any = (first.tool_calls or [])[0]
+            with log.assistant() as turn:
+                turn.call(call.function.name, call.function.arguments, id=call.id)
+            log.tool(read, call_id=call.id, name="weather", executed=ran, returned=_RESULT)
+        more: Any = [first.model_dump(exclude_none=True), {"role": "tool", "tool_call_id": call.id, "content": read}]
+        client.chat.completions.create(model="h", messages=[*_ASK, *more])
+        unrecord(client)
+        client.close()
+    (of_client,) = read_trace_file(path / "client.jsonl")
+    (of_agent,) = read_trace_file(path / "agent.jsonl")
+    return of_client, of_agent
+
+
+def codes(traces: tuple[Trace, Trace]) -> list[str]:
+    found = inspect_trace(join_traces(*traces).trace, format="hermes")
+    return [one.rule.code for one in found.diagnostics if one.rule.layer]
+
+
+def test_without_a_planted_fault_no_layer_differs(tmp_path: Path) -> None:
+    assert codes(run_agent(tmp_path, keeping)) == []
+
+
+@pytest.mark.parametrize(
+    ("parse", "planted", "expected"),
+    [
+        (keeping, {"last": written('{"city": "Bergen"}')}, ["L801"]),
+        (retyping, {"ran": '{"city": "Oslo", "days": 5}'}, ["L803"]),
+        (keeping, {"ran": '{"city": "Bergen"}'}, ["L805"]),
+        (keeping, {"read": f"{_RESULT[:30]}[cut]"}, ["L809"]),
+        (keeping, {"read": "9 degrees and sun"}, ["L808"]),
+        (retyping, {"ran": '{"city": "Bergen"}', "read": _RESULT[:30]}, ["L803", "L805", "L809"]),
+    ],
+    ids=["a parser that drops", "a parser that re-types", "another run", "truncated", "another result", "all of them"],
+)
+def test_each_planted_fault_is_found_with_its_owner(
+    parse: Callable[[str], tuple[str | None, Sequence[Any]]],
+    planted: dict[str, str],
+    expected: list[str],
+    tmp_path: Path,
+) -> None:
+    assert codes(run_agent(tmp_path, parse, **planted)) == expected
+
+
+async def agent_of_mcp(path: Path) -> None:
+    """An agent whose tool is behind a server of the Model Context Protocol, and which changes an argument."""
+    server = MCPServer("weather")
+
+    @server.tool()
+    def weather(city: str) -> str:
+        """The weather of a city."""
+        return f"{city}: {_RESULT}"
+
+    async with Client(server) as client, TraceLogger(path) as log:
+        log.user("How warm is it in Oslo?")
+        with log.assistant() as turn:
+            turn.call("weather", '{"city": "Oslo"}', id=_ID)
+        ran: dict[str, Any] = {"city": "Bergen"}  # the planted fault
+        answered = await client.call_tool("weather", ran)
+        returned = "".join(block.text for block in answered.content if block.type == "text")
+        log.tool(returned, call_id=_ID, name="weather", executed=ran, returned=returned)
+
+
+def test_a_tool_behind_mcp_is_recorded_as_it_ran(tmp_path: Path) -> None:
+    path = tmp_path / "agent.jsonl"
+    asyncio.run(agent_of_mcp(path))
+    (trace,) = read_trace_file(path)
+    assert trace.turns[2].run is not None
+    assert trace.turns[2].run.result == f"Bergen: {_RESULT}"
+    assert [one.rule.code for one in inspect_trace(trace).diagnostics if one.rule.layer] == ["L805"]

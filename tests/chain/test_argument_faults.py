@@ -1,0 +1,23 @@
+"""The faults of argument values that nobody gave: what they cost in a call with many of them."""
+
+import json
+
+import pytest
+
+from inspector.checks import arguments
+from inspector.json_scanner import JsonReading, read_json
+from tests.chain.building import codes, inspection_of
+
+
+def test_the_arguments_of_a_call_are_read_once_for_all_values_that_nobody_gave(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(text: str) -> JsonReading:
+        read.append(text)
+        return read_json(text)
+
+    monkeypatch.setattr(arguments, "read_json", counted)
+    calls = [json.dumps({"rows": [{"id": f"{call}0{at:04}"} for at in range(20)]}) for call in range(1, 4)]
+    found = inspection_of("user: Store the rows.", *(f"call: store_rows {one}" for one in calls))
+    assert codes(found).count("T412") == 60
+    assert read == calls

@@ -1,0 +1,140 @@
+"""Requests as read: whatever a client does to its history, each request comes back word for word, each text once."""
+
+import json
+from random import Random
+
+import pytest
+
+from inspector.model import Role, SentMessage, Trace, Turn
+from inspector.model.requests import ReadRequest, compacted, expanded, requests_of
+from inspector.sessions.exchange import Exchange, RequestHead
+from inspector.sessions.gathering import traces_of
+
+Message = dict[str, object]
+_CLOCK = "You are a helper with tools. " * 20
+
+
+def exchange(messages: list[Message], answer: Message, number: int) -> Exchange:
+    body = json.dumps({"model": "m", "messages": messages}).encode()
+    head = RequestHead("POST", "/v1/chat/completions", (("x-session-id", "s"),), at_s=float(number))
+    choice = {"index": 0, "message": answer, "finish_reason": "stop"}
+    said = json.dumps({"id": f"r{number}", "object": "chat.completion", "model": "m", "choices": [choice]}).encode()
+    return Exchange(head, body, 200, (("content-type", "application/json"),), ((None, said),), ended_s=number + 0.5)
+
+
+def call(number: int) -> Message:
+    arguments = json.dumps({"query": f"what is number {number}?" * 3, "limit": number})
+    function = {"name": "search", "arguments": arguments}
+    return {
+        "role": "assistant",
+        "content": None,
+        "reasoning_content": f"I think of {number}.",
+        "tool_calls": [{"id": f"c{number}", "type": "function", "function": function}],
+    }
+
+
+def edited(random: Random, messages: list[Message], number: int) -> list[Message]:
+    """A history as some clients send it back: without reasoning, cut, trimmed, with a clock, with other white space."""
+    kept = [{key: value for key, value in one.items() if key != "reasoning_content"} for one in messages]
+    for one in kept:
+        match random.randrange(12):
+            case 0 if one["role"] == "tool":
+                one["content"] = f"{str(one['content'])[:100]} [cut]"
+            case 1 if one["role"] == "assistant":
+                raw = json.loads(json.dumps(one["tool_calls"]))
+                raw[0]["function"]["arguments"] = json.dumps(json.loads(raw[0]["function"]["arguments"]), indent=1)
+                one["tool_calls"] = raw
+            case 2 if one["role"] == "user" and one is not kept[1]:
+                one["content"] = "Other words."
+    if random.random() < 0.3:
+        kept[0] = {"role": "system", "content": f"{_CLOCK}It is {number} o'clock. {_CLOCK}"}
+    if random.random() < 0.2 and len(kept) > 8:
+        del kept[2:6]
+    return kept
+
+
+def said_by(messages: list[Message]) -> list[list[object]]:
+    found: list[list[object]] = []
+    for one in messages:
+        calls = one.get("tool_calls")
+        made = [[each["id"], each["function"]["arguments"]] for each in calls] if isinstance(calls, list) else []
+        found.append([one["role"], one["content"] or "", made])
+    return found
+
+
+def read_by(request: ReadRequest, turns: tuple[Turn, ...]) -> list[list[object]]:
+    found: list[list[object]] = []
+    for one in request.messages():
+        turn = one.version if one.version is not None else turns[(one.turn or 0) - 1]
+        text = turn.part("text")
+        parts = {part.name: part.text for part in turn.parts}
+        made = [[each.id, parts[each.part]] for each in turn.calls]
+        found.append([turn.role.value, text.text if text else "", made])
+    return found
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_every_request_comes_back_as_it_was_sent(seed: int) -> None:
+    random = Random(seed)
+    history: list[Message] = [{"role": "system", "content": _CLOCK}, {"role": "user", "content": "Find them all."}]
+    sent: list[list[Message]] = []
+    exchanges = []
+    for number in range(8):
+        messages = edited(random, history, number) if number else list(history)
+        sent.append(messages)
+        exchanges.append(exchange(messages, call(number), number))
+        result: Message = {"role": "tool", "tool_call_id": f"c{number}", "content": f"result {number} " * 50}
+        history += [call(number), result]
+        if random.random() < 0.2:
+            history.append({"role": "user", "content": f"And then {number}?"})
+    read: list[list[list[object]]] = []
+    for trace in traces_of(exchanges):
+        assert isinstance(trace, Trace)
+        turns = tuple(trace.turns)
+        for stored in (compacted(trace), expanded(compacted(trace))):
+            found = [one for one in requests_of(stored.turns) if isinstance(one, ReadRequest)]
+            assert [read_by(one, turns) for one in found] == [read_by(one, turns) for one in requests_of(turns)]  # type: ignore[arg-type]  # all are recorded
+        read += [read_by(one, turns) for one in requests_of(turns) if isinstance(one, ReadRequest)]
+    assert sorted(map(json.dumps, read)) == sorted(json.dumps(said_by(one)) for one in sent)
+
+
+def test_a_history_that_grows_costs_its_new_messages() -> None:
+    history: list[Message] = [{"role": "user", "content": "Find them all."}]
+    exchanges = []
+    for number in range(30):
+        exchanges.append(exchange(history, {"role": "assistant", "content": f"answer {number}"}, number))
+        history = [
+            *history,
+            {"role": "assistant", "content": f"answer {number}"},
+            {"role": "user", "content": f"{number}"},
+        ]
+    (trace,) = traces_of(exchanges)
+    assert isinstance(trace, Trace)
+    requests = [turn.generation.request for turn in trace.turns if turn.generation is not None]
+    assert [len(request.messages) for request in requests if request is not None] == [1, *[2] * 29]
+    assert not any(isinstance(one, SentMessage) for request in requests if request for one in request.messages)
+
+
+def test_a_version_that_comes_again_is_kept_once() -> None:
+    result = "line of a file\n" * 400
+    history: list[Message] = [{"role": "user", "content": "Read it."}]
+    exchanges = [exchange(history, call(0), 0)]
+    history = [*history, call(0), {"role": "tool", "tool_call_id": "c0", "content": result}]
+    exchanges.append(exchange(history, call(1), 1))
+    for number in range(2, 6):
+        history = [*history, call(number - 1), {"role": "tool", "tool_call_id": f"c{number - 1}", "content": "ok"}]
+        cut = [dict(one) for one in history]
+        cut[2]["content"] = f"{result[:900]}[truncated]"
+        cut.insert(1, {"role": "user", "content": f"Reminder {number}"})
+        exchanges.append(exchange(cut, call(number), number))
+    (trace,) = traces_of(exchanges)
+    assert isinstance(trace, Trace)
+    own = [
+        part.text
+        for turn in compacted(trace).turns
+        if turn.role is Role.ASSISTANT and turn.generation and turn.generation.request
+        for one in turn.generation.request.messages
+        if isinstance(one, SentMessage)
+        for part in one.parts
+    ]
+    assert [text for text in own if "[truncated]" in text] == ["[truncated]"]

@@ -1,0 +1,281 @@
+"""Every command that prints JSON has a published schema, and what it prints has exactly the keys of that schema.
+
+`--update-goldens` adds to the schemas what the commands print now: new keys, new types. It removes nothing, except from
+`required` what is not always there.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import jsonschema  # type: ignore[import-untyped]  # no stubs installed
+import pytest
+from click.testing import CliRunner
+from jsonschema.exceptions import best_match  # type: ignore[import-untyped]  # the same
+
+import ui.reports
+from inspector.capture.replay_server import ReplayServer
+from inspector.chain.steps import Status
+from inspector.importers.reading import read_source
+from inspector.inspection import inspect_trace
+from inspector.json_text import write_json
+from inspector.model import Trace
+from inspector.model.exchange import RecordedExchange
+from inspector.redaction.redactor import Redactor
+from inspector.replay.matching import ReplayDivergence, Replayer
+from inspector.replay.recording import Recording
+from storage import open_store
+from tests.capture.upstream import Answer, Drop, Framing, running_upstream
+from tests.ui.experiments import asking
+from tests.ui.experiments.test_doctor import recorded
+from ui.cli.group import COMMANDS, LazyGroup, weaklink
+from ui.cli.replay_injection import InjectionResult, not_possible
+from ui.cli.replay_report import KeptDivergence, report_json
+from ui.cli.schema import schema_names, schema_text
+from ui.cli.tail import TailReader, _TailJson
+from ui.experiments.doctor import CommandRun, compare_runs, comparison_json
+
+ROOT = Path(__file__).parents[3]
+FOLDER = Path(ui.reports.__file__).parent / "json_schemas"
+SAMPLES = sorted(map(str, (ROOT / "sample_traces").glob("*.jsonl")))
+ANY_VALUE = frozenset({"arguments", "schema", "parameters", "default", "previous", "data"})
+"""Members whose values are the model's or the user's, not ours."""
+
+BY_NAME = frozenset(
+    {
+        *("tools", "diagnostics", "by_status", "external_ids", "codes", "measures", "by_code", "counts", "keys"),
+        *("runs", "steps", "languages", "recoveries"),
+    }
+)
+"""Objects whose keys are data: names of tools, codes of rules, letters of runs."""
+
+TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+ROWS = [
+    {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": text}], "tools": TOOLS}
+    for text in ('<tool_call>{"name": "f", "arguments": {"a": 1,}}</tool_call>', "Hello.")
+]
+
+Json = Any
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Sequence[Json]]:
+    """What each command prints over the sample traces, as values."""
+    folder = tmp_path_factory.mktemp("schemas")
+    db, rows = str(folder / "t.db"), folder / "rows.jsonl"
+    rows.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    bad = folder / "bad.txt"
+    bad.write_text("no log", encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_CACHE_HOME", str(folder))
+        patched.setenv("HOME", str(folder))
+        return {
+            "import": _printed("import", *SAMPLES, str(rows), str(bad), "--db", db),
+            "list": _printed("list", "--db", db),
+            "search": _printed("search", "weather", "--db", db),
+            "show": [one for id_ in range(1, len(SAMPLES) + 2) for one in _printed("show", str(id_), "--db", db)],
+            "stats": [*_printed("stats", "--db", db), *_printed("stats", "--db", db, "--by", "model")],
+            "diff": [*_printed("diff", "1", "2", "3", "--db", db), *_printed("diff", "4", "9", "--db", db)],
+            "diff-task": _printed("diff", "--filter", "model:*", "--db", db),
+            "rule": [*_printed("rule", "J104"), *_printed("rule", "D701")],
+            "rules": _printed("rules"),
+            "formats": _printed("formats"),
+            "segment": [
+                *_printed("segment", stdin='a<tool_call>{"name": "f", "arguments": {"a": 1,}}</tool_call>'),
+                *_printed("segment", stdin="<think>hm</think>hello <tool_call>"),
+            ],
+            "db-stats": _printed("db", "stats", "--db", db),
+            "db-check": _printed("db", "check", "--db", db),
+            "db-copy": _printed("db", "copy", db, str(folder / "copy.db")),
+            "check": _printed("check", *SAMPLES, str(bad), json_option=("--output", "json")),
+            "tail": _tailed(folder),
+            "ask": _asked(folder),
+            "doctor": _compared(),
+            "replay": _replayed(),
+            "serve": _replayed(),
+            "replay-inject": _injected(),
+            "replay-inject-all": [[*_injected(), not_possible("wrong-format", "it has no place")]],
+            "data-score": _printed("data", "score", str(rows)),
+            "data-report": _printed("data", "report", str(rows)),
+            "data-fix": _printed("data", "fix", str(rows)),
+            "data-verify": _printed("data", "verify", str(rows)),
+            "data-lint": _printed("data", "lint", str(rows), json_option=("--output", "json")),
+        }
+
+
+def _printed(*words: str, stdin: str = "", json_option: Sequence[str] = ("--json",)) -> list[Json]:
+    done = CliRunner().invoke(weaklink, [*words, *json_option], input=stdin)
+    assert done.stdout, (words, done.output, done.exception)
+    try:
+        return [json.loads(done.stdout)]
+    except json.JSONDecodeError:
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def _asked(folder: Path) -> list[Json]:
+    """What `ask` prints of a comparison, and of the original alone; half of the answers break off."""
+    (folder / "asked").mkdir()
+    place, broken = asking.database(folder / "asked"), asking.said("openai", broken=True)
+    cut = Answer((broken.body[:40], Drop()), headers=broken.headers, framing=Framing.CHUNKED)
+    with running_upstream(broken, cut, broken, cut, broken) as upstream:
+        words = ("ask", "1", "--upstream", upstream.url, "--yes", "-n", "3", "--parallel", "1", "--db", place)
+        return [*_printed(*words), *_printed(*words, "--set", "temperature=0", "--max-requests", "3")]
+
+
+def _compared() -> list[Json]:
+    """What `doctor` prints of equal runs, of runs that part within a text, and of one that ends early."""
+
+    def runs(*planted: tuple[str, int], kept: int = 2) -> list[CommandRun]:
+        found = enumerate((recorded(kind, "openai", number) for kind, number in planted), 1)
+        traces = ((1, Status.OK),)
+        return [CommandRun(at, "r", 0, traces, made[:kept] if at > 1 else made) for at, made in found]
+
+    compared = (
+        runs(("none", 1), ("none", 2)),
+        runs(("clock", 1), ("clock", 2)),
+        runs(("tools", 1), ("tools", 2)),
+        runs(("none", 1), ("none", 1), kept=1),
+        [*runs(("none", 1), ("none", 1), kept=1)[::-1]],
+    )
+    return [json.loads(write_json(comparison_json(compare_runs(one)))) for one in compared]
+
+
+def _replayed() -> list[Json]:
+    """What `replay` and `serve` print of a run that is like the recorded one, and of one that is not."""
+    recorded, later = (_said(f"It is 2026-01-0{day} 10:00.") for day in (1, 2))
+    exchanges = [RecordedExchange("POST", "/v1/chat/completions", request=json.dumps(recorded).encode())] * 3
+    found: list[Json] = []
+    for said, kept in ((later, None), ({**_said("Be brief."), "seed": 1}, KeptDivergence(1, 2, 3, 2))):
+        server = ReplayServer(Replayer(Recording(tuple(exchanges), (None,) * 3)), Redactor())
+        for path in ("/v1/chat/completions", "/v1/messages"):
+            one = server.replayer.find("POST", path, json.dumps({**said, "user": "u"}).encode())
+            server.divergences += [one] if isinstance(one, ReplayDivergence) else []
+        found.append(report_json(server, server.replayer.never_made(), 3, kept))
+    return [json.loads(json.dumps(one)) for one in found]
+
+
+def _said(system: str) -> dict[str, Json]:
+    return {"messages": [{"role": "system", "content": system}, {"role": "user", "content": "Hi"}]}
+
+
+def _injected() -> list[Json]:
+    """What `replay --inject` prints of a fault that was found, and of one that was never sent."""
+    sent = InjectionResult("malformed-json", 3, ("J103",), ("J103",), "recovered", 0, was_sent=True)
+    return [sent.as_json, InjectionResult("status=429", 2, (), (), "none", 0, was_sent=False).as_json]
+
+
+def _tailed(folder: Path) -> list[Json]:
+    """What `tail --json` prints of traces that come."""
+    traces = [record for path in SAMPLES for record in read_source(Path(path)).records if isinstance(record, Trace)]
+    with open_store(folder / "tail.db") as store:
+        following = store.follow("", from_start=True)
+        following.poll()
+        store.save((trace, inspect_trace(trace)) for trace in traces)
+        runner = CliRunner()
+        with runner.isolation() as streams:
+            reader = TailReader(store, _TailJson())
+            while events := following.poll():
+                reader.take(events)
+            printed = streams[0].getvalue().decode()
+    return [json.loads(line) for line in printed.splitlines()]
+
+
+def test_what_commands_print_has_exactly_the_keys_of_their_schemas(
+    outputs: Mapping[str, Sequence[Json]], update_goldens: bool
+) -> None:
+    for name, values in outputs.items():
+        assert values, name
+        if update_goldens:
+            _update(name, values)
+        published = json.loads(schema_text(name))
+        jsonschema.Draft202012Validator.check_schema(published)
+        validator = jsonschema.Draft202012Validator(_closed(published))
+        for value in values:
+            error = best_match(validator.iter_errors(value))
+            assert error is None, f"{name}: {error.json_path}: {error.message[:500]}"
+
+
+def test_every_command_with_json_has_a_schema_and_every_schema_is_tried(
+    outputs: Mapping[str, Sequence[Json]],
+) -> None:
+    assert set(schema_names()) == set(outputs)
+    without = {"sql"}  # whose members are the columns of the query
+    assert {name for name in _with_json(weaklink, ()) if name not in outputs} == without
+
+
+def _with_json(group: LazyGroup, above: tuple[str, ...]) -> Iterator[str]:
+    table = COMMANDS if group is weaklink else None
+    context = click.Context(group)
+    for name in table or group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from _with_json(command, (*above, name))  # type: ignore[arg-type]  # a group of either kind
+        elif command is not None and any("--json" in one.opts and one.name == "as_json" for one in command.params):
+            yield "-".join((*above, name))
+
+
+def test_the_command_prints_and_lists_schemas() -> None:
+    runner = CliRunner()
+    assert "db stats\n" in runner.invoke(weaklink, ["schema"]).stdout
+    printed = json.loads(runner.invoke(weaklink, ["schema", "db", "stats"]).stdout)
+    assert "size_bytes" in printed["properties"]
+    wrong = runner.invoke(weaklink, ["schema", "nothing"])
+    assert wrong.exit_code == 2
+    assert "there is no schema for `nothing`" in wrong.stderr
+
+
+def _closed(schema: Json) -> Json:
+    """The schema with no further keys in any object that has known ones."""
+    if isinstance(schema, list):
+        return [_closed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: _closed(value) for key, value in schema.items()}
+    return inner | ({"additionalProperties": False} if isinstance(schema.get("properties"), dict) else {})
+
+
+def _update(name: str, values: Sequence[Json]) -> None:
+    path = FOLDER / f"{name}.json"
+    found: dict[str, Json] = (
+        json.loads(path.read_text(encoding="utf-8"))
+        if path.exists()
+        else {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"weaklink {name.replace('-', ' ')}"}
+    )
+    for value in values:
+        _learn(found, value, "")
+    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def _learn(schema: dict[str, Json], value: Json, key: str) -> None:
+    """Make a schema accept a value too."""
+    if key in ANY_VALUE:
+        return
+    kind = _KINDS[type(value)]
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    kinds = sorted({*kinds, kind} - ({"integer"} if "number" in {*kinds, kind} else set()))
+    schema["type"] = kinds[0] if len(kinds) == 1 else kinds
+    if isinstance(value, list):
+        for one in value:
+            _learn(schema.setdefault("items", {}), one, "")
+    elif isinstance(value, dict) and key in BY_NAME:
+        for one in value.values():
+            _learn(schema.setdefault("additionalProperties", {}), one, "")
+    elif isinstance(value, dict):
+        known = schema.get("properties")
+        schema["required"] = sorted(value if known is None else set(schema["required"]) & set(value))
+        for name, one in value.items():
+            _learn(schema.setdefault("properties", {}).setdefault(name, {}), one, name)
+
+
+_KINDS = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}

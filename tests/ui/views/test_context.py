@@ -1,0 +1,145 @@
+"""What the model read for a turn, and what changed since the request before, as text."""
+
+from dataclasses import replace
+
+from inspector.model import (
+    Generation,
+    Part,
+    Role,
+    SentMessage,
+    SentPart,
+    SentRequest,
+    ToolDefinition,
+    Trace,
+    Turn,
+    Usage,
+)
+from ui.views.context import context_diff_lines, context_lines, request_pair_lines
+from ui.views.styled_text import Line, plain
+
+RESULT = "order 4711 was shipped on Monday with the blue van"
+
+
+def said(role: Role, text: str, generation: Generation | None = None) -> Turn:
+    return Turn(role, (Part("text", text),), generation=generation)
+
+
+CUT = SentMessage(Role.TOOL, (SentPart("text", f"{RESULT[:20]}[cut]"),), 3)
+TRACE = Trace(
+    (
+        said(Role.USER, "Where is it?"),
+        said(Role.ASSISTANT, "I look.", Generation(request=SentRequest(messages=(1,)), usage=Usage(10))),
+        said(Role.TOOL, RESULT),
+        said(Role.ASSISTANT, "On its way.", Generation(request=SentRequest(2, 1, (2, 3)), usage=Usage(30))),
+        said(Role.USER, "Which van?"),
+        said(
+            Role.ASSISTANT,
+            "Red.",
+            Generation(request=SentRequest(4, 2, (CUT, 5)), usage=Usage(13_107, cached_tokens=8)),
+        ),
+        said(Role.ASSISTANT, "Red!", Generation()),
+    )
+)
+
+
+def text(lines: list[Line]) -> list[str]:
+    return [plain(line).rstrip() for line in lines]
+
+
+def test_the_request_of_a_turn_has_its_messages_in_their_own_words() -> None:
+    lines = text(list(context_lines(TRACE, 6, width=120)))
+    assert lines[0].startswith("The request of turn 6: 4 messages,")
+    assert "13,107 tokens (10% of a window of 131072)" in lines[0]
+    assert [line.split()[:3] for line in lines[1:]] == [
+        ["1", "user", "turn"],
+        ["2", "assistant", "turn"],
+        ["3", "tool", "turn"],
+        ["4", "user", "turn"],
+    ]
+    assert "turn 3, other words" in lines[3]
+    assert "order 4711 was shipp[cut]" in lines[3]
+
+
+def test_the_difference_names_what_was_added_dropped_and_cut() -> None:
+    lines = text(list(context_diff_lines(TRACE, 6, width=300)))
+    assert lines[0] == "The request of turn 6 since turn 4"
+    assert any(line.startswith("+ added message 4, user, turn 5") for line in lines)
+    assert any(line.startswith("~ L809 turn 3:") and "20 of 50 characters are kept" in line for line in lines)
+    assert any("dropped message 2" in line or "lacks" in line for line in lines) is False
+    assert lines[-2].endswith("tokens: +13077, 10% of a window of 131072")
+    assert f"kept: {RESULT[:20]}" in " ".join(lines)
+    assert f"lost: {RESULT[20:]}" in " ".join(lines)
+    assert lines[-1].startswith("prompt cache: 2 equal messages,")
+    assert lines[-1].endswith("differs in message 3 (character 20); cached: 8 tokens of about 17 tokens that could be")
+
+
+def after(first: Generation, second: Generation, *words: str) -> list[str]:
+    """The difference between two requests whose system prompt has these words, one after the other."""
+    prompt = SentMessage(Role.SYSTEM, (SentPart("text", words[1]),), 1)
+    turns = (
+        said(Role.SYSTEM, words[0]),
+        said(Role.USER, "Hello"),
+        said(Role.ASSISTANT, "Hi", replace(first, request=SentRequest(messages=(1, 2)))),
+        said(Role.USER, "And?"),
+        said(
+            Role.ASSISTANT,
+            "Well",
+            replace(second, request=SentRequest(messages=(1 if words[0] == words[1] else prompt, 2, 3, 4))),
+        ),
+    )
+    return text(list(context_diff_lines(Trace(turns), 5, width=300)))
+
+
+def test_why_a_prompt_cache_ends_and_what_else_changed() -> None:
+    clock = after(Generation(), Generation(), "It is 10:31. Be kind.", "It is 10:32. Be kind.")
+    assert "differs in message 1 (a clock, character 10)" in clock[-1]
+    day = after(Generation(), Generation(), "It is 2026-03-09. Be kind.", "It is 2026-03-10. Be kind.")
+    assert "(a clock, character 14)" in day[-1]
+    near = after(Generation(), Generation(), "At 10:31 you are kind.", "At 10:31 you are blunt.")
+    assert "differs in message 1 (character 17)" in near[-1]
+    rule = after(Generation(), Generation(), "Be kind.", "Be blunt.")
+    assert "differs in message 1 (character 3)" in rule[-1]
+    one, other = ToolDefinition("a", "", {}), ToolDefinition("b", "", {})
+    tools = after(Generation(tools=(one, other)), Generation(tools=(other, one)), "Be kind.", "Be kind.")
+    assert "0 equal messages, 0 characters, differs in the tools (put in another order)" in tools[-1]
+    assert "~ tools: put in another order" in tools
+    cold, hot = (Generation(parameters=f'{{"temperature":{value}}}') for value in (0, 1))
+    assert '~ parameters: {"temperature":0} became {"temperature":1}' in after(cold, hot, "Be kind.", "Be kind.")
+    assert not any(line.startswith("~") for line in after(cold, cold, "Be kind.", "Be kind."))
+
+
+def test_without_a_turn_the_last_recorded_request_is_meant() -> None:
+    assert text(list(context_lines(TRACE, 0, width=120)))[0].startswith("The request of turn 6:")
+    assert text(list(context_diff_lines(TRACE, 2, width=120)))[0].endswith("the first that is recorded")
+
+
+def test_a_turn_without_a_request_is_not_recorded() -> None:
+    assert text(list(context_lines(TRACE, 7, width=120))) == ["request of turn 7: not recorded"]
+    assert text(list(context_diff_lines(Trace(()), 0, width=120))) == ["request of this trace: not recorded"]
+
+
+def test_two_requests_are_side_by_side_with_what_both_have_folded() -> None:
+    other = Trace((said(Role.USER, "Where is it now?"), *TRACE.turns[1:]))
+    lines = text(list(request_pair_lines((TRACE, 6), (other, 6), 81)))
+    assert lines[0].split("│")[0].strip() == lines[0].split("│")[1].strip() == "The request of turn 6"
+    changed = next(line for line in lines if "Where is it" in line)
+    assert [side.strip() for side in changed.split("│")] == ["-   Where is it?", "+   Where is it now?"]
+    assert lines[-1].strip().startswith("… ")
+    assert not any("I look." in line for line in lines)
+    whole = text(list(request_pair_lines((TRACE, 6), (other, 6), 81, whole=True)))
+    assert any(line.count("I look.") == 2 for line in whole)
+    assert any(line.count("order 4711 was shipp[cut]") == 2 for line in whole)
+
+
+def test_what_is_before_an_answer_stands_for_a_request_that_was_not_recorded() -> None:
+    lines = text(list(request_pair_lines((TRACE, 7), (Trace(()), 0), 121, whole=True)))
+    assert "Turn 7: not recorded, what is before it" in lines[0]
+    assert any("Which van?" in line for line in lines)
+
+
+def test_hostile_texts_of_requests_move_no_column() -> None:
+    one = Trace((said(Role.USER, "\x1b[2J\u202e\ttab" * 30), said(Role.ASSISTANT, "x")))
+    other = Trace((said(Role.USER, "\U0001f600 wide" * 30), said(Role.ASSISTANT, "x")))
+    lines = list(request_pair_lines((one, 2), (other, 2), 61))
+    assert {plain(line).index("│") for line in lines if "│" in plain(line)} == {30}
+    assert not any("\x1b" in plain(line) for line in lines)

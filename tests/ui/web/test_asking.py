@@ -1,0 +1,97 @@
+"""Asking a turn again from its page: a look at what is sent, a table that fills, and a server that can be stopped."""
+
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from storage import open_store
+from tests.capture.upstream import running_upstream
+from tests.ui.experiments.asking import database, server
+from tests.ui.web.apps import page, said_in
+from ui.experiments.ask_form import replay_server_of
+from ui.views.styled_text import plain
+from ui.web.asking import PageWork
+from ui.web.options import DashboardOptions
+
+
+@pytest.fixture(autouse=True)
+def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+def _fill(app: AppTest, **fields: str) -> None:
+    for one in app.text_input:
+        if one.label in fields:
+            one.set_value(fields[one.label])
+
+
+def _press(app: AppTest, name: str) -> None:
+    next(one for one in app.button if one.label == name).click()
+    app.run()
+    assert not app.exception, [one.value for one in app.exception]
+
+
+def test_a_turn_is_asked_again_after_a_look_at_what_is_sent(tmp_path: Path) -> None:
+    where = database(tmp_path)
+    with running_upstream(server("openai", lambda body: 0.0 if body.get("temperature") == 0 else 1.0)) as upstream:
+        app = page("trace", Path(where), trace="1")
+        _fill(app, Server=upstream.url, **{"How often": "4", "Settings": "temperature=0"})
+        _press(app, "Send")
+        assert not upstream.requests, "nothing is sent before it was previewed"
+        assert "goes out 8 times (4 of each setting)" in said_in(app)
+        _press(app, "Send")
+        work = app.session_state["weaklink_ask_work"]
+        work.thread.join(60)
+        app.run()
+        assert "4 pairs of 4 counted; 8 answers kept as forks." in said_in(app)
+    with open_store(where) as store:
+        assert store.paging().count("") == 9
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    app = page("trace", Path(database(tmp_path)), trace="1")
+    _press(app, "Preview")
+    assert any("name a server" in one.value for one in app.error)
+
+
+def test_the_form_is_not_offered_to_other_machines(tmp_path: Path) -> None:
+    where = Path(database(tmp_path))
+    assert any(one.label == "Server" for one in page("trace", where, trace="1").text_input)
+    with patch("ui.web.asking.current_options", lambda: DashboardOptions(str(where), is_local=False)):
+        assert not any(one.label == "Server" for one in page("trace", where, trace="1").text_input)
+
+
+def test_a_trace_is_served_until_it_is_stopped(tmp_path: Path) -> None:
+    with open_store(database(tmp_path)) as store:
+        work = PageWork(1)
+        work.serve(*replay_server_of(store, 1), None)
+    address = _first_line(work).partition("=")[2]
+    request = urllib.request.Request(f"{address}/chat/completions", b'{"messages": [{"role": "user", "content": "?"}]}')
+    with pytest.raises(urllib.error.HTTPError, match="400"):
+        urllib.request.urlopen(request, timeout=20)
+    assert _line(work, "│ The request of turn 2").startswith("Turn 3")
+    work.stop()
+    assert work.thread is not None
+    work.thread.join(30)
+    assert not work.is_running
+    with pytest.raises(urllib.error.URLError, match="refused"):
+        urllib.request.urlopen(request, timeout=20)
+
+
+def _first_line(work: PageWork) -> str:
+    return _line(work, "=")
+
+
+def _line(work: PageWork, words: str) -> str:
+    """The first line with these words, once it is there."""
+    for _ in range(600):
+        for line in map(plain, work.lines):
+            if words in line:
+                return line
+        time.sleep(0.05)
+    raise AssertionError(f"nothing says {words!r}: {list(map(plain, work.lines))}")

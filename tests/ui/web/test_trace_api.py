@@ -1,0 +1,170 @@
+"""Our own route for a trace's page: small answers for a selection, and deltas for a trace that grows."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from playwright.sync_api import Browser, Page
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
+from inspector.model import Chunk, Json, Part, Role, Trace, Turn
+from storage import StoreSink, open_store
+from tests.ui.scenes import broken_trace
+from ui.web import trace_api
+from ui.web.browser_json import json_delta, with_delta
+from ui.web.options import DashboardOptions, set_options
+from ui.web.stores import shown_trace
+from ui.web.trace_api import browser_data, trace_route
+from ui.web.trace_views import VIEWS, view_data
+
+_DELTA_JS = Path(__file__).parents[3] / "ui" / "web" / "dissector" / "delta.js"
+_LEAVES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a", "ab", "abc", "b😀"])
+_VALUES: st.SearchStrategy[Json] = st.recursive(
+    _LEAVES,
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=12,
+)
+_WIDEST_ANSWER = 2_048
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Path]:
+    with open_store(tmp_path / "w.db") as store:
+        store.save([broken_trace()])
+    set_options(DashboardOptions(str(tmp_path / "w.db")))
+    yield tmp_path / "w.db"
+    set_options(DashboardOptions())
+
+
+@pytest.fixture
+def client(database: Path) -> TestClient:
+    return TestClient(Starlette(routes=[trace_route()]))
+
+
+def _alike(one: Json, other: Json) -> bool:
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+@given(before=_VALUES, now=_VALUES)
+def test_a_value_and_a_delta_of_it_make_the_later_value(before: Json, now: Json) -> None:
+    assert _alike(with_delta(before, json_delta(before, now)), now)
+
+
+def test_the_browser_applies_deltas_as_python_does(browser: Browser) -> None:
+    cases: list[tuple[Json, Json]] = [
+        ("a😀", "a😀b"),
+        ([1, "a", {"k": [1]}], [1, "ab", {"k": [1, 2], "n": None}, 3]),
+        ({"gone": 1, "kept": [True], "grown": "x"}, {"kept": [1], "grown": "xy", "new": {}}),
+        ([1, 2, 3], [1]),
+        (None, {"a": 1}),
+    ]
+    page: Page = browser.new_page()
+    page.add_script_tag(content=_DELTA_JS.read_text(encoding="utf-8"))
+    for before, now in cases:
+        made = page.evaluate("([before, delta]) => withDelta(before, delta)", [before, json_delta(before, now)])
+        assert made == now
+    page.close()
+
+
+def test_an_answer_holds_what_changed_with_the_selection_alone(client: TestClient) -> None:
+    shown = shown_trace(1)
+    steps = [step.location for step in shown.inspection.chain.steps]
+    views = {name: view_data(name, shown, steps[0]) for name in VIEWS}
+    asked: dict[str, str | int | list[str]] = {
+        "turn": steps[1].turn,
+        "part": steps[1].part,
+        "start": steps[1].range.start,
+        "end": steps[1].range.end,
+    }
+    answer = client.get(
+        "/weaklink/trace/1", params={**asked, "view": [f"{name}:{one['version']}" for name, one in views.items()]}
+    )
+    found = answer.json()["views"]
+    for name in VIEWS:
+        now = view_data(name, shown, steps[1])
+        expected = {"selected": now.get("selected")} if now["version"] == views[name]["version"] else now
+        assert _alike(found[name], expected), name
+    assert all(found[name]["selected"] != views[name]["selected"] for name in ("rail", "flow"))
+    seen = {**asked, "view": [f"{name}:{views[name]['version']}" for name in ("ending", "rail")]}
+    assert len(client.get("/weaklink/trace/1", params=seen).content) < _WIDEST_ANSWER
+
+
+@pytest.mark.parametrize(
+    ("path", "params", "status"),
+    [
+        ("/weaklink/trace/999", {}, 404),
+        ("/weaklink/trace/1", {"view": "nothing:0"}, 404),
+        ("/weaklink/trace/x", {}, 404),
+        ("/weaklink/trace/1", {"view": "schema:0", "turn": "9" * 40, "start": "-1", "end": "x"}, 200),
+        ("/weaklink/trace/1", {"view": "raw:0", "turn": "77", "start": "1", "end": "2"}, 200),
+        ("/weaklink/trace/1", {"have": "unknown"}, 200),
+    ],
+)
+def test_strange_requests_are_answered(client: TestClient, path: str, params: dict[str, str], status: int) -> None:
+    assert client.get(path, params=params).status_code == status
+
+
+def test_what_a_running_trace_gained_is_at_most_three_times_its_text(tmp_path: Path) -> None:
+    database = tmp_path / "live.db"
+    sink = StoreSink(str(database))
+    go = Trace((Turn(Role.USER, (Part("text", "go"),)),), name="running")
+    sink.accept(TraceStarted("k", go))
+    sink.accept(TurnStarted("k", 2, Role.ASSISTANT))
+    sink.accept(ChunksArrived("k", 2, tuple(Chunk(index, "text", "many words ", 0.01 * index) for index in range(900))))
+    sink.flush()
+    set_options(DashboardOptions(str(database)))
+    client = TestClient(Starlette(routes=[trace_route()]))
+    have: Any = browser_data(shown_trace(1), None)
+    for index in range(900, 1_000, 50):
+        arrived = tuple(Chunk(at, "text", f"and <{at}> more ", 0.01 * at) for at in range(index, index + 50))
+        sink.accept(ChunksArrived("k", 2, arrived))
+        sink.flush()
+        answer = client.get("/weaklink/trace/1", params={"have": have["version"]})
+        have = with_delta(have, answer.json()["delta"])
+        assert _alike(have, browser_data(shown_trace(1), None))
+        assert len(answer.content) <= 3 * sum(len(one.text) for one in arrived)
+    assert client.get("/weaklink/trace/1", params={"have": have["version"]}).json() == {"views": {}}
+    sink.accept(TraceEnded("k"))
+    sink.close()
+    answer = client.get("/weaklink/trace/1", params={"have": have["version"]})
+    assert with_delta(have, answer.json()["delta"])["grows"] is False  # type: ignore[index,call-overload]  # an object
+    trace_api.forget_sent()
+    assert client.get("/weaklink/trace/1", params={"have": have["version"]}).json()["data"]["grows"] is False
+    set_options(DashboardOptions())
+
+
+def test_the_key_of_layers_goes_round_in_the_layers_of_one_call(browser: Browser) -> None:
+    layers = [{"turn": turn, "order": order, "point": 0, "step": step} for turn, order, step in _LAYER_PLACES]
+    page = browser.new_page()
+    try:
+        page.set_content("<html></html>")
+        page.add_script_tag(content=(_DELTA_JS.parent / "places.js").read_text(encoding="utf-8"))
+        seen = page.evaluate(
+            """(layers) => {
+              const seen = [nextLayer(layers, null), nextLayer([], layers[0])];
+              let here = { turn: 2, order: 1, point: 5 };
+              for (let at = 0; at < 4; at += 1) seen.push((here = nextLayer(layers, here)));
+              return seen.map((one) => one && [one.turn, one.order]);
+            }""",
+            layers,
+        )
+    finally:
+        page.close()
+    assert seen == [[2, 0], None, [3, 0], [2, 0], [2, 1], [3, 0]]
+
+
+_LAYER_PLACES = [(2, 0, 1), (2, 1, 1), (3, 0, 1), (4, 0, 2), (5, 0, 2)]
+
+
+def test_the_page_knows_where_the_layers_of_a_call_are(database: Path) -> None:
+    shown = shown_trace("1")
+    data: Any = browser_data(shown, None)
+    steps = {row["step"] for row in data["layers"]}
+    assert steps == {step.number for step in shown.inspection.chain.steps if step.result_location is not None}
+    assert all(len([row for row in data["layers"] if row["step"] == step]) > 1 for step in steps)

@@ -1,0 +1,229 @@
+"""`weaklink ask`: the request of a turn again, as it was or changed, many times; how often which rule is broken."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from inspector.apis.anthropic import messages as anthropic
+from inspector.apis.openai import chat
+from inspector.capture.resending import ResendTarget, SpendingBounds, target_of
+from inspector.json_members import list_of, object_of
+from inspector.json_text import write_json
+from inspector.model import Json
+from inspector.replay.resend import RequestChange, TurnRequest
+from inspector.rules.catalogue import RULES
+from storage import Store, open_store
+from ui.cli.console import color_option, database_option, json_option, print_lines, print_notice
+from ui.cli.store_options import trace_ids
+from ui.experiments.ask_again import (
+    AskExperiment,
+    AskPlan,
+    AskQuestion,
+    AskResult,
+    changed_request,
+    plan_of,
+    question_of,
+)
+from ui.experiments.ask_form import experiment_of, setting_of
+from ui.experiments.ask_table import plan_lines, result_json, result_lines, spending_words
+from ui.views.styled_text import visible_line
+
+_APIS = {"openai": chat.API, "anthropic": anthropic.API}
+_INTERRUPTED = 130
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _change_options(command: _Command) -> _Command:
+    options = (
+        click.option("--model", metavar="NAME", help="Ask another model."),
+        click.option(
+            "--set",
+            "settings",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Change a member of the request, such as temperature=0; no value removes it. Can be repeated.",
+        ),
+        click.option("--system", type=click.Path(exists=True, dir_okay=False), help="Another system prompt: a file."),
+        click.option("--tools", type=click.Path(exists=True, dir_okay=False), help="Other tools: a JSON file."),
+        click.option("--edit", is_flag=True, help="Edit the request in $EDITOR."),
+        click.option("--with-fix", is_flag=True, help="Add advice against the turn's fault to the prompt or the tool."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _bound_options(command: _Command) -> _Command:
+    options = (
+        click.option("--max-requests", type=click.IntRange(min=1), metavar="N", help="Send at most N requests."),
+        click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Spend at most N tokens."),
+        click.option("--yes", is_flag=True, help="Do not ask before sending."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command("ask")
+@click.argument("word", metavar="ID")
+@click.option(
+    "--turn", type=click.IntRange(min=1), metavar="N", help="The answer to ask for again.  [default: the break]"
+)
+@click.option("--upstream", metavar="URL", help="The server; without it, nothing is sent.")
+@click.option("-n", "count", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How often.")
+@click.option("--parallel", type=click.IntRange(1, 64), default=4, show_default=True, help="Requests at a time.")
+@_change_options
+@click.option("--rule", "rules", multiple=True, metavar="CODE", help="Stop early when this rule's rate has changed.")
+@click.option("--no-early-stop", is_flag=True, help="Ask as often as planned.")
+@_bound_options
+@click.option("--api", type=click.Choice(list(_APIS)), help="Rebuild the request for this API.")
+@click.option("--key-env", metavar="NAME", help="The environment variable with the key, instead of the provider's.")
+@json_option
+@database_option
+@color_option
+def ask(
+    word: str, *, turn: int | None, upstream: str | None, api: str | None, where: str | None, **options: Any
+) -> None:
+    """Ask a turn's request again and count which rules the answers break.
+
+    The request of the turn (by default the one that broke the chain) is sent -n times to --upstream; a changed one is
+    compared with the original in pairs, and stops once the rates differ (wrong in 5 % of experiments at most). Every
+    answer is kept as a fork of the trace. Without --upstream, prints what would be sent. Keys come from the environment
+    (OPENAI_API_KEY, ...) and are never stored. `@marked` or `@shown` as ID asks each of those traces in turn.
+
+    \b
+    weaklink ask 12 --upstream https://api.openai.com
+    weaklink ask 12 --turn 4 --upstream http://localhost:8000 --set temperature=0 -n 50
+    weaklink ask latest --with-fix --upstream https://api.anthropic.com --max-requests 40 --max-tokens 100000
+    """  # noqa: D301  # Click wants the backspace itself
+    change = _change(options["model"], options["settings"], options["system"], options["tools"])
+    with open_store(where, create=False) as store:
+        plans = [
+            _plan(question_of(store, id_, turn, api=_APIS.get(api or "")), change, options)
+            for id_ in trace_ids(store, [word])
+        ]
+        if upstream is None:
+            for plan in plans:
+                _preview(plan, color=options["color"])
+            print_notice("nothing was sent: name a server with `--upstream URL`.")
+            return
+        bounds = SpendingBounds(options["max_requests"], options["max_tokens"])
+        codes = [_send(store, plan, upstream, bounds, options) for plan in plans]
+    if any(codes):
+        raise SystemExit(max(codes))
+
+
+def _plan(question: AskQuestion, change: RequestChange, options: dict[str, Any]) -> AskPlan:
+    request = changed_request(question, change, is_advised=options["with_fix"])
+    request = _edited(request) if options["edit"] else request
+    return replace(
+        plan_of(question, request, options["count"], options["parallel"]),
+        watched=frozenset(map(_code, options["rules"])),
+        stops_early=not options["no_early_stop"],
+    )
+
+
+def _preview(plan: AskPlan, *, color: str) -> None:
+    """Show what would be sent."""
+    print_lines(plan_lines(plan, "the server that --upstream names"), color=color, stream=sys.stderr)
+    sys.stdout.write(json.dumps(plan.settings[0].body, indent=2, ensure_ascii=False) + "\n")
+
+
+def _send(store: Store, plan: AskPlan, upstream: str, bounds: SpendingBounds, options: dict[str, Any]) -> int:
+    """Ask, and print the result; 2 where no answer came, else 0. SystemExit when interrupted."""
+    request = plan.settings[0]
+    target = target_of(upstream, request.api, request.path, os.environ, key_variable=options["key_env"])
+    if options["key_env"] and not target.key:
+        raise click.UsageError(f"--key-env: the variable `{options['key_env']}` is not set.")
+    _confirm(plan, target, options)
+    result = asyncio.run(_run(experiment_of(plan, target, store, bounds, _progress)))
+    _end_progress()
+    if options["as_json"]:
+        sys.stdout.write(write_json(result_json(result)) + "\n")
+    else:
+        print_lines(result_lines(result), color=options["color"])
+        print_notice(f"`weaklink list session:{result.experiment}` lists the answers.")
+    if result.is_interrupted:
+        raise SystemExit(_INTERRUPTED)
+    return 0 if result.counted() else 2
+
+
+async def _run(experiment: AskExperiment) -> AskResult:
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, experiment.interrupt)
+    return await experiment.run()
+
+
+def _confirm(plan: AskPlan, target: ResendTarget, options: dict[str, Any]) -> None:
+    """Show what will be spent; ask for consent at a terminal, want it or both bounds elsewhere."""
+    print_lines(plan_lines(plan, target.url), color=options["color"], stream=sys.stderr)
+    if options["yes"]:
+        return
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        click.confirm(f"Send {plan.requests} requests?", abort=True, err=True)
+    elif options["max_requests"] is None or options["max_tokens"] is None:
+        raise click.UsageError(
+            f"{spending_words(plan)}; without a terminal, consent with --yes or set --max-requests and --max-tokens."
+        )
+
+
+def _change(model: str | None, settings: tuple[str, ...], system: str | None, tools: str | None) -> RequestChange:
+    return RequestChange(
+        model or "",
+        tuple(map(setting_of, settings)),
+        Path(system).read_text(encoding="utf-8") if system else None,
+        tuple(_tools(tools)) if tools else None,
+    )
+
+
+def _tools(path: str) -> list[Json]:
+    """The tools in a file: a list, or an object with `tools`."""
+    try:
+        value: Json = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise click.UsageError(f"--tools: {visible_line(path)} is no JSON: {error}.") from error
+    found = value if isinstance(value, list) else object_of(value).get("tools")
+    if not isinstance(found, list):
+        raise click.UsageError(f"--tools: {visible_line(path)} holds no list of tools.")
+    return list_of(found)
+
+
+def _edited(request: TurnRequest) -> TurnRequest:
+    said = click.edit(json.dumps(request.body, indent=2, ensure_ascii=False) + "\n", extension=".json")
+    if said is None:
+        return request
+    try:
+        body = json.loads(said)
+    except ValueError as error:
+        raise click.UsageError(f"--edit: the request is no JSON any more: {error}.") from error
+    if not isinstance(body, dict):
+        raise click.UsageError("--edit: the request is no JSON object any more.")
+    return replace(request, body=body)
+
+
+def _code(word: str) -> str:
+    found = next((rule.code for rule in RULES if word.upper() == rule.code or word == rule.name), None)
+    if found is None:
+        raise click.UsageError(f"--rule: there is no rule `{visible_line(word)}`.")
+    return found
+
+
+def _progress(result: AskResult) -> None:
+    if sys.stderr.isatty():
+        done = sum(map(len, result.answers))
+        first = result.rates()[0]
+        said = f"{done} of {result.plan.requests} answers, {first.hits}/{first.trials} with errors"
+        sys.stderr.write(f"\r\x1b[K{said}")
+        sys.stderr.flush()
+
+
+def _end_progress() -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")

@@ -1,0 +1,79 @@
+"""`weaklink doctor -- COMMAND`: a command several times, where its runs part, and why."""
+
+import secrets
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import click
+
+from inspector.json_text import write_json
+from storage import open_store
+from ui.cli.console import color_option, database_option, json_option, print_lines, progress_bar
+from ui.cli.run import FAILED
+from ui.experiments.doctor import CommandRun, compare_runs, comparison_json, comparison_lines, recorded_run
+from ui.views.styled_text import visible_line
+
+_COULD_NOT_RUN = frozenset({FAILED, 126, 127})
+
+
+@click.command("doctor", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.option("-n", "count", type=click.IntRange(2, 100), default=5, show_default=True, help="How many runs.")
+@click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
+@click.option("--fail-on-findings", is_flag=True, help="Exit with 1 if runs part or a chain is broken.")
+@click.option("--show-output", is_flag=True, help="Print what the command prints, to stderr.")
+@json_option
+@database_option
+@color_option
+def doctor(
+    command: tuple[str, ...],
+    *,
+    count: int,
+    upstream: str | None,
+    fail_on_findings: bool,
+    show_output: bool,
+    as_json: bool,
+    where: str | None,
+    color: str,
+) -> None:
+    """Run COMMAND several times and show where its runs first part, and why.
+
+    Each run is recorded as by `weaklink run`, with the same servers, and sends what the command sends. The runs are
+    aligned by their requests. The first difference has one of these sources: other answers to equal requests, the
+    result of a tool, a date or time or a random id in the prompt, the order of parallel calls, the list of tools.
+
+    \b
+    weaklink doctor -- python agent.py
+    weaklink doctor -n 20 --fail-on-findings -- ./evaluate.sh
+
+    The exit code is 0; 1 with --fail-on-findings where something was found; 125, 126 and 127 as for `weaklink run`.
+    """  # noqa: D301  # Click wants the backspace itself
+    runs = []
+    with progress_bar("Runs", count) as advance:
+        for number in range(1, count + 1):
+            runs.append(_recorded(command, number, upstream, where, show_output=show_output))
+            advance(1)
+    compared = compare_runs(runs)
+    if as_json:
+        sys.stdout.write(write_json(comparison_json(compared)) + "\n")
+    else:
+        print_lines(comparison_lines(compared), color=color)
+    raise SystemExit(1 if fail_on_findings and compared.has_findings else 0)
+
+
+def _recorded(
+    command: Sequence[str], number: int, upstream: str | None, where: str | None, *, show_output: bool
+) -> CommandRun:
+    """One run, in a process of its own: a supervisor is made before a program has threads."""
+    run = secrets.token_hex(8)
+    options = [*(("--upstream", upstream) if upstream else ()), *(("--db", where) if where else ())]
+    words = [sys.executable, "-m", "weaklink", "run", "--quiet", "--run-id", run, *options, "--", *command]
+    stdout = sys.stderr if show_output else subprocess.DEVNULL
+    done = subprocess.run(words, stdout=stdout, stderr=None if show_output else subprocess.PIPE, check=False)
+    if done.returncode in _COULD_NOT_RUN:
+        said = (done.stderr or b"").decode("utf-8", "replace").strip().rpartition("\n")[2]
+        sys.stderr.write(f"{visible_line(said)}\n" if said else f"weaklink: run {number} could not be recorded\n")
+        raise SystemExit(done.returncode)
+    with open_store(where) as store:
+        return recorded_run(store, run, number, done.returncode)

@@ -1,0 +1,266 @@
+"""`weaklink replay ID -- COMMAND` and `weaklink serve ID`: a recording answers in the place of model servers."""
+
+import asyncio
+import json
+import secrets
+import signal
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from typing import NoReturn
+
+import click
+
+from inspector.capture.exchange_record import masked_text
+from inspector.capture.proxy.config import DEFAULT_PORT
+from inspector.capture.recorder import Recorder
+from inspector.capture.redacting import Redacts
+from inspector.capture.replay_server import IgnoringObserver, OnDivergence, ReplayServer, diverged_trace
+from inspector.errors import StoreError, WeaklinkError
+from inspector.inspection import inspect_trace
+from inspector.model import ExternalId, ParentTrace, ParentWhy
+from inspector.replay.canonical import MatchLevel, body_value, canonical, digest
+from inspector.replay.matching import Replayer
+from inspector.replay.recording import Recording
+from storage import StoreSink, open_store
+from storage.exchanges import RUN_ID
+from ui.cli.console import color_option, database_option, print_lines, print_notice
+from ui.cli.redaction_options import redactor_of
+from ui.cli.replay_report import KeptDivergence, report_json, report_lines
+from ui.cli.replaying import Loaded, ReplayRun, load_recording
+from ui.cli.run import FAILED, RunSink, session_lines
+from ui.cli.supervisor import Supervisor
+from ui.experiments.serving import serving
+from ui.views.styled_text import visible_line
+from ui.views.wording import counted
+
+DIVERGED = 3
+"""The exit code of a replay that differed from its recording."""
+
+_pattern_option = click.option(
+    "--redact", "patterns", multiple=True, metavar="PATTERN", help="A pattern that the recording was made with."
+)
+_pace_option = click.option("--pace", is_flag=True, help="Send answers at the recorded pace.")
+_strict_option = click.option("--strict", is_flag=True, help="Ignore no difference between JSON bodies.")
+_unused_option = click.option(
+    "--allow-unused", is_flag=True, help="Recorded requests that are never made are no divergence."
+)
+_json_option = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Write the report as one line of JSON to stderr; `weaklink schema` has its schema.",
+)
+
+
+@click.command("replay")
+@click.argument("word", metavar="ID")
+@_pace_option
+@_strict_option
+@_unused_option
+@click.option(
+    "--on-divergence",
+    type=click.Choice([one.value for one in OnDivergence]),
+    default=OnDivergence.STOP.value,
+    show_default=True,
+    help="What a request gets that matches nothing: an error, the most similar answer, or the upstream's.",
+)
+@click.option("--upstream", metavar="URL", help="The server for requests that go on live.")
+@click.option(
+    "--fork", "fork_after", type=click.IntRange(min=0), metavar="N", help="Answer up to turn N, then go on live."
+)
+@click.option("--inject", metavar="KIND[@turnN]", help="Put a fault into a recorded answer; `all` tries every kind.")
+@_pattern_option
+@_json_option
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
+@database_option
+@color_option
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+def replay(
+    word: str,
+    *,
+    command: tuple[str, ...],
+    on_divergence: str,
+    upstream: str | None,
+    fork_after: int | None,
+    inject: str | None,
+    patterns: tuple[str, ...],
+    where: str | None,
+    pace: bool,
+    strict: bool,
+    allow_unused: bool,
+    as_json: bool,
+    quiet: bool,
+    color: str,
+) -> None:
+    """Run COMMAND again, with the answers of a recording.
+
+    ID is a run, a trace, a trace file (`runs/booking.jsonl`), or `latest`, the last run with all its traces. The
+    recording answers every request with the recorded bytes; nothing is sent to a server. Requests are matched by their
+    content: `user`, `metadata` and idempotency keys, ids of calls, and date-times in system texts may differ.
+
+    \b
+    weaklink run -- python agent.py
+    weaklink replay latest -- python agent.py
+
+    The exit code is the command's own; 3 where the command asked something else than in the recording, 125 where
+    weaklink failed, 126 and 127 where the command could not be started.
+    """  # noqa: D301  # Click wants the backspace itself
+    if not upstream and (on_divergence == OnDivergence.LIVE or fork_after is not None):
+        raise click.UsageError("Requests that go on live need `--upstream`.")
+    if inject == "all":
+        from ui.cli.replay_injection import inject_all  # noqa: PLC0415  # makers of faults load only where one is made
+
+        inject_all(word, command, where, as_json=as_json, color=color)
+    try:
+        supervisor = Supervisor()
+        redactor = redactor_of(patterns, no_redact=False, no_content=False)
+        loaded = load_recording(word, where)
+        replayer = _replayer(loaded.recording, redactor, strict=strict)
+        server = ReplayServer(replayer, redactor, pace, OnDivergence(on_divergence))
+        _announce(loaded.recording)
+        run = ReplayRun(server, supervisor, command, upstream)
+        if inject is not None:
+            from ui.cli.replay_injection import inject_one  # noqa: PLC0415  # as above
+
+            inject_one(run, loaded, inject, as_json=as_json, color=color)
+        if fork_after is not None:
+            server.fork_after = fork_after
+            raise SystemExit(_fork(run, _parent(loaded), where, quiet=quiet, color=color))
+        ended = run.wait(IgnoringObserver())
+    except (WeaklinkError, OSError) as error:
+        sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
+        raise SystemExit(FAILED) from error
+    if ended.problem:
+        sys.stderr.write(f"weaklink: cannot run `{visible_line(command[0])}`: {ended.problem}\n")
+        raise SystemExit(ended.code)
+    kept = _kept_divergence(server, loaded, where)
+    _end(server, ended.code, kept, allow_unused=allow_unused, as_json=as_json, quiet=quiet, color=color)
+
+
+@click.command("serve")
+@click.argument("word", metavar="ID")
+@click.option(
+    "--port", default=DEFAULT_PORT, show_default=True, metavar="N", help="The port to listen on; 0 for any free port."
+)
+@_pace_option
+@_strict_option
+@_unused_option
+@_pattern_option
+@_json_option
+@database_option
+@color_option
+def serve(
+    word: str,
+    port: int,
+    patterns: tuple[str, ...],
+    where: str | None,
+    *,
+    pace: bool,
+    strict: bool,
+    allow_unused: bool,
+    as_json: bool,
+    color: str,
+) -> None:
+    """Answer requests from a recording until Ctrl-C.
+
+    ID is as for `weaklink replay`. The addresses for clients are printed as environment variables, a line each, once
+    the server listens on 127.0.0.1. The exit code is 3 where a request matched nothing, or one was never made.
+    """
+    redactor = redactor_of(patterns, no_redact=False, no_content=False)
+    recording = load_recording(word, where).recording
+    server = ReplayServer(_replayer(recording, redactor, strict=strict), redactor, pace)
+    _announce(recording)
+    asyncio.run(_served(server, port))
+    _end(server, 0, None, allow_unused=allow_unused, as_json=as_json, quiet=False, color=color)
+
+
+def _replayer(recording: Recording, redactor: Redacts, *, strict: bool) -> Replayer:
+    return Replayer(recording, is_strict=strict, mask=lambda body: masked_text(body, redactor))
+
+
+def _announce(recording: Recording) -> None:
+    """Say before the start which answers are not those that the server sent."""
+    if recording.redacted:
+        print_notice(f"{counted(recording.redacted, 'recorded answer')} held secrets; the replay sends them redacted.")
+    if recording.rebuilt:
+        said = f"{counted(recording.rebuilt, 'answer')} of {len(recording.exchanges)}"
+        print_notice(f"the bytes of {said} were not recorded; the replay sends them whole, rebuilt from the trace.")
+
+
+def _parent(loaded: Loaded) -> ExternalId | None:
+    """An id by which the recorded trace, or its run, is found."""
+    ids = [one for trace, _ in loaded.traces for one in trace.external_ids]
+    return next((one for one in ids if one.name != RUN_ID), ids[0] if ids else None)
+
+
+def _fork(run: ReplayRun, parent: ExternalId | None, where: str | None, *, quiet: bool, color: str) -> int:
+    """Record the run, whose first turns the recording answers, as a child; the command's exit code."""
+    run_id = secrets.token_hex(6)
+    with open_store(where) as store:
+        sink = StoreSink(store)
+        source = ParentTrace(parent, ParentWhy.FORK) if parent is not None else None
+        recorder = Recorder(RunSink(sink, run_id, source), redactor=run.server.redactor)
+        run.server.observes = recorder
+        try:
+            ended = run.wait(recorder)
+        finally:
+            recorder.close()
+            sink.close()
+        found = store.traces(f"session:{run_id}", limit=21)
+        said = [*report_lines(run.server, ()), *session_lines(found, str(store.place) if where else "")]
+    if not quiet:
+        print_lines(said, color=color, stream=sys.stderr)
+    return ended.code
+
+
+async def _served(server: ReplayServer, port: int) -> None:
+    until, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, until.set)
+    async with serving(server, port) as variables:
+        for name, value in variables.items():
+            sys.stdout.write(f"{name}={value}\n")
+        sys.stdout.flush()
+        await until.wait()
+
+
+def _kept_divergence(server: ReplayServer, loaded: Loaded, where: str | None) -> KeptDivergence | None:
+    """Keep the request that stopped the replay as a child of the recorded trace; None where nothing is to be kept."""
+    first = server.divergences[0] if server.divergences else None
+    live = diverged_trace(first) if first is not None and server.on_divergence is OnDivergence.STOP else None
+    if first is None or live is None or not first.exchange or not loaded.ids:
+        return None
+    exchange = loaded.recording.exchanges[first.exchange - 1]
+    turn = loaded.recording.turns[first.exchange - 1]
+    for id_, (trace, own) in zip(loaded.ids, loaded.traces, strict=True):
+        if any(one is exchange for one in own) or (not own and turn in trace.turns):
+            ids = [one for one in trace.external_ids if one.name != RUN_ID] or [*trace.external_ids]
+            parent = ParentTrace(ids[0], ParentWhy.FORK) if ids else None
+            asked = canonical(body_value(first.live), MatchLevel.CANONICAL)
+            same = ExternalId("divergence", digest(asked).hex()[:16])  # so that the same request is kept once
+            child = replace(live, parent=parent, external_ids=(same,))
+            with suppress(StoreError), open_store(where) as store:  # one that cannot be written is no divergence
+                (saved,) = store.save([(child, inspect_trace(child))])
+                return KeptDivergence(id_, first.turn, saved.id, len(live.turns), str(store.place) if where else "")
+    return None
+
+
+def _end(
+    server: ReplayServer,
+    code: int,
+    kept: KeptDivergence | None,
+    *,
+    allow_unused: bool,
+    as_json: bool,
+    quiet: bool,
+    color: str,
+) -> NoReturn:
+    """Report, and exit with the code."""
+    never_made = () if allow_unused or server.divergences else server.replayer.never_made()
+    exit_code = DIVERGED if server.divergences or never_made else code
+    if as_json:
+        sys.stderr.write(json.dumps(report_json(server, never_made, exit_code, kept)) + "\n")
+    elif not quiet:
+        print_lines(list(report_lines(server, never_made, kept)), color=color, stream=sys.stderr)
+    raise SystemExit(exit_code)

@@ -1,0 +1,61 @@
+"""`weaklink sql`: one SQL statement over results that `weaklink import --to DIR` wrote."""
+
+import csv
+import sys
+
+import click
+
+from inspector.errors import StoreError
+from inspector.json_text import write_json
+from storage.console import QueryResult
+from storage.console.duckdb_reader import query_tables
+from ui.cli.console import json_option, print_notice, screen_width
+from ui.importing.result_tables import TABLES, ResultsFolder
+from ui.views.styled_text import visible_line
+
+_WIDEST = 60
+
+
+@click.command("sql")
+@click.argument("statement", metavar="SELECT")
+@click.option("--on", "where", required=True, metavar="DIR", help="The folder or URL that `import --to` wrote.")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Maximum rows.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@json_option
+def sql(statement: str, *, where: str, limit: int, as_csv: bool, as_json: bool) -> None:
+    """Run one SELECT over results in Parquet, with DuckDB (the extra `duckdb`).
+
+    The tables are traces, turns, calls, steps and diagnostics; docs/scaling.md lists their columns. The statement can
+    read nothing else, and runs for at most 10 seconds in 1 GB. --json prints one object a row.
+
+    \b
+    Examples:
+      weaklink sql 'SELECT status, count(*) FROM traces GROUP BY 1' --on results/
+      weaklink sql 'SELECT code, count(*) AS n FROM diagnostics GROUP BY 1 ORDER BY n DESC' --on s3://bucket/results
+    """  # noqa: D301  # Click wants the backspace itself
+    folder = ResultsFolder(where)
+    try:
+        found = query_tables({name: folder.dataset(name) for name in TABLES}, statement, limit=limit)
+    except ImportError as error:
+        raise StoreError("`weaklink sql` needs `duckdb` and `pyarrow`: pip install 'weaklink[duckdb]'") from error
+    _print(found, as_csv=as_csv, as_json=as_json)
+    for note in found.notes:
+        print_notice(note)
+
+
+def _print(found: QueryResult, *, as_csv: bool, as_json: bool) -> None:
+    if as_json:
+        for row in found.rows:
+            sys.stdout.write(write_json(dict(zip(found.columns, row, strict=True))) + "\n")
+    elif as_csv:
+        csv.writer(sys.stdout).writerows([found.columns, *found.rows])
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in _table(found))
+
+
+def _table(found: QueryResult) -> list[str]:
+    cells = [[visible_line("" if one is None else str(one))[:_WIDEST] for one in row] for row in found.rows]
+    heads = [visible_line(name)[:_WIDEST] for name in found.columns]
+    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (heads, *cells)]
+    return [line.rstrip()[: max(screen_width(), 40)] for line in lines]

@@ -1,0 +1,407 @@
+"""Asks a turn's request again, as it was or changed, and counts which rules the answers break.
+
+A changed request is compared with the original one, which is sent equally often in the same experiment: requests go out
+in pairs, one of each setting, in alternating order. Every answer is inspected and kept as a child of the trace.
+
+Pairs count in the order in which they were planned: one that is answered early waits for those before it. So whatever
+makes an answer slow cannot favour a result, and the confidence sequences (`inspector.chain.confidence_sequences`) hold.
+A pair of which one answer failed (no answer came, or it broke off) does not count for either setting.
+"""
+
+import asyncio
+import json
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from inspector.capture.events import RecordEvent, TraceStarted, TurnEnded
+from inspector.capture.recorder import Recorder
+from inspector.capture.redacting import Redacts
+from inspector.capture.resending import (
+    SESSION_HEADER,
+    Resender,
+    ResendStoppedError,
+    ResendTarget,
+    SpendingBounds,
+    resending,
+)
+from inspector.capture.trace_file_sink import TraceAssembler
+from inspector.chain.confidence_sequences import PairCounts, rate_sequence
+from inspector.chain.intervals import Interval
+from inspector.diagnostics import Diagnostic
+from inspector.inspection import Inspection, inspect_trace
+from inspector.model import ExternalId, ParentTrace, ParentWhy, Trace, Usage
+from inspector.model.exchange import RecordedExchange
+from inspector.replay.resend import (
+    RequestChange,
+    ResendError,
+    TurnRequest,
+    answer_limit,
+    assistant_turns,
+    estimated_tokens,
+    turn_request,
+    with_fix,
+)
+from inspector.rules.rule import Severity
+from storage import Store, StoreSink
+
+ANY = "any"
+"""The row of the table that counts answers with any error."""
+
+EXPERIMENT_ID, SETTING_ID = "ask", "setting"
+"""The names of the external ids that the answers of one experiment, and those of one of its settings, have."""
+
+_NO_ANSWER_S = 60.0  # the recorder needs a fraction of a second
+
+
+@dataclass(frozen=True, slots=True)
+class AskQuestion:
+    """What is asked again: the trace, its inspection, the request as it was, and how the answers are related to it."""
+
+    id: int
+    trace: Trace
+    inspection: Inspection
+    request: TurnRequest
+
+    @property
+    def parent(self) -> ParentTrace:
+        """What the answers' traces are related to."""
+        ids = [one for one in self.trace.external_ids if one.name != "run"]
+        own = next(
+            (one for one in ids if one.name == "recording"), ids[0] if ids else ExternalId("trace", f"{self.id}")
+        )
+        return ParentTrace(own, ParentWhy.FORK)
+
+    def fault(self) -> Diagnostic | None:
+        """The fault that the advice of `--with-fix` is about: why the chain broke, else the turn's first error."""
+        broken = self.inspection.chain.broken
+        at_turn = [one for one in self.inspection.diagnostics if one.location.turn == self.request.turn]
+        named = [one for one in at_turn if broken is not None and one.rule.code == broken.code]
+        errors = [one for one in at_turn if one.rule.severity is Severity.ERROR]
+        return next(iter([*named, *errors]), None)
+
+    def advised(self, request: TurnRequest) -> TurnRequest:
+        """The request with the advice against the turn's fault; ResendError where it has none."""
+        found = self.fault()
+        if found is None:
+            raise ResendError(f"turn {self.request.turn} has no error, so `--with-fix` has nothing to advise against")
+        steps = [step for step in self.inspection.chain.steps if step.location.turn == found.location.turn]
+        here = [step for step in steps if step.location.part == found.location.part]
+        return with_fix(request, found, next((step.call.name for step in [*here, *steps]), None))
+
+
+def question_of(store: Store, word: int | str, turn: int | None = None, *, api: str | None = None) -> AskQuestion:
+    """The request of a turn, by default of the one that broke the chain. ResendError, StoreError."""
+    number = store.summary(word).id
+    trace, inspection = store.inspected(number)
+    if turn is None:
+        broken = inspection.chain.broken
+        if broken is None:
+            answers = assistant_turns(trace)
+            said = f"; its answers are turns {', '.join(map(str, answers[:8]))}" if answers else ""
+            raise ResendError(f"trace {number} has no break, so name the turn to ask again (`--turn`){said}")
+        turn = broken.turn
+    exchanges: tuple[RecordedExchange, ...] = store.exchanges.of(number).traces.get(number, ())
+    return AskQuestion(number, trace, inspection, turn_request(trace, exchanges, turn, api=api))
+
+
+@dataclass(frozen=True, slots=True)
+class AskPlan:
+    """An experiment: the settings (the changed request first, then the original; or the original alone), how often.
+
+    `watched` are the codes whose presence the sequential test looks at; without any, it is any error.
+    """
+
+    question: AskQuestion
+    settings: tuple[TurnRequest, ...]
+    count: int = 20
+    parallel: int = 4
+    watched: frozenset[str] = frozenset()
+    stops_early: bool = True
+
+    @property
+    def requests(self) -> int:
+        """How many requests are sent at most, without repetitions for a busy server."""
+        return self.count * len(self.settings)
+
+    @property
+    def prompt_tokens(self) -> int:
+        """About how many tokens all prompts have together."""
+        return self.count * sum(estimated_tokens(one, self.question.request) for one in self.settings)
+
+
+def plan_of(question: AskQuestion, changed: TurnRequest, count: int = 20, parallel: int = 4) -> AskPlan:
+    """An experiment that compares a changed request with the original, or asks the original alone."""
+    original = question.request
+    settings = (original,) if changed.body == original.body else (changed, original)
+    return AskPlan(question, settings, count, parallel)
+
+
+def changed_request(question: AskQuestion, change: RequestChange, *, is_advised: bool = False) -> TurnRequest:
+    """The question's request with a change, and with the advice against its fault. ResendError."""
+    request = change.applied(question.request)
+    return question.advised(request) if is_advised else request
+
+
+@dataclass(frozen=True, slots=True)
+class AskAnswer:
+    """One answer: the rules that it breaks, or why there is none (`failure`). `is_hit` is what the test looks at."""
+
+    codes: frozenset[str] = frozenset()
+    has_error: bool = False
+    is_hit: bool = False
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRate:
+    """How often a rule was broken (`ANY`: any error): by the first setting, and by the original where both were asked.
+
+    Intervals are confidence sequences of 95 % each: they hold at whatever moment the experiment stopped.
+    """
+
+    code: str
+    hits: int
+    trials: int
+    interval: Interval
+    original_hits: int | None = None
+    original_interval: Interval | None = None
+    difference: float | None = None
+    difference_interval: Interval | None = None
+
+
+@dataclass(slots=True)
+class AskResult:
+    """The answers so far, by setting and pair. `stop` says why it ended before its time, `""` where it did not."""
+
+    plan: AskPlan
+    experiment: str
+    answers: list[dict[int, AskAnswer]] = field(default_factory=list)
+    bounds: SpendingBounds = field(default_factory=SpendingBounds)
+    stop: str = ""
+    is_decided: bool = False
+    is_interrupted: bool = False
+
+    def end(self, why: str) -> None:
+        """Send no more; the first reason is kept."""
+        self.stop = self.stop or why
+
+    def counted(self) -> list[tuple[AskAnswer, ...]]:
+        """The pairs (or single answers) that count, in the order in which they were planned."""
+        found: list[tuple[AskAnswer, ...]] = []
+        for pair in range(self.plan.count):
+            answers = tuple(one[pair] for one in self.answers if pair in one)
+            if len(answers) < len(self.plan.settings):
+                break
+            if not any(one.failure for one in answers):
+                found.append(answers)
+        return found
+
+    @property
+    def kept(self) -> int:
+        """How many answers came."""
+        return sum(not one.failure for answers in self.answers for one in answers.values())
+
+    @property
+    def failures(self) -> Counter[str]:
+        """Why answers failed, and how many each."""
+        return Counter(one.failure for answers in self.answers for one in answers.values() if one.failure)
+
+    def decides(self) -> bool:
+        """Whether the sequential test stops: the watched rates differ."""
+        if len(self.plan.settings) < 2:
+            return False
+        return _pairs((one.is_hit, other.is_hit) for one, other in self.counted()).differs()
+
+    def rates(self) -> list[ComparedRate]:
+        """A row for any error, then one for each rule that an answer broke, the most frequent first."""
+        counted = self.counted()
+        seen = Counter(code for answers in counted for one in answers for code in one.codes)
+        rows = [_rate(ANY, [tuple(one.has_error for one in answers) for answers in counted])]
+        for code, _ in sorted(seen.items(), key=lambda one: (-one[1], one[0])):
+            rows.append(_rate(code, [tuple(code in one.codes for one in answers) for answers in counted]))
+        return rows
+
+
+def _rate(code: str, hits: Sequence[tuple[bool, ...]]) -> ComparedRate:
+    trials = len(hits)
+    first = sum(one[0] for one in hits)
+    row = ComparedRate(code, first, trials, rate_sequence(first, trials))
+    if not hits or len(hits[0]) < 2:
+        return row
+    second = sum(one[1] for one in hits)
+    pairs = _pairs((one, other) for one, other in hits)
+    return replace(
+        row,
+        original_hits=second,
+        original_interval=rate_sequence(second, trials),
+        difference=pairs.difference,
+        difference_interval=pairs.interval(),
+    )
+
+
+def _pairs(hits: Iterable[tuple[bool, ...]]) -> PairCounts:
+    counts = PairCounts()
+    for one, other in hits:
+        counts = counts.added(one, other)
+    return counts
+
+
+class _AnswerSink:
+    """Gives each answer's trace its parent, keeps it, and hands it over when its turn has ended."""
+
+    def __init__(self, store: StoreSink, parent: ParentTrace, ids: Mapping[str, tuple[ExternalId, ...]]) -> None:
+        self._store, self._parent, self._ids = store, parent, ids
+        self._loop = asyncio.get_running_loop()
+        self._open: dict[str, tuple[str, TraceAssembler]] = {}
+        self.traces: dict[str, asyncio.Future[Trace]] = {}
+
+    def accept(self, event: RecordEvent) -> None:
+        if isinstance(event, TraceStarted):
+            event = self._related(event)
+        self._store.accept(event)
+        id_, assembler = self._open.get(event.key, ("", None))
+        if assembler is None:
+            return
+        assembler.take(event)
+        if isinstance(event, TurnEnded) and event.exchanges:
+            del self._open[event.key]
+            self._loop.call_soon_threadsafe(self._hand_over, id_, assembler.trace())
+
+    def close(self) -> None:
+        """The store's sink is closed by whoever made it."""
+
+    def _related(self, event: TraceStarted) -> TraceStarted:
+        trace = event.trace
+        id_ = next((one.value for one in trace.external_ids if one.name == SESSION_HEADER), "")
+        own = tuple(one for one in trace.external_ids if one.name == "recording")
+        self._open[event.key] = id_, TraceAssembler()
+        return replace(event, trace=replace(trace, external_ids=(*own, *self._ids.get(id_, ())), parent=self._parent))
+
+    def _hand_over(self, id_: str, trace: Trace) -> None:
+        future = self.traces.get(id_)
+        if future is not None and not future.done():
+            future.set_result(trace)
+
+
+class AskExperiment:
+    """Runs a plan. `result` is filled while it runs; `changed` is called after each answer, on the event loop."""
+
+    def __init__(
+        self,
+        plan: AskPlan,
+        target: ResendTarget,
+        store: Store,
+        redactor: Redacts,
+        *,
+        bounds: SpendingBounds | None = None,
+        changed: Callable[[AskResult], None] = lambda result: None,
+    ) -> None:
+        self._plan, self._target, self._store, self._redactor = plan, target, store, redactor
+        self._changed = changed
+        self.result = AskResult(plan, secrets.token_hex(6), [{} for _ in plan.settings], bounds or SpendingBounds())
+        self._bodies = [json.dumps(one.body, ensure_ascii=False).encode() for one in plan.settings]
+        self._tokens = [estimated_tokens(one, plan.question.request) for one in plan.settings]
+        self._limits = [answer_limit(one.body) for one in plan.settings]
+        self._next = iter(_order(plan))
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def interrupt(self) -> None:
+        """Stop now; what came is kept. To be called on the event loop."""
+        self.result.is_interrupted = True
+        self.result.end("it was interrupted")
+        for task in self._tasks:
+            task.cancel()
+
+    async def run(self) -> AskResult:
+        """Ask until the plan is done, a bound is reached, the test decides, or somebody interrupts."""
+        experiment = self.result.experiment
+        ids = {
+            _id(experiment, setting, pair): (
+                ExternalId(EXPERIMENT_ID, experiment),
+                ExternalId(SETTING_ID, "changed" if setting == 0 and len(self._plan.settings) > 1 else "original"),
+            )
+            for pair, setting in _order(self._plan)
+        }
+        kept = StoreSink(self._store)
+        sink = _AnswerSink(kept, self._plan.question.parent, ids)
+        recorder = Recorder(sink, redactor=self._redactor)
+        try:
+            async with resending(self._target, recorder, self.result.bounds, self._redactor.text) as resender:
+                self._tasks = [
+                    asyncio.create_task(self._work(resender, sink))
+                    for _ in range(min(self._plan.parallel, self._plan.requests))
+                ]
+                await asyncio.gather(*self._tasks)
+        except asyncio.CancelledError:
+            if not self.result.is_interrupted:
+                raise
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await asyncio.to_thread(recorder.close)
+            await asyncio.to_thread(kept.close)
+        return self.result
+
+    async def _work(self, resender: Resender, sink: _AnswerSink) -> None:
+        for pair, setting in self._next:
+            if self.result.stop:
+                return
+            try:
+                answer = await self._ask(resender, sink, pair, setting)
+            except ResendStoppedError as stopped:
+                self.result.end(str(stopped))
+                return
+            self.result.answers[setting][pair] = answer
+            if self._plan.stops_early and self.result.decides():
+                self.result.is_decided = True
+                self.result.end("the rates differ")
+            self._changed(self.result)
+
+    async def _ask(self, resender: Resender, sink: _AnswerSink, pair: int, setting: int) -> AskAnswer:
+        id_ = _id(self.result.experiment, setting, pair)
+        future = sink.traces[id_] = asyncio.get_running_loop().create_future()
+        try:
+            reserved, failure = await resender.send(
+                self._bodies[setting], id_, self._tokens[setting], self._limits[setting]
+            )
+            usage = Usage()
+            try:
+                if failure:
+                    return AskAnswer(failure=failure)
+                trace = await asyncio.wait_for(future, _NO_ANSWER_S)
+                generation = trace.turns[-1].generation
+                usage = generation.usage if generation is not None else usage
+                return await asyncio.to_thread(self._judged, trace)
+            except TimeoutError:
+                return AskAnswer(failure="the answer could not be recorded")
+            finally:
+                prompt = usage.input_tokens if usage.input_tokens is not None else self._tokens[setting]
+                resender.bounds.settle(reserved, prompt, usage.output_tokens or 0)
+        finally:
+            del sink.traces[id_]
+
+    def _judged(self, trace: Trace) -> AskAnswer:
+        inspection = inspect_trace(trace)
+        generation = trace.turns[-1].generation
+        if generation is not None and generation.error is not None:
+            return AskAnswer(failure=self._redactor.text(f"the server reported an error: {generation.error.message}"))
+        found = [one for one in inspection.diagnostics if one.location.turn == len(trace.turns)]
+        codes = frozenset(one.rule.code for one in found if one.rule.severity is not Severity.INFO)
+        has_error = any(one.rule.severity is Severity.ERROR for one in found)
+        watched = self._plan.watched
+        return AskAnswer(codes, has_error, bool(codes & watched) if watched else has_error)
+
+
+def _order(plan: AskPlan) -> list[tuple[int, int]]:
+    """Pairs and settings in the order in which they are asked: which setting comes first alternates."""
+    settings = range(len(plan.settings))
+    return [
+        (pair, setting) for pair in range(plan.count) for setting in (settings if pair % 2 == 0 else reversed(settings))
+    ]
+
+
+def _id(experiment: str, setting: int, pair: int) -> str:
+    return f"{experiment}-{setting}-{pair}"

@@ -1,0 +1,155 @@
+"""What `weaklink ask` says: the plan before anything is sent, the table of rates, and both as JSON."""
+
+from collections.abc import Iterator
+
+from inspector.chain.intervals import Interval
+from inspector.model import Json
+from inspector.replay.differences import differences
+from inspector.rules.catalogue import RULES
+from ui.experiments.ask_again import ANY, AskPlan, AskResult, ComparedRate
+from ui.views.styled_text import GLYPHS, Line, Run, Style, visible_line
+from ui.views.wording import counted
+
+_MOST_CHANGES = 20
+_NAMES = {rule.code: rule.name for rule in RULES}
+HEADINGS = ("rule", "rate", "95 % interval", "original", "95 % interval", "difference", "95 % interval")
+
+
+def plan_lines(plan: AskPlan, url: str) -> Iterator[Line]:
+    """What will be sent where, and what of the request is changed."""
+    request = plan.question.request
+    for note in request.notes:
+        yield (Run(f"weaklink: {note}", Style.DIM),)
+    if len(plan.settings) > 1:
+        yield (Run("weaklink: changes of the request:"),)
+        changes = list(differences(request.body, plan.settings[0].body))
+        for one in changes[:_MOST_CHANGES]:
+            said = {"added": one.live, "missing": f"{one.recorded} removed"}.get(
+                one.kind.value, f"{one.recorded} → {one.live}"
+            )
+            yield (Run(f"  {visible_line(one.pointer)}  ", Style.KEY), Run(visible_line(said)))
+        if len(changes) > _MOST_CHANGES:
+            yield (Run(f"  and {len(changes) - _MOST_CHANGES} more", Style.DIM),)
+    yield (Run(f"weaklink: {spending_words(plan)} to {visible_line(url)}."),)
+
+
+def spending_words(plan: AskPlan) -> str:
+    """How many requests will be sent at most, and how many tokens their prompts have."""
+    arms = f" ({plan.count} of each setting)" if len(plan.settings) > 1 else ""
+    return (
+        f"the request of turn {plan.question.request.turn} goes out {counted(plan.requests, 'time')}{arms}, about "
+        f"{plan.prompt_tokens:,} tokens of prompts and the answers"
+    )
+
+
+def result_lines(result: AskResult) -> Iterator[Line]:
+    """The table, and sentences on what it rests on."""
+    rows = [_cells(rate) for rate in result.rates()]
+    columns = 7 if len(result.plan.settings) > 1 else 3
+    widths = [max(len(row[at]) for row in [HEADINGS, *rows]) for at in range(columns)]
+    yield (Run("  ".join(name.ljust(width) for name, width in zip(HEADINGS, widths, strict=False)), Style.STRONG),)
+    for rate, row in zip(result.rates(), rows, strict=True):
+        words = "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=False))
+        yield (Run(words, _style(rate)),)
+    for sentence in sentences(result):
+        yield (Run(sentence),)
+
+
+def sentences(result: AskResult) -> Iterator[str]:
+    """What the numbers rest on: how many answers, why it stopped, and what the intervals mean."""
+    pairs = len(result.counted())
+    unit = "pair" if len(result.plan.settings) > 1 else "answer"
+    yield f"{counted(pairs, unit)} of {result.plan.count} counted; {counted(result.kept, 'answer')} kept as forks."
+    for failure, count in result.failures.most_common(5):
+        yield f"{GLYPHS['error']} {counted(count, 'answer')} failed: {visible_line(failure)}"
+    if result.is_decided:
+        yield "Stopped early: the rates differ. If they were equal, this would happen in 5 % of experiments at most."
+    elif result.stop:
+        yield f"Stopped: {visible_line(result.stop)}."
+    yield (
+        "Intervals are confidence sequences of 95 % each, for one row: they hold whenever the experiment stops "
+        "(betting, Waudby-Smith and Ramdas 2024; beta-binomial mixture, Robbins 1970)."
+    )
+
+
+def result_json(result: AskResult) -> dict[str, Json]:
+    """The experiment for programs; rates are 0 to 1, intervals `[low, high]`."""
+    plan, bounds = result.plan, result.bounds
+    has_original = len(plan.settings) > 1
+    return {
+        "trace": plan.question.id,
+        "turn": plan.question.request.turn,
+        "experiment": result.experiment,
+        "api": plan.question.request.api,
+        "notes": list(plan.question.request.notes),
+        "changes": [
+            {"kind": one.kind.value, "pointer": one.pointer, "original": one.recorded, "changed": one.live}
+            for one in differences(plan.question.request.body, plan.settings[0].body)
+        ],
+        "planned": plan.count,
+        "counted": len(result.counted()),
+        "kept": result.kept,
+        "failures": [{"reason": reason, "answers": count} for reason, count in result.failures.most_common()],
+        "stopped": result.stop or None,
+        "decided": result.is_decided,
+        "interrupted": result.is_interrupted,
+        "requests": bounds.requests,
+        "tokens": bounds.tokens,
+        "method": {
+            "rate": "beta-binomial mixture confidence sequence (Robbins 1970)",
+            "difference": "grid Kelly betting confidence sequence (Waudby-Smith and Ramdas 2024)",
+            "error": 0.05,
+            "watched": [*(sorted(plan.watched) or [ANY])],
+        },
+        "rates": [_rate_json(rate, has_original=has_original) for rate in result.rates()],
+    }
+
+
+def _rate_json(rate: ComparedRate, *, has_original: bool) -> Json:
+    value: dict[str, Json] = {
+        "rule": rate.code,
+        "hits": rate.hits,
+        "answers": rate.trials,
+        "interval": _interval_json(rate.interval),
+        "original": None,
+        "difference": None,
+    }
+    if has_original and rate.original_interval is not None and rate.difference_interval is not None:
+        interval = _interval_json(rate.original_interval)
+        value["original"] = {"hits": rate.original_hits, "answers": rate.trials, "interval": interval}
+        value["difference"] = {"value": rate.difference, "interval": _interval_json(rate.difference_interval)}
+    return value
+
+
+def _interval_json(interval: Interval) -> Json:
+    return [round(interval.low, 6), round(interval.high, 6)]
+
+
+def _cells(rate: ComparedRate) -> tuple[str, ...]:
+    name = "any error" if rate.code == ANY else f"{rate.code} {_NAMES.get(rate.code, '')}".strip()
+    cells = [name, _share(rate.hits, rate.trials), _range(rate.interval)]
+    if rate.original_interval is None or rate.difference_interval is None or rate.difference is None:
+        return (*cells, "", "", "", "")
+    return (
+        *cells,
+        _share(rate.original_hits or 0, rate.trials),
+        _range(rate.original_interval),
+        f"{100 * rate.difference:+.0f} points",
+        f"{100 * rate.difference_interval.low:+.0f} to {100 * rate.difference_interval.high:+.0f}",
+    )
+
+
+def _share(hits: int, trials: int) -> str:
+    return f"{hits}/{trials} {100 * hits / trials:.0f} %" if trials else "0/0"
+
+
+def _range(interval: Interval) -> str:
+    return f"{100 * interval.low:.0f} to {100 * interval.high:.0f} %"
+
+
+def _style(rate: ComparedRate) -> Style:
+    """A row whose difference is more than noise in the colour of better or worse."""
+    interval = rate.difference_interval
+    if interval is None or interval.low <= 0 <= interval.high:
+        return Style.PLAIN
+    return Style.ERROR if interval.low > 0 else Style.OK

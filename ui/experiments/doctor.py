@@ -1,0 +1,233 @@
+"""Compares several recorded runs of one command: which are equal, which are broken, where they part and why."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from inspector.chain.intervals import Interval, Share, wilson
+from inspector.chain.steps import Status
+from inspector.errors import StoreError
+from inspector.model import Json
+from inspector.replay.run_alignment import CommandParting, DifferenceSource, RunExchange, parting
+from storage import Store
+from ui.views.styled_text import GLYPHS, Line, Run, Style, visible_line
+from ui.views.wording import counted
+
+SOURCES = {
+    DifferenceSource.ANSWER: "different answers to equal requests",
+    DifferenceSource.TOOL_RESULT: "a tool returned something else",
+    DifferenceSource.CLOCK: "a date or time in the prompt",
+    DifferenceSource.ID: "a random id in the prompt",
+    DifferenceSource.ORDER: "the same things in another order, as parallel calls return",
+    DifferenceSource.TOOLS: "the list of tools changed",
+    DifferenceSource.PROMPT: "another request",
+    DifferenceSource.END: "a request that one run did not make",
+}
+"""What each source means, in words."""
+
+REMEDIES = {
+    DifferenceSource.ANSWER: "`weaklink ask` measures how often this request's answers break; `temperature=0` and a "
+    "`seed` make some servers more equal, none certain.",
+    DifferenceSource.TOOL_RESULT: "Use a fixture for the tool, or let `weaklink replay` answer the model's side.",
+    DifferenceSource.CLOCK: "Pass the time in from outside, rounded, or leave it out: it also defeats prompt caches.",
+    DifferenceSource.ID: "Leave the id out of the prompt, or derive it from the task.",
+    DifferenceSource.ORDER: "Append results in the order of the calls, not in the order in which they finish.",
+    DifferenceSource.TOOLS: "Build the list of tools from a sorted, fixed source.",
+    DifferenceSource.PROMPT: "`weaklink diff --requests`, or `r` in the terminal's comparison, has both requests.",
+    DifferenceSource.END: "Compare both runs: `weaklink diff` shows them side by side.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRun:
+    """One run of a command: its exit code, its traces with their statuses, and its exchanges in order."""
+
+    number: int
+    run: str
+    exit_code: int
+    statuses: tuple[tuple[int, Status], ...]
+    exchanges: tuple[RunExchange, ...]
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a chain of it broke."""
+        return any(status is Status.BROKEN for _, status in self.statuses)
+
+
+@dataclass(frozen=True, slots=True)
+class RunsComparison:
+    """Runs in groups of equal ones, the largest first; `partings` are those of the other runs from its first run."""
+
+    runs: tuple[CommandRun, ...]
+    groups: tuple[tuple[int, ...], ...]
+    partings: tuple[tuple[int, CommandParting], ...]
+
+    @property
+    def first(self) -> tuple[int, CommandParting] | None:
+        """The run that parts earliest, and where; the first of several."""
+        return min(self.partings, key=lambda one: one[1].request, default=None)
+
+    @property
+    def equal(self) -> Share:
+        """How many runs are in the largest group."""
+        return Share(len(self.groups[0]) if self.groups else 0, len(self.runs))
+
+    @property
+    def broken(self) -> Share:
+        """How many runs have a broken chain."""
+        return Share(sum(one.is_broken for one in self.runs), len(self.runs))
+
+    @property
+    def has_findings(self) -> bool:
+        """Whether runs part, or a chain broke."""
+        return bool(self.partings) or any(one.is_broken for one in self.runs)
+
+
+def recorded_run(store: Store, run: str, number: int, exit_code: int) -> CommandRun:
+    """What a run recorded; one that asked no model has no exchanges."""
+    try:
+        stored = store.exchanges.of(run)
+    except StoreError:
+        return CommandRun(number, run, exit_code, (), ())
+    statuses, found = [], []
+    for id_, exchanges in stored.traces.items():
+        trace, inspection = store.inspected(id_)
+        statuses.append((id_, inspection.chain.status))
+        for one in exchanges:
+            is_answer = 0 < one.turn <= len(trace.turns)
+            found.append(RunExchange(id_, one, trace.turns[one.turn - 1] if is_answer else None))
+    found.sort(key=lambda one: one.exchange.began_s or 0.0)
+    return CommandRun(number, run, exit_code, tuple(statuses), tuple(found))
+
+
+def compare_runs(runs: Sequence[CommandRun]) -> RunsComparison:
+    """Group equal runs, and find where the others part from the largest group; of equally large ones, the earliest."""
+    groups: list[list[CommandRun]] = []
+    for run in runs:
+        group = next((one for one in groups if parting(one[0].exchanges, run.exchanges) is None), None)
+        if group is None:
+            groups.append([run])
+        else:
+            group.append(run)
+    groups.sort(key=lambda group: -len(group))
+    partings = []
+    for run in runs:
+        if groups and run not in groups[0]:
+            found = parting(groups[0][0].exchanges, run.exchanges)
+            if found is not None:
+                partings.append((run.number, found))
+    return RunsComparison(tuple(runs), tuple(tuple(one.number for one in group) for group in groups), tuple(partings))
+
+
+def comparison_lines(compared: RunsComparison) -> Iterator[Line]:
+    """The report for a terminal."""
+    total = len(compared.runs)
+    yield (
+        Run(
+            f"{counted(total, 'run')}: {_share(compared.equal)} equal, {_share(compared.broken)} broken.", Style.STRONG
+        ),
+    )
+    for run in compared.runs:
+        traces = ", ".join(f"{id_} {status.value}" for id_, status in run.statuses) or "no request to a model"
+        code = f", exit code {run.exit_code}" if run.exit_code else ""
+        yield (Run(f"  run {run.number}: {counted(len(run.exchanges), 'request')}{code}; trace {traces}", Style.DIM),)
+    first = compared.first
+    if first is None:
+        yield (Run(f"{GLYPHS['ok']} Every run made the same requests and got the same answers.", Style.OK),)
+        return
+    base = compared.groups[0][0]
+    yield from _parting_lines(base, *first)
+    for number, found in compared.partings:
+        if (number, found) != first:
+            yield (Run(f"  also run {number}, at request {found.request}: {SOURCES[found.source]}.", Style.DIM),)
+    counts = Counter(found.source for _, found in compared.partings)
+    said = ", ".join(f"{source.value} {count}" for source, count in counts.most_common())
+    yield (Run(f"Sources: {said}. {REMEDIES[first[1].source]}"),)
+
+
+def _parting_lines(base: int, number: int, found: CommandParting) -> Iterator[Line]:
+    yield (
+        Run(f"{GLYPHS['error']} Runs {base} and {number} first part at request {found.request}: ", Style.ERROR),
+        Run(f"{SOURCES[found.source]}.", Style.ERROR),
+    )
+    if found.differences:
+        place = found.differences[0]
+        yield (Run(f"  {visible_line(place.pointer)}{_where(found)}", Style.KEY),)
+        yield (Run(f"    run {base}: {visible_line(place.recorded)}", Style.REMOVED),)
+        yield (Run(f"    run {number}: {visible_line(place.live)}", Style.ADDED),)
+    if found.first is not None and found.second is not None:
+        turns = dict.fromkeys(str(one.exchange.turn) for one in (found.first, found.second) if one.exchange.turn)
+        sides = f" --requests {','.join(turns)}" if turns else ""
+        yield (Run(f"  weaklink diff {found.first.trace} {found.second.trace}{sides}", Style.DIM),)
+        yield (Run(f"  weaklink tui {found.second.trace} --against {found.first.trace}", Style.DIM),)
+
+
+def _where(found: CommandParting) -> str:
+    place = found.differences[0]
+    message = f", message {place.message}" if place.message is not None else ""
+    where = place.live_range
+    return f"{message}, characters {where.start} to {where.end}" if where is not None else message
+
+
+def _share(share: Share) -> str:
+    interval = wilson(share) if share.trials else Interval(0.0, 1.0)
+    return f"{share.hits:.0f} of {share.trials:.0f} ({100 * interval.low:.0f} to {100 * interval.high:.0f} %)"
+
+
+def comparison_json(compared: RunsComparison) -> dict[str, Json]:
+    """The report for programs; intervals are Wilson's, ranges `[start, end]` in code points of the decoded text."""
+    first = compared.first
+    return {
+        "runs": [
+            {
+                "number": run.number,
+                "run": run.run,
+                "exit_code": run.exit_code,
+                "requests": len(run.exchanges),
+                "broken": run.is_broken,
+                "traces": [{"id": id_, "status": status.value} for id_, status in run.statuses],
+            }
+            for run in compared.runs
+        ],
+        "groups": [[*group] for group in compared.groups],
+        "equal": _share_json(compared.equal),
+        "broken": _share_json(compared.broken),
+        "source": first[1].source.value if first is not None else None,
+        "partings": [_parting_json(number, found) for number, found in compared.partings],
+    }
+
+
+def _share_json(share: Share) -> Json:
+    interval = wilson(share) if share.trials else Interval(0.0, 1.0)
+    return {
+        "runs": round(share.hits),
+        "of": round(share.trials),
+        "interval": [round(interval.low, 6), round(interval.high, 6)],
+    }
+
+
+def _parting_json(number: int, found: CommandParting) -> Json:
+    return {
+        "run": number,
+        "source": found.source.value,
+        "meaning": SOURCES[found.source],
+        "request": found.request,
+        "first": _exchange_json(found.first),
+        "second": _exchange_json(found.second),
+        "differences": [
+            {
+                "kind": one.kind.value,
+                "pointer": one.pointer,
+                "message": one.message,
+                "first": one.recorded,
+                "second": one.live,
+                "first_range": [one.recorded_range.start, one.recorded_range.end] if one.recorded_range else None,
+                "second_range": [one.live_range.start, one.live_range.end] if one.live_range else None,
+            }
+            for one in found.differences
+        ],
+    }
+
+
+def _exchange_json(one: RunExchange | None) -> Json:
+    return None if one is None else {"trace": one.trace, "turn": one.exchange.turn or None}

@@ -1,0 +1,47 @@
+"""A recording as a server on this machine."""
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+from inspector.capture.client_addresses import routes
+from inspector.capture.proxy import ProxyConfig, Upstream, running_proxy
+from inspector.capture.replay_server import IgnoringObserver, ReplayServer, diverged_trace, sentence
+from inspector.model import Trace
+from ui.views.context import request_pair_lines
+from ui.views.styled_text import GLYPHS, Line, Run, Style, visible_line
+from ui.views.wording import counted
+
+ANY_PATH = Upstream("", "http://recording.invalid")
+"""Takes every path; never contacted, since the recording answers."""
+
+
+@asynccontextmanager
+async def serving(server: ReplayServer, port: int, upstream: str | None = None) -> AsyncIterator[dict[str, str]]:
+    """The environment variables that point clients at the server, which listens on 127.0.0.1 meanwhile.
+
+    Requests that go on live (see `ReplayServer.fork_after`) go to `upstream`.
+    """
+    paths, upstreams = routes(os.environ if upstream else {}, upstream)
+    config = ProxyConfig(upstreams=upstreams if upstream else (*upstreams, ANY_PATH), port=port)
+    async with running_proxy(config, IgnoringObserver(), intercept=server.intercept) as address:
+        yield {name: f"{address.url}{path}" for name, path in paths.items()}
+
+
+def serving_lines(server: ReplayServer, variables: dict[str, str], trace: Trace, width: int) -> Iterator[Line]:
+    """The variables for clients, and what was asked so far; `trace` is the recorded one.
+
+    Of the first request that diverged, both are side by side in `width` cells.
+    """
+    for name, value in variables.items():
+        yield (Run(f"{name}=", Style.KEY), Run(value))
+    replayer = server.replayer
+    yield (Run(f"{replayer.used} of {counted(len(replayer.exchanges), 'recorded request')} answered.", Style.STRONG),)
+    if server.live_requests:
+        yield (Run(f"{counted(server.live_requests, 'request')} went upstream."),)
+    for one in server.divergences[:20]:
+        yield (Run(f"{GLYPHS['error']} {visible_line(sentence(one))}", Style.ERROR),)
+    first = next((one for one in server.divergences if one.turn), None)
+    live = diverged_trace(first) if first is not None else None
+    if first is not None and live is not None:
+        yield from request_pair_lines((trace, first.turn), (live, len(live.turns)), width)

@@ -1,0 +1,236 @@
+"""Runs a plan of blocks: in this process, in several local ones, or on a Ray cluster, with the same answers in order.
+
+States of a block: waiting, running, finished, set aside. A worker sends the answers of its block in small pieces; the
+pieces of a block are handed over in order, and blocks in the order of the plan. Where a worker fails or dies, the block
+is read again from its beginning and what was handed over before is left out, so every answer comes exactly once. After
+`ATTEMPTS` tries the block is set aside with the reason, and the rest goes on.
+
+With a folder to resume from, the pieces of a finished block are kept in one file, which is renamed into place; a later
+run with the same plan and options takes its answers from there. Memory: a local worker holds at most `_AHEAD` pieces of
+answers that nobody has taken yet.
+"""
+
+import hashlib
+import os
+import pickle
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+from typing import Any, Generic, TypeVar
+
+from inspector.errors import WeaklinkError
+from inspector.importers.blocks import Block
+from inspector.version import __version__
+from ui.importing.block_work import ATTEMPTS, BlockWork, Piece, attempted_pieces
+from ui.importing.engine import EngineOptions
+
+_Answer = TypeVar("_Answer")
+_AHEAD = 64
+_CONTEXT = get_context("spawn")  # a forked process would share threads and connections
+
+
+class UnsafeFolderError(WeaklinkError):
+    """A folder to resume from belongs to somebody else, or others may write into it; the text has its path."""
+
+
+def run_blocks(blocks: Sequence[Block], work: BlockWork[_Answer], options: EngineOptions) -> Iterator[Piece[_Answer]]:
+    """The pieces of all blocks in order.
+
+    Raises UnsafeFolderError, and the error of the executor where it cannot start.
+    """
+    if options.resume is None:
+        yield from _executed(blocks, work, options)
+        return
+    kept = _KeptBlocks(options.resume, work, blocks)
+    missing = [block for block in blocks if not kept.path(block).exists()]
+    fresh = _by_block(_executed(missing, work, options))
+    for block in blocks:
+        yield from kept.record(block, next(fresh)) if block in missing else kept.read(block)
+
+
+def _executed(blocks: Sequence[Block], work: BlockWork[_Answer], options: EngineOptions) -> Iterator[Piece[_Answer]]:
+    if not blocks:
+        return iter(())
+    if options.engine == "ray":
+        from ui.importing.ray_jobs import run_on_ray  # noqa: PLC0415  # Ray takes seconds to load, and is optional
+
+        return run_on_ray(blocks, work, jobs=options.jobs, address=options.address)
+    jobs = min(options.jobs or cores(), len(blocks))
+    if jobs == 1:
+        return chain.from_iterable(attempted_pieces(work, block) for block in blocks)
+    return _run_local(blocks, work, jobs)
+
+
+def cores() -> int:
+    """How many processes can run at once."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# ---------------------------------------------------------------- local processes
+
+
+def _run_local(blocks: Sequence[Block], work: BlockWork[_Answer], jobs: int) -> Iterator[Piece[_Answer]]:
+    """Each worker takes the next block when it has sent all of its last one."""
+    waiting = deque(blocks)
+    running: deque[_BlockWorker[_Answer]] = deque()
+    try:
+        for _ in range(jobs):
+            worker: _BlockWorker[_Answer] = _BlockWorker(work)
+            worker.begin(waiting.popleft())
+            running.append(worker)
+        while running:
+            worker = running.popleft()
+            yield from worker.pieces()
+            if waiting:
+                worker.begin(waiting.popleft())
+                running.append(worker)
+            else:
+                worker.stop()
+    finally:
+        for worker in running:
+            worker.stop()
+
+
+class _BlockWorker(Generic[_Answer]):
+    """A process that reads one block at a time."""
+
+    def __init__(self, work: BlockWork[_Answer]) -> None:
+        self._work = work
+        self._block: Block | None = None
+        self._start()
+
+    def begin(self, block: Block, skip: int = 0) -> None:
+        """Let it read a block from the piece `skip` on."""
+        self._block = block
+        with suppress(OSError):  # it died idle: the next piece finds that out
+            self._inbox.send((block, skip))
+
+    def pieces(self) -> Iterator[Piece[_Answer]]:
+        """The pieces of the block that it was given, whatever becomes of the process."""
+        assert self._block is not None
+        block, handed_over, deaths = self._block, 0, 0
+        while True:
+            try:
+                piece: Piece[_Answer] = pickle.loads(self._inbox.recv_bytes())
+            except (EOFError, OSError):
+                deaths += 1
+                reason = self._ended()
+                self._start()
+                if deaths == ATTEMPTS:
+                    yield Piece(block, handed_over, is_last=True, failed=reason)
+                    return
+                self.begin(block, handed_over)
+                continue
+            handed_over += 1
+            yield piece
+            if piece.is_last:
+                return
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing."""
+        self._inbox.close()
+        self._process.terminate()
+        self._process.join()
+
+    def _start(self) -> None:
+        self._inbox, outbox = _CONTEXT.Pipe()
+        self._process = _CONTEXT.Process(target=_work, args=(self._work, outbox), daemon=True)
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that writes
+        try:
+            self._process.start()
+        finally:
+            signal.signal(signal.SIGINT, before)
+        outbox.close()
+
+    def _ended(self) -> str:
+        self._process.join()
+        code = self._process.exitcode or 0
+        return f"the worker process ended with {f'signal {-code}' if code < 0 else f'exit code {code}'}"
+
+
+def _work(work: BlockWork[Any], outbox: Connection) -> None:
+    """The life of a worker."""
+    ready: Queue[bytes] = Queue(_AHEAD)
+    Thread(target=_send, args=(ready, outbox), daemon=True).start()
+    while True:
+        try:
+            block, skip = outbox.recv()
+        except EOFError:
+            return
+        for piece in attempted_pieces(work, block, skip):
+            ready.put(pickle.dumps(piece, pickle.HIGHEST_PROTOCOL))
+
+
+def _send(ready: "Queue[bytes]", outbox: Connection) -> None:
+    try:
+        while True:
+            outbox.send_bytes(ready.get())
+    except OSError:  # nobody takes it any more
+        os._exit(0)
+
+
+# ---------------------------------------------------------------- blocks that are finished already
+
+
+class _KeptBlocks:
+    """Finished blocks in a folder of their own, named after the plan, the work and the version.
+
+    The files are pickles: only the folder's owner may be able to write there.
+    """
+
+    def __init__(self, folder: str, work: BlockWork[Any], blocks: Sequence[Block]) -> None:
+        plan = hashlib.sha256(pickle.dumps((__version__, work, blocks))).hexdigest()[:16]
+        self._folder = Path(folder) / f"plan-{plan}"
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        state = self._folder.stat()
+        if hasattr(os, "getuid") and (state.st_uid != os.getuid() or state.st_mode & 0o022):
+            raise UnsafeFolderError(f"{self._folder} belongs to another user, or others may write into it")
+
+    def path(self, block: Block) -> Path:
+        """The file of a finished block."""
+        return self._folder / f"{block.number:08}.pieces"
+
+    def record(self, block: Block, pieces: Iterable[Piece[_Answer]]) -> Iterator[Piece[_Answer]]:
+        """The pieces, which are kept once the last one is there; a block that was set aside is tried again."""
+        partial_path = self.path(block).with_suffix(".partial")
+        with partial_path.open("wb") as stream:
+            failed = False
+            for piece in pieces:
+                pickle.dump(piece, stream, pickle.HIGHEST_PROTOCOL)
+                failed = failed or bool(piece.failed)
+                yield piece
+            stream.flush()
+            os.fsync(stream.fileno())
+        if failed:
+            partial_path.unlink()
+        else:
+            partial_path.replace(self.path(block))
+
+    def read(self, block: Block) -> Iterator[Piece[Any]]:
+        """The pieces of a finished block."""
+        with self.path(block).open("rb") as stream:
+            while True:
+                piece: Piece[Any] = pickle.load(stream)
+                yield piece
+                if piece.is_last:
+                    return
+
+
+def _by_block(pieces: Iterator[Piece[_Answer]]) -> Iterator[Iterator[Piece[_Answer]]]:
+    """The pieces of each block; one is to be taken to its end before the next."""
+    for first in pieces:
+        yield chain([first], () if first.is_last else _rest(pieces))
+
+
+def _rest(pieces: Iterator[Piece[_Answer]]) -> Iterator[Piece[_Answer]]:
+    for piece in pieces:
+        yield piece
+        if piece.is_last:
+            return

@@ -1,0 +1,97 @@
+"""The traces of a block: a file, or a piece of one, read by the importer that recognises the whole file."""
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain, islice
+
+from inspector.dataset.data_row import DataRow, RejectedRow
+from inspector.dataset.rows import read_block
+from inspector.errors import UnreadableFileError
+from inspector.importers.blocks import Block, BlockLines, PlannedFile, expand_urls, path_of, plan_blocks
+from inspector.importers.held_content import HeldContent
+from inspector.importers.reading import read_source
+from inspector.importers.records import NotJsonError, parse_json_bytes
+from inspector.importers.source import Numbering, SourceFile, is_url, local_path
+from inspector.json_text import write_json
+from inspector.memory import RECORD_BYTES
+from ui.importing.file_places import PlacedFile, files_to_read, find_files
+
+_ROW_SOURCES = frozenset({"openai-messages", "sharegpt", "completions"})
+"""Sources whose lines are traces of their own, unless the first of them is a single message."""
+
+_MESSAGE_KEYS = frozenset({"role", "from"})
+_BOM = b"\xef\xbb\xbf"
+
+
+def plan_traces(paths: Sequence[str], source: str | None, block_bytes: int) -> list[Block]:
+    """The blocks of the files, folders, patterns and URLs, to be read as traces. Raises UnreadableFileError."""
+    files: list[PlannedFile] = []
+    for path in paths:
+        if is_url(local_path(path)):
+            files += expand_urls([path])
+        else:
+            found = list(find_files([local_path(path)]))
+            walked = {file.path for file in found if file.is_walked}
+            groups = files_to_read([file.path for file in found], source)
+            files += (PlannedFile(one.path, one.path in walked, one.with_it) for one in groups)
+    return plan_blocks(files, lambda file: _has_separate_lines(file, source), block_bytes)
+
+
+def _has_separate_lines(file: SourceFile, source: str | None) -> bool:
+    """Whether every line of the file is a trace: it is of such a source, and its first line is no single message."""
+    with file.open() as stream:
+        line = stream.readline(RECORD_BYTES)
+    try:
+        first = parse_json_bytes(line.removeprefix(_BOM))
+    except NotJsonError:
+        return False
+    if not isinstance(first, dict) or first.keys() & _MESSAGE_KEYS:
+        return False
+    try:
+        return read_source(file.path, source, name=file.name, content=file.content).source in _ROW_SOURCES
+    except UnreadableFileError:
+        return False
+
+
+@contextmanager
+def placed_block(block: Block) -> Iterator[PlacedFile]:
+    """The block as a file to read; the rows of a Parquet block are held in memory, or encrypted, meanwhile."""
+    file = PlacedFile(str(path_of(block.path)), block.path, with_it=block.with_it, is_walked=block.is_walked)
+    if block.kind == "lines":
+        lines = BlockLines(block)
+        yield replace(file, content=lines, numbering=lines.numbering)
+    elif block.kind == "rows":
+        with HeldContent(io.BufferedReader(_RowLines(block))) as held:
+            yield replace(file, content=held, numbering=Numbering("row", block.first, has_head=block.first > 1))
+    else:
+        yield replace(file, called=None if block.content is None else block.path, content=block.content)
+
+
+class _RowLines(io.RawIOBase):
+    """The rows of a Parquet block as JSON lines, behind the file's first row where the block begins later.
+
+    A row that cannot be read is `null`, so that the numbers stay those of the rows.
+    """
+
+    def __init__(self, block: Block) -> None:
+        head: Iterable[DataRow | RejectedRow] = ()
+        if block.first > 1:
+            head = islice(read_block(replace(block, start=0, end=1, first=1)), 1)
+        self._rows = chain(head, read_block(block))
+        self._held = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's name is private
+        while not self._held:
+            row = next(self._rows, None)
+            if row is None:
+                return 0
+            self._held = (write_json(row.value) if isinstance(row, DataRow) else "null").encode() + b"\n"
+        count = min(len(buffer), len(self._held))
+        buffer[:count] = self._held[:count]
+        self._held = self._held[count:]
+        return count

@@ -1,0 +1,471 @@
+"""Results of many inspections as Parquet data sets in one folder, written block by block.
+
+`DIR/traces`, `turns`, `calls`, `steps` and `diagnostics` have one file for each block of the plan, with the schemas
+below; docs/scaling.md describes the columns. A worker writes each file under a temporary name and renames it when it is
+whole; in an object store the file appears when its upload ends. Last it writes the block's entry in `DIR/_manifest`: a
+block with an entry is finished, and one without is done again, into the same names. So every trace is there once.
+"""
+
+import hashlib
+import json
+import os
+import posixpath
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from inspector.chain.steps import Step
+from inspector.errors import UnknownFormatError, UnreadableFileError, WeaklinkError
+from inspector.importers.blocks import Block
+from inspector.importers.reading import read_group
+from inspector.importers.remote import file_system_of
+from inspector.importers.source import Skipped, is_url, local_path
+from inspector.inspection import Inspection, inspect_trace
+from inspector.json_text import write_json
+from inspector.model import Json, Trace
+from inspector.redaction.redactor import Redactor
+from inspector.rules.rule import Severity
+from inspector.version import __version__
+from storage.derived_rows import figures_in
+from storage.statistics import keys_of
+from ui.importing.block_records import placed_block
+from ui.importing.file_places import PlacedFile, read_placed
+
+_WRITTEN = 500
+_MOST_SKIPPED = 20
+_MANIFEST = "_manifest"
+_PLAN = "_plan.json"
+
+TABLES: dict[str, dict[str, str]] = {
+    "traces": {
+        "file": "string",
+        "record": "string",
+        "block": "string",
+        "source": "string",
+        "name": "string",
+        "model": "string",
+        "format": "string",
+        "started_s": "float64",
+        "day": "string",
+        "prompt": "string",
+        "reasoning": "string",
+        "turns": "int32",
+        "calls": "int32",
+        "status": "string",
+        "success": "bool",
+        "break_step": "int32",
+        "break_turn": "int32",
+        "break_tool": "string",
+        "break_outcome": "string",
+        "break_code": "string",
+        "break_message": "string",
+        "break_reaction": "string",
+        "abort_reason": "string",
+        "errors": "int32",
+        "warnings": "int32",
+        "infos": "int32",
+        "figures": "string",
+    },
+    "turns": {
+        "file": "string",
+        "record": "string",
+        "turn": "int32",
+        "role": "string",
+        "parts": "int32",
+        "characters": "int64",
+        "model": "string",
+        "finish_reason": "string",
+    },
+    "calls": {
+        "file": "string",
+        "record": "string",
+        "number": "int32",
+        "turn": "int32",
+        "part": "string",
+        "start": "int64",
+        "end": "int64",
+        "tool": "string",
+        "arguments": "string",
+        "valid": "bool",
+        "recovered": "bool",
+    },
+    "steps": {
+        "file": "string",
+        "record": "string",
+        "step": "int32",
+        "turn": "int32",
+        "part": "string",
+        "start": "int64",
+        "end": "int64",
+        "tool": "string",
+        "outcome": "string",
+        "certainty": "string",
+        "recovery": "string",
+        "recovered_by": "int32",
+    },
+    "diagnostics": {
+        "file": "string",
+        "record": "string",
+        "number": "int32",
+        "turn": "int32",
+        "part": "string",
+        "start": "int64",
+        "end": "int64",
+        "code": "string",
+        "severity": "string",
+        "message": "string",
+    },
+}
+"""The columns of every table, by name and Arrow type. `file` and `record` name the trace in all of them."""
+
+
+class OtherResultsError(WeaklinkError):
+    """A folder holds the results of other input, or nothing that weaklink wrote; the text has its path."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockResult:
+    """What became of one block: rows by table, traces by status, skipped records, and the first notices on them."""
+
+    rows: dict[str, int]
+    statuses: dict[str, int]
+    skipped: int = 0
+    notices: tuple[str, ...] = ()
+    refused: str | None = None
+
+
+# ---------------------------------------------------------------- the folder
+
+
+class ResultsFolder:
+    """A folder of results, on the disk or in an object store."""
+
+    def __init__(self, where: str) -> None:
+        self.where = local_path(where).rstrip("/")
+        self.is_remote = is_url(self.where)
+
+    def begin(self, blocks: Sequence[Block], options: str) -> None:
+        """Note the plan; OtherResultsError where results of another plan are there."""
+        plan = hashlib.sha256(repr((list(blocks), options)).encode("utf-8", "surrogatepass")).hexdigest()
+        noted = self.read(_PLAN)
+        if noted is None:
+            self.write(_PLAN, json.dumps({"plan": plan, "blocks": len(blocks), "weaklink": __version__}).encode())
+        elif not isinstance(value := json.loads(noted), dict) or value.get("plan") != plan:
+            said = "holds results of other files or options, or the files have changed; name another folder"
+            raise OtherResultsError(f"{self.where} {said}")
+
+    def finished(self) -> dict[int, BlockResult]:
+        """The blocks that have an entry in the manifest."""
+        found: dict[int, BlockResult] = {}
+        for name in self.names(_MANIFEST):
+            if name.endswith(".json") and (raw := self.read(f"{_MANIFEST}/{name}")) is not None:
+                value = json.loads(raw)
+                value["notices"] = tuple(value["notices"])
+                found[int(name.removesuffix(".json"))] = BlockResult(**value)
+        return found
+
+    def finish(self, block: Block, result: BlockResult) -> None:
+        """Note that all files of a block are there."""
+        self.write(f"{_MANIFEST}/{block.number:08}.json", json.dumps(asdict(result)).encode())
+
+    def names(self, folder: str) -> list[str]:
+        """The names of the files in a folder of it."""
+        if not self.is_remote:
+            place = f"{self.where}/{folder}"
+            return sorted(os.listdir(place)) if os.path.isdir(place) else []  # noqa: PTH208, PTH112  # as the URLs
+        from pyarrow import fs  # noqa: PLC0415  # 60 ms, and optional
+
+        filesystem, path = file_system_of(f"{self.where}/{folder}")
+        listed = filesystem.get_file_info(fs.FileSelector(path, allow_not_found=True))
+        return sorted(posixpath.basename(one.path) for one in listed)
+
+    def dataset(self, table: str) -> Any:
+        """A table as a data set of Arrow, of finished files only. OtherResultsError where there are no results."""
+        from pyarrow import dataset  # noqa: PLC0415  # 100 ms, and optional
+
+        files = [self._place(f"{table}/{name}") for name in self.names(table) if not name.startswith(".")]
+        if not files:
+            raise OtherResultsError(
+                f"{self.where} has no results; `weaklink import PATH --to {self.where}` writes some"
+            )
+        paths = [path for _, path in files]
+        return dataset.dataset(paths, schema=arrow_schema(table), format="parquet", filesystem=files[0][0])
+
+    def read(self, name: str) -> bytes | None:
+        """The bytes of a file; None where there is none."""
+        filesystem, path = self._place(name)
+        try:
+            with filesystem.open_input_stream(path) as stream:
+                found: bytes = stream.read()
+        except FileNotFoundError:
+            return None
+        return found
+
+    def write(self, name: str, raw: bytes) -> None:
+        """Write a file, which appears when it is whole."""
+        with self.new_file(name) as stream:
+            stream.write(raw)
+
+    def new_file(self, name: str) -> "NewFile":
+        """A stream of bytes to a file that appears when it is whole."""
+        return NewFile(*self._place(name), is_remote=self.is_remote)
+
+    def _place(self, name: str) -> tuple[Any, str]:
+        if self.is_remote:
+            return file_system_of(f"{self.where}/{name}")
+        from pyarrow import fs  # noqa: PLC0415  # 60 ms, and optional
+
+        return fs.LocalFileSystem(), os.path.abspath(f"{self.where}/{name}")  # noqa: PTH100  # links stay links
+
+
+class NewFile:
+    """A file under a temporary name, renamed when the block ends; an upload to a store appears then by itself."""
+
+    def __init__(self, filesystem: Any, path: str, *, is_remote: bool) -> None:
+        self._filesystem, self._path = filesystem, path
+        self._written = path if is_remote else f"{posixpath.dirname(path)}/.{posixpath.basename(path)}.{os.getpid()}"
+        if not is_remote:
+            filesystem.create_dir(posixpath.dirname(path), recursive=True)
+        self._stream = filesystem.open_output_stream(self._written)
+
+    def __enter__(self) -> Any:
+        return self._stream
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            if self._written != self._path:
+                self._stream.close()
+                self._filesystem.delete_file(self._written)
+            return
+        self._stream.close()
+        if self._written != self._path:
+            self._filesystem.move(self._written, self._path)
+
+
+# ---------------------------------------------------------------- one block
+
+
+@dataclass(frozen=True, slots=True)
+class BlockImporter:
+    """Inspects the traces of a block and writes their rows; it can cross to another process."""
+
+    where: str
+    source: str | None = None
+
+    def __call__(self, block: Block) -> Iterator[BlockResult]:
+        """One answer, when all files of the block and its entry in the manifest are there."""
+        folder = ResultsFolder(self.where)
+        with _TableWriters(folder, f"block-{block.number:08}.parquet") as writers:
+            result = self._written(block, writers)
+        folder.finish(block, result)
+        yield result
+
+    def _written(self, block: Block, writers: "_TableWriters") -> BlockResult:
+        redactor = Redactor()
+        statuses: Counter[str] = Counter()
+        notices: list[str] = []
+        skipped, refused = 0, None
+        place = write_json([block.kind, block.start, block.end, block.first])
+        with placed_block(block) as file:
+            try:
+                for record in _records(file, self.source):
+                    notice = _skip_reason(record) if isinstance(record, Skipped) else None
+                    if notice is None:
+                        assert isinstance(record, Trace)
+                        trace = redactor.trace(record)
+                        try:
+                            inspection = inspect_trace(trace)
+                        except UnknownFormatError as error:
+                            notice = f"{record.provenance.record}: {error}"
+                        else:
+                            statuses[inspection.chain.status.value] += 1
+                            writers.add(block.path, place, trace, inspection)
+                            continue
+                    skipped += 1
+                    if len(notices) < _MOST_SKIPPED:
+                        notices.append(redactor.text(notice))
+            except UnreadableFileError as error:
+                refused = redactor.text(str(error))
+        return BlockResult(dict(writers.counts), dict(statuses), skipped, tuple(notices), refused)
+
+
+def _records(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
+    reading = read_placed(file, source)
+    return read_group((file.path, *file.with_it), reading.source) if file.with_it else reading.records
+
+
+def _skip_reason(skipped: Skipped) -> str:
+    return f"{skipped.record}: {skipped.reason}"
+
+
+class _TableWriters:
+    """The open files of one block, a table each; a context, at whose end they are renamed into place."""
+
+    def __init__(self, folder: ResultsFolder, name: str) -> None:
+        import pyarrow as pa  # noqa: PLC0415  # 50 ms, and optional
+        from pyarrow import parquet  # noqa: PLC0415  # the same
+
+        self._arrow = pa
+        self._files = {table: folder.new_file(f"{table}/{name}") for table in TABLES}
+        schemas = {table: arrow_schema(table) for table in TABLES}
+        self._schemas = schemas
+        self._writers = {
+            table: parquet.ParquetWriter(file.__enter__(), schemas[table], compression="zstd")
+            for table, file in self._files.items()
+        }
+        self._rows: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES}
+        self.counts: Counter[str] = Counter(dict.fromkeys(TABLES, 0))
+
+    def __enter__(self) -> "_TableWriters":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
+        for table in TABLES:
+            if kind is None:
+                self._flush(table)
+                self._writers[table].close()
+            self._files[table].__exit__(kind, error, traceback)
+
+    def add(self, file: str, block: str, trace: Trace, inspection: Inspection) -> None:
+        """Add the rows of one trace to all tables."""
+        key = {"file": _clean(file), "record": _clean(trace.provenance.record)}
+        for table, rows in _rows_of(trace, inspection, block).items():
+            before = len(self._rows[table])
+            self._rows[table] += (key | row for row in rows)
+            self.counts[table] += len(self._rows[table]) - before
+            if len(self._rows[table]) >= _WRITTEN:
+                self._flush(table)
+
+    def _flush(self, table: str) -> None:
+        rows = self._rows[table]
+        if rows:
+            self._writers[table].write_table(self._arrow.Table.from_pylist(rows, schema=self._schemas[table]))
+        self._rows[table] = []
+
+
+def arrow_schema(table: str) -> Any:
+    """The Arrow schema of a table."""
+    import pyarrow as pa  # noqa: PLC0415  # 50 ms, and optional
+
+    types = {"bool": pa.bool_(), "string": pa.string()}
+    return pa.schema([(name, types.get(kind) or getattr(pa, kind)()) for name, kind in TABLES[table].items()])
+
+
+# ---------------------------------------------------------------- rows of one trace
+
+
+def _rows_of(trace: Trace, inspection: Inspection, block: str) -> dict[str, Iterable[dict[str, Any]]]:
+    return {
+        "traces": [_trace_row(trace, inspection, block)],
+        "turns": _turn_rows(trace),
+        "calls": _call_rows(inspection),
+        "steps": map(_step_row, inspection.chain.steps),
+        "diagnostics": _diagnostic_rows(inspection),
+    }
+
+
+def _trace_row(trace: Trace, inspection: Inspection, block: str) -> dict[str, Any]:
+    keys, figures = keys_of(trace, inspection), figures_in(trace, inspection)
+    severities = Counter(one.rule.severity for one in inspection.diagnostics)
+    broken = inspection.chain.broken
+    return {
+        "block": block,
+        "source": _clean(keys.source),
+        "name": _clean(trace.name),
+        "model": _clean(keys.model),
+        "format": _clean(keys.format),
+        "started_s": trace.started.at_s if trace.started is not None else None,
+        "day": keys.day,
+        "prompt": keys.prompt,
+        "reasoning": keys.reasoning,
+        "turns": len(trace.turns),
+        "calls": figures.calls.calls,
+        "status": inspection.chain.status.value,
+        "success": figures.success,
+        "break_step": broken and broken.step,
+        "break_turn": broken and broken.turn,
+        "break_tool": broken and _maybe(broken.tool),
+        "break_outcome": broken and broken.outcome.value,
+        "break_code": broken and _maybe(broken.code),
+        "break_message": broken and _clean(broken.message),
+        "break_reaction": broken and broken.reaction and broken.reaction.value,
+        "abort_reason": _maybe(inspection.chain.abort_reason),
+        "errors": severities[Severity.ERROR],
+        "warnings": severities[Severity.WARNING],
+        "infos": severities[Severity.INFO],
+        "figures": write_json(dict(figures.numbers())),
+    }
+
+
+def _turn_rows(trace: Trace) -> Iterator[dict[str, Any]]:
+    for number, turn in enumerate(trace.turns, 1):
+        generation = turn.generation
+        yield {
+            "turn": number,
+            "role": turn.role.value,
+            "parts": len(turn.parts),
+            "characters": sum(len(part.text) for part in turn.parts),
+            "model": _clean(generation.answered_model or generation.requested_model)
+            if generation is not None
+            else None,
+            "finish_reason": _maybe(generation.finish_reason) if generation else None,
+        }
+
+
+def _call_rows(inspection: Inspection) -> Iterator[dict[str, Any]]:
+    placed = ((part, call) for part in inspection.parts for call in part.calls)
+    for number, (part, call) in enumerate(placed, 1):
+        yield {
+            "number": number,
+            "turn": part.turn,
+            "part": _clean(part.part),
+            "start": call.range.start,
+            "end": call.range.end,
+            "tool": _maybe(call.name),
+            "arguments": _json_text(call.arguments),
+            "valid": call.valid,
+            "recovered": call.recovered,
+        }
+
+
+def _step_row(step: Step) -> dict[str, Any]:
+    return {
+        "step": step.number,
+        "turn": step.location.turn,
+        "part": _clean(step.location.part),
+        "start": step.call.range.start,
+        "end": step.call.range.end,
+        "tool": _maybe(step.call.name),
+        "outcome": step.outcome.value,
+        "certainty": step.certainty and step.certainty.value,
+        "recovery": step.recovery and step.recovery.value,
+        "recovered_by": step.recovered_by,
+    }
+
+
+def _diagnostic_rows(inspection: Inspection) -> Iterator[dict[str, Any]]:
+    for number, one in enumerate(inspection.diagnostics, 1):
+        yield {
+            "number": number,
+            "turn": one.location.turn,
+            "part": _clean(one.location.part),
+            "start": one.range.start,
+            "end": one.range.end,
+            "code": one.rule.code,
+            "severity": one.rule.severity.value,
+            "message": _clean(one.fault.message),
+        }
+
+
+def _json_text(value: Json) -> str | None:
+    return None if value is None else _clean(write_json(value))
+
+
+def _maybe(text: str | None) -> str | None:
+    return None if text is None else _clean(text)
+
+
+def _clean(text: str) -> str:
+    """The text without halves of surrogate pairs, which UTF-8 has no bytes for."""
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text

@@ -1,0 +1,189 @@
+"""The screen that asks a turn again: a form, what would be sent, and a table that fills; or serves the recording."""
+
+import asyncio
+from collections.abc import Iterable
+from functools import partial
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.widgets import Input
+
+from inspector.capture.resending import SpendingBounds
+from inspector.errors import WeaklinkError
+from storage import Store, open_store
+from ui.experiments.ask_again import AskExperiment, AskPlan, AskResult
+from ui.experiments.ask_form import AskForm, experiment_of, replay_server_of
+from ui.experiments.ask_table import plan_lines, result_lines
+from ui.experiments.serving import serving, serving_lines
+from ui.tui.commands import Command, bindings
+from ui.tui.footer import KeyFooter
+from ui.tui.line_bar import LineBar, StatusLine
+from ui.tui.line_view import LineInput, LineList, LineView
+from ui.tui.store_access import StoreAccess, error_sentence, start_work
+from ui.tui.upper_screen import UpperScreen
+from ui.views.styled_text import Line, Run, Style
+from ui.views.wording import wrapped
+
+ASK_COMMANDS = (
+    Command("ask.preview", "Preview", "Shows what would be sent, and sends nothing.", ("enter",), in_footer=True),
+    Command("ask.send", "Send", "Sends the previewed requests.", ("ctrl+s",), in_footer=True),
+    Command("ask.serve", "Serve", "Answers requests from the recording.", ("ctrl+r",), in_footer=True),
+    Command("ask.stop", "Stop", "Stops; what came is kept.", ("ctrl+t",), in_footer=True),
+    Command("ask.back", "Back", "Stops, and goes back to the trace.", ("escape",), in_footer=True),
+)
+"""The scope `ask`."""
+
+_FIELDS = (
+    ("server", "server", "https://api.openai.com; its key comes from the environment"),
+    ("times", "how often", "20"),
+    ("model", "model", "as it was"),
+    ("settings", "settings", "temperature=0 top_p=1"),
+    ("advice", "advice against the fault", "yes or no"),
+    ("bounds", "most requests and tokens", "40 100000"),
+)
+_EVERY_S = 0.5
+
+
+class AskScreen(UpperScreen):
+    """Asks turn `turn` of trace `id` again, by default the one that broke the chain."""
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = ASK_COMMANDS
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(ASK_COMMANDS)]
+    DEFAULT_CSS = """
+    AskScreen { background: $background; }
+    AskScreen Input { border: none; height: 1; padding: 0 1; background: $surface; }
+    AskScreen #table { height: 1fr; margin: 1 0 0 0; }
+    """
+
+    def __init__(self, access: StoreAccess, id: int, turn: int | None) -> None:  # as in `Store`
+        super().__init__(access, "ask again")
+        self._trace_id, self._turn = id, turn
+        self._previewed: tuple[AskForm, AskPlan] | None = None
+        self._experiment_running: AskExperiment | None = None
+
+    def compose(self) -> ComposeResult:
+        """The fields, each below its name, and the table."""
+        yield StatusLine()
+        for name, label, hint in _FIELDS:
+            bar = LineBar(id=f"label-{name}")
+            bar.say([(Run(f" {label}", Style.DIM),)])
+            yield bar
+            yield LineInput(placeholder=hint, id=name, compact=True)
+        yield LineView(id="table")
+        yield KeyFooter()
+
+    @property
+    def form(self) -> AskForm:
+        """What was typed."""
+        text = {name: self.query_one(f"#{name}", Input).value for name, _, _ in _FIELDS}
+        is_advised = text.pop("advice").strip().lower() in ("y", "yes")
+        return AskForm(**text, is_advised=is_advised)
+
+    def on_mount(self) -> None:
+        """Begin with the server."""
+        self.query_one("#server", Input).focus()
+        turn = f", turn {self._turn}" if self._turn else ""
+        self.say((Run(f"trace {self._trace_id}{turn}"),))
+
+    def on_input_submitted(self) -> None:
+        """Show what would be sent."""
+        self.action_preview()
+
+    def on_input_changed(self) -> None:
+        """What was previewed is another experiment now."""
+        self._previewed = None
+
+    def action_preview(self) -> None:
+        """Show what would be sent."""
+        start_work(self, self._preview, "preview")
+
+    def action_send(self) -> None:
+        """Send what was previewed."""
+        if self._experiment_running is not None:
+            self.tell("It runs already.")
+        elif self._previewed is None:
+            self.tell("Look at what would be sent first: enter shows it.")
+        else:
+            start_work(self, partial(self._send, *self._previewed), "experiment")
+
+    def action_serve(self) -> None:
+        """Answer requests from the recording."""
+        if self._experiment_running is not None:
+            self.tell("Stop the experiment first.")
+        else:
+            start_work(self, self._serve, "experiment")
+
+    def action_stop(self) -> None:
+        """Stop; what came is kept."""
+        if self._experiment_running is not None:
+            self._experiment_running.interrupt()
+        else:
+            self.workers.cancel_group(self, "experiment")
+
+    def let_go(self) -> None:
+        """Stop before the screen goes; an experiment still keeps what came."""
+        if self._experiment_running is not None:
+            self._experiment_running.interrupt()
+        super().let_go()
+
+    def show(self, lines: Iterable[Line]) -> None:
+        """Show these lines in the table's place."""
+        width = self._room()
+        for view in self.query("#table").results(LineView):
+            view.show(LineList(tuple(row for line in lines for row in (wrapped(line, width) if line else [line]))))
+
+    def _room(self) -> int:
+        """How many cells a line of the table has."""
+        return max((view.size.width for view in self.query("#table").results(LineView)), default=0) or 40
+
+    async def _preview(self) -> None:
+        form = self.form
+        try:
+            plan = await self.access.ask(partial(form.plan, id=self._trace_id, turn=self._turn))
+            target = form.target(plan)
+            form.spending()
+        except WeaklinkError as error:
+            self.show([(Run(error_sentence(error), Style.ERROR),)])
+            return
+        self._previewed = form, plan
+        key = "with the key from the environment" if target.key else "without a key"
+        self.show([*plan_lines(plan, target.url), (Run(f"Sent {key}, when you press ctrl+s.", Style.STRONG),)])
+
+    async def _send(self, form: AskForm, plan: AskPlan) -> None:
+        try:
+            store = await asyncio.to_thread(open_store, self.access.where)
+        except WeaklinkError as error:
+            self.show([(Run(error_sentence(error), Style.ERROR),)])
+            return
+        try:
+            result = await self._experiment(form, plan, store, form.spending())
+            self.show(result_lines(result))
+        finally:
+            self._experiment_running = None
+            self.work("")
+            store.close()
+
+    async def _experiment(self, form: AskForm, plan: AskPlan, store: Store, bounds: SpendingBounds) -> AskResult:
+        self.work("asking")
+        self._experiment_running = experiment_of(
+            plan, form.target(plan), store, bounds, lambda said: self.show(result_lines(said))
+        )
+        self._previewed = None
+        return await self._experiment_running.run()
+
+    async def _serve(self) -> None:
+        upstream = self.form.server.strip() or None
+        try:
+            server, trace = await self.access.ask(partial(replay_server_of, id=self._trace_id))
+            if upstream is not None:
+                server.fork_after = max((self._turn or 1) - 1, 0)
+            async with serving(server, 0, upstream) as variables:
+                self.work("serving")
+                while True:
+                    self.show(serving_lines(server, variables, trace, self._room()))
+                    await asyncio.sleep(_EVERY_S)
+        except (WeaklinkError, OSError) as error:
+            self.show([(Run(f"{error}", Style.ERROR),)])
+        finally:
+            self.work("")

@@ -1,0 +1,409 @@
+"""The command line behind `:`: reads a command with its arguments, completes it, and runs it.
+
+`@marked` stands for all marked traces and `@shown` for those that the list shows, in every command that takes traces.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from os.path import commonprefix
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Label
+
+from inspector.errors import WeaklinkError
+from storage import FilterError, Order, Store
+from storage.filter import parse_filter
+from ui.tui.chains.screen import ChainsScreen
+from ui.tui.commands import AvailableCommand, Command, available_commands, bindings
+from ui.tui.dialogs import CLOSE, ClosesOnce
+from ui.tui.diff_screen import MOST as MOST_COMPARED
+from ui.tui.dissector.actions import TraceActions
+from ui.tui.exporting import export_problem, export_traces
+from ui.tui.line_bar import LineBar
+from ui.tui.line_view import LineInput
+from ui.tui.store_access import StoreAccess, error_sentence, start_work
+from ui.views.links import Link, LinkError, read_link
+from ui.views.saved_views import VIEWS_PAGE, SavedView, save_view, saved_views
+from ui.views.styled_text import Line, Run, Style, visible_line
+from ui.views.trace_columns import ORDERS_BY_WORD
+from ui.views.wording import counted, quoted, wrapped
+
+MARKED, SHOWN = "@marked", "@shown"
+_TARGETS = (MARKED, SHOWN)
+_SUFFIXES = ("html", "md", "json", "jsonl")
+_MOST_TRACES = 100_000
+_MOST_ASKED = 20
+_MOST_OFFERED = 30
+_VERBS = {
+    "ask": "ask [TRACE]...: asks the turn that broke again",
+    "diff": f"diff [TRACE]...: compares up to {MOST_COMPARED} traces",
+    "export": "export [TRACE]... FILE: writes traces; the suffix (html, md, json, jsonl) alone is enough",
+    "filter": "filter [EXPR]: lists the traces that match, or all",
+    "goto": "goto TRACE: opens a trace by its number, id or link",
+    "mark": "mark [TRACE]...: marks traces",
+    "save-view": "save-view NAME: keeps the filter and the order of the list",
+    "sort": f"sort ORDER: {', '.join(ORDERS_BY_WORD)}",
+    "unmark": "unmark [TRACE]...: takes marks without a note away",
+    "view": "view NAME: shows the list of a saved view",
+}
+_OF_TRACES = ("ask", "diff", "export", "mark", "unmark")
+
+
+@dataclass(frozen=True, slots=True)
+class Completions:
+    """The lines that could be meant, each whole, and a sentence on the first."""
+
+    lines: Sequence[str] = ()
+    about: str = ""
+
+
+Completer = Callable[[str], Awaitable[Completions]]
+
+
+class CommandLine(ClosesOnce[str | None], ModalScreen[str | None]):
+    """A line at the bottom, over the screen that it acts on; gives what was typed, or None.
+
+    `wrong` says in a sentence what is wrong with a line, or returns None.
+    """
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = (
+        Command(CLOSE.id, CLOSE.title, CLOSE.help, ("escape",)),
+        Command("line.accept", "Run", "Runs the command.", ("enter",)),
+        Command("line.complete", "Complete", "Completes the word as far as it is certain.", ("tab",)),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
+    DEFAULT_CSS = """
+    CommandLine { background: transparent; align: left bottom; }
+    CommandLine > Vertical { height: auto; background: $surface; }
+    CommandLine Horizontal { height: 1; }
+    CommandLine Label { width: 2; color: $primary; }
+    CommandLine Input { border: none; width: 1fr; height: 1; padding: 0; background: $panel; }
+    CommandLine LineBar { background: $surface; }
+    """
+
+    def __init__(self, complete: Completer, wrong: Callable[[str], str | None]) -> None:
+        super().__init__()
+        self._complete = complete
+        self._wrong = wrong
+        self._found: tuple[str, Completions] | None = None
+
+    def compose(self) -> ComposeResult:
+        """The completions, and the line below them."""
+        with Vertical():
+            yield LineBar()
+            with Horizontal():
+                yield Label(" :", markup=False)
+                yield LineInput(compact=True, select_on_focus=False)
+
+    def on_mount(self) -> None:
+        """Begin to type."""
+        self.query_one(Input).focus()
+        start_work(self, partial(self._look, ""), "complete")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show what could be meant."""
+        start_work(self, partial(self._look, event.value), "complete")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Run it, if nothing is wrong with it."""
+        wrong = self._wrong(event.value) if event.value.strip() else None
+        if wrong is None:
+            self.dismiss(event.value.strip() or None)
+        else:
+            self._say((Run(" ✖ ", Style.ERROR), *quoted(visible_line(wrong))))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click beside the line closes it."""
+        if event.widget is self:
+            self.dismiss(None)
+
+    async def action_accept(self) -> None:
+        """Run the command."""
+        await self.query_one(Input).action_submit()
+
+    def action_complete(self) -> None:
+        """Complete the word."""
+        start_work(self, self._take, "take")
+
+    def action_close(self) -> None:
+        """Run nothing."""
+        self.dismiss(None)
+
+    async def _take(self) -> None:
+        line = self.query_one(Input)
+        found = await self._known(line.value)
+        common = commonprefix(found.lines)  # noqa: RUF071  # of words, not of paths
+        taken = found.lines[0] if found.lines and common == line.value else common
+        if taken:
+            line.value = taken
+            line.cursor_position = len(taken)
+
+    async def _known(self, typed: str) -> Completions:
+        if self._found is None or self._found[0] != typed:
+            self._found = (typed, await self._complete(typed))
+        return self._found[1]
+
+    async def _look(self, typed: str) -> None:
+        found = await self._known(typed)
+        words = [one.rstrip().rpartition(" ")[2] for one in found.lines[:_MOST_OFFERED]]
+        shown: list[Run] = [Run(" ")]
+        for word in words:
+            shown += [Run(visible_line(word), Style.KEY), Run("  ")]
+        about = (Run(" "), *quoted(visible_line(found.about), Style.DIM)) if found.about else ()
+        self._say(*([tuple(shown)] if words else []), *([about] if about else []))
+
+    def _say(self, *lines: Line) -> None:
+        width = max(self.size.width, 20)
+        rows = [row for line in lines for row in wrapped(line, width, indent=1)]
+        bar = self.query_one(LineBar)
+        bar.styles.height = max(len(rows), 1)
+        bar.say(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandDestinations:
+    """What opens the screens that commands lead to."""
+
+    trace: Callable[[Link], None]
+    diff: Callable[[Sequence[int]], None]
+    ask: Callable[[int], None]
+    show_list: Callable[[str | None], None]
+
+
+class LineCommands:
+    """Completes, checks and runs the commands of the line for an application; `chains` is its list of traces."""
+
+    def __init__(
+        self, app: App[Any], access: StoreAccess, chains: ChainsScreen, destinations: CommandDestinations
+    ) -> None:
+        self._app = app
+        self._access = access
+        self._chains = chains
+        self._to = destinations
+        self._offered: dict[str, AvailableCommand] = {}
+
+    def open(self) -> None:
+        """Show the line over the current screen."""
+        screen = self._app.screen
+        self._offered = {one.command.id.partition(".")[2]: one for one in available_commands(screen)}
+        self._app.push_screen(CommandLine(self.complete, self.wrong), self._run)
+
+    async def complete(self, typed: str) -> Completions:
+        """What could be meant by a line that is typed so far; whole lines."""
+        verb, blank, rest = typed.lstrip().partition(" ")
+        if not blank:
+            names = sorted(one for one in {**_VERBS, **self._offered} if one.startswith(verb))
+            about = self._about(names[0]) if len(names) == 1 or verb in names else ""
+            return Completions([f"{one} " if one in _VERBS else one for one in names], about)
+        about = self._about(verb)
+        if verb == "filter":
+            return await self._filters(rest, about)
+        begun, word = rest[: rest.rfind(" ") + 1], rest.rpartition(" ")[2]
+        if verb in ("view", "save-view"):
+            begun, word = "", rest
+        found = [one for one in self._arguments(verb) if one.startswith(word)]
+        return Completions([f"{verb} {begun}{one}" for one in found], about)
+
+    def wrong(self, line: str) -> str | None:
+        """What is wrong with a line, in a sentence; None for nothing."""
+        verb, _, rest = line.strip().partition(" ")
+        rest = rest.strip()
+        if verb not in _VERBS and verb not in self._offered:
+            return f"There is no command `{verb}`; `tab` completes commands."
+        match verb:
+            case "filter":
+                return _filter_problem(rest)
+            case "sort" if rest not in ORDERS_BY_WORD:
+                return f"`sort` takes one of {', '.join(ORDERS_BY_WORD)}."
+            case "goto":
+                return _link_problem(rest)
+            case "export":
+                return export_problem(self._export_path(rest.split()))
+            case "view" if rest not in {one.name for one in _views()}:
+                return f"There is no view `{rest}`; `save-view NAME` saves one."
+            case "save-view" if not rest:
+                return "A view needs a name."
+            case _:
+                is_surplus = rest and verb not in _VERBS
+                return f"`{verb}` takes no arguments." if is_surplus else None
+
+    def _about(self, name: str) -> str:
+        if name in _VERBS:
+            return _VERBS[name]
+        return self._offered[name].command.help if name in self._offered else ""
+
+    def _arguments(self, verb: str) -> Sequence[str]:
+        match verb:
+            case "sort":
+                return tuple(ORDERS_BY_WORD)
+            case "view" | "save-view":
+                return tuple(one.name for one in _views())
+            case "export":
+                return (*_TARGETS, *_SUFFIXES)
+            case _:
+                return _TARGETS if verb in _OF_TRACES else ()
+
+    async def _filters(self, typed: str, about: str) -> Completions:
+        try:
+            found = await self._access.ask(lambda store: store.complete(typed, len(typed)))
+        except WeaklinkError:
+            return Completions(about=about)  # what is wrong with the store is said in the status line
+        lines = [f"filter {typed[: one.start]}{one.text}{typed[one.end :]}" for one in found]
+        return Completions(lines, found[0].what if found else about)
+
+    def _run(self, line: str | None) -> None:
+        verb, _, rest = (line or "").partition(" ")
+        rest = rest.strip()
+        match verb:
+            case "":
+                return
+            case "filter":
+                self._to.show_list(rest)
+            case "sort":
+                self._sort(ORDERS_BY_WORD[rest])
+            case "goto":
+                self._to.trace(read_link(rest))
+            case "view":
+                self._show_view(rest)
+            case "save-view":
+                self._save_view(rest)
+            case _ if verb in _OF_TRACES:
+                start_work(self._app, partial(self._run_on_traces, verb, rest.split()), "line", supersedes=False)
+            case _:
+                one = self._offered[verb]
+                start_work(self._app, partial(self._run_offered, one), "line", supersedes=False)
+
+    async def _run_offered(self, one: AvailableCommand) -> None:
+        await self._app.run_action(one.command.action, one.node)
+
+    def _sort(self, order: Order) -> None:
+        self._chains.order = order
+        self._to.show_list(self._chains.wanted)
+
+    def _show_view(self, name: str) -> None:
+        view = next((one for one in _views() if one.name == name), None)
+        if view is not None:
+            order = view.state.get("order", "")
+            self._chains.order = Order(order) if order in tuple(Order) else Order.TIME
+            self._to.show_list(view.state.get("filter", ""))
+
+    def _save_view(self, name: str) -> None:
+        state = {"filter": self._chains.wanted, "order": self._chains.order.value}
+        try:
+            save_view(SavedView(name, VIEWS_PAGE, state))
+        except WeaklinkError as error:
+            self._tell(str(error), is_error=True)
+        else:
+            self._tell(f"The view `{name}` is saved.")
+
+    async def _run_on_traces(self, verb: str, words: list[str]) -> None:
+        path = self._export_path(words) if verb == "export" else ""
+        targets = words[:-1] if verb == "export" else words
+        try:
+            ids = await self._access.ask(partial(self._ids, words=targets or self._here()))
+            await self._act(verb, ids, path)
+        except WeaklinkError as error:
+            self._tell(error_sentence(error, self._access.name), is_error=True)
+
+    async def _act(self, verb: str, ids: Sequence[int], path: str) -> None:
+        if not ids:
+            self._tell("There is no such trace: none is marked, shown or selected.", is_error=True)
+        elif verb == "export":
+            written = await self._access.ask_for_trace(partial(export_traces, ids=ids, path=path))
+            self._tell(f"{counted(len(ids), 'trace')} written to {written}.")
+        elif verb in ("mark", "unmark"):
+            changed = await self._access.ask(partial(_marked if verb == "mark" else _unmarked, ids=ids))
+            self._tell(f"{counted(changed, 'trace')} {verb}ed.")
+            self._chains.load(self._chains.wanted, keep=self._chains.chains.current)
+        elif verb == "diff" and not 1 < len(ids) <= MOST_COMPARED:
+            self._tell(f"`diff` compares 2 to {MOST_COMPARED} traces; these are {len(ids):,}.", is_error=True)
+        elif verb == "diff":
+            self._to.diff(ids)
+        elif len(ids) > _MOST_ASKED:
+            self._tell(f"`ask` opens at most {_MOST_ASKED} traces; these are {len(ids):,}.", is_error=True)
+        else:
+            for id_ in reversed(ids):
+                self._to.ask(id_)
+
+    def _here(self) -> Sequence[str]:
+        """The trace that is open, else the one under the list's cursor."""
+        opened = next((one for one in reversed(self._app.screen_stack) if isinstance(one, TraceActions)), None)
+        if opened is not None:
+            return (str(opened.found.id),) if opened.found is not None else ()
+        current = self._chains.chains.current
+        return (str(current.id),) if current is not None else ()
+
+    def _ids(self, store: Store, *, words: Sequence[str]) -> list[int]:
+        """The traces that words name, each once, in their order. StoreError where a word names none."""
+        found: list[int] = []
+        for word in words:
+            if word in _TARGETS:
+                wanted = "marked:yes" if word == MARKED else self._chains.chains.wanted
+                found += sorted(one.id for one in store.traces(wanted, limit=_MOST_TRACES))
+            else:
+                found.append(store.summary(word).id)
+        return list(dict.fromkeys(found))
+
+    def _export_path(self, words: Sequence[str]) -> str:
+        """Where to export to: the last word; a suffix alone is the suffix of a name that is not taken yet."""
+        last = words[-1] if words else ""
+        if last not in _SUFFIXES:
+            return last
+        targets = words[:-1] or self._here()
+        name = f"trace-{targets[0]}" if len(targets) == 1 and targets[0] not in _TARGETS else "traces"
+        paths = (f"{name}{number}.{last}" for number in ("", *(f"-{at}" for at in range(2, 1_000))))
+        return next(path for path in paths if not Path(path).exists())
+
+    def _tell(self, said: str, *, is_error: bool = False) -> None:
+        self._app.notify(visible_line(said), severity="error" if is_error else "information", markup=False)
+
+
+def _filter_problem(text: str) -> str | None:
+    try:
+        parse_filter(text)
+    except FilterError as error:
+        return str(error)
+    return None
+
+
+def _link_problem(text: str) -> str | None:
+    if not text:
+        return "`goto` needs a trace: its number, id or link."
+    try:
+        read_link(text)
+    except LinkError as error:
+        return str(error)
+    return None
+
+
+def _views() -> list[SavedView]:
+    with suppress(WeaklinkError):  # `V` says what is wrong with the file
+        return [one for one in saved_views() if one.page == VIEWS_PAGE]
+    return []
+
+
+def _marked(store: Store, *, ids: Sequence[int]) -> int:
+    """Mark traces that have no mark as a whole; how many."""
+    before = store.marks.of(ids)
+    left = [id_ for id_ in ids if not any(one.turn is None and one.step is None for one in before.get(id_, ()))]
+    for id_ in left:
+        store.marks.put(id_)
+    return len(left)
+
+
+def _unmarked(store: Store, *, ids: Sequence[int]) -> int:
+    """Take the marks of traces as a whole away, except those with a note; how many."""
+    before = store.marks.of(ids)
+    own = {id_: one for id_ in ids for one in before.get(id_, ()) if one.turn is None and one.step is None}
+    bare = [id_ for id_, one in own.items() if not one.note]
+    for id_ in bare:
+        store.marks.remove(id_, own_only=True)
+    return len(bare)

@@ -1,0 +1,268 @@
+"""What the model read for a turn: the messages of its request, and what changed since the request before."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from inspector.chain.history import history_diagnostics, tools_difference
+from inspector.diagnostics import Diagnostic
+from inspector.inspection import CONTEXT_WINDOW
+from inspector.model import Generation, Trace, Turn
+from inspector.model.requests import ReadMessage, ReadRequest, requests_of, shared_prefix
+from inspector.rules.layers import RESULT_TRUNCATED_BEFORE_READ
+from inspector.wire.events import WIRE_PREFIX
+from ui.views.reading_diff import KeyedLine, side_by_side
+from ui.views.styled_text import Line, Run, Style, padded, visible_line, wrapped_words
+from ui.views.wording import counted, wrapped
+
+NOT_RECORDED = "not recorded"
+_MOST_OF_A_PART = 100_000  # code points
+_SHOWN = 200  # code points of a message that are shown
+_NEAR = 24  # code points around a difference in which a clock is looked for
+_CLOCK = re.compile(
+    r"\d\d?:\d\d(?::\d\d)?|\d{4}-\d\d(?:-\d\d)?|\d\d?[./]\d\d?[./]\d{2}|\b\d{10,13}\b|(?i:\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b)"
+    r"|(?i:\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d)"
+)
+
+
+def context_lines(trace: Trace, turn: int, *, width: int) -> Iterator[Line]:
+    """The request that `turn` answers (0: the last that is recorded), message by message, in the order sent."""
+    return (line for line, _ in context_rows(trace, turn, width=width))
+
+
+def context_rows(trace: Trace, turn: int, *, width: int) -> Iterator[tuple[Line, int | None]]:
+    """The lines of `context_lines`, each with the turn that it speaks of."""
+    turns = tuple(trace.turns)
+    request = _requests(turns, turn)[1]
+    if request is None:
+        yield _missing(turn), None
+        return
+    messages = request.messages()
+    sums = _sums(messages, turns, request.turn)
+    yield (Run(f"The request of turn {request.turn}", Style.STRONG), Run(f": {sums}")), request.turn
+    for number, message in enumerate(messages, 1):
+        said = _message(message, turns)
+        head = Run(f"{number:>4} {said.role.value:<9} ", Style.STRONG)
+        where = Run(f"{_place(message)}  ", Style.DIM)
+        for line in wrapped((head, where, Run(visible_line(_words(said)))), width, indent=15):
+            yield line, message.turn
+
+
+def context_diff_lines(
+    trace: Trace, turn: int, *, width: int, differences: Iterable[Diagnostic] | None = None
+) -> Iterator[Line]:
+    """What the request of `turn` (0: the last that is recorded) has that the one before had not, and the reverse.
+
+    `differences` are the diagnostics of the trace's requests, where the caller has them already.
+    """
+    turns = tuple(trace.turns)
+    before, request = _requests(turns, turn)
+    if request is None:
+        yield _missing(turn)
+        return
+    new = request.messages()
+    old = before.messages() if before is not None else []
+    since = f" since turn {before.turn}" if before is not None else ", the first that is recorded"
+    yield (Run(f"The request of turn {request.turn}{since}", Style.STRONG),)
+    was, now = {one.turn for one in old}, {one.turn for one in new}
+    for number, message in enumerate(new, 1):
+        if message.turn is None or message.turn not in was:
+            yield from _changed("+ added", number, message, turns, width)
+    for number, message in enumerate(old, 1):
+        if message.turn is not None and message.turn not in now:
+            yield from _changed("- dropped", number, message, turns, width)
+    yield from _difference_lines(
+        history_diagnostics(trace) if differences is None else differences, request, turns, width
+    )
+    if before is not None:
+        yield from _changed_settings(_generation(before, turns), _generation(request, turns), width)
+    gained, lost = _size(new, turns) - _size(old, turns), _lost(old, now, turns)
+    sums = f"characters: {gained:+}, {lost} of them dropped; {_tokens(before, request, turns)}"
+    yield from wrapped((Run(sums),), width, indent=4)
+    yield from wrapped((Run(_prefix(before, request, old, turns)),), width, indent=4)
+
+
+def request_pair_lines(
+    first: tuple[Trace, int], second: tuple[Trace, int], width: int, *, whole: bool = False
+) -> Iterator[Line]:
+    """The requests of a turn of each trace (0: of the last that is recorded) side by side, in `width` cells.
+
+    Lines that both have in a row are one line unless `whole`. Where a request was not recorded, the turns before its
+    answer stand for it, and the first line says so.
+    """
+    sides = [_request_side(tuple(trace.turns), turn, (width - 3) // 2 - 2) for trace, turn in (first, second)]
+    (left, mine), (right, theirs) = sides
+    yield (*padded((Run(left, Style.STRONG),), (width - 3) // 2), Run(" │ ", Style.GUTTER), Run(right, Style.STRONG))
+    yield from side_by_side(mine, theirs, width, whole=whole)
+
+
+def _request_side(turns: Sequence[Turn], turn: int, room: int) -> tuple[str, list[KeyedLine]]:
+    """What a request is called, and its tools and messages as lines."""
+    request = _requests(turns, turn)[1]
+    number = request.turn if request is not None else turn or len(turns)
+    if request is not None:
+        name, messages = f"The request of turn {number}", [_message(one, turns) for one in request.messages()]
+    else:
+        name, messages = f"Turn {number}: {NOT_RECORDED}, what is before it", list(turns[: number - 1])
+    generation = turns[number - 1].generation if 0 < number <= len(turns) else None
+    tools = ", ".join(tool.name for tool in generation.tools) if generation is not None else ""
+    lines: list[KeyedLine] = []
+    for row in wrapped_words(f"tools: {tools or 'none'}", room):
+        lines.append((("tools", row), (Run(visible_line(row), Style.DIM),)))
+    if generation is not None and generation.parameters:
+        for row in wrapped_words(generation.parameters, room):
+            lines.append((("parameters", row), (Run(visible_line(row), Style.DIM),)))
+    for message in messages:
+        lines.append((message.role, (Run(message.role.value, Style.STRONG),)))
+        names = {call.part: f"{call.name or '?'} " for call in message.calls}
+        for part in message.parts:
+            if not part.name.startswith(WIRE_PREFIX):
+                for text in f"{names.get(part.name, '')}{part.text[:_MOST_OF_A_PART]}".splitlines():
+                    lines += ((row, (Run(f"  {visible_line(row)}"),)) for row in wrapped_words(text, room - 2))
+    return name, lines
+
+
+def _difference_lines(
+    differences: Iterable[Diagnostic], request: ReadRequest, turns: Sequence[Turn], width: int
+) -> Iterator[Line]:
+    for diagnostic in differences:
+        against = diagnostic.fault.against
+        if against is not None and against.turn == request.turn:
+            words = f"~ {diagnostic.rule.code} turn {diagnostic.location.turn}: {diagnostic.fault.message}"
+            yield from wrapped((Run(visible_line(words), Style.WARNING),), width, indent=4)
+            if diagnostic.rule is RESULT_TRUNCATED_BEFORE_READ:
+                yield from _kept_and_lost(diagnostic, turns, width)
+
+
+def _changed_settings(then: Generation, now: Generation, width: int) -> Iterator[Line]:
+    tools = tools_difference(then.tools, now.tools)
+    changed = [f"tools: {tools}"] if tools else []
+    if then.parameters != now.parameters:
+        changed.append(f"parameters: {then.parameters or '{}'} became {now.parameters or '{}'}")
+    for words in changed:
+        yield from wrapped((Run(visible_line(f"~ {words}"), Style.WARNING),), width, indent=4)
+
+
+def _kept_and_lost(diagnostic: Diagnostic, turns: Sequence[Turn], width: int) -> Iterator[Line]:
+    """The end of what is kept of a text that was cut, and the beginning of what is lost, apart."""
+    place = diagnostic.location
+    part = turns[place.turn - 1].part(place.part)
+    text = part.text if part is not None else ""
+    kept, lost = text[max(place.range.start - _SHOWN, 0) : place.range.start], text[place.range.start : place.range.end]
+    for name, words, style in (("kept", kept, Style.DIM), ("lost", lost[:_SHOWN], Style.REMOVED)):
+        yield from wrapped((Run(f"    {name}: ", Style.DIM), Run(visible_line(words), style)), width, indent=10)
+
+
+def _generation(request: ReadRequest | None, turns: Sequence[Turn]) -> Generation:
+    return (turns[request.turn - 1].generation if request is not None else None) or Generation()
+
+
+def _requests(turns: Sequence[Turn], turn: int) -> tuple[ReadRequest | None, ReadRequest | None]:
+    """The request of a turn (0: the last that is recorded) and the one before it; None where it is not recorded."""
+    before: ReadRequest | None = None
+    last: ReadRequest | None = None
+    for found in requests_of(turns):
+        if isinstance(found, ReadRequest) and (not turn or found.turn <= turn):
+            before, last = last, found
+    return (before, last) if last is not None and turn in (0, last.turn) else (None, None)
+
+
+def _missing(turn: int) -> Line:
+    which = f"of turn {turn}" if turn else "of this trace"
+    return (Run(f"request {which}: {NOT_RECORDED}", Style.DIM),)
+
+
+def _message(message: ReadMessage, turns: Sequence[Turn]) -> Turn:
+    return message.version if message.version is not None else turns[(message.turn or 1) - 1]
+
+
+def _place(message: ReadMessage) -> str:
+    if message.turn is None:
+        return "in no turn"
+    return f"turn {message.turn}" + (", other words" if message.version is not None else "")
+
+
+def _words(turn: Turn) -> str:
+    """The beginning of a message's texts, its calls by name; reasoning is named where it is sent."""
+    names = {call.part: call.name or "?" for call in turn.calls}
+    parts = [part for part in turn.parts if part.text and not part.name.startswith(WIRE_PREFIX)]
+    texts = [f"{names.get(part.name, '' if part.name == 'text' else part.name)} {part.text[:_SHOWN]}" for part in parts]
+    whole = " ".join(" ".join(text.split()) for text in texts)
+    return whole if len(whole) <= _SHOWN else f"{whole[: _SHOWN - 1]}…"
+
+
+def _sums(messages: Sequence[ReadMessage], turns: Sequence[Turn], number: int) -> str:
+    generation = turns[number - 1].generation or Generation()
+    usage = generation.usage
+    words = [counted(len(messages), "message"), counted(_size(messages, turns), "character")]
+    words.append(counted(len(generation.tools), "tool"))
+    if usage.input_tokens is not None:
+        share = usage.input_tokens / CONTEXT_WINDOW
+        words.append(f"{counted(usage.input_tokens, 'token')} ({share:.0%} of a window of {CONTEXT_WINDOW})")
+    return ", ".join(words)
+
+
+def _size(messages: Sequence[ReadMessage], turns: Sequence[Turn]) -> int:
+    return sum(_characters(_message(one, turns)) for one in messages)
+
+
+def _characters(turn: Turn) -> int:
+    return sum(len(part.text) for part in turn.parts if not part.name.startswith(WIRE_PREFIX))
+
+
+def _lost(old: Sequence[ReadMessage], now: set[int | None], turns: Sequence[Turn]) -> int:
+    return _size([one for one in old if one.turn is not None and one.turn not in now], turns)
+
+
+def _changed(what: str, number: int, message: ReadMessage, turns: Sequence[Turn], width: int) -> Iterator[Line]:
+    said = _message(message, turns)
+    style = Style.ADDED if what.startswith("+") else Style.REMOVED
+    head = Run(f"{what} message {number}, {said.role.value}, {_place(message)}  ", style)
+    yield from wrapped((head, Run(visible_line(_words(said)))), width, indent=4)
+
+
+def _tokens(before: ReadRequest | None, request: ReadRequest, turns: Sequence[Turn]) -> str:
+    now = _generation(request, turns).usage.input_tokens
+    then = _generation(before, turns).usage.input_tokens if before is not None else 0
+    if now is None or then is None:
+        return f"tokens: {NOT_RECORDED}"
+    return f"tokens: {now - then:+}, {now / CONTEXT_WINDOW:.0%} of a window of {CONTEXT_WINDOW}"
+
+
+def _prefix(before: ReadRequest | None, request: ReadRequest, old: Sequence[ReadMessage], turns: Sequence[Turn]) -> str:
+    """How much of the request before a prompt cache could have had, where it ends and why, and what the server read."""
+    now, then = _generation(request, turns), _generation(before, turns)
+    same, characters, why = 0, 0, ""
+    tools = tools_difference(then.tools, now.tools) if before is not None else ""
+    if tools:
+        tools = f"differs in the tools ({tools})"
+    else:
+        for one, other in zip(old, request.messages(), strict=False):
+            mine, theirs = _message(one, turns), _message(other, turns)
+            if mine.parts != theirs.parts or mine.calls != theirs.calls:
+                begins, why = _first_difference(mine, theirs)
+                characters += begins
+                break
+            same += 1
+            characters += _characters(mine)
+    read = now.usage.cached_tokens
+    cached = NOT_RECORDED if read is None else counted(read, "token")
+    message = f"message {same + 1} ({why})" if why else f"message {same + 1}"
+    ends = f", {tools}" if tools else f", differs in {message}" if same < len(old) else ""
+    could = ""
+    if before is not None and then.usage.input_tokens is not None and (whole := _size(old, turns)):
+        could = f" of about {counted(round(then.usage.input_tokens * characters / whole), 'token')} that could be"
+    equal = f"{counted(same, 'equal message')}, {counted(characters, 'character')}"
+    return f"prompt cache: {equal}{ends}; cached: {cached}{could}"
+
+
+def _first_difference(mine: Turn, theirs: Turn) -> tuple[int, str]:
+    """How many code points two messages have in common at their start, and what differs there, in words."""
+    text, sent = mine.part("text"), theirs.part("text")
+    if text is None or sent is None:
+        return 0, ""
+    at = shared_prefix(text.text, sent.text)
+    start = max(at - _NEAR, 0)
+    times = ([found.span() for found in _CLOCK.finditer(one.text[start : at + _NEAR])] for one in (text, sent))
+    if all(any(begins <= at - start < ends for begins, ends in spans) for spans in times):
+        return at, f"a clock, character {at}"
+    return at, f"character {at}"

@@ -1,0 +1,305 @@
+"""The layers of calls and results, with the characters marked that differ from the layer before."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from functools import cached_property
+from itertools import zip_longest
+from typing import NamedTuple
+
+from msgspec import structs
+
+from inspector.chain.layers import compare_reply, same_arguments, same_text
+from inspector.chain.steps import Step
+from inspector.diagnostics import Diagnostic, Location
+from inspector.inspection import Inspection
+from inspector.model import ToolCall, Trace, Turn
+from inspector.model.requests import requests_of, shared_prefix, shared_suffix
+from inspector.wire.provider_json import parse_json
+from ui.views.styled_text import Line, Run, Style, padded, visible_line
+from ui.views.wording import wrapped
+
+NOT_RECORDED = "not recorded"
+FIRST_READ = "first-read"
+"""The basis of a returned layer that nobody recorded: the first request that holds the result stands for it."""
+
+_AROUND, _LONGEST = 60, 400  # code points shown before a difference, and of a text
+_COLUMN = 50  # cells of a layer that has others beside it, at least
+
+
+class Layer(StrEnum):
+    """Whose version of a call, or of its result."""
+
+    EMITTED = "emitted"
+    PARSED = "parsed"
+    EXECUTED = "executed"
+    RETURNED = "returned"
+    READ = "read"
+
+
+class CallLayer(NamedTuple):
+    """One layer: its text (None: not recorded), where it is, and a word on where it comes from.
+
+    `request` is the turn whose request has this text, 0 where it is not from a later request.
+    """
+
+    name: Layer
+    text: str | None
+    place: Location | None = None
+    basis: str = ""
+    request: int = 0
+
+    def is_same_as(self, before: str | None, *, is_result: bool) -> bool | None:
+        """Whether it has the value of the layer before; None where one of the two is not recorded."""
+        if before is None or self.text is None:
+            return None
+        return same_text(before, self.text) if is_result else same_arguments(before, self.text)
+
+
+class StepLayers(NamedTuple):
+    """The layers of a step's call, and those of its result, in the order in which they came about."""
+
+    call: tuple[CallLayer, ...]
+    result: tuple[CallLayer, ...]
+
+    @property
+    def are_several(self) -> bool:
+        """Whether anything can be compared: two layers of the call, or of the result, are recorded."""
+        return any(sum(one.text is not None for one in layers) > 1 for layers in self)
+
+    @property
+    def differ(self) -> bool:
+        """Whether two layers that are recorded do not have the same value."""
+        return any(
+            layer.is_same_as(before, is_result=layers is self.result) is False
+            for layers in self
+            for before, layer in with_before(layers)
+        )
+
+    @property
+    def places(self) -> list[Location]:
+        """Where the layers are in the texts of the trace, each place once."""
+        return list(dict.fromkeys(one.place for one in (*self.call, *self.result) if one.place is not None))
+
+    def text_of(self, layer: Layer) -> tuple[str | None, str | None]:
+        """The arguments and the result at a layer, None where that is not recorded; of several, what was read last."""
+        call = [one.text for one in self.call if one.name is layer and one.text is not None]
+        result = [one.text for one in self.result if one.name is layer and one.text is not None]
+        return call[-1] if call else None, result[-1] if result else None
+
+
+class TraceLayers:
+    """The layers of the steps of one trace; what later requests have in other words is looked up once.
+
+    Whoever knows that no request is recorded says so with `has_requests`, and none is looked for.
+    """
+
+    def __init__(self, trace: Trace, inspection: Inspection, *, has_requests: bool = True) -> None:
+        self._trace, self._inspection, self._has_requests = trace, inspection, has_requests
+
+    @cached_property
+    def sent_versions(self) -> Mapping[int, tuple[int, Turn]]:
+        """The turns that a later request has in other words: the first such request's turn, and the words there."""
+        found: dict[int, tuple[int, Turn]] = {}
+        for request in requests_of(self._trace.turns) if self._has_requests else ():
+            for message in () if isinstance(request, int) else request.own:
+                if message.turn is not None and message.version is not None and not isinstance(request, int):
+                    found.setdefault(message.turn, (request.turn, message.version))
+        return found
+
+    @cached_property
+    def differences(self) -> Mapping[int, Sequence[Diagnostic]]:
+        """The diagnostics of each turn's request: how it differs from what was said before."""
+        found: dict[int, list[Diagnostic]] = {}
+        for diagnostic in self._inspection.diagnostics if self._has_requests else ():
+            against = diagnostic.fault.against
+            if against is not None and against.part.startswith("sent:"):
+                found.setdefault(against.turn, []).append(diagnostic)
+        return found
+
+    def of(self, step: Step) -> StepLayers:
+        """The layers of a step."""
+        turns, place = self._trace.turns, step.result_location
+        run = turns[place.turn - 1].run if place is not None else None
+        call = [*self._answer_layers(step), CallLayer(Layer.EXECUTED, run.arguments if run is not None else None)]
+        text = step.result.content if step.result is not None else None
+        returned = CallLayer(Layer.RETURNED, run.result if run is not None else None)
+        if returned.text is None and text is not None:
+            returned = returned._replace(basis=FIRST_READ)
+        basis = f"first read, turn {place.turn}" if place is not None else ""
+        result = [returned, CallLayer(Layer.READ, text, place, basis)]
+        for number, said in self._later_versions(step):
+            later = f"request of turn {number}"
+            if (sent := _sent_call(said, step)) is not None:
+                call.append(CallLayer(Layer.READ, sent, None, later, number))
+            elif (whole := said.part("text")) is not None and said.result is not None:
+                result.append(CallLayer(Layer.READ, whole.text, None, later, number))
+        return StepLayers(tuple(call), tuple(result))
+
+    def emitted_at(self, place: Location) -> Step | None:
+        """The step whose call the model wrote at a place, where the server's reply has the call too."""
+        steps = self._inspection.chain.steps
+        for index in range(bisect_left(steps, place.turn, key=lambda step: step.location.turn), len(steps)):
+            if steps[index].location.turn != place.turn:
+                break
+            wrote = self._answer_layers(steps[index])[0].place
+            if (
+                wrote is not None
+                and wrote.part == place.part
+                and wrote.range.start <= place.range.start < wrote.range.end
+            ):
+                return steps[index]
+        return None
+
+    def _answer_layers(self, step: Step) -> tuple[CallLayer, CallLayer]:
+        """What the model wrote of a call, and what the server's reply has of it."""
+        if step.location.part == "text":
+            return CallLayer(Layer.EMITTED, step.call.raw_arguments, step.location), CallLayer(Layer.PARSED, None)
+        calls = self._calls_of(step.location.turn)
+        written = [call for call in calls.get("text", ()) if call.valid]
+        parsed = [call for name, held in calls.items() if name.startswith("call:") for call in held]
+        changed = {id(reply): call for call, reply in compare_reply(written, parsed).changed}
+        reply = next((call for call in calls.get(step.location.part, ()) if call.range == step.call.range), step.call)
+        found = changed.get(id(reply)) or next(
+            (
+                call
+                for call in written
+                if call.name == step.call.name and same_arguments(call.raw_arguments, step.call.raw_arguments)
+            ),
+            None,
+        )
+        place = Location(step.location.turn, "text", found.range) if found is not None else None
+        emitted = CallLayer(Layer.EMITTED, found.raw_arguments if found is not None else None, place)
+        return emitted, CallLayer(Layer.PARSED, step.call.raw_arguments, step.location)
+
+    def _calls_of(self, turn: int) -> dict[str, Sequence[ToolCall]]:
+        parts = self._inspection.parts
+        found: dict[str, Sequence[ToolCall]] = {}
+        for index in range(bisect_left(parts, turn, key=lambda part: part.turn), len(parts)):
+            if parts[index].turn != turn:
+                break
+            found[parts[index].part] = parts[index].calls
+        return found
+
+    def _later_versions(self, step: Step) -> Iterator[tuple[int, Turn]]:
+        """The first version of the call's turn, and of its result's, that later requests have in other words."""
+        for place in (step.location, step.result_location):
+            found = self.sent_versions.get(place.turn) if place is not None else None
+            if found is not None:
+                yield found
+
+
+def steps_at(trace: Trace, inspection: Inspection, layer: Layer) -> tuple[Step, ...]:
+    """The steps of a trace as one layer has them; those whose layer is not recorded are left out.
+
+    At `executed` the result is the tool's own where that is recorded. At `read` a call that no request has in other
+    words is as it was written.
+    """
+    layers = TraceLayers(trace, inspection)
+    found: list[Step] = []
+    for step in inspection.chain.steps:
+        held = layers.of(step)
+        arguments, result = held.text_of(layer)
+        if layer is Layer.EXECUTED:
+            result = held.text_of(Layer.RETURNED)[1]
+        is_known = result is not None if layer in (Layer.RETURNED, Layer.READ) else arguments is not None
+        if is_known:
+            found.append(_step_with(step, arguments, result))
+    return tuple(found)
+
+
+def _step_with(step: Step, arguments: str | None, result: str | None) -> Step:
+    """A step with the arguments and the result of a layer, where they are others than its own."""
+    if arguments is not None and arguments != step.call.raw_arguments:
+        try:
+            value = parse_json(arguments)
+        except (ValueError, RecursionError):
+            value = arguments
+        step = replace(step, call=structs.replace(step.call, arguments=value, raw_arguments=arguments, parameters=()))
+    if result is not None and step.result is not None and result != step.result.content:
+        step = replace(step, result=replace(step.result, content=result))
+    return step
+
+
+def layer_lines(layers: StepLayers, width: int) -> Iterator[tuple[Line, Location | None]]:
+    """The layers of a step, side by side where there is room, with the place of each; none where there is but one."""
+    if not layers.are_several:
+        return
+    for title, row, is_result in (("call", layers.call, False), ("result", layers.result, True)):
+        yield (Run(f"layers of the {title}", Style.STRONG),), None
+        recorded = sum(one.text is not None for one in row)
+        if recorded > 1 and width >= recorded * _COLUMN:
+            yield from _columns(row, width // recorded, is_result=is_result)
+            continue
+        for before, layer in with_before(row):
+            for line in _layer_lines(layer, before, width, is_result=is_result):
+                yield line, layer.place
+
+
+def with_before(row: Sequence[CallLayer]) -> Iterator[tuple[str | None, CallLayer]]:
+    """The layers, each with the text of the last recorded one before it."""
+    before: str | None = None
+    for layer in row:
+        yield before, layer
+        before = layer.text if layer.text is not None else before
+
+
+def layer_words(layer: CallLayer, before: str | None, *, is_result: bool) -> Line:
+    """The text of a layer; where it is not the same as `before`, what is new and what is gone is marked."""
+    if layer.text is None:
+        return (Run(NOT_RECORDED, Style.DIM),)
+    if layer.is_same_as(before, is_result=is_result) is not False or before is None:
+        word = "" if before is None or before == layer.text else "= same value, written differently: "
+        return Run(word, Style.DIM), Run(_shown(layer.text[:_LONGEST]))
+    return Run("≠ ", Style.WARNING), *_difference(before, layer.text)
+
+
+def _columns(row: Sequence[CallLayer], cells: int, *, is_result: bool) -> Iterator[tuple[Line, Location | None]]:
+    """The recorded layers beside each other, each in so many cells; the lines lead to the last of them with a place."""
+    columns: list[list[Line]] = []
+    for before, layer in with_before(row):
+        if layer.text is not None:
+            basis = (Run(f"  ({layer.basis})", Style.DIM),) if layer.basis else ()
+            words = layer_words(layer, before, is_result=is_result)
+            columns.append([(Run(layer.name.value, Style.KEY), *basis), *wrapped(words, cells - 3)])
+    missing = ", ".join(layer.name.value for layer in row if layer.text is None)
+    place = next((layer.place for layer in reversed(row) if layer.place is not None), None)
+    for lines in zip_longest(*columns, fillvalue=()):
+        sides = [padded(line, cells - 3) for line in lines]
+        yield tuple(run for side in sides for run in (*side, Run(" │ ", Style.GUTTER)))[:-1], place
+    if missing:
+        yield (Run(f"{missing}: {NOT_RECORDED}", Style.DIM),), None
+
+
+def _layer_lines(layer: CallLayer, before: str | None, width: int, *, is_result: bool) -> Iterator[Line]:
+    head = Run(f"{layer.name.value:<9} ", Style.DIM)
+    basis = (Run(f"  ({layer.basis})", Style.DIM),) if layer.basis else ()
+    yield from wrapped((head, *layer_words(layer, before, is_result=is_result), *basis), width, indent=10)
+
+
+def _difference(before: str, text: str) -> tuple[Run, ...]:
+    """The text around its difference from the layer before, with what is new, and what is gone, marked."""
+    start = shared_prefix(before, text)
+    end = shared_suffix(before, text, min(len(before), len(text)) - start)
+    first, tail = max(start - _AROUND, 0), text[len(text) - end :]
+    new, gone = text[start : len(text) - end], before[start : len(before) - end]
+    runs = [Run(("…" if first else "") + _shown(text[first:start]))]
+    if gone:
+        runs.append(Run(f"[-{_shown(gone[:_LONGEST])}{'…' if len(gone) > _LONGEST else ''}-]", Style.REMOVED))
+    if new:
+        runs.append(Run(f"{{+{_shown(new[:_LONGEST])}{'…' if len(new) > _LONGEST else ''}+}}", Style.ADDED))
+    runs.append(Run(_shown(tail[:_AROUND]) + ("…" if len(tail) > _AROUND else "")))
+    return tuple(run for run in runs if run.text)
+
+
+def _shown(text: str) -> str:
+    return visible_line(text)
+
+
+def _sent_call(said: Turn, step: Step) -> str | None:
+    """The arguments that a request has for the call of a step; None where it has none."""
+    named = [call for call in said.calls if call.id == step.call.id] if step.call.id else list(said.calls)
+    header = next((call for call in named if call.part == step.location.part or call.id), None)
+    part = said.part(header.part) if header is not None else None
+    return part.text if part is not None else None

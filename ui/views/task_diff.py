@@ -1,0 +1,192 @@
+"""All runs of one task compared with a typical good run: where the bad ones part from it most often."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from inspector.chain.alignment import Sameness, align
+from inspector.chain.endings import task_outcome
+from inspector.chain.steps import Status, Step, StepOutcome
+from inspector.model import Json, TaskOutcome
+from ui.views.run_diff import ComparedRun
+from ui.views.run_diff_overview import differing_call
+from ui.views.segment_json import JsonObject
+from ui.views.styled_text import Line, Run, Style, visible_line
+from ui.views.wording import counted, quoted, wrapped
+
+_MOST_PLACES = 10
+_MOST_VARIANTS = 4
+_CALL_ROOM = 70
+_DECISIONS = frozenset({Sameness.MISSING, Sameness.CALL})
+_SUCCESSES = frozenset({Status.OK, Status.RECOVERED})
+_FAILURES = frozenset({Status.BROKEN, Status.ABORTED})
+
+
+@dataclass(frozen=True, slots=True)
+class RunParting:
+    """How one run parts from the reference run.
+
+    `step` is the number of the reference's step at which its calls differ first; None where the reference has no
+    further step there. `did` is what the run does instead.
+    """
+
+    run: ComparedRun
+    is_good: bool
+    step: int | None
+    did: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDiff:
+    """The runs of a task: good, bad and those of which neither is known, and how the others part from `reference`.
+
+    `partings` has the runs that make another call than the reference somewhere. `by_outcome` says that the sources'
+    own verdicts divide the runs, not the chains' statuses.
+    """
+
+    good: tuple[ComparedRun, ...]
+    bad: tuple[ComparedRun, ...]
+    unknown: tuple[ComparedRun, ...]
+    by_outcome: bool
+    reference: ComparedRun
+    partings: tuple[RunParting, ...]
+
+    @property
+    def places(self) -> list[tuple[int | None, list[RunParting]]]:
+        """The partings by step of the reference, that with the most bad runs first."""
+        groups: dict[int | None, list[RunParting]] = {}
+        for one in self.partings:
+            groups.setdefault(one.step, []).append(one)
+        return sorted(groups.items(), key=lambda item: (-sum(not one.is_good for one in item[1]), -len(item[1])))
+
+
+def compare_task(runs: Sequence[ComparedRun]) -> TaskDiff:
+    """Divide runs of one task into good and bad, and compare each with the most typical good run.
+
+    The sources' outcomes divide them where any source has one, else the statuses of the chains. Without a good run the
+    most typical of all runs is the reference. Takes one alignment a run.
+    """
+    outcomes = [task_outcome(run.trace.outcome) for run in runs]
+    by_outcome = any(one is not TaskOutcome.UNKNOWN for one in outcomes)
+    verdicts = [
+        _by_outcome(outcome) if by_outcome else _by_status(run.inspection.chain.status)
+        for run, outcome in zip(runs, outcomes, strict=True)
+    ]
+    good, bad, unknown = (
+        tuple(run for run, verdict in zip(runs, verdicts, strict=True) if verdict is wanted)
+        for wanted in (True, False, None)
+    )
+    reference = _most_typical(good or tuple(runs))
+    judged = [*((run, True) for run in good), *((run, False) for run in bad)]
+    partings = (_parting(reference, run, is_good=is_good) for run, is_good in judged if run is not reference)
+    return TaskDiff(good, bad, unknown, by_outcome, reference, tuple(one for one in partings if one is not None))
+
+
+def _by_outcome(outcome: TaskOutcome) -> bool | None:
+    return None if outcome is TaskOutcome.UNKNOWN else outcome is TaskOutcome.SUCCESS
+
+
+def _by_status(status: Status) -> bool | None:
+    return True if status in _SUCCESSES else False if status in _FAILURES else None
+
+
+def _most_typical(runs: Sequence[ComparedRun]) -> ComparedRun:
+    """A run whose sequence of tools most runs have; of several such, the first."""
+    shapes = [tuple(step.call.name for step in run.steps) for run in runs]
+    counts = Counter(shapes)
+    return max(zip(runs, shapes, strict=True), key=lambda pair: counts[pair[1]])[0]
+
+
+def _parting(reference: ComparedRun, run: ComparedRun, *, is_good: bool) -> RunParting | None:
+    """Where the run's calls differ first from the reference's; None where they never do."""
+    rows = align([reference.steps, run.steps]).rows
+    at = next((at for at, row in enumerate(rows) if not _DECISIONS.isdisjoint(row.sameness)), None)
+    if at is None:
+        return None
+    theirs, own = rows.first_step(0, at), rows.first_step(1, at)
+    return RunParting(run, is_good, theirs.number if theirs is not None else None, _did(own, theirs))
+
+
+def _did(step: Step | None, reference: Step | None) -> str:
+    if step is None:
+        return "no further call"
+    words = f"`{differing_call(step, [reference, step], _CALL_ROOM)}`"
+    return words if step.outcome is StepOutcome.OK else f"{words} ({step.outcome.value})"
+
+
+def task_diff_lines(diff: TaskDiff, width: int) -> Iterator[Line]:
+    """The lines of `weaklink diff --task`: how many runs are good, and where the others part from them."""
+    basis = "the source's outcome" if diff.by_outcome else "the status of the chain"
+    said = [f"{len(diff.good):,} good", f"{len(diff.bad):,} bad"]
+    said += [f"{len(diff.unknown):,} without a verdict"] if diff.unknown else []
+    runs = counted(len(diff.good) + len(diff.bad) + len(diff.unknown), "run")
+    yield from wrapped((Run(f"{runs}: {', '.join(said)}", Style.STRONG), Run(f", by {basis}")), width)
+    kind = "good run" if diff.good else "run (there is no good one)"
+    yield from wrapped(
+        quoted(f"Compared with the most typical {kind}: {diff.reference.called}, {_steps(diff.reference)}."), width
+    )
+    same = len(diff.bad) - sum(not one.is_good for one in diff.partings)
+    if diff.good and same:
+        yield (Run(f"{counted(same, 'bad run makes', 'bad runs make')} the same calls."),)
+    if not diff.partings:
+        yield (Run("No run makes other calls than it."),)
+        return
+    for step, group in diff.places[:_MOST_PLACES]:
+        yield ()
+        yield from _place_lines(diff, step, group, width)
+    rest = diff.places[_MOST_PLACES:]
+    if rest:
+        yield (Run(f"… {counted(len(rest), 'more place')} with {sum(len(group) for _, group in rest):,} runs"),)
+    example = next((one for _, group in diff.places for one in group if not one.is_good), diff.places[0][1][0])
+    yield ()
+    yield from wrapped(
+        quoted(f"`weaklink diff {diff.reference.called} {example.run.called}` shows one of them."), width
+    )
+
+
+def _steps(run: ComparedRun) -> str:
+    return counted(len(run.steps), "step")
+
+
+def _place_lines(diff: TaskDiff, step: int | None, group: Sequence[RunParting], width: int) -> Iterator[Line]:
+    bad, good = ([one for one in group if one.is_good is wanted] for wanted in (False, True))
+    title = "after the last step" if step is None else f"step {step}"
+    counts = f"{len(bad):,} of {len(diff.bad):,} bad, {len(good):,} of {len(diff.good):,} good runs part here"
+    yield from wrapped((Run(f"{title}: ", Style.STRONG), Run(counts, Style.ERROR if bad else Style.DIM)), width, 4)
+    if step is not None:
+        call = differing_call(diff.reference.steps[step - 1], room=_CALL_ROOM)
+        yield from wrapped((Run(f"    {diff.reference.called} calls "), *quoted(f"`{visible_line(call)}`")), width, 6)
+    for label, sign, ones in (("bad", Run("  ✖ ", Style.ERROR), bad), ("good", Run("  ✔ ", Style.OK), good)):
+        variants: dict[str, list[RunParting]] = {}
+        for one in ones:
+            variants.setdefault(one.did, []).append(one)
+        ranked = sorted(variants.items(), key=lambda item: -len(item[1]))
+        for did, same in ranked[:_MOST_VARIANTS]:
+            called = ", ".join(one.run.called for one in same[:5]) + (", …" if len(same) > 5 else "")
+            yield from wrapped((sign, Run(f"{len(same):,} {label}: "), *quoted(did), Run(f"  [{called}]")), width, 6)
+        if len(ranked) > _MOST_VARIANTS:
+            yield (Run(f"      … {counted(len(ranked) - _MOST_VARIANTS, 'other way', 'other ways')}", Style.DIM),)
+
+
+def task_diff_object(diff: TaskDiff) -> JsonObject:
+    """What `weaklink diff --task --json` prints."""
+    return {
+        "divided_by": "outcome" if diff.by_outcome else "status",
+        "good": _called(diff.good),
+        "bad": _called(diff.bad),
+        "unknown": _called(diff.unknown),
+        "reference": diff.reference.called,
+        "places": [
+            {
+                "step": step,
+                "bad": sum(not one.is_good for one in group),
+                "good": sum(one.is_good for one in group),
+                "runs": [{"called": one.run.called, "good": one.is_good, "did": one.did} for one in group],
+            }
+            for step, group in diff.places
+        ],
+    }
+
+
+def _called(runs: Sequence[ComparedRun]) -> list[Json]:
+    return [run.called for run in runs]

@@ -1,0 +1,86 @@
+// Views of a trace that follow the selection in its stream. Those that are seen are requested together from our own
+// route, when the selection has moved; those that are not, when they come into sight.
+
+// Whether an element is shown, in sight or within half a screen of it: what comes into sight next is there when it does.
+function isNear(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  const room = window.innerHeight / 2;
+  return element.checkVisibility() && top < window.innerHeight + room && bottom > -room;
+}
+
+class Following {
+  constructor() {
+    this.views = new Map();
+    this.place = null;
+    this.state = "";
+    this.dissector = null;
+    this.sight = new IntersectionObserver(() => this.request());
+  }
+
+  // What the server drew last: it was drawn for the selection in the address.
+  add(root, data, take) {
+    if (!data.view) return;
+    const known = this.views.get(root);
+    if (!known) this.sight.observe(root);
+    this.views.set(root, { data, take, at: known && known.data.version === data.version ? known.at : this.key() });
+  }
+
+  key() {
+    return JSON.stringify([this.place, this.state]);
+  }
+
+  // Select characters in the stream; whether there is one on the page.
+  go(place) {
+    if (this.dissector) this.dissector.go(place);
+    return this.dissector !== null;
+  }
+
+  select(trace, place) {
+    this.trace = trace;
+    this.place = place;
+    const url = new URL(window.location.href);
+    for (const [name, value] of Object.entries(place)) url.searchParams.set(name, value);
+    window.history.replaceState(window.history.state, "", url);
+    this.request();
+  }
+
+  due() {
+    for (const root of [...this.views.keys()]) if (!root.isConnected) this.views.delete(root);
+    const key = this.key();
+    const due = [...this.views].filter(([root, view]) => view.at !== key && view.data.trace === this.trace && isNear(root));
+    return due.map(([, view]) => view);
+  }
+
+  async request() {
+    const due = this.trace === undefined ? [] : this.due();
+    if (!due.length) return;
+    await this.fetch(due, {});
+  }
+
+  // The answer of our route, its views given to those that show them; null where there is none.
+  async fetch(due, further) {
+    this.pending?.abort();
+    this.pending = new AbortController();
+    const query = new URLSearchParams({ ...(this.place || {}), ...further });
+    for (const { data } of due) query.append("view", `${data.view}:${data.version}`);
+    const key = this.key();
+    try {
+      const answer = await fetch(`/weaklink/trace/${this.trace}?${query}`, { signal: this.pending.signal });
+      if (!answer.ok) return null;
+      const found = await answer.json();
+      for (const view of due) {
+        view.data = { ...view.data, ...found.views[view.data.view] };
+        view.at = key;
+        view.take(view.data);
+      }
+      return found;
+    } catch {
+      return null; // the selection has moved on, or the server is gone: Streamlit says so
+    }
+  }
+}
+
+function following() {
+  if (!window.weaklinkFollowing) window.weaklinkFollowing = new Following();
+  return window.weaklinkFollowing;
+}
