@@ -59,15 +59,11 @@ def check(
 ) -> None:
     """Inspect log files without a database, and fail if their tool calls are wrong.
 
-    Each PATH is a file, a folder, which is walked, a pattern like `logs/**/*.jsonl`, or `-` for standard input; the
-    source of a file is detected from its content. A record or file that could not be read is an error of its own, C511
-    or C513, whatever --select names; --allow-skipped or --ignore lets it pass. A file of no known source that was only
-    found in a folder is noted on stderr, and fails with --strict. Exits with 0 when nothing as bad as --fail-on was
-    found, with 1 when something was, and with 2 when no trace could be read at all.
+    Each PATH is a file, a folder, a pattern like `logs/**/*.jsonl`, or `-` for standard input. A record or file that
+    could not be read is an error, C511 or C513. Defaults of the options come from the nearest weaklink.toml, or
+    pyproject.toml with [tool.weaklink]; see docs/ci.md.
 
-    The nearest weaklink.toml, or pyproject.toml with a table [tool.weaklink], upwards of the working directory gives
-    defaults for select, ignore, fail-on, allow-skipped, strict, format, source and baseline; a table `check` within
-    overrides it.
+    Exits with 1 when something at least as bad as --fail-on was found, and with 2 when no trace could be read.
 
     \b
     Examples:

@@ -73,13 +73,11 @@ def diff(
 ) -> None:
     """Show where runs of one task first diverge, and what differs there.
 
-    A RUN is the number that `weaklink list` prints, or `@marked` or `@shown` (those of the last list); a FILE of any
-    source that `weaklink import` reads, which means all its traces; or FILE#RECORD for one of them: its number from 1,
-    its record (`line 3`), its name or an id from its source. All others are compared with the first.
+    A RUN is the number that `weaklink list` prints, `@marked` or `@shown`; a file of any source that `weaklink import`
+    reads, with all its traces; or FILE#RECORD, one of them by its number, name or id. All are compared with the first.
+    Differences between the requests come first.
 
-    Steps are aligned by their calls. Differences between the requests come first. --task or --filter compare all
-    runs of a task instead: where the bad runs (by the source's outcome, else by status) part from the good ones most
-    often. A task is known by its id in the source (`task_id`, `sample`, ...) or by its name.
+    --task or --filter compare all runs of a task: where the bad runs part from the good ones most often.
 
     \b
     weaklink diff 12 15

@@ -38,9 +38,7 @@ def export(ids: tuple[str, ...], form: str | None, tool: str | None, output: str
     json       what `weaklink show --json` prints, one line per trace
     markdown   a report
     html       one self-contained page without scripts, pictures or fonts
-
-    \b
-    otlp       OTLP JSON with the GenAI conventions, diagnostics and verdict, for Phoenix, Langfuse or a collector
+    otlp       OTLP JSON with the GenAI conventions, for Phoenix, Langfuse or a collector
     messages   OpenAI messages; what they cannot express is listed on stderr
 
     ID is the number that `weaklink list` prints, or an id of the source's own; `@marked` means all marked traces,

@@ -40,7 +40,8 @@ _MOST_NOTES = 6
 @click.option(
     "--to",
     metavar="DIR",
-    help="Inspect into Parquet files in DIR (a folder or URL) instead of the database; a run that ended goes on.",
+    help="Inspect into Parquet files in DIR (a folder or URL) instead of the database; a run that ended goes on. "
+    "See docs/scaling.md.",
 )
 @engine_option
 @block_size_option
@@ -72,14 +73,10 @@ def import_paths(
 ) -> None:
     """Import log files into the database.
 
-    Each PATH is a file, a folder, which is walked, a pattern like `logs/**/*.jsonl`, or `-` for standard input; gzip
-    and zstd are unpacked. The source of a file is detected from its content, and the report says why. Importing a file
-    again changes nothing, a longer version of a session replaces the shorter. Keys, tokens and passwords are replaced
-    before anything is written. Each file is saved whole or not at all: Ctrl-C keeps those that are finished. With
-    --watch a file is imported again whenever it has grown. Exits with 2 when nothing could be read.
-
-    With --to the inspections become Parquet data sets (traces, turns, calls, steps, diagnostics), and a PATH may be a
-    URL (s3://, gs://, hf://) and a Parquet file; see docs/scaling.md.
+    Each PATH is a file, a folder, a pattern like `logs/**/*.jsonl`, or `-` for standard input; gzip and zstd are
+    unpacked. The source of a file is detected from its content. Keys, tokens and passwords are replaced before
+    anything is written. Importing a file again changes nothing; a longer version of a session replaces the shorter.
+    Each file is saved whole or not at all: Ctrl-C keeps those that are finished.
     """
     if to is not None:
         if watch or dry_run or patterns or no_redact or no_content or STDIN in paths:

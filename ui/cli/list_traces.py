@@ -92,8 +92,7 @@ def list_traces(
 ) -> None:
     """List the traces in the database, the newest first; with a FILTER, those that match.
 
-    A filter consists of words to find in the text and `key:value` terms, combined with `and`, `or`, `not` and
-    parentheses:
+    A filter consists of words and `key:value` terms, combined with `and`, `or`, `not` and parentheses:
 
     \b
     weaklink list status:broken model:hermes*
@@ -108,11 +107,9 @@ def list_traces(
     How long       duration, first_token, gap, since, before
     What you said  marked:yes, note
 
-    A comma is `or` between values, `*` stands for anything, numbers go with > >= < <= and units (2s, 500ms, 4k). An
-    argument is named by its path, `$.to[0].city`, or by its name alone, with = != ~ (holds) > or <.
-
-    In a pipe, values are complete and separated by tabs. With --json, prints one JSON line per trace. Later commands
-    accept `#3` for the third trace of the last list, and `latest` for the newest trace that is no fork.
+    A comma is `or` between values, `*` stands for anything, numbers go with > >= < <= and units. docs/commands.md
+    lists all keys. In a pipe, values are complete and separated by tabs. Later commands accept `#3` for the third
+    trace of the last list, and `latest` for the newest trace that is no fork.
     """  # noqa: D301  # Click wants the backspace itself
     expression = filter_of(words, expression)
     order = ORDERS_BY_WORD[sort]

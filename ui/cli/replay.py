@@ -95,16 +95,16 @@ def replay(
 ) -> None:
     """Run COMMAND again, with the answers of a recording.
 
-    ID is a run, a trace, a trace file (`runs/booking.jsonl`), or `latest`, the last run with all its traces. The
-    recording answers every request with the recorded bytes; nothing is sent to a server. Requests are matched by their
-    content: `user`, `metadata` and idempotency keys, ids of calls, and date-times in system texts may differ.
+    ID is a run, a trace, a trace file, or `latest`, the last run. Every request is answered with the recorded bytes;
+    nothing is sent to a server. Requests are matched by their content; ids of calls, `user`, `metadata`, and dates in
+    system texts may differ.
 
     \b
     weaklink run -- python agent.py
     weaklink replay latest -- python agent.py
 
-    The exit code is the command's own; 3 where the command asked something else than in the recording, 125 where
-    weaklink failed, 126 and 127 where the command could not be started.
+    The exit code is the command's own; 3 where a request is not in the recording, 125 where weaklink failed, 126 and
+    127 where the command could not be started.
     """  # noqa: D301  # Click wants the backspace itself
     if not upstream and (on_divergence == OnDivergence.LIVE or fork_after is not None):
         raise click.UsageError("Requests that go on live need `--upstream`.")

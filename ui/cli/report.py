@@ -53,16 +53,13 @@ def report(
     jobs: EngineOptions,
     where: str | None,
 ) -> None:
-    """Write a report: what breaks, how often and where, with intervals, and a page for each of the worst chains.
+    """Write a report: what breaks, how often and where, and a page for each of the worst chains.
 
-    It is on the traces of the database, or, where PATHs are named, on those of files, folders, patterns and URLs.
+    It covers the traces of the database, or those of PATHs: files, folders, patterns and URLs. Open DIR/index.html
+    first. The pages load nothing from elsewhere, so they can be mailed. An existing report is replaced as a whole; any
+    other folder is left alone.
 
-    The pages are self-contained: no scripts, fonts or pictures are loaded. They work from an e-mail or a folder, in
-    light and dark mode, on a phone and on paper. Open DIR/index.html first. An existing report is replaced as a whole;
-    any other folder is left alone.
-
-    The worst chains are those with the most errors; each kind of break comes once before any comes twice. Their pages
-    contain the texts of the traces: check them before you share them.
+    The pages of the worst chains contain the texts of the traces: check them before you share them.
     """
     folder = Path(out)
     if not force:

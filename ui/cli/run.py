@@ -80,18 +80,17 @@ def run(
 ) -> None:
     """Run COMMAND and record its requests to models.
 
-    Environment variables point the clients of OpenAI, Anthropic, Ollama, Google, Groq, OpenRouter and LiteLLM at a
-    proxy, which forwards to the servers that they used before. The command keeps the terminal, its streams and its
-    signals. When it ends, one line per session on stderr shows the result, and processes that it left behind are
-    terminated.
+    Environment variables point the clients of model servers at a proxy, which forwards to the servers that they used
+    before; docs/recording.md lists them. When the command ends, one line per session on stderr shows the result, and
+    processes that it left behind are terminated.
 
     \b
     weaklink run -- python agent.py
     weaklink run --upstream http://localhost:8000 -- pytest tests/agents
     weaklink run --check -- ./evaluate.sh
 
-    The exit code is the command's own, 128 and the signal's number where a signal ended it; 125 where weaklink failed,
-    126 and 127 where the command could not be started, 1 with --check.
+    The exit code is the command's own; 128 and the number of the signal that ended it, 125 where weaklink failed, 126
+    and 127 where the command could not be started, 1 with --check.
     """  # noqa: D301  # Click wants the backspace itself
     run_command(
         command,

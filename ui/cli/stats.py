@@ -82,12 +82,9 @@ def stats(
     weaklink stats logs/ --by day
     weaklink stats s3://bucket/runs/ --engine ray
 
-    Every value has a 95 % interval, which does not assume that calls of one trace are independent. With --compare each
-    group is compared with the largest, or with the first one named, and p-values are corrected for multiple
-    comparisons. `prompt` is a hash of the system prompt and the tools.
-
-    Tool selection and parameter accuracy require --expected: lines of {"id", "expected": [{"name", "arguments"}]}, or
-    of the Berkeley leaderboard's possible answers. The id is one that the source gives the trace.
+    Every value has a 95 % interval, which does not assume that calls of one trace are independent. With --compare,
+    p-values are corrected for multiple comparisons. Tool selection and parameter accuracy require --expected: lines of
+    {"id", "expected": [{"name", "arguments"}]}, or of the Berkeley leaderboard's possible answers.
     """  # noqa: D301  # Click wants the backspace itself
     named = [word for word in words if compares and is_compared_group(word)]
     paths = [word for word in words if word not in named]

@@ -1,15 +1,19 @@
 """The command itself: help, versions, mistakes, and completion."""
 
+import inspect
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from inspector.version import __version__
 from tests.ui.conftest import START, Run, environment
 from ui.cli.group import COMMANDS
+from ui.cli.group import weaklink as whole
 
 
 def test_help_lists_every_command_and_imports_none_of_them() -> None:
@@ -28,6 +32,26 @@ def test_every_command_has_help(weaklink: Run, name: str) -> None:
     assert "\\b" not in done.stdout.decode()
     assert done.returncode == 0
     assert done.stdout.startswith(b"Usage: weaklink " + name.encode())
+
+
+def leaf_commands(group: click.Group, above: str = "") -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from leaf_commands(command, f"{above}{name} ")
+        else:
+            yield above + name, command
+
+
+@pytest.mark.parametrize("command", [pytest.param(command, id=name) for name, command in leaf_commands(whole)])
+def test_a_command_explains_itself_in_at_most_eight_lines(command: click.Command) -> None:
+    """On a terminal of 80 columns; tables and examples, which are not wrapped, do not count."""
+    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+    prose = "\n\n".join(paragraph for paragraph in paragraphs if not paragraph.startswith("\b"))
+    lines = click.formatting.wrap_text(prose, 78, "  ", "  ", preserve_paragraphs=True).splitlines()
+    assert 1 <= sum(bool(line.strip()) for line in lines) <= 8
 
 
 def test_version(weaklink: Run) -> None:

@@ -60,13 +60,9 @@ def annotate(
     """Write the data flow and the decision points of traces, for training data and for verifiers.
 
     ID is the number that `weaklink list` prints; PATH a file of any source that `weaklink import` reads, a folder, a
-    pattern, or `-`. Files are read row by row, without a database. Without either, all traces of the database are
-    written, or those that --filter chooses.
-
-    Each trace is one object: `steps` with `output_var`, `produces`, `depends_on` and `data_flow`, the `critical_path`,
-    and `decision_points`: what was observed after a step, what the agent did next, and its own words on it. Every fact
-    has its location in the trace. A record that cannot be read is reported on stderr, and the rest goes on; the command
-    then exits with 1, or with 2 where nothing could be read.
+    pattern, or `-`. Without either, all traces of the database are written, or those that --filter chooses. Each is
+    one JSON object, which docs/annotations.md explains. Exits with 1 if a record could not be read, and with 2 if
+    nothing could.
 
     \b
     weaklink data annotate 12

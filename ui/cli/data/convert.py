@@ -34,11 +34,10 @@ _SKIPPED = 1
 def convert(ctx: click.Context, file: str, source: str, target: str, tool_file: str | None) -> None:
     """Rewrite raw model outputs and conversations into another format.
 
-    FILE holds JSON lines, plain or packed with gzip or zstd; `-`, or nothing, is standard input. A line is {"id",
-    "text", "prompt"?, "tools"?}, one raw output, or a conversation in `messages` or `conversations`. Each is answered
-    by one line of the same shape: the model's words, reasoning and calls, the results and the list of tools are
-    rewritten, `dropped` says what the new format cannot hold and which calls were malformed, and everything else is
-    kept. A bad line is answered by {"id", "error"}, and the command then exits with 1.
+    FILE holds JSON lines, plain or packed with gzip or zstd; `-`, or nothing, is standard input. A line is one raw
+    output, {"id", "text", "prompt"?, "tools"?}, or a conversation in `messages` or `conversations`. Each is answered
+    by one line of the same shape; `dropped` says what the new format cannot hold and which calls were malformed. A bad
+    line is answered by {"id", "error"}, and the command then exits with 1.
 
     \b
     Example:

@@ -57,11 +57,10 @@ def fix(
 ) -> None:
     """Repair training data: raw outputs, conversations and raw text, where a fault has a safe repair.
 
-    Without --output or --out-dir nothing is written: every repair is shown, with its rule and the line before and
-    after. With one of them a copy is written, and the original is never changed. Only the characters of a repair
-    differ; every record is inspected again, and a repair that would introduce new faults is skipped and reported.
-    A record that cannot be read is copied as it is and reported on stderr. Exits with 1 if a record or one of several
-    named files could not be read, and with 2 if nothing could.
+    Without --output or --out-dir nothing is written, and every repair is shown as a diff. With one of them a copy is
+    written; the original is never changed. A repair that would introduce new faults is skipped. A record that cannot
+    be read is copied as it is. Both are reported. Exits with 1 if a record or one of several named files could not be
+    read, and with 2 if nothing could.
 
     \b
     Examples:

@@ -66,9 +66,7 @@ def inject(
 
     Every row is copied, and some are written again with a fault. A faulty row is written only if weaklink's own
     inspection finds exactly that fault, in its place, and calls the chain recovered. It has the new column `injected`:
-    {"rule", "code", "kind", "turn", "start", "end", "part", "seed", "parent"}; `start` and `end` are characters of that
-    part of that turn, counted from 1 with the system prompt. Where only the refusal shows the fault, the rule is
-    `error-result` and the place is the refusal.
+    the rule and the place of the fault, the seed and the row that it was made from.
 
     \b
     Examples:

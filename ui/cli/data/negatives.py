@@ -70,11 +70,9 @@ def negatives(
 ) -> None:
     """Make samples in which no tool should be called, to a share of the set, balanced over the tools.
 
-    Every row is copied. Of a row with one call: the question without the tool that it needs (`tool-removed`), or with
-    the tool's result in the user's words (`already-given`). Of a row without tools: unrelated tools of the set are
-    offered (`irrelevant-tools`). A row is made only where no offered tool fits by name, description or parameters;
-    docs/training-data-making.md has the rule. Each has the new column `negative`: {"kind", "tool", "synthetic", "open",
-    "seed", "parent"}; `synthetic` says that the answer is a template's.
+    Every row is copied. New rows are made from its question: without the tool that it needs (`tool-removed`), with the
+    tool's result in the user's words (`already-given`), or with unrelated tools of the set (`irrelevant-tools`). They
+    have the new column `negative`. docs/training-data-making.md explains when no offered tool fits.
 
     \b
     Examples:

@@ -63,11 +63,9 @@ def report(
 ) -> None:
     """Show how diverse a set is, and where it is off the recommended distribution.
 
-    Beside the shares of tools, calls, samples without a call, types of arguments, error recovery and languages it shows
-    formats, lengths, tools, schemas, errors, recoveries, quality scores, duplicates and faults. A share more than 5
-    points off is marked, and the command that lists its samples is printed. --list writes rows instead of a report; its
-    keys are tools, steps, should_call, parameter_types, error_recovery, languages, types, shapes, formats, tool,
-    errors, recoveries and faults.
+    It shows shares of tools, calls, samples without a call, argument types, error recovery, languages, formats and
+    faults, with lengths and duplicates. A share more than 5 points off is marked, and the command that lists its
+    samples is printed. --list writes these rows instead of a report.
 
     \b
     Examples:

@@ -65,10 +65,10 @@ def score(
 ) -> None:
     """Score each call: completeness, accuracy, type precision, no hallucination, and overall.
 
-    The reference is --expected (lines of {"id", "expected": [{"name", "arguments"}]} or of the Berkeley leaderboard's
-    possible answers), else the row's own `expected` or `ground_truth`. Without a reference accuracy and type precision
-    are not measured. --output writes the rows with a column `score`, --min leaves out those below it; --json prints a
-    line for each sample; else a table is printed.
+    The reference is --expected (lines of {"id", "expected": [{"name", "arguments"}]}, or of the Berkeley leaderboard's
+    possible answers), else the row's own `expected` or `ground_truth`. Without a reference, accuracy and type
+    precision are not measured. Prints a table, or with --json a line for each sample; --output writes the rows with a
+    column `score`.
 
     \b
     Examples:

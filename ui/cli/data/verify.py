@@ -113,13 +113,11 @@ def verify(
 ) -> None:
     """Judge candidate answers by binary verifiers, and keep those that pass.
 
-    A row's candidate is its `completion`, `answer` or `response`, else its last assistant message. The schema is
-    `schema`, `response_format`, or `<schema>` in the system prompt; the reference is `expected`, a list of calls, where
-    `[]` means that no call is needed. Rows of one `prompt_id`, or of equal prompts, are candidates of one group; a line
-    of Atropos's scored groups is a group. Each row that is written has the new column `verification`.
+    A row's candidate is its `completion`, `answer` or `response`, else its last assistant message; rows of one
+    `prompt_id`, or of equal prompts, form a group. docs/training-data-making.md names the columns with the schema and
+    the expected calls. Written rows have the new column `verification`.
 
-    Every failed verdict is printed with its diagnostics; the rates go to stderr. Exits with 1 if a candidate failed or
-    a row could not be read, and with 2 if no row could be read.
+    Exits with 1 if a candidate failed or a row could not be read, and with 2 if no row could be read.
 
     \b
     Examples:
