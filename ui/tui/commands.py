@@ -4,7 +4,7 @@ A key map is a TOML file that maps stable command ids to keys:
 
 [chains]
 open = "o"
-export = ["x", "ctrl+x"]
+export = ["S", "ctrl+s"]
 """
 
 import os

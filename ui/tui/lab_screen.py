@@ -48,7 +48,7 @@ LAB_COMMANDS = (
     Command("lab.next-unlike", "Next unlike", "Goes to the next reading that differs.", ("n",), in_footer=True),
     Command("lab.seed", "Another seed", "Cuts the stream at other random places.", ("s",), in_footer=True),
     Command("lab.whole", "All lines", "Shows all that was read, or only what differs.", ("w",), in_footer=True),
-    Command("lab.write", "Write JSON", "Writes the selected reading to a file.", ("x",), in_footer=True),
+    Command("lab.write", "Write JSON", "Writes the selected reading to a file.", ("S",), in_footer=True),
     Command("lab.next-pane", "Next pane", "Gives the keys to the other list.", ("tab", "shift+tab"), in_footer=True),
     Command("lab.reload", "Reload", "Reads the trace anew.", ("ctrl+r",)),
     Command("lab.back", "Back", "Leaves the lab; what it was reading is left too.", ("escape", "q"), in_footer=True),

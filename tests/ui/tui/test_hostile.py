@@ -29,7 +29,7 @@ SCREENS = {
     "list": (),
     "copies": ("y",),
     "note": ("semicolon",),
-    "export": ("x",),
+    "export": ("S",),
     "sort": ("s",),
     "help": ("?",),
     "palette": (":",),

@@ -72,7 +72,7 @@ CHAIN_COMMANDS = (
     Command("chains.note", "Note", "Writes a note on the chain under the cursor.", (";",), in_footer=True),
     Command("chains.follow", "Follow", "Keeps the cursor on the newest chain, or lets it go.", ("F",), in_footer=True),
     Command("chains.pause", "Pause", "Holds the list still while traces come, or goes on.", ("p",), in_footer=True),
-    Command("chains.export", "Export", "Writes the chain under the cursor to a file.", ("x",), in_footer=True),
+    Command("chains.export", "Export", "Writes the chain under the cursor to a file.", ("S",), in_footer=True, short="Save"),
     Command("chains.copy", "Copy", "Copies the chain's id, link or command to the clipboard.", ("y",), in_footer=True),
     Command("chains.diff", "Diff", "Compares the chain under the cursor with the marked ones.", ("d",), in_footer=True),
     Command("chains.reread", "Read again", "Reads the chain's stream with other formats.", ("r",)),

@@ -147,6 +147,11 @@ class TraceNavigation(StreamSwitches):
         else:
             self._jump(places[(at + 1) % len(places)])
 
+    def action_context(self) -> None:
+        """Show what the model read in the selected turn."""
+        self.panes.focus_pane("side")
+        self.panes.side.turn_to(SideKind.CONTEXT)
+
     def action_return(self) -> None:
         """Go back to where the last jump began."""
         if self._jumped_from:

@@ -12,7 +12,7 @@ function deedOf(dissector, key) {
   return {
     e: to(state.faultPlaces, 1),
     E: to(state.faultPlaces, -1),
-    L: () => {
+    x: () => {
       const found = nextLayer(state.layers, look.selected);
       if (found) dissector.select(found, true);
     },

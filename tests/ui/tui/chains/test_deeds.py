@@ -236,7 +236,7 @@ async def test_a_mark_is_taken_away_without_those_of_turns_and_steps(tmp_path: P
 
 async def test_a_chain_is_written_to_a_file_whose_suffix_says_how(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
-        await press(pilot, "x")
+        await press(pilot, "S")
         app.screen.query_one("Input").value = str(tmp_path / "out.docx")  # type: ignore[attr-defined]  # an Input
         await press(pilot, "enter")
         assert "The suffix says what is written" in shown(app)

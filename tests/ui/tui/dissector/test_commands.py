@@ -183,19 +183,19 @@ async def test_v_shows_blanks_as_glyphs(tmp_path: Path) -> None:
 
 async def test_lanes_show_chunks_ids_and_log_probabilities_and_say_what_a_chunk_is(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
-        await stage.press("c")
+        await stage.press("C")
         assert "890ms!" in shown(stage.app)
         assert "not a token" in told(stage.app)
         await stage.press("i", "l")
         assert "│101 7" in shown(stage.app)
         assert "-4.50!" in shown(stage.app)
-        await stage.press("c", "i", "l")
+        await stage.press("C", "i", "l")
         assert "890ms!" not in shown(stage.app)
 
 
 async def test_a_lane_that_the_recording_has_not_says_so(tmp_path: Path) -> None:
     async with dissecting(tmp_path, scenes.of_text("No chunks.")) as (stage, _):
-        for key in ("c", "i", "l"):
+        for key in ("C", "i", "l"):
             await stage.press(key)
             assert told(stage.app).count("The recording kept the text only") == 1  # said anew, not twice
             stage.app.clear_notifications()
@@ -258,7 +258,7 @@ def _marks(path: Path) -> list[Mark]:
 async def test_x_writes_the_trace_to_a_file(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         target = tmp_path / "out.json"
-        await stage.press("x", *["backspace"] * 20, *_typed(str(target)), "enter")
+        await stage.press("S", *["backspace"] * 20, *_typed(str(target)), "enter")
         assert "is written to" in told(stage.app)
         assert target.read_text(encoding="utf-8").startswith("{")
 
@@ -305,7 +305,7 @@ async def test_a_database_that_vanishes_says_so(tmp_path: Path) -> None:
             file.unlink()
         await stage.press("ctrl+r")
         assert "✖" in shown(stage.app).splitlines()[0]
-        await stage.press("m", "x", "escape")
+        await stage.press("m", "S", "escape")
 
 
 async def test_f_says_that_an_ended_trace_does_not_grow(tmp_path: Path) -> None:

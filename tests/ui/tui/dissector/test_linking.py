@@ -83,16 +83,15 @@ async def test_a_key_goes_from_layer_to_layer_and_the_request_has_a_view(tmp_pat
         stage.screen._jump(Location(2, "call:0", Range(2, 3)))
         seen = []
         for _ in range(4):
-            await stage.press("L")
+            await stage.press("x")
             seen.append((stage.place.turn, stage.place.part))
         assert seen == [(3, "text"), (2, "text"), (2, "call:0"), (3, "text")]
         assert "≠" in stage.side
         stage.screen.panes.side.turn_to(SideKind.CONTEXT)
-        await stage.press("L", "L")
-        stage.screen.panes.side.turn_to(SideKind.CONTEXT)
-        await settled(stage.pilot)
+        await stage.press("x", "x")
+        await stage.press("c")
         assert "The request of turn 2" in stage.side
-        await stage.press("2", "g", "L")
+        await stage.press("2", "g", "x")
         assert "Select a call or a result" in told(stage.app)
 
 
@@ -144,7 +143,7 @@ async def test_arguments_that_are_long_to_read_are_read_in_a_thread_when_they_ar
 @pytest.mark.parametrize("size", [SMALL, (120, 40), (250, 70)])
 async def test_a_hostile_trace_changes_nothing_on_the_screen(tmp_path: Path, size: tuple[int, int]) -> None:
     async with dissecting(tmp_path, scenes.hostile(), size=size) as (stage, _):
-        for key in ("v", "c", "w", "1", "enter", "j", "j", "enter", "2", "G", "3", *["right"] * 8):
+        for key in ("v", "C", "w", "1", "enter", "j", "j", "enter", "2", "G", "3", *["right"] * 8):
             await stage.press(key)
             lines = shown(stage.app).splitlines()
             assert not any(one in text for text in lines for one in "\x1b\x07\x00\x9b\u202e\u2066\u200b\ud800")

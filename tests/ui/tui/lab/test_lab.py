@@ -101,7 +101,7 @@ async def test_another_seed_cuts_elsewhere(tmp_path: Path) -> None:
 
 async def test_a_reading_is_written_as_json(tmp_path: Path) -> None:
     async with reading(tmp_path) as (app, pilot, _):
-        await press(pilot, "x")
+        await press(pilot, "S")
         app.screen.query_one("Input").value = str(tmp_path / "nowhere" / "out.json")  # type: ignore[attr-defined]  # an Input
         await press(pilot, "enter")
         assert "There is no folder" in shown(app)
@@ -132,7 +132,7 @@ async def test_a_trace_without_text_says_so(tmp_path: Path) -> None:
     empty = Trace((Turn(Role.ASSISTANT, ()),), name="empty", format="hermes")
     async with reading(tmp_path, empty) as (app, pilot, _):
         assert "holds no text that a format could read" in shown(app)
-        await press(pilot, "n", "s", "w", "x", "]", "j", "escape")
+        await press(pilot, "n", "s", "w", "S", "]", "j", "escape")
         assert at_home(app)
 
 
