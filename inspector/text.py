@@ -3,7 +3,7 @@
 import codecs
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -106,11 +106,21 @@ def lone_surrogates(text: str) -> Iterator[Range]:
 
 _OPENING = 200  # code points
 _LOOKED_AT = 4_000
+OPENING_MESSAGES = 4
+"""How many messages of a user are looked at for `opening_of`."""
 _INSERTED = re.compile(r"\A(?:\s*<([a-z][\w-]*)>.*?</\1>)+", re.DOTALL)  # such as Claude Code's <system-reminder>
 
 
-def opening_of(text: str) -> str:
-    """How a user's words begin, at most 200 characters on one line, without blocks in tags that an agent put before."""
-    text = text[:_LOOKED_AT]
-    words = _INSERTED.sub("", text)
-    return " ".join((words if words.strip() else text).split())[:_OPENING]
+def opening_of(texts: Iterable[str]) -> str:
+    """How a user's words begin, at most 200 characters on one line; `texts` are the first messages, in their order.
+
+    Blocks in tags that an agent put before the words do not count, nor do messages that hold nothing else; where all
+    messages are such, the first is taken as it is.
+    """
+    first = ""
+    for text in texts:
+        looked_at = text[:_LOOKED_AT]
+        if words := " ".join(_INSERTED.sub("", looked_at).split()):
+            return words[:_OPENING]
+        first = first or looked_at
+    return " ".join(first.split())[:_OPENING]

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,7 +17,7 @@ from inspector.chain.steps import Break, Reaction, Status, StepOutcome
 from inspector.model import Liveness, Outcome, ParentTrace, Role, TaskOutcome
 from inspector.rules import layers as layer_rules
 from inspector.rules.rule import Severity
-from inspector.text import opening_of
+from inspector.text import OPENING_MESSAGES, opening_of
 from storage import tables
 from storage.checksums import CHECKED_COLUMNS, check_row
 from storage.engine import DAMAGE_ERRORS
@@ -162,13 +163,17 @@ def _openings(connection: sa.Connection, ids: Sequence[int]) -> Iterator[tuple[i
     if not ids:
         return
     turn, part = tables.turn.c, tables.part.c
-    firsts = sa.select(turn.trace_id, sa.func.min(turn.number).label("number"))
-    first = firsts.where(turn.trace_id.in_(ids), turn.role == Role.USER.value).group_by(turn.trace_id).subquery()
-    here = sa.and_(part.trace_id == first.c.trace_id, part.turn == first.c.number, part.number == 0)
-    texts = sa.select(part.trace_id, part.text).where(here, part.characters <= _LONGEST_OPENING)
-    for id_, text in connection.execute(texts):
+    nth = sa.func.row_number().over(partition_by=turn.trace_id, order_by=turn.number).label("nth")
+    users = sa.select(turn.trace_id, turn.number, nth)
+    said = users.where(turn.trace_id.in_(ids), turn.role == Role.USER.value).subquery()
+    here = sa.and_(part.trace_id == said.c.trace_id, part.turn == said.c.number, part.number == 0)
+    texts = sa.select(part.trace_id, part.text).where(
+        here, said.c.nth <= OPENING_MESSAGES, part.characters <= _LONGEST_OPENING
+    )
+    rows = connection.execute(texts.order_by(part.trace_id, part.turn))
+    for id_, group in groupby(rows, key=lambda row: row[0]):
         with suppress(*DAMAGE_ERRORS):  # whoever reads the trace learns of it
-            yield id_, opening_of(text_from_bytes(from_blob(text)))
+            yield id_, opening_of(text_from_bytes(from_blob(text)) for _, text in group)
 
 
 def row_of(connection: sa.Connection, id_: int) -> sa.RowMapping:

@@ -345,3 +345,24 @@ def test_a_trace_in_a_list_has_the_layers_at_which_it_differs(store: Store) -> N
     ids = [saved.id for saved in store.save([(one, inspect_trace(one)) for one in found])]
     assert [store.summary(id_).layers for id_ in ids] == [(), ("executed", "read")]
     assert [one.id for one in store.traces("layer:executed")] == [ids[1]]
+
+
+CONTEXT = "<environment_context>\n<cwd>/home/dev</cwd>\n</environment_context>"
+
+
+@pytest.mark.parametrize(
+    ("lines", "opening"),
+    [
+        (("user: Move the files.", "user: And now?"), "Move the files."),
+        ((f"user: {CONTEXT}", "user: Move the files."), "Move the files."),
+        ((f"user: {CONTEXT} Move the files.", "user: And now?"), "Move the files."),
+        ((f"user: {CONTEXT}",), "<environment_context> <cwd>/home/dev</cwd> </environment_context>"),
+        (("assistant: Hello.",), ""),
+    ],
+)
+def test_the_opening_of_a_trace_is_what_the_user_wrote_first(
+    store: Store, lines: tuple[str, ...], opening: str
+) -> None:
+    traces = [replace(trace_of(*lines), name=""), replace(trace_of("user: Another."), name="")]
+    store.save((one, inspect_trace(one)) for one in traces)
+    assert [store.summary(id).opening for id in (1, 2)] == [opening, "Another."]

@@ -149,7 +149,8 @@ def _runs_of_task(task: str | None, expression: str, where: str | None) -> list[
         found = store.paging().page(wanted, limit=_MOST_OF_A_TASK + 1)
         if len(found) < 2:
             what = f"{counted(len(found), 'run')} of this task" if task is not None else counted(len(found), "trace")
-            raise click.UsageError(f"the filter `{wanted}` selects {what}; it takes two runs to compare them.")
+            named = f" that match `{expression}`" if expression else ""
+            raise click.UsageError(f"the database has {what}{named}; it takes two runs to compare them.")
         if len(found) > _MOST_OF_A_TASK:
             print_notice(f"the newest {_MOST_OF_A_TASK} runs are compared")
         ids = [one.summary.id for one in found[:_MOST_OF_A_TASK]]

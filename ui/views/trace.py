@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 
 from inspector.chain.endings import task_outcome
 from inspector.chain.grouping import grouped
@@ -10,7 +11,7 @@ from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Liveness, Role, Trace, Turn
 from inspector.rules.rule import Severity
-from inspector.text import opening_of
+from inspector.text import OPENING_MESSAGES, opening_of
 from ui.views.break_story import BreakFacts, break_lines, last_answer
 from ui.views.chain import chain_lines, ending
 from ui.views.minimap import minimap
@@ -112,8 +113,8 @@ def title_of(trace: Trace) -> str:
 
 def heading_of(trace: Trace) -> str:
     """The title of a trace on its own page, as lists have it: its name, else the user's first words, else its id."""
-    user = next((turn for turn in trace.turns if turn.role is Role.USER), None)
-    opening = opening_of(user.parts[0].text) if user is not None and user.parts else ""
+    said = (turn.parts[0].text for turn in trace.turns if turn.role is Role.USER and turn.parts)
+    opening = opening_of(islice(said, OPENING_MESSAGES))
     return trace.name or opening or title_of(trace)
 
 

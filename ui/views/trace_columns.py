@@ -543,6 +543,8 @@ def _plain_value(column: TraceColumn, row: ListedTrace) -> str:
     if isinstance(value, dict | list) or column.key in _DRAWN_ONLY:
         cell = column.cell(row, _LONGEST)
         return "" if cell == NOTHING else plain(cell)
+    if isinstance(value, float):
+        value = round(value, 3)
     return "" if value is None else visible_line(str(value))
 
 
