@@ -75,6 +75,7 @@ class PartialClaudeAnswer:
     """
 
     model: str = ""
+    id: str = ""
     blocks: list[Json] = field(default_factory=list)
     stop_reason: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -94,6 +95,7 @@ class PartialClaudeAnswer:
                 self.blocks.append(block)
                 self.was_cut = self.was_cut or _is_cut(block)
         self.model = text_of(message, "model") or self.model
+        self.id = text_of(message, "id") or self.id
         self.stop_reason = text_of(message, "stop_reason") or self.stop_reason
         self.usage = usage_of(message.get("usage")) or self.usage
         self.ended = instant(at) or self.ended
@@ -128,6 +130,7 @@ class PartialClaudeAnswer:
             usage=self.usage,
             finish_reason=self.stop_reason or None,
             finish=finish_meaning(self.stop_reason) if self.stop_reason else None,
+            response_id=self.id,
         )
 
     def _failed(self) -> Generation:
