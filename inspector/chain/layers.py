@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -17,7 +18,7 @@ from inspector.chain.data_flow import DataFlow
 from inspector.chain.steps import Chain, Step, quoted, tool_named
 from inspector.diagnostics import Diagnostic, Fault, Location
 from inspector.model import RecordedRun, Role, ToolCall, Trace, Turn, TurnFlag
-from inspector.model.requests import ReadRequest, requests_of, shared_prefix, shared_suffix
+from inspector.model.requests import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
 from inspector.rules import layers as rules
 from inspector.rules.rule import Rule
 from inspector.text import Range
@@ -71,6 +72,42 @@ _INJECTED = {tag: re.compile(rf"<{tag}>.*?</{tag}>", re.DOTALL) for tag in INJEC
 
 RUN_RESULT, RUN_ARGUMENTS = "run:result", "run:arguments"
 """The parts that `Fault.against` names for what a tool's run recorded."""
+
+
+class PlacedTexts:
+    """The texts of a trace by place: parts of turns, and those that only `Fault.against` names; each read once."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._turns = trace.turns
+
+    def at(self, place: Location) -> str:
+        """The whole text of the part that a place is in; empty where the trace has none such."""
+        if not 0 < place.turn <= len(self._turns):
+            return ""
+        turn = self._turns[place.turn - 1]
+        part = turn.part(place.part)
+        if part is not None:
+            return part.text
+        if place.part in (RUN_RESULT, RUN_ARGUMENTS):
+            run = turn.run
+            return "" if run is None else (run.result if place.part == RUN_RESULT else run.arguments) or ""
+        return self._sent(place) if place.part.startswith("sent:") else ""
+
+    def _sent(self, place: Location) -> str:
+        number, _, name = place.part.removeprefix("sent:").partition(":")
+        messages = self._messages.get(place.turn, [])
+        index = int(number) - 1 if number.isdecimal() else -1
+        if not 0 <= index < len(messages):
+            return ""
+        message = messages[index]
+        said = message.version or self._turns[(message.turn or 1) - 1]
+        part = said.part(name)
+        return part.text if part is not None else ""
+
+    @cached_property
+    def _messages(self) -> dict[int, list[ReadMessage]]:
+        found = (one for one in requests_of(self._turns) if not isinstance(one, int))
+        return {one.turn: one.messages() for one in found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +189,7 @@ def run_differences(trace: Trace, steps: Iterable[Step]) -> Iterator[Diagnostic]
         assert place is not None, "only answered steps are placed"
         if run is None:
             if step.call.name in recorded and is_recorded_here(turns[step.location.turn - 1]):
-                yield _not_executed(step)
+                yield _not_executed(step, place)
             continue
         if run.arguments is not None and not same_run(run.arguments, step.call.raw_arguments):
             yield _other_arguments(step, run, place)
@@ -194,9 +231,11 @@ def _same_command(ran: str, called: str) -> bool:
     return bool(words == wanted)
 
 
-def _not_executed(step: Step) -> Diagnostic:
+def _not_executed(step: Step, place: Location) -> Diagnostic:
+    """At the beginning of the result, where the run would have come before it."""
     message = f"No run of this call of {tool_named(step.call.name)} is recorded, though other runs of the tool are."
-    return Fault(rules.CALL_NOT_EXECUTED, step.location.range, message).at(step.location.turn, step.location.part)
+    start = Range(place.range.start, place.range.start)
+    return Fault(rules.CALL_NOT_EXECUTED, start, message, against=step.location).at(place.turn, place.part)
 
 
 def _other_arguments(step: Step, run: RecordedRun, place: Location) -> Diagnostic:
