@@ -75,10 +75,14 @@ RUN_RESULT, RUN_ARGUMENTS = "run:result", "run:arguments"
 
 
 class PlacedTexts:
-    """The texts of a trace by place: parts of turns, and those that only `Fault.against` names; each read once."""
+    """The texts of a trace by place: parts of turns, and those that a request or a run has (`Fault.against`).
+
+    The messages of one request are held at a time: places are best looked up in the order of their turns.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self._turns = trace.turns
+        self._near: tuple[int, list[ReadMessage]] = (0, [])
 
     def at(self, place: Location) -> str:
         """The whole text of the part that a place is in; empty where the trace has none such."""
@@ -95,7 +99,10 @@ class PlacedTexts:
 
     def _sent(self, place: Location) -> str:
         number, _, name = place.part.removeprefix("sent:").partition(":")
-        messages = self._messages.get(place.turn, [])
+        if self._near[0] != place.turn:
+            request = self._requests.get(place.turn)
+            self._near = place.turn, [] if request is None else request.messages()
+        messages = self._near[1]
         index = int(number) - 1 if number.isdecimal() else -1
         if not 0 <= index < len(messages):
             return ""
@@ -105,9 +112,8 @@ class PlacedTexts:
         return part.text if part is not None else ""
 
     @cached_property
-    def _messages(self) -> dict[int, list[ReadMessage]]:
-        found = (one for one in requests_of(self._turns) if not isinstance(one, int))
-        return {one.turn: one.messages() for one in found}
+    def _requests(self) -> dict[int, ReadRequest]:
+        return {one.turn: one for one in requests_of(self._turns) if not isinstance(one, int)}
 
 
 @dataclass(frozen=True, slots=True)
