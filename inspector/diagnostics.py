@@ -8,6 +8,9 @@ from inspector.json_text import Json
 from inspector.rules.rule import Rule
 from inspector.text import Range
 
+LATER_PARTS = ("sent:", "run:arguments")
+"""How the parts of a place begin that is not in a turn's own texts, and is the later side of a difference."""
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -125,6 +128,17 @@ class Diagnostic:
     def range(self) -> Range:
         """The fault's place within its part."""
         return self.fault.range
+
+    def at_later_layer(self) -> "Diagnostic":
+        """As reports have it: a difference between layers is at the later layer's text, `against` the earlier one's.
+
+        The texts of turns, in which faces mark it, are often the earlier side: what was said, and not what a later
+        request or a run had of it. Any other diagnostic is itself.
+        """
+        later, earlier = self.fault.against, self.location
+        if later is None or not later.part.startswith(LATER_PARTS):
+            return self
+        return Diagnostic(later, replace(self.fault, range=later.range, against=earlier, fix=None, related=()))
 
 
 def apply_fixes(text: str, faults: Iterable[Fault], *, only_safe: bool = True) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from inspector.apis.openai.messages import read_tools
-from inspector.diagnostics import Diagnostic, apply_fixes
+from inspector.chain.layers import PlacedTexts
+from inspector.diagnostics import Diagnostic, Location, apply_fixes
 from inspector.errors import UnknownRuleError
 from inspector.inspection import inspect_trace
 from inspector.model import (
@@ -32,6 +33,7 @@ from inspector.model import (
 from inspector.rules.catalogue import FAMILIES, RULES, find_rule, select_rules
 from inspector.rules.rule import DATA_FORMAT, FILE_FORMAT, ROW_FORMAT, Rule, Severity
 from inspector.segmentation import segment
+from inspector.text import Range
 from tests.case_files import CaseFields, load
 from ui.views.rule import read_example
 
@@ -109,15 +111,17 @@ def chunks_of(text: str, facts: dict[str, Any] | None) -> Chunks | None:
 
 def found_in(row: CaseFields) -> tuple[str, list[Diagnostic]]:
     if "turns" in row:
+        trace = Trace(tuple(map(turn_of, row["turns"])))
         inspection = inspect_trace(
-            Trace(tuple(map(turn_of, row["turns"]))),
+            trace,
             format="hermes",
             reasoning_budget=row.get("budget", 30_000),
             context_window=row.get("window", 131_072),
         )
         turn, part = row.get("turn", 1), row.get("part", "text")
-        text = row["turns"][turn - 1].get("parts", {}).get(part, row["turns"][turn - 1]["text"])
-        return text, [one for one in inspection.diagnostics if (one.location.turn, one.location.part) == (turn, part)]
+        sides = {side for one in inspection.diagnostics for side in (one, one.at_later_layer())}
+        here = [one for one in sides if (one.location.turn, one.location.part) == (turn, part)]
+        return PlacedTexts(trace).at(Location(turn, part, Range(0, 0))), here
     if row.get("format") == ROW_FORMAT:
         example = read_example(row["text"], ROW_FORMAT)
         turn, part = row.get("turn", len(example.trace.turns)), row.get("part", "text")

@@ -64,14 +64,15 @@ def history_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
     is_reported = False
     before: ReadRequest | None = None
     tools: tuple[ToolDefinition, ...] | None = None
+    offered_at = 0
     for found in requests_of(turns):
         number = found if isinstance(found, int) else found.turn
         offered = (turns[number - 1].generation or Generation()).tools
         if tools and offered != tools and (offered or not isinstance(found, int)):
             words = tools_difference(tools, offered)
             if words:
-                yield _tools_changed(number, turns[number - 1], words)
-        tools = offered or tools
+                yield _tools_changed(_beginning(turns, number), words, _beginning(turns, offered_at))
+        tools, offered_at = (offered, number) if offered else (tools, offered_at)
         if isinstance(found, int):
             before = None
             continue
@@ -117,7 +118,8 @@ def _answer(place: _Difference, said: Turn) -> Iterator[Diagnostic]:
                 message = (
                     f"The request has a call of {tool_named(call.name)} in this answer, which the model did not make."
                 )
-                yield place.at(rules.CALL_INVENTED_IN_HISTORY, message, call.part, Range(0, 0))
+                there = Range(0, len(sent.get(call.part, "")))
+                yield place.at(rules.CALL_INVENTED_IN_HISTORY, message, call.part, Range(0, 0), there)
         elif own.name != call.name or not same_arguments(texts.get(own.part, ""), sent.get(call.part, "")):
             wrote, read = quoted(texts.get(own.part, "")), quoted(sent.get(call.part, ""))
             model = f"The model called {tool_named(own.name)} with {wrote}"
@@ -178,7 +180,7 @@ def _result(place: _Difference, said: Turn, turns: Sequence[Turn]) -> Iterator[D
     )
     if other is not None:
         message = f"The request of turn {place.request} shows the result of turn {other} as the result of this call."
-        yield place.at(rules.RESULT_ATTACHED_TO_OTHER_CALL, message, "text")
+        yield place.at(rules.RESULT_ATTACHED_TO_OTHER_CALL, message, "text", None, Range(0, len(read)))
         return
     rule, message = found.described(tool, f"turn {place.number} has")
     where = _range(found)
@@ -198,8 +200,9 @@ def _system(place: _Difference, said: Turn) -> Iterator[Diagnostic]:
     at = shared_prefix(own, sent)
     end = len(own) - shared_suffix(own, sent, min(len(own), len(sent)) - at)
     changed, now = quoted(own[at:end], 40), quoted(sent[at : len(sent) - (len(own) - end)], 40)
+    there = Range(at, max(len(sent) - (len(own) - end), at))
     message = f"The system prompt of turn {place.request}'s request differs from character {at} on: {changed} is {now}."
-    yield place.at(rules.CACHE_PREFIX_BROKEN, message, "text", Range(at, max(end, at)), Range(at, at))
+    yield place.at(rules.CACHE_PREFIX_BROKEN, message, "text", Range(at, max(end, at)), there)
 
 
 def _rewritten(place: _Difference, said: Turn, without: Callable[[str], str]) -> Iterator[Diagnostic]:
@@ -237,7 +240,8 @@ def _dropped(before: ReadRequest, now: ReadRequest, turns: Sequence[Turn]) -> It
         yield from _reordered(held, behind, _Difference(now.turn, kept, 0, turns[0]), turns)
         return
     first = turns[gone[0] - 1]
-    place = _Difference(now.turn, kept, gone[0], first)
+    stood = next(at for at, one in enumerate(held) if one.turn == gone[0])  # what is before it is still there
+    place = _Difference(now.turn, kept + stood, gone[0], first)
     was = {one.turn for one in held}
     new = (one.version or turns[(one.turn or 1) - 1] for one in behind if one.turn is None or one.turn not in was)
     summary = next(
@@ -295,7 +299,12 @@ def tools_difference(before: Sequence[ToolDefinition], now: Sequence[ToolDefinit
     return "; ".join(words)
 
 
-def _tools_changed(number: int, turn: Turn, words: str) -> Diagnostic:
+def _beginning(turns: Sequence[Turn], number: int) -> Location:
+    """Where the answer to a request begins."""
+    parts = turns[number - 1].parts
+    return Location(number, parts[0].name if parts else "text", Range(0, 0))
+
+
+def _tools_changed(place: Location, words: str, before: Location) -> Diagnostic:
     message = f"The tools of this request are not those of the one before: {words}."
-    part = turn.parts[0].name if turn.parts else "text"
-    return Fault(rules.TOOLS_CHANGED, Range(0, 0), message).at(number, part)
+    return Fault(rules.TOOLS_CHANGED, place.range, message, against=before).at(place.turn, place.part)

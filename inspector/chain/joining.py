@@ -1,6 +1,7 @@
 """Joins two traces of one session: what the second source recorded of each call's run goes beside the first's result.
 
-Calls are aligned by id, then by name and arguments, then by name in their order. Where the two sources say different
+Calls are aligned by id, then by name and arguments, then by name in their order; those of different ids only within
+one response. Where the two sources say different
 things, the difference is one between layers. The texts of the first trace stay as they are.
 """
 
@@ -14,7 +15,7 @@ from inspector.model import RecordedRun, Role, Trace, Turn
 JOINED = "joined:"
 """With this begins the source of a run that another trace brought; the source of that run follows."""
 
-_SHORTEST_ID = 8  # code points: shorter ids of calls, such as `call_1`, are those of many sessions
+_SHORTEST_ID = 8  # code points: shorter ids of calls and responses, such as `call_1`, are those of many sessions
 
 
 class NotOneSessionError(WeaklinkError):
@@ -33,12 +34,18 @@ class JoinedTrace:
 
 @dataclass(frozen=True, slots=True)
 class _AnsweredCall:
-    """A call with the turn of its result, by their indices; `arguments` is the exact text."""
+    """A call with the index of its result's turn; `arguments` is the exact text, `response` the answer's own id."""
 
     id: str | None
     name: str
     arguments: str
+    response: str
     result: int
+
+    def may_be(self, other: "_AnsweredCall") -> bool:
+        """Whether both may be one call: of one name, and not two of different ids, unless one response has both."""
+        is_one_response = len(self.response) >= _SHORTEST_ID and self.response == other.response
+        return self.name == other.name and (is_one_response or not (self.id and other.id))
 
 
 def join_traces(first: Trace, second: Trace) -> JoinedTrace:
@@ -71,21 +78,30 @@ def _is_joined(turn: Turn) -> bool:
 
 def _shared_id(first: Trace, second: Trace, calls: list[_AnsweredCall], others: list[_AnsweredCall]) -> str:
     ids = {one.value for one in first.external_ids} & {one.value for one in second.external_ids}
-    ids = ids or {one.id for one in calls if one.id and len(one.id) >= _SHORTEST_ID} & {
-        one.id for one in others if one.id
-    }
+    ids = ids or _long({one.id for one in calls} & {one.id for one in others})
+    ids = ids or _long(_responses(first) & _responses(second))
     if not ids:
         raise NotOneSessionError("the two traces share no id of a session, a response or a call: they are not joined")
     return min(ids)
 
 
+def _responses(trace: Trace) -> set[str | None]:
+    return {turn.generation.response_id for turn in trace.turns if turn.generation is not None}
+
+
+def _long(ids: set[str | None]) -> set[str]:
+    """The ids that cannot be those of several sessions."""
+    return {one for one in ids if one is not None and len(one) >= _SHORTEST_ID}
+
+
 def _answered(trace: Trace) -> Iterator[_AnsweredCall]:
     """The calls of a trace that have a result of their own turn, in order."""
-    open_: list[tuple[str | None, str, str]] = []
+    open_: list[tuple[str | None, str, str, str]] = []
     for index, turn in enumerate(trace.turns):
         if turn.role is Role.ASSISTANT:
             texts = {part.name: part.text for part in turn.parts}
-            open_ += [(call.id, call.name or "", texts.get(call.part, "")) for call in turn.calls]
+            response = turn.generation.response_id if turn.generation is not None else ""
+            open_ += [(call.id, call.name or "", texts.get(call.part, ""), response) for call in turn.calls]
         elif turn.role is Role.TOOL and open_:
             id_ = turn.result.call_id if turn.result is not None else None
             at = next((at for at, call in enumerate(open_) if id_ is not None and call[0] == id_), None)
@@ -108,7 +124,7 @@ def _aligned(calls: list[_AnsweredCall], others: list[_AnsweredCall]) -> list[tu
         for at, call in enumerate(calls):
             if at in pairs:
                 continue
-            same = (one for one in left if one.name == call.name and not (one.id and call.id))
+            same = (one for one in left if call.may_be(one))
             found = next((one for one in same if not is_exact or same_arguments(one.arguments, call.arguments)), None)
             if found is not None:
                 left.remove(found)

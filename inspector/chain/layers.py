@@ -10,13 +10,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias
 
 from inspector.chain.data_flow import DataFlow
 from inspector.chain.steps import Chain, Step, quoted, tool_named
 from inspector.diagnostics import Diagnostic, Fault, Location
 from inspector.model import RecordedRun, Role, ToolCall, Trace, Turn, TurnFlag
-from inspector.model.requests import ReadRequest, requests_of, shared_prefix, shared_suffix
+from inspector.model.requests import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
 from inspector.rules import layers as rules
 from inspector.rules.rule import Rule
 from inspector.text import Range
@@ -48,10 +50,70 @@ INJECTED_TAGS = {
 }
 """The tags of blocks that agents put into messages and results themselves, and where that was read."""
 
+# What agents write around the text that a tool returned, before the model reads it.
+_HEADS = (
+    # Codex: openai/codex, codex-rs/core/src/tools/mod.rs (format_exec_output_for_model) and the head of unified exec
+    re.compile(
+        r"(?:Exit code: -?\d+\n|Chunk ID: \w+\n)?Wall time: [\d.]+ seconds\n(?:Process exited with code -?\d+\n)?"
+        r"(?:(?:Original token count|Total output lines): \d+\n)*Output:\n"
+    ),
+    re.compile(r"Warning: truncated output \(original token count: \d+\)\n(?:Total output lines: \d+\n)?\n?"),
+    re.compile(r"Total output lines: \d+\n\n"),
+    re.compile(r"command timed out after \d+ milliseconds\n"),
+    # Claude Code: a refused call, and an output that it wrote to a file
+    re.compile(r"<tool_use_error>"),
+    re.compile(r"<persisted-output>\n[^\n]*\n\s*Preview[^\n]*\n"),
+)
+_TAILS = ("</tool_use_error>", "</persisted-output>")
+_NUMBERED = re.compile(r"^[ \t]*(\d{1,9})(?:→|\t)(.*)$", re.MULTILINE)  # `cat -n`, as Claude Code's Read prints a file
+_PARTIAL_SOURCES = frozenset({"claude-code", "codex"})  # logs that do not hold a record of every run
+
 _INJECTED = {tag: re.compile(rf"<{tag}>.*?</{tag}>", re.DOTALL) for tag in INJECTED_TAGS}
 
 RUN_RESULT, RUN_ARGUMENTS = "run:result", "run:arguments"
 """The parts that `Fault.against` names for what a tool's run recorded."""
+
+
+class PlacedTexts:
+    """The texts of a trace by place: parts of turns, and those that a request or a run has (`Fault.against`).
+
+    The messages of one request are held at a time: places are best looked up in the order of their turns.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._turns = trace.turns
+        self._near: tuple[int, list[ReadMessage]] = (0, [])
+
+    def at(self, place: Location) -> str:
+        """The whole text of the part that a place is in; empty where the trace has none such."""
+        if not 0 < place.turn <= len(self._turns):
+            return ""
+        turn = self._turns[place.turn - 1]
+        part = turn.part(place.part)
+        if part is not None:
+            return part.text
+        if place.part in (RUN_RESULT, RUN_ARGUMENTS):
+            run = turn.run
+            return "" if run is None else (run.result if place.part == RUN_RESULT else run.arguments) or ""
+        return self._sent(place) if place.part.startswith("sent:") else ""
+
+    def _sent(self, place: Location) -> str:
+        number, _, name = place.part.removeprefix("sent:").partition(":")
+        if self._near[0] != place.turn:
+            request = self._requests.get(place.turn)
+            self._near = place.turn, [] if request is None else request.messages()
+        messages = self._near[1]
+        index = int(number) - 1 if number.isdecimal() else -1
+        if not 0 <= index < len(messages):
+            return ""
+        message = messages[index]
+        said = message.version or self._turns[(message.turn or 1) - 1]
+        part = said.part(name)
+        return part.text if part is not None else ""
+
+    @cached_property
+    def _requests(self) -> dict[int, ReadRequest]:
+        return {one.turn: one for one in requests_of(self._turns) if not isinstance(one, int)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +188,16 @@ def run_differences(trace: Trace, steps: Iterable[Step]) -> Iterator[Diagnostic]
     if not any(turn.run is not None for turn in turns):
         return
     placed = [(step, turns[step.result_location.turn - 1]) for step in steps if step.result_location is not None]
-    recorded = {step.call.name for step, turn in placed if turn.run is not None}
+    recorded = {step.call.name for step, turn in placed if turn.run is not None and _is_complete(turn.run)}
     returned = [(step, turn.run.result) for step, turn in placed if turn.run is not None and turn.run.result]
     for step, turn in placed:
         run, place = turn.run, step.result_location
         assert place is not None, "only answered steps are placed"
         if run is None:
             if step.call.name in recorded and is_recorded_here(turns[step.location.turn - 1]):
-                yield _not_executed(step)
+                yield _not_executed(step, place)
             continue
-        if run.arguments is not None and not _same_run(run.arguments, step.call.raw_arguments):
+        if run.arguments is not None and not same_run(run.arguments, step.call.raw_arguments):
             yield _other_arguments(step, run, place)
         text = turn.part("text")
         if run.result is not None and run.result not in _NOT_KEPT and text is not None and step.result is not None:
@@ -150,14 +212,36 @@ def is_recorded_here(turn: Turn) -> bool:
     return turn.generation is not None and TurnFlag.COPIED_CONTEXT not in turn.flags
 
 
-def _same_run(ran: str, called: str) -> bool:
+def _is_complete(run: RecordedRun) -> bool:
+    """Whether the source of a run would have recorded another one too."""
+    return run.source.rpartition(":")[2] not in _PARTIAL_SOURCES
+
+
+def same_run(ran: str, called: str) -> bool:
     """Whether arguments are the same; an instrumentation may wrap them, as in `{"input": {...}}`."""
-    return same_arguments(ran, called) or _holds(ran.strip(), called.strip() or "{}")
+    return same_arguments(ran, called) or _same_command(ran, called) or _holds(ran.strip(), called.strip() or "{}")
 
 
-def _not_executed(step: Step) -> Diagnostic:
+def _same_command(ran: str, called: str) -> bool:
+    """Whether a command is the call's own: as a list, or as the last word of a shell's (`["bash", "-lc", "ls"]`)."""
+    try:
+        run, call = json.loads(ran), json.loads(called, strict=False)
+    except (ValueError, RecursionError):
+        return False
+    words = run.get("command") if isinstance(run, dict) else None
+    if not isinstance(words, list) or not words or not isinstance(call, dict):
+        return False
+    wanted = call.get("command", call.get("cmd"))
+    if isinstance(wanted, str) and wanted.strip() and isinstance(words[-1], str):
+        return words[-1].strip().endswith(wanted.strip())  # for PowerShell, Codex puts a line before it
+    return bool(words == wanted)
+
+
+def _not_executed(step: Step, place: Location) -> Diagnostic:
+    """At the beginning of the result, where the run would have come before it."""
     message = f"No run of this call of {tool_named(step.call.name)} is recorded, though other runs of the tool are."
-    return Fault(rules.CALL_NOT_EXECUTED, step.location.range, message).at(step.location.turn, step.location.part)
+    start = Range(place.range.start, place.range.start)
+    return Fault(rules.CALL_NOT_EXECUTED, start, message, against=step.location).at(place.turn, place.part)
 
 
 def _other_arguments(step: Step, run: RecordedRun, place: Location) -> Diagnostic:
@@ -191,12 +275,16 @@ class ResultDifference:
     __slots__ = ("is_cut", "kept", "lost", "other", "read")
 
     def __init__(self, other: str, read: str) -> None:
+        """Both are whole texts; white space at their ends, and what the agent wrote before the result, do not count."""
+        end, start = len(read.rstrip()), len(other) - len(other.lstrip())
+        head = min(_head(read), end)
+        other, read = other.strip(), read[head:end]
         prefix = shared_prefix(other, read)
         suffix = shared_suffix(other, read, min(len(other), len(read)) - prefix)
         self.kept = prefix + suffix
         self.lost = len(other) - self.kept
-        self.read = (prefix, len(read) - suffix)
-        self.other = (prefix, len(other) - suffix)
+        self.read = (head + prefix, head + len(read) - suffix)
+        self.other = (start + prefix, start + len(other) - suffix)
         marker = len(read) - self.kept
         self.is_cut = self.kept >= _FEWEST_KEPT and self.lost > marker and marker <= _MARKER and self.lost > 1
 
@@ -215,7 +303,31 @@ def result_difference(other: str, read: str) -> ResultDifference | None:
     """How a result that was read differs from the text of another layer; None where both say the same."""
     if same_text(other, read) or same_text(without_injected(other), without_injected(read)):
         return None
-    return ResultDifference(other.strip(), read.strip())
+    bare = _without_decoration(without_injected(read))
+    if bare is not None and same_text(other, bare):
+        return None
+    return ResultDifference(other, read)
+
+
+def _head(text: str) -> int:
+    """Where the text of a result begins, behind white space and what agents write before it (`_HEADS`)."""
+    at = len(text) - len(text.lstrip())
+    for head in _HEADS:
+        found = head.match(text, at)
+        at = found.end() if found else at
+    return at + len(text[at:]) - len(text[at:].lstrip())
+
+
+def _without_decoration(text: str) -> str | None:
+    """A result without what agents write around it: heads, tails, and the numbers of lines; None where it has none."""
+    bare = text[_head(text) :].rstrip()
+    for tail in _TAILS:
+        bare = bare.removesuffix(tail).rstrip()
+    lines = list(_NUMBERED.finditer(bare))
+    has_gap = lines and bare.count("\n", lines[0].start(), lines[-1].end()) >= len(lines)
+    if lines and not has_gap and all(int(later[1]) == int(first[1]) + 1 for first, later in pairwise(lines)):
+        return "\n".join(line[2] for line in lines)
+    return bare if bare != text.strip() else None
 
 
 def without_injected(text: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from inspector.chain.layers import PlacedTexts
 from inspector.chain.steps import Chain, Reaction, Status, Step, StepOutcome
 from inspector.diagnostics import Diagnostic
 from inspector.model import Trace
@@ -170,9 +171,9 @@ def step_words(step: Step, chain: Chain) -> str:
 
 def fault_lines(diagnostic: Diagnostic, trace: Trace) -> Iterator[str]:
     """A diagnostic: its message, its place, the line of the text that it lies in with carets, and the hint."""
+    diagnostic = diagnostic.at_later_layer()
     fault, place = diagnostic.fault, diagnostic.location
-    part = trace.turns[place.turn - 1].part(place.part) if 0 < place.turn <= len(trace.turns) else None
-    lines = LineIndex(part.text if part is not None else "")
+    lines = LineIndex(PlacedTexts(trace).at(place))
     number, column = lines.position(min(place.range.start, len(lines.text)))
     yield f"{fault.rule.severity.value}[{fault.rule.code}] {fault.rule.name}: {shown(fault.message)}"
     gutter = " " * len(str(number))

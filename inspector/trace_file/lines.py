@@ -169,6 +169,7 @@ class GenerationLine(msgspec.Struct, omit_defaults=True):
     error: ErrorLine | None = None
     body: BodyState = BodyState.COMPLETE
     request: SentRequestLine | None = None
+    response_id: str = ""
 
 
 class RunLine(msgspec.Struct, omit_defaults=True):

@@ -309,6 +309,7 @@ def generation_of(line: GenerationLine) -> Generation:
         error=None if error is None else GenerationError(error.phase, error.message, error.status, error.code),
         body=line.body,
         request=None if line.request is None else _request(line.request),
+        response_id=line.response_id,
     )
 
 

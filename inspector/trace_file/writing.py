@@ -207,6 +207,7 @@ def generation_line(generation: Generation) -> GenerationLine:
         error=None if error is None else ErrorLine(error.phase, error.message, error.status, error.code),
         body=generation.body,
         request=None if generation.request is None else _request(generation.request),
+        response_id=generation.response_id,
     )
 
 

@@ -194,7 +194,7 @@ class TurnAssembly:
             Role.ASSISTANT,
             parts or (Part("text", ""),),
             calls=tuple(self._calls.values()),
-            generation=self._generation,
+            generation=replace(self._generation, response_id=self._response_id),
         )
         return DecodedTurn(turn, tuple(self._faults), self._response_id)
 

@@ -33,7 +33,7 @@ WHAT = {
     FilterKey.TOOL: "a tool that was called",
     FilterKey.CODE: "a rule that was broken, its code, its beginning or its name",
     FilterKey.LAYER: "a layer at which it differs, or who made the difference",
-    FilterKey.CONTEXT: "what became of earlier messages in a later request",
+    FilterKey.CONTEXT: "what became of earlier messages in a later request, or the share of the context used: `>50%`",
     FilterKey.ARG: "an argument of a call: `$.city=Oslo`",
     FilterKey.KIND: "a kind of span it holds",
     FilterKey.SEVERITY: "a severity of its diagnostics",

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 
 from inspector.chain.steps import Status
+from inspector.inspection import CONTEXT_WINDOW
 from inspector.model import Liveness, SpanKind, TaskOutcome
 from inspector.rules import layers
 from inspector.rules.catalogue import RULES
@@ -115,8 +116,9 @@ _CONTEXT_CODES: Mapping[str, tuple[str, ...]] = {
     "cache": (layers.CACHE_PREFIX_BROKEN.code,),
     "full": (CONTEXT_NEARLY_FULL.code,),
 }
-_FULL = lazy_pattern(r">=?\s*90\s*%")  # what the rule of full contexts finds; other shares are not kept
-_SHARE = lazy_pattern(r"[<>=!]|[0-9.]+\s*%")
+_FULL = lazy_pattern(r">=?\s*90\s*%")  # what the rule of full contexts finds, also where tokens are estimated
+_IS_SHARE = lazy_pattern(r"[<>=!]|[0-9.]+\s*%")
+_SHARE = lazy_pattern(r"(?P<sign>[<>]=?)\s*(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)\s*%")
 _CODES_OF = {FilterKey.LAYER: _LAYER_CODES, FilterKey.CONTEXT: _CONTEXT_CODES}
 """The keys that stand for codes, each with those of its values."""
 
@@ -226,10 +228,8 @@ def _value(key: FilterKey, piece: FilterValue) -> Term:
         if key is FilterKey.REWARD:
             return NumberTerm(key, comparison, _signed(rest, at))
         return NumberTerm(key, comparison, number_in(rest, at, UNITS[key]))
-    if key is FilterKey.CONTEXT and _SHARE.match(piece.text):
-        if _FULL.fullmatch(piece.text) is None:
-            raise FilterError(f"`context:` knows one share, `>90%`, not `{piece.text[:40]}`", piece.position)
-        return Field(FilterKey.CODE, (CONTEXT_NEARLY_FULL.code,))
+    if key is FilterKey.CONTEXT and _IS_SHARE.match(piece.text):
+        return _share(piece)
     if key in _CODES_OF:
         value = _known(key, piece).lower()
         codes = [code for word, some in _CODES_OF[key].items() if fnmatchcase(word, value) for code in some]
@@ -240,6 +240,18 @@ def _value(key: FilterKey, piece: FilterValue) -> Term:
         code = _NAMES.get(piece.text.lower())
         return Field(key, (piece.text,) if code is None else (code, piece.text))
     return Field(key, (_known(key, piece),))
+
+
+def _share(piece: FilterValue) -> Term:
+    """How much of the context window the fullest turn took, as a number of tokens."""
+    found = _SHARE.fullmatch(piece.text)
+    if found is None:
+        raise FilterError(f"expected a share, such as `>50%` or `<10%`, not `{piece.text[:40]}`", piece.position)
+    if _FULL.fullmatch(piece.text) is not None:
+        return Field(FilterKey.CODE, (CONTEXT_NEARLY_FULL.code,))
+    return NumberTerm(
+        FilterKey.CONTEXT, ComparisonOperator(found["sign"]), float(found["number"]) / 100 * CONTEXT_WINDOW
+    )
 
 
 def _known(key: FilterKey, piece: FilterValue) -> str:

@@ -230,6 +230,7 @@ def _generation(generation: Generation) -> Facts:
         error=error and [error.phase.value, error.message, error.status, error.code],
         body=generation.body.value,
         request=generation.request and _request(generation.request),
+        response_id=generation.response_id,
     )
 
 
@@ -255,6 +256,7 @@ def _generation_from(facts: Facts, tools: tuple[ToolDefinition, ...]) -> Generat
         error=GenerationError(ErrorPhase(error[0]), *error[1:]) if error else None,
         body=BodyState(facts["body"]),
         request=_request_from(facts["request"]) if "request" in facts else None,
+        response_id=facts.get("response_id", ""),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import anthropic
 import openai
 import pytest
 from mcp import Client
@@ -115,6 +116,59 @@ def test_each_planted_fault_is_found_with_its_owner(
     tmp_path: Path,
 ) -> None:
     assert codes(run_agent(tmp_path, parse, **planted)) == expected
+
+
+_THOUGHT = {"type": "thinking", "thinking": "I look it up.", "signature": "c2lnbmF0dXJl"}
+_TOOL_USE = {"type": "tool_use", "id": "toolu_of_oslo", "name": "weather", "input": {"city": "Oslo", "days": 5}}
+
+
+def run_anthropic_agent(
+    path: Path,
+    *,
+    ran: str = '{"city": "Oslo", "days": 5}',
+    read: str = _RESULT,
+    sent: Sequence[Any] = (_THOUGHT, _TOOL_USE),
+) -> tuple[Trace, Trace]:
+    """An agent on Anthropic's SDK, of two requests: `sent` is the first answer as it puts it into its history."""
+    message: Any = {"id": "msg_1", "type": "message", "role": "assistant", "model": "c", "stop_sequence": None}
+    usage = {"input_tokens": 9, "output_tokens": 9}
+    first = message | {"content": [_THOUGHT, _TOOL_USE], "stop_reason": "tool_use", "usage": usage}
+    last = message | {"content": [{"type": "text", "text": "4 degrees."}], "stop_reason": "end_turn", "usage": usage}
+    with running_upstream(scripted.json_answer(first), scripted.json_answer(last | {"id": "msg_2"})) as upstream:
+        sdk = anthropic.Anthropic(base_url=upstream.url, api_key="none", max_retries=0)
+        client = record(sdk, path / "client.jsonl")
+        answered = client.messages.create(model="c", max_tokens=99, messages=_ASK)
+        (call,) = (block for block in answered.content if block.type == "tool_use")
+        with TraceLogger(path / "agent.jsonl") as log:
+            log.user(_ASK[0]["content"])
+            with log.assistant() as turn:
+                turn.call(call.name, json.dumps(call.input), id=call.id)
+            log.tool(read, call_id=call.id, name="weather", executed=ran, returned=_RESULT)
+        result = {"type": "tool_result", "tool_use_id": call.id, "content": [{"type": "text", "text": read}]}
+        more: Any = [{"role": "assistant", "content": list(sent)}, {"role": "user", "content": [result]}]
+        client.messages.create(model="c", max_tokens=99, messages=[*_ASK, *more])
+        unrecord(client)
+        client.close()
+    (of_client,) = read_trace_file(path / "client.jsonl")
+    (of_agent,) = read_trace_file(path / "agent.jsonl")
+    return of_client, of_agent
+
+
+@pytest.mark.parametrize(
+    ("planted", "expected"),
+    [
+        ({}, []),
+        ({"ran": '{"city": "Bergen", "days": 5}'}, ["L805"]),
+        ({"read": f"{_RESULT[:30]}[cut]"}, ["L809"]),
+        ({"sent": (_TOOL_USE,)}, ["L814"]),
+        ({"sent": (_THOUGHT, _TOOL_USE | {"input": {"city": "Bergen", "days": 5}})}, ["L806"]),
+    ],
+    ids=["no fault", "another run", "truncated", "thinking left out", "arguments changed in the history"],
+)
+def test_an_agent_on_anthropics_sdk_is_compared_layer_by_layer(
+    planted: dict[str, Any], expected: list[str], tmp_path: Path
+) -> None:
+    assert codes(run_anthropic_agent(tmp_path, **planted)) == expected
 
 
 async def agent_of_mcp(path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from inspector.chain.joining import JOINED, NotOneSessionError, join_traces, without_joined
 from inspector.inspection import inspect_trace
-from inspector.model import ExternalId, RecordedRun, Trace
+from inspector.model import ExternalId, Generation, RecordedRun, Role, Trace, Turn
 from tests.chain.building import trace_of
 
 _RESULT = "4 degrees and light rain until the evening"
@@ -57,6 +57,26 @@ def test_traces_that_share_no_id_are_refused() -> None:
         join_traces(session(), session(ids=("other_first", "other_second")))
     with pytest.raises(NotOneSessionError, match="share no id"):
         join_traces(session(ids=("call_1", "call_2")), session(ids=("call_1", "call_2")))
+
+
+def test_traces_with_one_response_are_joined_though_sessions_and_calls_have_other_ids() -> None:
+    def answered(response_id: str, *ids: str) -> Trace:
+        trace = session(ids=(ids[0], ids[1])) if ids else session()
+        return replace(trace, turns=tuple(_with_response(turn, response_id) for turn in trace.turns))
+
+    other = answered("chatcmpl-77", "other_first", "other_second")
+    found = join_traces(answered("chatcmpl-77"), other)
+    assert (found.shared, found.runs, codes(found.trace)) == ("chatcmpl-77", 2, [])
+    assert without_joined(found.trace) == answered("chatcmpl-77")
+    for ids in (("chatcmpl-77", "chatcmpl-78"), ("c1", "c1"), ("", "")):
+        with pytest.raises(NotOneSessionError, match="share no id"):
+            join_traces(answered(ids[0]), answered(ids[1], "other_first", "other_second"))
+
+
+def _with_response(turn: Turn, response_id: str) -> Turn:
+    if turn.role is not Role.ASSISTANT:
+        return turn
+    return replace(turn, generation=replace(turn.generation or Generation(), response_id=response_id))
 
 
 def test_calls_without_ids_are_aligned_by_their_arguments_where_the_session_has_one_id() -> None:

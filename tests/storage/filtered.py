@@ -300,6 +300,8 @@ def _fixed() -> st.SearchStrategy[Said]:
         ('note:"k_i","00%"', lambda one: any("k_i" in note or "00%" in note for note in one.notes)),
         ("outcome:success", lambda one: source_says_success(one.trace) is True),
         ("outcome:FAIL*,unknown", lambda one: source_says_success(one.trace) is not True),
+        ("context:>2%", lambda one: (_fullest(one) or 0) > 2621.44),
+        ("context:<2.5%", lambda one: _fullest(one) is not None and (_fullest(one) or 0) < 3276.8),
         ("reward:>=0", lambda one: _reward(one) in (0.0, 1.0)),
         ("reward:-0.5,1", lambda one: _reward(one) in (-0.5, 1.0)),
         ("reward:<0", lambda one: _reward(one) == -0.5),
@@ -313,6 +315,13 @@ def _fixed() -> st.SearchStrategy[Said]:
 
 def _reward(one: Made) -> float | None:
     return one.trace.outcome.reward if one.trace.outcome else None
+
+
+def _fullest(one: Made) -> int | None:
+    """The most tokens that a turn took."""
+    usages = [turn.generation.usage for turn in one.trace.turns if turn.generation is not None]
+    taken = [use.input_tokens + (use.output_tokens or 0) for use in usages if use.input_tokens is not None]
+    return max(taken, default=None)
 
 
 def _at(one: Made) -> float:

@@ -357,7 +357,6 @@ CONTEXT = "<environment_context>\n<cwd>/home/dev</cwd>\n</environment_context>"
         ((f"user: {CONTEXT}", "user: Move the files."), "Move the files."),
         ((f"user: {CONTEXT} Move the files.", "user: And now?"), "Move the files."),
         ((f"user: {CONTEXT}",), "<environment_context> <cwd>/home/dev</cwd> </environment_context>"),
-        (("assistant: Hello.",), ""),
     ],
 )
 def test_the_opening_of_a_trace_is_what_the_user_wrote_first(

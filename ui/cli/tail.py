@@ -20,6 +20,7 @@ from inspector.capture.events import (
     TurnStarted,
 )
 from inspector.capture.live_reading import FormatChoice, LiveReading
+from inspector.chain.layers import PlacedTexts
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic, Location
 from inspector.errors import StoreError, UnknownFormatError
@@ -205,10 +206,11 @@ class TailReader:
         if whole is None:
             return
         kept, inspection = whole
-        for one in inspection.diagnostics:
+        texts = PlacedTexts(kept)
+        for marked in inspection.diagnostics:
+            one = marked.at_later_layer()
             if one.rule not in but and one.location.turn in trace.ended and one.location.turn <= len(kept.turns):
-                part = kept.turns[one.location.turn - 1].part(one.location.part)
-                trace.texts[one.location.turn, one.location.part] = part.text if part is not None else ""
+                trace.texts[one.location.turn, one.location.part] = texts.at(one.location)
                 self.fault_found(key, one.location.turn, one)
         trace.texts.clear()
 

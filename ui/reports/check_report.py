@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from inspector.chain.grouping import by_cause, with_count
+from inspector.chain.layers import PlacedTexts
 from inspector.chain.steps import Break, Chain, Status
 from inspector.dataset.record_rewrite import RecordPart, find_slots
 from inspector.dataset.samples import ROW_PART
@@ -293,25 +294,26 @@ def findings_of(
     `written` the trace as the file has it, where `trace` is redacted.
     """
     known: dict[tuple[int, str], LineIndex] = {}
-    places, fingerprints = FilePlaces(written or trace, source, line), Fingerprints(trace)
-    for diagnostic in inspection.diagnostics:
+    places, fingerprints, texts = FilePlaces(written or trace, source, line), Fingerprints(trace), PlacedTexts(trace)
+    reported = sorted(((one.at_later_layer(), one) for one in inspection.diagnostics), key=_turn_of)
+    for diagnostic, marked in reported:
         at = (diagnostic.location.turn, diagnostic.location.part)
         if at not in known:
-            known = {at: LineIndex(_text(trace, *at))}
+            known = {at: LineIndex(texts.at(diagnostic.location))}
         lines = known[at]
-        place, fingerprint = places.place(diagnostic), fingerprints.of(diagnostic, lines.text)
+        said = lines.text if marked is diagnostic else texts.at(marked.location)
+        place, fingerprint = places.place(marked), fingerprints.of(marked, said)
         yield Finding(path, trace.provenance.record, title_of(trace), diagnostic, lines, place, fingerprint)
+
+
+def _turn_of(reported: tuple[Diagnostic, Diagnostic]) -> int:
+    return reported[0].location.turn
 
 
 def grouped_findings(findings: Sequence[Finding], chain: Chain) -> tuple[Finding, ...]:
     """The first finding of each cause with the others as its `more`; every finding by itself in an unbroken trace."""
     groups = by_cause(findings, lambda one: one.diagnostic, is_broken=chain.status is Status.BROKEN)
     return tuple(replace(first, more=tuple(more)) for first, *more in groups)
-
-
-def _text(trace: Trace, turn: int, part: str) -> str:
-    found = trace.turns[turn - 1].part(part) if 0 < turn <= len(trace.turns) else None
-    return found.text if found else ""
 
 
 class Fingerprints:

@@ -102,6 +102,9 @@ def result_object(finding: Finding) -> JsonObject:
     }
     if finding.more:
         result["relatedLocations"] = [_location(one) for one in finding.more]
+    if (against := fault.against) is not None:
+        other: JsonObject = {"message": {"text": "The other layer's text."}, **_location(finding, against)}
+        result["relatedLocations"] = [other, *map(_location, finding.more)]
     if finding.place is not None and finding.place.edits:
         result["fixes"] = [_fix(finding, finding.place)]
     return result
@@ -134,11 +137,12 @@ def unread_object(unread: UnreadRecord) -> JsonObject:
     }
 
 
-def _location(finding: Finding) -> JsonObject:
+def _location(finding: Finding, place: Location | None = None) -> JsonObject:
+    """That of a finding, or another place in its trace."""
     physical: JsonObject = {"artifactLocation": _artifact(finding.path)}
     if finding.place is not None:
         physical["region"] = _region(finding.place)
-    place = finding.diagnostic.location
+    place = place or finding.diagnostic.location
     logical: JsonObject = {
         "name": visible(place.part),
         "fullyQualifiedName": visible(_logical_name(finding, place)),

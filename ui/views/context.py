@@ -126,7 +126,7 @@ def _difference_lines(
 ) -> Iterator[Line]:
     for diagnostic in differences:
         against = diagnostic.fault.against
-        if against is not None and against.turn == request.turn:
+        if against is not None and against.turn == request.turn and against.part.startswith("sent:"):
             words = f"~ {diagnostic.rule.code} turn {diagnostic.location.turn}: {diagnostic.fault.message}"
             yield from wrapped((Run(visible_line(words), Style.WARNING),), width, indent=4)
             if diagnostic.rule is RESULT_TRUNCATED_BEFORE_READ:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from inspector.chain.layers import RUN_ARGUMENTS
 from inspector.diagnostics import Diagnostic, Fix, Location
 from inspector.text import LineIndex, Range
 from ui.views.styled_text import LINE_FEED, Line, Run, Style, cell_width, style_of, visible_line, visible_runs
@@ -118,7 +119,15 @@ def diagnostic_lines(
 def place_words(place: Location, index: LineIndex) -> str:
     """Where a place begins, in words; `index` holds the lines of the part that it lies in."""
     line, column = index.position(place.range.start)
-    return f"turn {place.turn}, {visible_line(place.part)}, line {line} column {column}"
+    return f"turn {place.turn}, {_part_words(place.part)}, line {line} column {column}"
+
+
+def _part_words(part: str) -> str:
+    kind, _, rest = part.partition(":")
+    number, _, name = rest.partition(":")
+    if kind == "sent" and name:
+        return f"message {visible_line(number)} of its request, {visible_line(name)}"
+    return "the arguments that were executed" if part == RUN_ARGUMENTS else visible_line(part)
 
 
 def _where(diagnostic: Diagnostic, file: str, index: LineIndex) -> str:

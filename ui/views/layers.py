@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from inspector.chain.layers import compare_reply, same_arguments, same_text
+from inspector.chain.layers import compare_reply, result_difference, same_arguments, same_run
 from inspector.chain.steps import Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection
@@ -54,7 +54,7 @@ class CallLayer(NamedTuple):
         """Whether it has the value of the layer before; None where one of the two is not recorded."""
         if before is None or self.text is None:
             return None
-        return same_text(before, self.text) if is_result else same_arguments(before, self.text)
+        return result_difference(before, self.text) is None if is_result else same_run(before, self.text)
 
 
 class StepLayers(NamedTuple):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from inspector.chain.grouping import grouped
+from inspector.chain.layers import PlacedTexts
 from inspector.chain.steps import Chain, Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
@@ -213,14 +214,13 @@ class _PlacedObjects:
     """Diagnostics as JSON values with their turn and part; the lines of a part are counted once."""
 
     def __init__(self, trace: Trace) -> None:
-        self._trace = trace
+        self._texts = PlacedTexts(trace)
         self._lines: dict[tuple[int, str], LineIndex] = {}
 
-    def of(self, diagnostic: Diagnostic) -> JsonObject:
+    def of(self, marked: Diagnostic) -> JsonObject:
+        diagnostic = marked.at_later_layer()
         place = diagnostic.location
         key = place.turn, place.part
         if key not in self._lines:
-            turns = self._trace.turns
-            part = turns[place.turn - 1].part(place.part) if place.turn <= len(turns) else None
-            self._lines[key] = LineIndex(part.text if part else "")
+            self._lines[key] = LineIndex(self._texts.at(place))
         return {"turn": place.turn, "part": place.part, **diagnostic_object(diagnostic, self._lines[key])}

@@ -29,6 +29,7 @@ from inspector.model import (
     Part,
     Provenance,
     RecognisedBy,
+    RecordedRun,
     Role,
     Trace,
     Turn,
@@ -38,6 +39,9 @@ from inspector.model import (
 from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
+
+SOURCE = "claude-code"
+"""The name of this source in the runs of tools that it recorded."""
 
 API = "messages"
 """The kind of endpoint that Claude Code talks to."""
@@ -60,6 +64,7 @@ _LONGEST = 120
 # What clients put before or around the user's own words.
 _TAGGED = lazy_pattern(r"\s*<(?P<tag>[\w-]{1,60})(?:\s[^<>]{0,200})?>.*?</(?P=tag)>\s*", re.DOTALL)
 _READ = 20_000
+_BLANK_HEAD = lazy_pattern(r"\A(?:[^\S\n]*\n)+")
 
 
 @dataclass(slots=True)
@@ -70,6 +75,7 @@ class PartialClaudeAnswer:
     """
 
     model: str = ""
+    id: str = ""
     blocks: list[Json] = field(default_factory=list)
     stop_reason: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -89,6 +95,7 @@ class PartialClaudeAnswer:
                 self.blocks.append(block)
                 self.was_cut = self.was_cut or _is_cut(block)
         self.model = text_of(message, "model") or self.model
+        self.id = text_of(message, "id") or self.id
         self.stop_reason = text_of(message, "stop_reason") or self.stop_reason
         self.usage = usage_of(message.get("usage")) or self.usage
         self.ended = instant(at) or self.ended
@@ -123,6 +130,7 @@ class PartialClaudeAnswer:
             usage=self.usage,
             finish_reason=self.stop_reason or None,
             finish=finish_meaning(self.stop_reason) if self.stop_reason else None,
+            response_id=self.id,
         )
 
     def _failed(self) -> Generation:
@@ -164,6 +172,45 @@ def user_turns(message: Json, flags: frozenset[TurnFlag]) -> Iterator[Turn]:
         yield replace(read, flags=flags) if flags else read
 
 
+def _with_run(turns: list[Turn], value: JsonObject) -> list[Turn]:
+    """The turns of a row, whose only result has beside it what the tool itself returned (`toolUseResult`)."""
+    places = [at for at, turn in enumerate(turns) if turn.role is Role.TOOL and turn.result is not None]
+    if len(places) != 1 or (header := turns[places[0]].result) is None:
+        return turns
+    text = returned_text(value.get("toolUseResult"), is_error=header.is_error is True)
+    if text is not None:
+        ended = instant(value.get("timestamp"))
+        run = RecordedRun(SOURCE, call_id=header.call_id, result=text, failed=header.is_error, ended=ended)
+        turns[places[0]] = replace(turns[places[0]], run=run)
+    return turns
+
+
+def returned_text(record: Json, *, is_error: bool) -> str | None:
+    """The text that a tool returned, from a row's `toolUseResult`; None where the record has no such text.
+
+    Claude Code records each tool in a shape of its own. Only those whose text goes to the model as it is are read:
+    `Bash` (joined as Claude Code joins it), `Read`, `WebFetch`, the blocks of MCP servers, and plain texts. The words
+    of other errors (`User rejected tool use`) are Claude Code's, not a tool's.
+    """
+    match record:
+        case str() if is_error:
+            return record.removeprefix("Error: ") if record.startswith("Error: Exit code ") else None
+        case str():
+            return record or None
+        case {"isImage": True} | {"backgroundTaskId": str()} | {"interrupted": True}:
+            return None
+        case {"stdout": str(stdout)} if isinstance(record, dict):
+            pieces = (_BLANK_HEAD.sub("", stdout).rstrip(), text_of(record, "stderr").strip())
+            return "\n".join(piece for piece in pieces if piece) or None
+        case {"type": "text", "file": {"content": str(content)}}:
+            return content or None
+        case {"url": str(), "code": int(), "result": str(result)}:
+            return result or None
+        case [_, *_] if all(isinstance(block, dict) and block.get("type") == "text" for block in record):
+            return compact_json(record)
+    return None
+
+
 def _key(block: Json) -> tuple[str, str]:
     """What tells a block from the others of its answer: its id or words, or else all of it."""
     if isinstance(block, dict):
@@ -183,7 +230,7 @@ def _is_cut(block: Json) -> bool:
 class ClaudeCodeImporter:
     """One trace a session, and one for each of its sub-agents whose rows are in the file."""
 
-    name = "claude-code"
+    name = SOURCE
     signs = "rows with a `sessionId` and a `type`, and messages of a session's tree"
 
     def recognises(self, sample: FileSample) -> float:
@@ -367,7 +414,7 @@ class _ClaudeCodeSession:
         message = value.get("message")
         if not isinstance(message, dict | str):
             return "the row's `message` is neither an object nor a text"
-        turns = list(user_turns(message, flags))
+        turns = _with_run(list(user_turns(message, flags)), value)
         self.turns += turns
         parent = text_of(value, "parentUuid")
         if parent and not flags and any(turn.role is Role.USER for turn in turns):

@@ -1,7 +1,8 @@
 """Codex's rollouts: `~/.codex/sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl`.
 
 A row is `{"timestamp", "type", "payload"}`; the first is the `session_meta`. Files from before October 2025 have no
-such envelope. Items (`response_item`) become turns; events (`event_msg`) only add usage, failures and ends.
+such envelope. Items (`response_item`) become turns; events (`event_msg`) only add usage, failures and ends, and what
+ran: the command or the MCP tool, and its own result.
 """
 
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from inspector.model import (
     ExternalId,
     Generation,
     GenerationError,
+    Instant,
     Json,
     Outcome,
     ParentTrace,
@@ -26,6 +28,7 @@ from inspector.model import (
     Part,
     Provenance,
     RecognisedBy,
+    RecordedRun,
     Role,
     Trace,
     Turn,
@@ -44,6 +47,15 @@ _WRITTEN_BY_CODEX = lazy_pattern(
     r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|subagent_notification|skill|model_switch)>"
     r"|# AGENTS\.md instructions)"
 )
+
+SOURCE = "codex"
+"""The name of this source in the runs of tools that it recorded."""
+
+# openai/codex, codex-rs/rollout, sanitize_rollout_item_for_persistence: of a command's output at most 10,000 bytes are
+# written, the middle is left out.
+_CUT_BYTES = 10_000
+_CUT = lazy_pattern(r"…\d+ (?:chars|tokens|bytes|lines) truncated…|\[\.\.\. omitted \d+")
+_STILL_RUNNING = lazy_pattern(r"Process running with session ID")
 
 _INJECTED = frozenset({TurnFlag.INJECTED})
 
@@ -65,7 +77,7 @@ _UNKNOWN_FORK = "where the copied history of a fork ends is not stored; its answ
 class CodexImporter:
     """One trace a session: one a file, unless files were put together."""
 
-    name = "codex"
+    name = SOURCE
     signs = "rows with a `type` and a `payload`, as Codex writes its rollouts"
 
     def recognises(self, sample: FileSample) -> float:
@@ -142,7 +154,7 @@ class _CodexSession:
             case "response_item":
                 self._rollout.take_item(payload, value.get("timestamp"))
             case "event_msg":
-                self._rollout.take_event(payload)
+                self._rollout.take_event(payload, value.get("timestamp"))
             case "turn_context":
                 self._rollout.model = text_of(payload, "model") or self._rollout.model
             case "compacted":
@@ -226,6 +238,7 @@ class Rollout:
     _usage_of_next: Usage = field(default_factory=Usage)
     _has_failed: bool = False
     _copied: int | None = None
+    _runs: dict[str, RecordedRun] = field(default_factory=dict)
 
     def take_instructions(self, text: str) -> None:
         """Add the system prompt."""
@@ -249,7 +262,7 @@ class Rollout:
             flags = _INJECTED if turn.role is Role.USER and _is_injected(item, turn) else frozenset()
             self._turns.append(replace(turn, flags=flags))
 
-    def take_event(self, event: JsonObject) -> None:
+    def take_event(self, event: JsonObject, at: Json = None) -> None:
         """Learn from an `event_msg` what the items do not say."""
         match text_of(event, "type"):
             case "token_count":
@@ -262,6 +275,10 @@ class Rollout:
                 self._fail(event)
             case "turn_aborted":
                 self._abort(text_of(event, "reason") or "interrupted")
+            case "exec_command_end" | "mcp_tool_call_end":
+                run = _recorded_run(event, instant(at))
+                if run is not None and run.call_id:
+                    self._runs[run.call_id] = run
 
     def take_compaction(self, payload: JsonObject) -> None:
         """Add the words that replaced the history."""
@@ -271,11 +288,20 @@ class Rollout:
 
     def turns(self) -> tuple[Turn, ...]:
         """All turns; those of a fork's history are marked as copied."""
-        made = [turn if isinstance(turn, Turn) else turn.turn() for turn in self._turns]
+        made = [self._with_run(turn) if isinstance(turn, Turn) else turn.turn() for turn in self._turns]
         if self.forked_at_s is not None and self._copied is None and made:
             self.warnings.append(_UNKNOWN_FORK)
         end = self._copied or 0
         return (*(replace(turn, flags=turn.flags | {TurnFlag.COPIED_CONTEXT}) for turn in made[:end]), *made[end:])
+
+    def _with_run(self, turn: Turn) -> Turn:
+        run = self._runs.get(turn.result.call_id or "") if turn.result is not None else None
+        if run is None:
+            return turn
+        text = turn.part("text")
+        if text is not None and _STILL_RUNNING.search(text.text):  # the model read what there was so far
+            run = replace(run, result=None)
+        return replace(turn, run=run)
 
     def _count(self, info: Json) -> None:
         total = info.get("total_token_usage") if isinstance(info, dict) else None
@@ -332,6 +358,35 @@ class Rollout:
     def _append_failed(self, error: GenerationError) -> None:
         made = Generation(api=API, requested_model=self.model, error=error, body=BodyState.NOT_STORED)
         self._turns.append(Turn(Role.ASSISTANT, (Part("text", ""),), "assistant", generation=made))
+
+
+def _recorded_run(event: JsonObject, ended: Instant | None) -> RecordedRun | None:
+    """What an event says of a command or an MCP tool that ran; None for a command that the user declined.
+
+    A result that Codex cut before it wrote the event is no record of what was returned. The words of a failed MCP call
+    are Codex' own.
+    """
+    call_id = text_of(event, "call_id")
+    match event:
+        case {"invocation": {"tool": str(tool), "arguments": given}}:
+            told = event.get("result")
+            said = told.get("Ok") if isinstance(told, dict) else None
+            failed = not isinstance(said, dict) or True in (said.get("isError"), said.get("is_error"))
+            returned = compact_json(said) if isinstance(said, dict) else None
+            arguments = compact_json(given or {})
+            return RecordedRun(SOURCE, tool, call_id, arguments, returned, failed, ended=ended)
+        case {"command": list(command), "exit_code": int(code)} if event.get("status") != "declined":
+            output = text_of(event, "aggregated_output") or _joined(event)
+            is_cut = len(output.encode("utf-8", "replace")) >= _CUT_BYTES or _CUT.search(output) is not None
+            arguments = compact_json({"command": command})
+            return RecordedRun(
+                SOURCE, "", call_id, arguments, None if is_cut else output or None, code != 0, ended=ended
+            )
+    return None
+
+
+def _joined(event: JsonObject) -> str:
+    return "".join(text for key in ("stdout", "stderr") if (text := text_of(event, key)))
 
 
 def _as_call(item: JsonObject) -> JsonObject:

@@ -250,6 +250,7 @@ class _RequestPlacing:
             request=placement.request if placement else None,
             started=told.started or span.started,
             ended=told.ended or span.ended,
+            response_id=call.response_id or told.response_id,
         )
         turn = replace(call.answer, generation=generation)
         self._answers.add(_answer_key(call.answer))

@@ -10,8 +10,11 @@ from xml.etree import ElementTree as ET
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
+from inspector import TraceLogger
 from inspector.rules.catalogue import RULES
+from inspector.trace_file import write_trace_file
 from tests.ui.conftest import Run
+from tests.ui.views.test_context import TRACE
 
 CASES = Path(__file__).parents[2] / "cases"
 SCHEMA = json.loads((CASES / "sarif" / "report.schema.json").read_text(encoding="utf-8"))
@@ -184,3 +187,33 @@ def test_github_annotations_are_one_line_each_and_escaped(weaklink: Run, logs: P
     assert lines[1].startswith("::warning ")
     said = done.stderr.decode().splitlines()
     assert said[-1].startswith("weaklink: 5 traces in 2 files: ")
+
+
+def test_a_difference_between_layers_is_at_the_later_text_and_the_earlier_one_is_related(
+    weaklink: Run, tmp_path: Path
+) -> None:
+    write_trace_file(tmp_path / "cut.jsonl", [TRACE])
+    words = ("cut.jsonl", "--select", "L8", "--fail-on", "warning")
+    (found,) = json.loads(weaklink("check", "--output", "json", *words).stdout)["diagnostics"]
+    place = {key: found[key] for key in ("code", "turn", "part", "start", "end", "line", "column")}
+    assert place == {"code": "L809", "turn": 6, "part": "sent:3:text", "start": 20, "end": 25, "line": 1, "column": 21}
+    assert found["against"] == {"turn": 3, "part": "text", "start": 20, "end": 50}
+    said = weaklink("check", *words).stdout.decode()
+    assert "turn 6, message 3 of its request, text, line 1 column 21" in said
+    assert "order 4711 was shipp[cut]" in said
+    (result,) = sarif(weaklink, *words)["results"]
+    assert result["properties"]["snippet"] == "[cut]"
+    (related,) = result["relatedLocations"]
+    assert related["logicalLocations"][0]["fullyQualifiedName"].endswith("turn 3/text")
+
+
+def test_a_run_with_other_arguments_is_at_those(weaklink: Run, tmp_path: Path) -> None:
+    with TraceLogger(tmp_path / "run.jsonl") as log:
+        log.user("How warm is it in Oslo?")
+        with log.assistant() as turn:
+            turn.call("weather", '{"city": "Oslo"}', id="call_1")
+        log.tool("4 degrees", call_id="call_1", name="weather", executed='{"city": "Rome"}')
+    (found,) = json.loads(weaklink("check", "--output", "json", "run.jsonl", "--select", "L8").stdout)["diagnostics"]
+    assert (found["turn"], found["part"], found["start"], found["end"]) == (3, "run:arguments", 0, 16)
+    assert found["against"] == {"turn": 2, "part": "call:0", "start": 0, "end": 16}
+    assert "the arguments that were executed" in weaklink("check", "run.jsonl").stdout.decode()

@@ -143,3 +143,14 @@ def test_hostile_texts_of_requests_move_no_column() -> None:
     lines = list(request_pair_lines((one, 2), (other, 2), 61))
     assert {plain(line).index("│") for line in lines if "│" in plain(line)} == {30}
     assert not any("\x1b" in plain(line) for line in lines)
+
+
+def test_tools_that_change_later_are_no_difference_of_the_request_before() -> None:
+    turns = list(TRACE.turns)
+    for number, tool in ((2, "find"), (4, "find"), (6, "search")):
+        generation = turns[number - 1].generation
+        assert generation is not None
+        turns[number - 1] = replace(turns[number - 1], generation=replace(generation, tools=(ToolDefinition(tool),)))
+    trace = replace(TRACE, turns=tuple(turns))
+    assert not any("L815" in line for line in text(list(context_diff_lines(trace, 4, width=120))))
+    assert any("tools: added `search`" in line for line in text(list(context_diff_lines(trace, 6, width=120))))

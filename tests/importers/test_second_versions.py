@@ -1,0 +1,225 @@
+"""Agents' logs keep what ran and what the tool returned beside what the model read, and no difference is invented."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.importers import read_source
+from inspector.inspection import inspect_trace
+from inspector.model import Trace, Turn
+
+_OUTPUT = "".join(f"line {number} of the build\n" for number in range(200))
+_PREVIEW = "<persisted-output>\nOutput too large (4KB). Full output saved to: /x\n\nPreview (first 1KB):\n"
+
+
+def trace_of(tmp_path: Path, rows: list[Any]) -> Trace:
+    path = tmp_path / "session.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (trace,) = (record for record in read_source(path).records if isinstance(record, Trace))
+    return trace
+
+
+def codes(trace: Trace) -> list[str]:
+    return [one.rule.code for one in inspect_trace(trace).diagnostics if one.rule.layer]
+
+
+def result_turn(trace: Trace) -> Turn:
+    return next(turn for turn in trace.turns if turn.result is not None)
+
+
+def claude_rows(name: str, record: Any, read: Any, *, is_error: bool = False) -> list[Any]:
+    head = {"sessionId": "session", "cwd": "/srv/tide", "version": "2.1.197"}
+    block = {"type": "tool_use", "id": "toolu_1", "name": name, "input": {"command": "make"}}
+    answer = {"id": "msg_1", "role": "assistant", "model": "m", "content": [block]}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": read, "is_error": is_error}
+    return [
+        {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Build it."}, **head},
+        {"type": "assistant", "uuid": "a1", "parentUuid": "u1", "requestId": "r1", "message": answer, **head},
+        {
+            "type": "user",
+            "uuid": "u2",
+            "parentUuid": "a1",
+            "timestamp": "2026-04-02T08:00:00.000Z",
+            "message": {"role": "user", "content": [result]},
+            "toolUseResult": record,
+            **head,
+        },
+    ]
+
+
+def bash(stdout: str, stderr: str = "", **more: Any) -> dict[str, Any]:
+    return {"stdout": stdout, "stderr": stderr, "interrupted": False, "isImage": False, **more}
+
+
+@pytest.mark.parametrize(
+    ("name", "record", "read", "returned"),
+    [
+        ("Bash", bash("\n\n05:12\n", " late \n"), "05:12\nlate", "05:12\nlate"),
+        ("Bash", bash(""), "(Bash completed with no output)", None),
+        ("Bash", bash("so f", interrupted=True), "so f\n<error>Command was aborted</error>", None),
+        ("Bash", bash("", backgroundTaskId="b1"), "Command running in background with ID: b1", None),
+        ("Bash", "Error: Exit code 2\nno rule", "Exit code 2\nno rule", "Exit code 2\nno rule"),
+        ("Bash", "User rejected tool use", "The user doesn't want to proceed with this tool use.", None),
+        ("Fly", "Error: No such tool: Fly", "<tool_use_error>Error: No such tool: Fly</tool_use_error>", None),
+        (
+            "Read",
+            {"type": "text", "file": {"filePath": "/a", "content": "one\n\n\ttwo\n", "startLine": 9, "numLines": 4}},
+            "     9→one\n    10→\n    11→\ttwo\n    12→\n<system-reminder>\nBe careful.\n</system-reminder>",
+            "one\n\n\ttwo\n",
+        ),
+        (
+            "Read",
+            {"type": "text", "file": {"filePath": "/a", "content": "one\n2\tb", "startLine": 1, "numLines": 2}},
+            "1\tone\n2\t2\tb",
+            "one\n2\tb",
+        ),
+        ("mcp__tide__at", [{"type": "text", "text": "05:12"}], [{"type": "text", "text": "05:12"}], None),
+        ("Edit", {"filePath": "/a", "oldString": "a", "newString": "b"}, "The file /a has been updated.", None),
+        ("mcp__x__y", {"what the": "server sends"}, "another form of it", None),
+    ],
+)
+def test_claude_codes_record_is_the_returned_layer_and_its_decoration_no_difference(
+    name: str, record: Any, read: Any, returned: str | None, tmp_path: Path
+) -> None:
+    trace = trace_of(tmp_path, claude_rows(name, record, read, is_error=isinstance(record, str)))
+    run = result_turn(trace).run
+    if name == "mcp__tide__at":
+        returned = '[{"type":"text","text":"05:12"}]'
+    assert (run.result if run else None) == returned
+    assert codes(trace) == []
+
+
+@pytest.mark.parametrize(
+    ("record", "read", "expected"),
+    [
+        (bash("05:12 and 17:40"), "17:40", "L808"),
+        (bash(_OUTPUT), _OUTPUT[:300], "L809"),
+        (
+            bash(_OUTPUT, persistedOutputPath="/x/b1.txt"),
+            f"{_PREVIEW}{_OUTPUT[:1000]}\n...\n</persisted-output>",
+            "L809",
+        ),
+        ({"type": "text", "file": {"content": "one\ntwo"}}, "1\tone\n2\tthree", "L808"),
+        ({"type": "text", "file": {"content": "one\ntwo"}}, "1\tone\nAdded.\n2\ttwo", "L808"),
+    ],
+    ids=["another result", "cut", "a preview", "another line", "a line in between"],
+)
+def test_a_result_that_claude_code_changed_is_reported(record: Any, read: str, expected: str, tmp_path: Path) -> None:
+    assert codes(trace_of(tmp_path, claude_rows("Bash", record, read))) == [expected]
+
+
+def test_a_preview_says_what_of_the_output_was_kept(tmp_path: Path) -> None:
+    read = f"{_PREVIEW}{_OUTPUT[:1000]}\n...\n</persisted-output>"
+    trace = trace_of(tmp_path, claude_rows("Bash", bash(_OUTPUT), read))
+    (found,) = (one for one in inspect_trace(trace).diagnostics if one.rule.layer)
+    assert found.range.start == len(_PREVIEW) + 1000
+    assert f"1000 of {len(_OUTPUT.strip())} characters are kept" in found.fault.message
+
+
+def test_a_result_without_a_record_of_claude_codes_is_no_call_that_did_not_run(tmp_path: Path) -> None:
+    rows = claude_rows("Bash", bash("05:12"), "05:12")
+    again = json.loads(json.dumps(rows[1:]).replace('1"', '9"').replace('"u2"', '"u3"'))
+    del again[1]["toolUseResult"]
+    assert "toolu_9" in json.dumps(again)
+    assert codes(trace_of(tmp_path, [*rows, *again])) == []
+
+
+def codex_rows(call: Any, event: Any, read: str) -> list[Any]:
+    def row(kind: str, payload: Any) -> Any:
+        return {"timestamp": "2026-04-02T08:00:00.000Z", "type": kind, "payload": payload}
+
+    words = [{"type": "input_text", "text": "Build it."}]
+    return [
+        row("session_meta", {"id": "019a", "timestamp": "2026-04-02T08:00:00.100Z", "cwd": "/srv/tide"}),
+        row("response_item", {"type": "message", "role": "user", "content": words}),
+        row("response_item", {"type": "function_call", "call_id": "c1", **call}),
+        row("event_msg", {"call_id": "c1", **event}),
+        row("response_item", {"type": "function_call_output", "call_id": "c1", "output": read}),
+    ]
+
+
+def shell(command: Any, key: str = "cmd") -> dict[str, str]:
+    return {"name": "exec_command", "arguments": json.dumps({key: command, "workdir": "/srv"})}
+
+
+def ended(command: list[str], output: str, code: int = 0, **more: Any) -> dict[str, Any]:
+    told = {"command": command, "aggregated_output": output, "exit_code": code, "stdout": "", "stderr": ""}
+    return {"type": "exec_command_end", **told, "status": "failed" if code else "completed", **more}
+
+
+_LOOKUP = {"name": "mcp__tide__lookup", "arguments": '{"port": "Brest"}'}
+
+
+def mcp(arguments: Any, result: Any) -> dict[str, Any]:
+    invocation = {"server": "tide", "tool": "lookup", "arguments": arguments}
+    return {"type": "mcp_tool_call_end", "invocation": invocation, "result": result}
+
+
+_WRAPPED = ["/bin/zsh", "-lc", "make all"]
+_HEAD = "Chunk ID: f800eb\nWall time: 1.0 seconds\nProcess exited with code 0\nOriginal token count: 9\nOutput:\n"
+_FAILED_HEAD = "Exit code: 1\nWall time: 0 seconds\nOutput:\n"
+_CUT_HEAD = "Exit code: 0\nWall time: 0.1 seconds\nTotal output lines: 200\nOutput:\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "event", "read", "expected"),
+    [
+        (shell("make all"), ended(_WRAPPED, "done\n"), f"{_HEAD}done\n", []),
+        (shell(["make"], "command"), ended(["make"], "bad", 2), '{"output":"bad","metadata":{"exit_code":2}}', []),
+        (
+            shell("make all"),
+            ended(_WRAPPED, "", 1, stdout="bad"),
+            "Exit code: 1\nWall time: 0 seconds\nOutput:\nbad",
+            [],
+        ),
+        (
+            shell("make all"),
+            ended(_WRAPPED, "a\nb\n"),
+            "Wall time: 30.0024 seconds\nProcess running with session ID 7\nOutput:\na\n",
+            [],
+        ),
+        (shell("make all"), ended(_WRAPPED, f"{'x' * 4990}…12 chars truncated…{'x' * 4990}"), "x" * 9992, []),
+        (shell("make all"), ended(_WRAPPED, "", -1, status="declined"), "exec command rejected by user", []),
+        (shell("make all"), ended(["/bin/zsh", "-lc", "make clean"], "done"), f"{_HEAD}done", ["L805"]),
+        (shell("make all"), ended(_WRAPPED, "done"), f"{_HEAD}failed", ["L808"]),
+        (
+            shell("make all"),
+            ended(_WRAPPED, _OUTPUT),
+            f"{_CUT_HEAD}{_OUTPUT[:300]}…900 tokens truncated…{_OUTPUT[-300:]}",
+            ["L809"],
+        ),
+        (_LOOKUP, mcp({"port": "Brest"}, {"Ok": {"content": [{"type": "text", "text": "05:12"}]}}), "05:12", []),
+        (
+            _LOOKUP,
+            mcp({"port": "Brest"}, {"Ok": {"content": [{"type": "text", "text": "05:12"}], "isError": False}}),
+            'Wall time: 0.1 seconds\nOutput:\n[{"type":"text","text":"05:12"}]',
+            [],
+        ),
+        (
+            _LOOKUP,
+            mcp({"port": "Brest"}, {"Ok": {"content": [], "structuredContent": {"high": "05:12"}}}),
+            '{"high": "05:12"}',
+            [],
+        ),
+        (_LOOKUP, mcp({"port": "Brest"}, {"Err": "no server"}), "tool call error: no server", []),
+        (_LOOKUP, mcp({"port": "Nice"}, {"Ok": {"content": [{"type": "text", "text": "05:12"}]}}), "05:12", ["L805"]),
+        (_LOOKUP, mcp({"port": "Brest"}, {"Ok": {"content": [{"type": "text", "text": "05:12"}]}}), "06:12", ["L808"]),
+    ],
+)
+def test_codex_events_are_what_ran_and_what_it_returned(
+    call: Any, event: Any, read: str, expected: list[str], tmp_path: Path
+) -> None:
+    assert codes(trace_of(tmp_path, codex_rows(call, event, read))) == expected
+
+
+def test_codex_events_give_the_exit_code_the_tool_and_the_texts(tmp_path: Path) -> None:
+    run = result_turn(trace_of(tmp_path, codex_rows(shell("make all"), ended(_WRAPPED, "bad", 2), f"{_HEAD}bad"))).run
+    assert run is not None
+    assert (run.source, run.call_id, run.result, run.failed) == ("codex", "c1", "bad", True)
+    assert json.loads(run.arguments or "") == {"command": _WRAPPED}
+    answered = mcp({"port": "Brest"}, {"Ok": {"content": []}})
+    run = result_turn(trace_of(tmp_path, codex_rows(_LOOKUP, answered, "[]"))).run
+    assert run is not None
+    assert (run.name, run.arguments, run.failed) == ("lookup", '{"port":"Brest"}', False)
