@@ -126,11 +126,12 @@ def listing(
     is_eager: bool = False,
     most_rem: int = 40,
     order: str = "",
+    is_ascending: bool = False,
 ) -> ListingEvent:
     """A table whose rows can be walked by keys and opened by Enter or a double click, by any click where it is eager.
 
     `label` names it to those who hear the page; it scrolls where it is higher than `most_rem`. `order` is that of the
-    rows: a click on the title of another column with an order asks for that one.
+    rows, which `is_ascending` says goes upwards: a click on the title of a column with an order asks for that one.
     """
     data: dict[str, Json] = {
         "columns": [
@@ -143,6 +144,7 @@ def listing(
         "eager": is_eager,
         "most": most_rem,
         "order": order,
+        "ascending": is_ascending,
     }
     drawn = _component("listing", ("main.js",))(
         key=key,

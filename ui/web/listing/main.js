@@ -64,10 +64,10 @@ class Listing {
     if (!column.order) return made;
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = `${column.title}${isOrder ? " ▾" : ""}`;
+    button.textContent = `${column.title}${isOrder ? (this.data.ascending ? " ▴" : " ▾") : ""}`;
     button.title = `Sort by ${column.title}`;
     button.onclick = () => this.tell("order", column.order);
-    if (isOrder) made.setAttribute("aria-sort", "descending");
+    if (isOrder) made.setAttribute("aria-sort", this.data.ascending ? "ascending" : "descending");
     made.append(button);
     return made;
   }
