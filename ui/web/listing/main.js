@@ -5,6 +5,7 @@ function cell(tag, runs, column, share) {
   if (column.align) made.style.textAlign = column.align;
   if (column.mono) made.classList.add("mono");
   if (column.room) made.classList.add(column.room);
+  if (column.elastic) made.classList.add("elastic");
   if (typeof share === "number") made.append(bar(share));
   for (const [style, words] of runs) {
     const run = document.createElement("span");

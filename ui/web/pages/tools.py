@@ -31,8 +31,8 @@ _ORDER, _VIOLATIONS_ORDER = "order", "broken_order"
 _TIMES = "times"
 _VIOLATED: tuple[SortedColumn[Violations], ...] = (
     SortedColumn(ListingColumn("tool", order="tool"), lambda one: one.tool),
-    SortedColumn(ListingColumn("argument", mono=True, order="argument"), lambda one: one.path),
-    SortedColumn(ListingColumn("rule", order="rule"), lambda one: one.code),
+    SortedColumn(ListingColumn("argument", mono=True, order="argument", is_elastic=True), lambda one: one.path),
+    SortedColumn(ListingColumn("rule", order="rule", is_elastic=True), lambda one: one.code),
     SortedColumn(ListingColumn(_TIMES, "end", room=MinimumWidth.MEDIUM, order=_TIMES), lambda one: one.times),
     SortedColumn(ListingColumn("traces", "end", order="traces"), lambda one: one.traces),
 )
