@@ -2,6 +2,7 @@
 
 from itertools import product
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -109,3 +110,20 @@ def _traces(page: Page) -> list[int]:
     at = [one.strip(" ▾▴") for one in table.locator("th").all_inner_texts()].index("traces")
     cells = table.locator(f"tbody td:nth-child({at + 1})").all_inner_texts()
     return [int(one.replace(",", "")) if one.strip("- ·–") else 0 for one in cells]
+
+
+@pytest.mark.parametrize(("label", "term"), [("Tools", "tool"), ("Broken schemas", "code")])
+def test_the_funnel_of_a_value_opens_the_traces_that_have_it(
+    demo_dashboard: str, demo_database: Path, page: Page, label: str, term: str
+) -> None:
+    page.goto(f"{demo_dashboard}tools")
+    settled(page)
+    row = page.locator(f'tbody[aria-label^="{label};"] tr').first
+    row.hover()
+    funnel = row.get_by_role("button", name=f"Filter by {term}:")
+    wanted = (funnel.get_attribute("aria-label") or "").removeprefix("Filter by ")
+    funnel.click()
+    expect(page).to_have_url(f"{demo_dashboard}traces?filter={quote(wanted)}")
+    settled(page)
+    with open_store(demo_database, create=False) as store:
+        assert store.paging().count(wanted) > 0

@@ -11,7 +11,7 @@ from storage import TraceSummary, Violations
 from ui.views.stats_wording import code_title, value_text
 from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.web.charts import HIGH, LOW
-from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth
+from ui.web.components import BarCell, FilterCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.markup import label
 from ui.web.navigation import go_to_page, parameter, set_parameters
@@ -116,6 +116,7 @@ def _tools(sheet: PageResults, question: CountQuery[tuple[GroupFigures, ...]], w
     st.caption(f"A click shows what breaks a tool; its number of traces, or Enter, opens them.{left_out}")
     if done.opened is not None:
         go_to_page("traces", filter=narrowed(wanted, field("tool", done.opened)))
+    _filter_by(wanted, done.filtered)
     if done.picked is not None:
         set_parameters(tool=done.picked)
     if tool and st.button(f"All tools, not {label(tool)} alone", icon=":material/close:"):
@@ -123,11 +124,17 @@ def _tools(sheet: PageResults, question: CountQuery[tuple[GroupFigures, ...]], w
         st.rerun()
 
 
+def _filter_by(wanted: str, term: str | None) -> None:
+    """Leave for the traces that have the value whose funnel was clicked."""
+    if term is not None:
+        go_to_page("traces", filter=narrowed(wanted, term))
+
+
 def _row(one: _ToolFigures) -> ListingRow:
     group = one.group
     tool = group.keys[0]
     cells: list[ListingCell] = [
-        (Run(visible_line(tool) or "(no readable name)", Style.STRONG),),
+        FilterCell(field("tool", tool), (Run(visible_line(tool) or "(no readable name)", Style.STRONG),)),
         LinkCell(tool, (Run(f"{group.traces:,}"),)),
         (Run(f"{group.tally('calls_per_trace').hits:,}"),),
     ]
@@ -169,6 +176,7 @@ def _violations(sheet: PageResults, question: CountQuery[tuple[Violations, ...]]
         is_eager=True,
     )
     st.caption("A click shows the traces.")
+    _filter_by(wanted, done.filtered)
     if done.opened is not None:
         go_to_page("traces", filter=narrowed(wanted, done.opened))
 
@@ -177,9 +185,9 @@ def violation_row(one: Violations) -> ListingRow:
     """A broken place of a schema; its key, which its number of traces opens too, is the filter of those traces."""
     term = violation_term(one)
     cells: tuple[ListingCell, ...] = (
-        (Run(visible_line(one.tool), Style.STRONG),),
+        FilterCell(field("tool", one.tool), (Run(visible_line(one.tool), Style.STRONG),)),
         (Run(visible_line(one.path) or "(the arguments as a whole)", Style.KEY),),
-        (Run(code_title(one.code), Style.ERROR),),
+        FilterCell(field("code", one.code), (Run(code_title(one.code), Style.ERROR),)),
         (Run(f"{one.times:,}"),),
         LinkCell(term, (Run(f"{one.traces:,}"),)),
     )
