@@ -36,9 +36,10 @@ _DISSECTOR = (
 
 
 class MinimumWidth(StrEnum):
-    """How wide a listing must be for a column to be shown: any, as wide as half a screen, or a whole one."""
+    """How wide a listing must be for a column to be shown: any, beside a preview, half a screen, or a whole one."""
 
     ANY = ""
+    SMALL = "small"
     MEDIUM = "medium"
     WIDE = "wide"
 
@@ -71,7 +72,8 @@ ListingCell: TypeAlias = Line | BarCell | LinkCell | FilterCell
 class ListingColumn(NamedTuple):
     """A column of a listing: its title, on which side its words are, whether in a fixed-width font, and its room.
 
-    A click on the title of a column with an `order` asks for the rows in that order.
+    A click on the title of a column with an `order` asks for the rows in that order. Columns that are elastic share the
+    room that the others leave, and cut their words where it ends.
     """
 
     title: str
@@ -79,6 +81,7 @@ class ListingColumn(NamedTuple):
     mono: bool = False
     room: MinimumWidth = MinimumWidth.ANY
     order: str = ""
+    is_elastic: bool = False
 
 
 class ListingRow(NamedTuple):
@@ -126,15 +129,23 @@ def listing(
     is_eager: bool = False,
     most_rem: int = 40,
     order: str = "",
+    is_ascending: bool = False,
 ) -> ListingEvent:
     """A table whose rows can be walked by keys and opened by Enter or a double click, by any click where it is eager.
 
     `label` names it to those who hear the page; it scrolls where it is higher than `most_rem`. `order` is that of the
-    rows: a click on the title of another column with an order asks for that one.
+    rows, which `is_ascending` says goes upwards: a click on the title of a column with an order asks for that one.
     """
     data: dict[str, Json] = {
         "columns": [
-            {"title": one.title, "align": one.align, "mono": one.mono, "room": one.room.value, "order": one.order}
+            {
+                "title": one.title,
+                "align": one.align,
+                "mono": one.mono,
+                "room": one.room.value,
+                "order": one.order,
+                "elastic": one.is_elastic,
+            }
             for one in columns
         ],
         "rows": [{"key": row.key, "cells": [_cell(cell) for cell in row.cells]} for row in rows],
@@ -143,6 +154,7 @@ def listing(
         "eager": is_eager,
         "most": most_rem,
         "order": order,
+        "ascending": is_ascending,
     }
     drawn = _component("listing", ("main.js",))(
         key=key,

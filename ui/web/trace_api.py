@@ -5,12 +5,16 @@ takes `turn`, `part`, `start` and `end` (the selected characters, in code points
 missing), and any number of `view=NAME:VERSION`: the views that are seen, with the version that the browser has. The
 answer holds each view's `selected`, and its data where the version is another. `have=VERSION` requests what the data of
 the dissector became since: as a `delta` of it (`json_delta`), or as `data` where that version is no longer kept.
+
+Answers are compressed where the browser takes that: most of a delta are numbers of chunks, which look alike.
 """
 
 from collections import OrderedDict
 from threading import Lock
 from typing import Any
 
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -27,6 +31,7 @@ from ui.web.trace_views import view_data
 PATH = "/weaklink/trace/{id:int}"
 _KEPT = 6  # what browsers were given of traces, each as large as a window
 _MOST_VIEWS = 16
+_LEAST_PACKED = 500  # bytes; below, the head of the answer is as large
 _LONGEST_NUMBER = 15
 _SENT: "OrderedDict[str, dict[str, Json]]" = OrderedDict()
 _LOCK = Lock()
@@ -120,4 +125,4 @@ def _gained(have: str, data: dict[str, Json]) -> dict[str, Json]:
 
 def trace_route() -> Route:
     """The route, for the server."""
-    return Route(PATH, _answer, methods=["GET"])
+    return Route(PATH, _answer, methods=["GET"], middleware=[Middleware(GZipMiddleware, minimum_size=_LEAST_PACKED)])

@@ -26,12 +26,13 @@ MOST_RUNS = 6
 
 _LONGEST = 200
 
+_ELASTIC = {"title", "break"}
 _ROOMS = {
     "status": MinimumWidth.ANY,
     "title": MinimumWidth.ANY,
     "break": MinimumWidth.ANY,
     "map": MinimumWidth.WIDE,
-    "outcome": MinimumWidth.MEDIUM,
+    "outcome": MinimumWidth.SMALL,
     "model": MinimumWidth.MEDIUM,
     "tool_calls": MinimumWidth.WIDE,
     "tokens": MinimumWidth.WIDE,
@@ -47,16 +48,14 @@ SORTED_COLUMNS = tuple(
         key == "map",
         room,
         TRACE_COLUMNS[key].order or "",
+        key in _ELASTIC,
     )
     for key, room in _ROOMS.items()
 )
-"""The same as LISTING_COLUMNS, with the orders that a list of traces can have."""
+"""The columns of `trace_rows`, what matters most first, with the orders that a list of traces can have."""
 
-LISTING_COLUMNS = tuple(
-    ListingColumn(TRACE_COLUMNS[key].heading, "end" if TRACE_COLUMNS[key].is_number else "", key == "map", room)
-    for key, room in _ROOMS.items()
-)
-"""The columns of `trace_rows`, what matters most first."""
+LISTING_COLUMNS = tuple(column._replace(order="") for column in SORTED_COLUMNS)
+"""The same without orders."""
 
 CELLS = 40
 _MAX_CHARACTERS = 50_000  # characters of one trace

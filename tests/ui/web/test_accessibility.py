@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from storage import open_store
 from tests.ui.web.pages_walked import settled, watched
@@ -109,6 +109,47 @@ def test_axe_finds_nothing_and_the_tab_key_a_finger_and_a_phone_reach_everything
             tab.click()
             settled(page)
             _check(page)
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390), ("dark", 1280), ("light", 390)])
+def test_axe_finds_nothing_in_what_a_key_or_a_click_opens(
+    browser: Browser, demo_dashboard: str, broken: list[int], *, scheme: str, width: int
+) -> None:
+    if not _AXE.exists():
+        pytest.skip("axe-core is not in build/axe: `make test` takes it from npm, which could not be asked")
+    with watched(browser, scheme, width=width) as page:
+        page.goto(f"{demo_dashboard}settings")
+        settled(page)
+        if width == _PHONE:
+            page.get_by_test_id("stExpandSidebarButton").click()
+            expect(page.get_by_role("link", name="Compare")).to_be_in_viewport()
+            _check(page)
+        for key in ("Control+k", "/"):
+            page.keyboard.press(key)
+            expect(page.get_by_role("dialog")).to_be_visible()
+            _check(page)
+            page.keyboard.press("Escape")
+            expect(page.get_by_role("dialog")).to_have_count(0)
+        if width == _PHONE:  # Streamlit keeps it open over the next page
+            page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+            expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()
+        page.goto(f"{demo_dashboard}trace?trace={broken[0]}")
+        settled(page)
+        page.get_by_role("button", name="Filter by").click()
+        expect(page.get_by_test_id("stPopoverBody")).to_be_visible()
+        settled(page)
+        _check(page)
+        page.goto(f"{demo_dashboard}compare?what=groups")
+        settled(page)
+        _check(page)
+        page.get_by_role("button", name="Views").click()
+        expect(page.get_by_test_id("stPopoverBody")).to_be_visible()
+        _check(page)
+        page.goto(f"{demo_dashboard}compare?runs={broken[0]} {broken[1]}")
+        settled(page)
+        page.get_by_text("Requests side by side").click()
+        settled(page)
+        _check(page)
 
 
 def _check_tab_key(page: Page) -> None:

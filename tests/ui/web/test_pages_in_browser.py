@@ -182,3 +182,32 @@ def test_a_phone_shows_how_a_trace_ended_what_it_is_and_where_it_broke(demo_dash
         box = cell.bounding_box()
         assert box is not None
         assert box["x"] < 300
+
+
+_WIDER = """() => [...document.querySelectorAll('*')]
+    .flatMap((one) => (one.shadowRoot ? [...one.shadowRoot.querySelectorAll('.listing')] : []))
+    .concat([...document.querySelectorAll('.listing')])
+    .filter((one) => one.clientWidth && one.scrollWidth > one.clientWidth)
+    .map((one) => `${one.querySelector('tbody').getAttribute('aria-label')} ${one.scrollWidth}`)"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_table_is_wider_than_its_place(demo_dashboard: str, page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    for path in ("", "traces", "tools", "rules", "compare", "compare?what=groups", "compare?runs=1 2"):
+        page.goto(f"{demo_dashboard}{path}")
+        settled(page)
+        assert page.locator(".listing").count()
+        assert page.evaluate(_WIDER) == [], path
+
+
+def test_the_list_shows_the_outcome_of_tasks_beside_the_preview(demo_dashboard: str, page: Page) -> None:
+    page.goto(f"{demo_dashboard}traces")
+    settled(page)
+    table = page.locator(".listing")
+    heading = table.locator("th", has_text="task")
+    expect(heading).to_be_visible()
+    cell, around = heading.bounding_box(), table.bounding_box()
+    assert cell is not None
+    assert around is not None
+    assert cell["x"] + cell["width"] <= around["x"] + around["width"]

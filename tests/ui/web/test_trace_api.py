@@ -139,6 +139,36 @@ def test_what_a_running_trace_gained_is_at_most_three_times_its_text(tmp_path: P
     set_options(DashboardOptions())
 
 
+_CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo", "days": %d}}\n</tool_call>\n'
+_PIECE = 4  # characters of a chunk, as many as a token has
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The quick brown fox jumps over the lazy dog and rests. " * 120, "".join(_CALL % at for at in range(90))],
+    ids=["prose", "calls"],
+)
+def test_many_small_chunks_and_calls_are_at_most_three_times_their_text_on_the_wire(tmp_path: Path, text: str) -> None:
+    database = tmp_path / "live.db"
+    sink = StoreSink(str(database))
+    sink.accept(TraceStarted("k", Trace((Turn(Role.USER, (Part("text", "go"),)),), name="r", format="hermes")))
+    sink.accept(TurnStarted("k", 2, Role.ASSISTANT))
+    pieces = [Chunk(at, "text", text[at : at + _PIECE], at / 400) for at in range(0, len(text), _PIECE)]
+    half = len(pieces) // 2
+    sink.accept(ChunksArrived("k", 2, tuple(pieces[:half])))
+    sink.flush()
+    set_options(DashboardOptions(str(database)))
+    client = TestClient(Starlette(routes=[trace_route()]))
+    have: Any = browser_data(shown_trace(1), None)
+    sink.accept(ChunksArrived("k", 2, tuple(pieces[half : half + 200])))
+    sink.flush()
+    answer = client.get("/weaklink/trace/1", params={"have": have["version"]})
+    assert "delta" in answer.json()
+    assert answer.num_bytes_downloaded <= 3 * 200 * _PIECE
+    sink.close()
+    set_options(DashboardOptions())
+
+
 def test_the_key_of_layers_goes_round_in_the_layers_of_one_call(browser: Browser) -> None:
     layers = [{"turn": turn, "order": order, "point": 0, "step": step} for turn, order, step in _LAYER_PLACES]
     page = browser.new_page()

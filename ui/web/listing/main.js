@@ -5,6 +5,7 @@ function cell(tag, runs, column, share) {
   if (column.align) made.style.textAlign = column.align;
   if (column.mono) made.classList.add("mono");
   if (column.room) made.classList.add(column.room);
+  if (column.elastic) made.classList.add("elastic");
   if (typeof share === "number") made.append(bar(share));
   for (const [style, words] of runs) {
     const run = document.createElement("span");
@@ -64,10 +65,10 @@ class Listing {
     if (!column.order) return made;
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = `${column.title}${isOrder ? " ▾" : ""}`;
+    button.textContent = `${column.title}${isOrder ? (this.data.ascending ? " ▴" : " ▾") : ""}`;
     button.title = `Sort by ${column.title}`;
     button.onclick = () => this.tell("order", column.order);
-    if (isOrder) made.setAttribute("aria-sort", "descending");
+    if (isOrder) made.setAttribute("aria-sort", this.data.ascending ? "ascending" : "descending");
     made.append(button);
     return made;
   }

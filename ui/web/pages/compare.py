@@ -1,6 +1,9 @@
 """Compare: two to six runs step by step, or whole groups of traces measure by measure."""
 
+from collections.abc import Sequence
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from inspector.chain.alignment import run_label
 from inspector.chain.metrics import BY_NAME, FEWEST, MeasureKind, estimate
@@ -69,7 +72,8 @@ def compare_groups() -> None:
     wanted = filter_bar("compare")
     if wanted is None:
         return
-    by = _selected_key()
+    first, *others = st.columns(3)
+    by = _selected_key(first)
     question = grouped(wanted, by)
     sheet = page_results(question)
     put_progress(sheet)
@@ -81,7 +85,7 @@ def compare_groups() -> None:
         nothing_found(wanted)
         return
     prompts = wait_for(prompts_of([group.keys[0] for group in groups])) if by is GroupKey.PROMPT else {}
-    sides = _sides(by, groups, prompts)
+    sides = _sides(by, groups, prompts, others)
     if len(sides) > 1:
         _differences(
             Statistics(
@@ -93,9 +97,9 @@ def compare_groups() -> None:
     _groups(by, groups, prompts, wanted)
 
 
-def _selected_key() -> GroupKey:
+def _selected_key(place: DeltaGenerator) -> GroupKey:
     named = next((key for key in _KEYS if key.value == parameter("by")), _KEYS[0])
-    chosen = st.selectbox("Groups by", _KEYS, index=_KEYS.index(named), format_func=_title)
+    chosen = place.selectbox("Groups by", _KEYS, index=_KEYS.index(named), format_func=_title)
     if chosen is not named:
         set_parameters(by=chosen.value, base=None, other=None)
         st.rerun()
@@ -106,13 +110,15 @@ def _title(key: GroupKey) -> str:
     return _KEY_TITLES.get(key) or key.value
 
 
-def _sides(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, Prompt]) -> list[GroupFigures]:
+def _sides(
+    by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, Prompt], places: Sequence[DeltaGenerator]
+) -> list[GroupFigures]:
     """The baseline, and the group or groups that are held against it."""
 
     def titled(group: GroupFigures) -> str:
         return f"{key_title(by, group.keys[0], prompts)[:_LONGEST]} ({counted(group.traces, 'trace')})"
 
-    left, right = st.columns(2)
+    left, right = places
     base = next((at for at, group in enumerate(groups) if _in_address(group) == parameter("base")), 0)
     chosen = left.selectbox(
         "Baseline", range(len(groups)), index=base, format_func=lambda at: titled(groups[at]), key=f"weaklink_base_{by}"
@@ -211,7 +217,7 @@ def compare_runs() -> None:
     """Draw the runs that the address names, and what could stand beside the first."""
     if st.session_state.get(_KEY) != parameter("runs"):
         st.session_state[_KEY] = parameter("runs")
-    st.text_input("Traces by number; others are held against the first", key=_KEY, on_change=_changed)
+    st.text_input("Traces by number; the others are compared with the first", key=_KEY, on_change=_changed)
     ids = list(dict.fromkeys(_ID.findall(parameter("runs"))))[:MOST_RUNS]
     runs = [shown_trace(int(one)) for one in ids]
     if len(runs) > 1:
@@ -242,7 +248,7 @@ def _diff(diff: RunDiff) -> None:
             at = {} if step is None else _place(step.location.turn, step.location.part, step.location.range)
             if st.button(f"Open {run_label(index)} there", key=f"weaklink_open_{index}"):
                 go_to_page("trace", trace=run.called, **at)
-        if st.button("The first to the end", key="weaklink_rotate", icon=":material/sync:"):
+        if st.button("Move the first to the end", key="weaklink_rotate", icon=":material/sync:"):
             set_parameters(runs=" ".join([*(run.called for run in diff.runs[1:]), diff.runs[0].called]))
             st.rerun()
     if st.toggle("Requests side by side", key="weaklink_requests", help="What both models were sent there"):

@@ -1,29 +1,49 @@
 """Every rule with how often it was found, and each one explained."""
 
+from typing import NamedTuple
+
 import streamlit as st
 
 from inspector.chain.metrics_groups import GroupKey
 from inspector.rules.catalogue import FAMILIES, RULES, find_rule
-from inspector.rules.rule import Rule
+from inspector.rules.rule import Rule, Severity
 from ui.views.rule import read_example, rule_lines
 from ui.views.styled_text import Run, Style, style_of
 from ui.views.trace_columns import NOTHING
-from ui.web.components import LinkCell, ListingColumn, ListingRow, MinimumWidth, listing
+from ui.web.components import LinkCell, ListingColumn, ListingRow, MinimumWidth
 from ui.web.markup import put_lines
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import grouped, hits
 from ui.web.query_results import wait_for
+from ui.web.sorted_listing import SortedColumn, sorted_listing
 from ui.web.value_filters import field
 
 _WIDTH = 84
-_COLUMNS = (
-    *(
-        ListingColumn("code"),
-        ListingColumn("name"),
-        ListingColumn("traces"),
-        ListingColumn("broken", "end", room=MinimumWidth.MEDIUM),
+
+
+class FoundRule(NamedTuple):
+    """A rule, in how many traces it was found, and how many of those are broken."""
+
+    rule: Rule
+    traces: int
+    broken: int
+
+    @property
+    def family(self) -> str:
+        """What its family of rules is called."""
+        return next(title for prefix, title, _ in FAMILIES if self.rule.code.startswith(prefix))
+
+
+_COLUMNS: tuple[SortedColumn[FoundRule], ...] = (
+    SortedColumn(ListingColumn("code", order="code"), lambda one: one.rule.code),
+    SortedColumn(ListingColumn("name", order="name"), lambda one: one.rule.name),
+    SortedColumn(ListingColumn("traces", order="traces"), lambda one: one.traces),
+    SortedColumn(ListingColumn("broken", "end", room=MinimumWidth.MEDIUM, order="broken"), lambda one: one.broken),
+    SortedColumn(
+        ListingColumn("severity", room=MinimumWidth.MEDIUM, order="severity"),
+        lambda one: -tuple(Severity).index(one.rule.severity),
     ),
-    *(ListingColumn("severity", room=MinimumWidth.MEDIUM), ListingColumn("family", room=MinimumWidth.WIDE)),
+    SortedColumn(ListingColumn("family", room=MinimumWidth.WIDE, order="family"), lambda one: one.family),
 )
 
 
@@ -35,8 +55,16 @@ def show() -> None:
     found = {group.keys[0]: (group.traces, hits(group, "broken")) for group in wait_for(grouped("", GroupKey.CODE))}
     only_found = st.toggle("Only those that were found", value=False, key="weaklink_rules_found")
     most = max((traces for traces, _ in found.values()), default=1)
-    rows = [_row(rule, *found.get(rule.code, (0, 0)), most) for rule in RULES if rule.code in found or not only_found]
-    done = listing(_COLUMNS, rows, key="weaklink_rules", selected=chosen.code if chosen else None, label="Rules")
+    done = sorted_listing(
+        _COLUMNS,
+        [FoundRule(rule, *found.get(rule.code, (0, 0))) for rule in RULES if rule.code in found or not only_found],
+        lambda one: rule_row(one, most),
+        name="order",
+        default="code",
+        key="weaklink_rules",
+        selected=chosen.code if chosen else None,
+        label="Rules",
+    )
     st.caption("A click explains a rule; its numbers of traces, or Enter, open them.")
     if done.opened is not None:
         is_rule = find_rule(done.opened) is not None
@@ -48,8 +76,9 @@ def show() -> None:
         _explain(chosen, found.get(chosen.code, (0, 0))[0])
 
 
-def _row(rule: Rule, traces: int, broken: int, most: int) -> ListingRow:
-    family = next(title for prefix, title, _ in FAMILIES if rule.code.startswith(prefix))
+def rule_row(one: FoundRule, most: int) -> ListingRow:
+    """A rule; its numbers open the traces that they count, by the filters that are their keys."""
+    rule, traces, broken = one
     return ListingRow(
         rule.code,
         (
@@ -58,7 +87,7 @@ def _row(rule: Rule, traces: int, broken: int, most: int) -> ListingRow:
             LinkCell(field("code", rule.code), (Run(f"{traces:,}"),), traces / most) if traces else NOTHING,
             LinkCell(f"{field('code', rule.code)} status:broken", (Run(f"{broken:,}"),)) if broken else NOTHING,
             (Run(rule.severity.value, style_of(rule.severity)),),
-            (Run(family, Style.DIM),),
+            (Run(one.family, Style.DIM),),
         ),
     )
 

@@ -1,20 +1,23 @@
 """Tools: how often calls of each are sound, answered and made good, and which arguments break its schema."""
 
+from typing import NamedTuple
+
 import streamlit as st
 
-from inspector.chain.metrics import BY_NAME, FEWEST, MeasureKind, estimate
+from inspector.chain.metrics import BY_NAME, FEWEST, Measure, MeasureKind, estimate
 from inspector.chain.metrics_groups import GroupFigures, GroupKey
 from inspector.checks.schema_complexity import SchemaComplexity
 from storage import TraceSummary, Violations
 from ui.views.stats_wording import code_title, value_text
 from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.web.charts import HIGH, LOW
-from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
+from ui.web.components import BarCell, FilterCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.markup import label
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import CountQuery, grouped, schemas_of, violated
 from ui.web.query_results import PageResults, page_results, put_placeholder, put_progress, start_queries, wait_for
+from ui.web.sorted_listing import SortedColumn, sorted_listing
 from ui.web.stores import store
 from ui.web.trace_listing import trace_list, trace_rows
 from ui.web.value_filters import field, narrowed
@@ -24,17 +27,47 @@ _EXAMPLES = 5
 _MEASURES = tuple(
     BY_NAME[name] for name in ("well_formed", "schema_compliance", "error_results", "error_recovery", "latency_ms")
 )
-_COLUMNS = (
-    *(ListingColumn("tool"), ListingColumn("traces", "end"), ListingColumn("calls", "end", room=MinimumWidth.MEDIUM)),
+_ORDER, _VIOLATIONS_ORDER = "order", "broken_order"
+_TIMES = "times"
+_VIOLATED: tuple[SortedColumn[Violations], ...] = (
+    SortedColumn(ListingColumn("tool", order="tool"), lambda one: one.tool),
+    SortedColumn(ListingColumn("argument", mono=True, order="argument", is_elastic=True), lambda one: one.path),
+    SortedColumn(ListingColumn("rule", order="rule", is_elastic=True), lambda one: one.code),
+    SortedColumn(ListingColumn(_TIMES, "end", room=MinimumWidth.MEDIUM, order=_TIMES), lambda one: one.times),
+    SortedColumn(ListingColumn("traces", "end", order="traces"), lambda one: one.traces),
+)
+
+
+class _ToolFigures(NamedTuple):
+    """A tool with what its calls come to, and its schema where it was offered."""
+
+    group: GroupFigures
+    schema: SchemaComplexity | None
+
+    def value(self, measure: Measure) -> float | None:
+        """What a measure comes to; None where nothing was counted."""
+        return estimate(measure, self.group.tally(measure.name)).value
+
+
+def _measure_column(measure: Measure, room: MinimumWidth) -> SortedColumn[_ToolFigures]:
+    return SortedColumn(ListingColumn(measure.title, room=room, order=measure.name), lambda one: one.value(measure))
+
+
+_COLUMNS: tuple[SortedColumn[_ToolFigures], ...] = (
+    SortedColumn(ListingColumn("tool", order="tool"), lambda one: one.group.keys[0]),
+    SortedColumn(ListingColumn("traces", "end", order="traces"), lambda one: one.group.traces),
+    SortedColumn(
+        ListingColumn("calls", "end", room=MinimumWidth.MEDIUM, order="calls"),
+        lambda one: one.group.tally("calls_per_trace").hits,
+    ),
     *(
-        ListingColumn(one.title, room=MinimumWidth.MEDIUM if index < 2 else MinimumWidth.WIDE)
+        _measure_column(one, MinimumWidth.MEDIUM if index < 2 else MinimumWidth.WIDE)
         for index, one in enumerate(_MEASURES)
     ),
-    ListingColumn("schema", room=MinimumWidth.WIDE),
-)
-_VIOLATED = (
-    *(ListingColumn("tool"), ListingColumn("argument", mono=True), ListingColumn("rule")),
-    *(ListingColumn("times", "end", room=MinimumWidth.MEDIUM), ListingColumn("traces", "end")),
+    SortedColumn(
+        ListingColumn("schema", room=MinimumWidth.WIDE, order="schema"),
+        lambda one: one.schema.properties if one.schema else None,
+    ),
 )
 
 
@@ -69,12 +102,21 @@ def _tools(sheet: PageResults, question: CountQuery[tuple[GroupFigures, ...]], w
     groups = sheet[question]
     shown = groups[:_MOST]
     schemas = wait_for(schemas_of([group.keys[0] for group in shown]))
-    rows = [_row(group, schemas.get(group.keys[0])) for group in shown]
-    done = listing(_COLUMNS, rows, key="weaklink_tools", selected=parameter("tool"), label="Tools")
+    done = sorted_listing(
+        _COLUMNS,
+        [_ToolFigures(group, schemas.get(group.keys[0])) for group in shown],
+        _row,
+        name=_ORDER,
+        default="traces",
+        key="weaklink_tools",
+        selected=parameter("tool"),
+        label="Tools",
+    )
     left_out = f" These are the {_MOST} tools of the most traces, of {len(groups):,}." if len(groups) > _MOST else ""
     st.caption(f"A click shows what breaks a tool; its number of traces, or Enter, opens them.{left_out}")
     if done.opened is not None:
         go_to_page("traces", filter=narrowed(wanted, field("tool", done.opened)))
+    _filter_by(wanted, done.filtered)
     if done.picked is not None:
         set_parameters(tool=done.picked)
     if tool and st.button(f"All tools, not {label(tool)} alone", icon=":material/close:"):
@@ -82,18 +124,26 @@ def _tools(sheet: PageResults, question: CountQuery[tuple[GroupFigures, ...]], w
         st.rerun()
 
 
-def _row(group: GroupFigures, schema: SchemaComplexity | None) -> ListingRow:
+def _filter_by(wanted: str, term: str | None) -> None:
+    """Leave for the traces that have the value whose funnel was clicked."""
+    if term is not None:
+        go_to_page("traces", filter=narrowed(wanted, term))
+
+
+def _row(one: _ToolFigures) -> ListingRow:
+    group = one.group
     tool = group.keys[0]
     cells: list[ListingCell] = [
-        (Run(visible_line(tool) or "(no readable name)", Style.STRONG),),
+        FilterCell(field("tool", tool), (Run(visible_line(tool) or "(no readable name)", Style.STRONG),)),
         LinkCell(tool, (Run(f"{group.traces:,}"),)),
         (Run(f"{group.tally('calls_per_trace').hits:,}"),),
     ]
     for measure in _MEASURES:
-        one = estimate(measure, group.tally(measure.name))
-        share = one.value if measure.kind is not MeasureKind.MEAN else None
-        cells.append(BarCell(share, (Run(value_text(one, FEWEST), Style.DIM if one.value is None else Style.PLAIN),)))
-    return ListingRow(tool, (*cells, _schema_words(schema)))
+        found = estimate(measure, group.tally(measure.name))
+        share = found.value if measure.kind is not MeasureKind.MEAN else None
+        style = Style.DIM if found.value is None else Style.PLAIN
+        cells.append(BarCell(share, (Run(value_text(found, FEWEST), style),)))
+    return ListingRow(tool, (*cells, _schema_words(one.schema)))
 
 
 def _schema_words(schema: SchemaComplexity | None) -> Line:
@@ -115,24 +165,33 @@ def _violations(sheet: PageResults, question: CountQuery[tuple[Violations, ...]]
     if not found:
         st.caption("No call of the chosen tool broke its schema." if tool else "No call broke the schema of its tool.")
         return
-    rows = [
-        ListingRow(
-            str(index),
-            (
-                (Run(visible_line(one.tool), Style.STRONG),),
-                (Run(visible_line(one.path) or "(the arguments as a whole)", Style.KEY),),
-                (Run(code_title(one.code), Style.ERROR),),
-                (Run(f"{one.times:,}"),),
-                (Run(f"{one.traces:,}"),),
-            ),
-        )
-        for index, one in enumerate(found)
-    ]
-    done = listing(_VIOLATED, rows, key="weaklink_violations", label="Broken schemas", is_eager=True)
+    done = sorted_listing(
+        _VIOLATED,
+        found,
+        violation_row,
+        name=_VIOLATIONS_ORDER,
+        default=_TIMES,
+        key="weaklink_violations",
+        label="Broken schemas",
+        is_eager=True,
+    )
     st.caption("A click shows the traces.")
+    _filter_by(wanted, done.filtered)
     if done.opened is not None:
-        one = found[int(done.opened)]
-        go_to_page("traces", filter=narrowed(wanted, violation_term(one)))
+        go_to_page("traces", filter=narrowed(wanted, done.opened))
+
+
+def violation_row(one: Violations) -> ListingRow:
+    """A broken place of a schema; its key, which its number of traces opens too, is the filter of those traces."""
+    term = violation_term(one)
+    cells: tuple[ListingCell, ...] = (
+        FilterCell(field("tool", one.tool), (Run(visible_line(one.tool), Style.STRONG),)),
+        (Run(visible_line(one.path) or "(the arguments as a whole)", Style.KEY),),
+        FilterCell(field("code", one.code), (Run(code_title(one.code), Style.ERROR),)),
+        (Run(f"{one.times:,}"),),
+        LinkCell(term, (Run(f"{one.traces:,}"),)),
+    )
+    return ListingRow(term, cells)
 
 
 def violation_term(one: Violations) -> str:

@@ -1,19 +1,20 @@
 """Home: what breaks, how often, where; every mark is a click away from the traces behind it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
 from inspector.chain.metrics import FEWEST, MEASURES, TASK_CASES, MeasureKind, estimate
 from inspector.chain.steps import Status
+from inspector.model import TaskOutcome
 from storage import TraceSummary
 from ui.views.stats_wording import code_title, percent, value_text
 from ui.views.status import status_run
 from ui.views.styled_text import Run, Style
-from ui.views.triage import HEADS, task_cases
+from ui.views.triage import HEADS, TaskCase, task_cases
 from ui.views.wording import counted
 from ui.web.charts import LOW
-from ui.web.components import BarCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
+from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
 from ui.web.filter_bar import STATUSES, filter_bar, nothing_found
 from ui.web.navigation import go_to_page
 from ui.web.queries import hits
@@ -25,6 +26,12 @@ from ui.web.triage_charts import TriageFigures, breaks, charts, open_list, triag
 from ui.web.value_filters import field
 
 _NEWEST, _NEWEST_OF_A_RULE = 10, 100
+_CHAINS = {
+    "ok": "(status:ok or status:recovered)",
+    "broken": "status:broken",
+    "cut or not kept": "(status:aborted or status:unknown)",
+}
+_OUTCOMES = (TaskOutcome.SUCCESS, TaskOutcome.FAILURE, TaskOutcome.UNKNOWN)
 
 
 def show() -> None:
@@ -54,7 +61,7 @@ def show() -> None:
         breaks(figures, wanted, worst_trace)
         charts(figures, wanted)
     with below:
-        _tasks(figures)
+        _tasks(figures, wanted)
         _measures(figures)
 
 
@@ -91,17 +98,29 @@ def _statuses(figures: TriageFigures, wanted: str) -> None:
                 open_list(wanted, field("status", status))
 
 
-def _tasks(figures: TriageFigures) -> None:
+def task_terms(chain: str, column: int) -> str:
+    """The filter of the traces that a number of the table counts, by its row's name and its column."""
+    return f"{_CHAINS[chain]} {field('outcome', _OUTCOMES[column].value)}"
+
+
+def _tasks(figures: TriageFigures, wanted: str) -> None:
     """The chain against the source's own outcome, where any source says how its traces ended."""
     if not figures.has(figures.asked.whole):
         return
     rows = [
-        ListingRow(one.chain, ((Run(one.chain),), *((Run(f"{count:,}"),) for count in one.counts)))
-        for one in task_cases(figures.whole())
+        ListingRow(_CHAINS[one.chain], ((Run(one.chain),), *_task_cells(one))) for one in task_cases(figures.whole())
     ]
     if rows:
         columns = (ListingColumn(HEADS[0]), *(ListingColumn(head, "end") for head in HEADS[1:]))
-        listing(columns, rows, key="weaklink_tasks", label="Chains by the outcome of their tasks")
+        done = listing(columns, rows, key="weaklink_tasks", label="Chains by the outcome of their tasks")
+        if done.opened is not None:
+            open_list(wanted, done.opened)
+
+
+def _task_cells(case: TaskCase) -> Iterator[ListingCell]:
+    for column, count in enumerate(case.counts):
+        said = (Run(f"{count:,}"),)
+        yield LinkCell(task_terms(case.chain, column), said) if count else said
 
 
 def _newest(rows: Sequence[ListingRow], wanted: str) -> None:
