@@ -12,7 +12,7 @@ from storage import Store, open_store
 from ui.cli.console import database_option, print_notice
 from ui.cli.engine_options import jobs_option
 from ui.cli.report_blocks import triage_of_files
-from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces
+from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
 from ui.importing.engine import EngineOptions
 from ui.reports.html_page import html_page
 from ui.reports.static_report import GENERATOR, StaticReport, report_html, trace_file_name, worst_chains
@@ -28,7 +28,7 @@ _HEAD = 2_000
 
 
 @click.command("report")
-@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.argument("words", metavar="[PATH|FILTER]...", nargs=-1)
 @click.option("--out", "-o", required=True, metavar="DIR", help="The folder to write; created if missing.")
 @click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match, as in `list`.")
 @click.option("--title", default="What breaks", show_default=True, metavar="T", help="The report's title.")
@@ -42,7 +42,7 @@ _HEAD = 2_000
 @click.pass_context
 def report(
     ctx: click.Context,
-    paths: tuple[str, ...],
+    words: tuple[str, ...],
     *,
     out: str,
     expression: str,
@@ -55,13 +55,14 @@ def report(
 ) -> None:
     """Write a report: what breaks, how often and where, and a page for each of the worst chains.
 
-    It covers the traces of the database, or those of PATHs: files, folders, patterns and URLs. Open DIR/index.html
-    first. The pages load nothing from elsewhere, so they can be mailed. An existing report is replaced as a whole; any
-    other folder is left alone.
+    It covers the traces of the database that match FILTER, or those of PATHs: files, folders, patterns and URLs. Open
+    DIR/index.html first. The pages load nothing from elsewhere, so they can be mailed. An existing report is replaced
+    as a whole; any other folder is left alone.
 
     The pages of the worst chains contain the texts of the traces: check them before you share them.
     """
     folder = Path(out)
+    paths, expression = paths_and_filter(words, expression)
     if not force:
         check_folder(folder, _is_ours)
     made = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())

@@ -22,7 +22,7 @@ from ui.cli.stats_options import (
     read_expected,
 )
 from ui.cli.stats_sources import BlockCounter, FileStatistics, count_blocks, stored_statistics
-from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces
+from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
 from ui.importing.engine import EngineOptions, needs_blocks
 from ui.views.segment_json import JsonObject
 from ui.views.stats import Statistics, statistics_lines
@@ -31,7 +31,7 @@ _COULD_NOT_RUN = 2
 
 
 @click.command("stats")
-@click.argument("words", metavar="[PATH]...", nargs=-1)
+@click.argument("words", metavar="[PATH|FILTER]...", nargs=-1)
 @click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match, as in `list`.")
 @click.option(
     "--by",
@@ -77,7 +77,7 @@ def stats(
 
     \b
     weaklink stats --by model,reasoning
-    weaklink stats --by tool --filter status:broken
+    weaklink stats since:1d --by tool
     weaklink stats --compare model=hermes-4 model=qwen3
     weaklink stats logs/ --by day
     weaklink stats s3://bucket/runs/ --engine ray
@@ -87,7 +87,7 @@ def stats(
     {"id", "expected": [{"name", "arguments"}]}, or of the Berkeley leaderboard's possible answers.
     """  # noqa: D301  # Click wants the backspace itself
     named = [word for word in words if compares and is_compared_group(word)]
-    paths = [word for word in words if word not in named]
+    paths, expression = paths_and_filter([word for word in words if word not in named], expression)
     sides = parse_compared_groups(named)
     keys = parse_group_keys(by) if sides is None else sides.by
     _check(paths, expression, by, source, sides, compares=compares)

@@ -15,7 +15,7 @@ from inspector.atomic_write import whole_file
 from inspector.errors import StoreError, WeaklinkError
 from inspector.json_text import write_json
 from storage import FilterError, Store, open_store
-from storage.filter import parse_filter
+from storage.filter import KEYS, parse_filter
 from ui.cli.console import print_notice, progress_bar
 from ui.views.styled_text import cell_width, visible_line
 from ui.views.wording import counted
@@ -37,6 +37,17 @@ def filter_of(words: Sequence[str], expression: str = "") -> str:
     for text in said:
         _check(text)
     return said[0] if len(said) == 1 else " ".join(f"({text})" for text in said)
+
+
+def paths_and_filter(words: Sequence[str], expression: str) -> tuple[list[str], str]:
+    """The words of a command line that name files, and the filter that the others make beside `expression`.
+
+    The words are a filter where one begins with a key of filters, as `since:1d` does, and names no file.
+    """
+    if not any(word.lstrip("(").partition(":")[0] in KEYS and not Path(word).exists() for word in words if ":" in word):
+        return list(words), expression
+    paths = [word for word in words if Path(word).exists()]
+    return paths, filter_of([word for word in words if word not in paths], expression)
 
 
 def _check(text: str) -> None:

@@ -124,6 +124,13 @@ def test_expected_calls_tell_selection_and_parameters(weaklink: Run, logs: Path,
     assert found["groups"][1]["measures"]["tool_selection"]["value"] is None
 
 
+def test_words_that_name_no_file_are_a_filter(weaklink: Run, database: Path) -> None:
+    assert database.name == "t.db"
+    named = answer(weaklink, "--filter", "status:broken or tool:nothing")
+    assert answer(weaklink, "status:broken", "or", "tool:nothing") == named != answer(weaklink)
+    assert answer(weaklink, "model:qwen3", "-f", "status:broken") == answer(weaklink, "model:qwen3 status:broken")
+
+
 def test_expected_calls_that_cannot_be_read_are_said(weaklink: Run, logs: Path, tmp_path: Path) -> None:
     (tmp_path / "expected.jsonl").write_text('{"id": 1}\n', encoding="utf-8")
     done = weaklink("stats", str(logs), "--expected", "expected.jsonl")
@@ -146,6 +153,7 @@ def test_expected_calls_that_cannot_be_read_are_said(weaklink: Run, logs: Path, 
             "no trace has model=hermes; did you mean `hermes-4`?",
         ),
         (("run.jsonl", "--filter", "status:ok"), "a filter asks the database"),
+        (("run.jsonl", "status:ok"), "a filter asks the database"),
         (("--source", "sharegpt"), "no PATH is named"),
         (("--db", "none.db"), "there is no database"),
     ],
