@@ -101,8 +101,9 @@ def progress_bar(said: str, total: int | None = None) -> Iterator[Callable[[int]
     """Shows a bar on stderr where that is a terminal, and takes it away at the end.
 
     Gives what to call with the number of things done since the last call; `total` is how many there are, where known.
+    Where there are none, there is no bar.
     """
-    if not sys.stderr.isatty():
+    if total == 0 or not sys.stderr.isatty():
         yield lambda done: None
         return
     from rich.console import Console  # noqa: PLC0415  # Rich takes 50 ms, and only a terminal needs it
