@@ -167,8 +167,9 @@ def _requests(turns: Sequence[Turn], turn: int) -> tuple[ReadRequest | None, Rea
 
 
 def _missing(turn: int) -> Line:
-    which = f"of turn {turn}" if turn else "of this trace"
-    return (Run(f"request {which}: {NOT_RECORDED}", Style.DIM),)
+    if not turn:
+        return (Run("No request of this trace was recorded.", Style.DIM),)
+    return (Run(f"The request of turn {turn} was not recorded.", Style.DIM),)
 
 
 def _message(message: ReadMessage, turns: Sequence[Turn]) -> Turn:

@@ -114,8 +114,8 @@ def test_without_a_turn_the_last_recorded_request_is_meant() -> None:
 
 
 def test_a_turn_without_a_request_is_not_recorded() -> None:
-    assert text(list(context_lines(TRACE, 7, width=120))) == ["request of turn 7: not recorded"]
-    assert text(list(context_diff_lines(Trace(()), 0, width=120))) == ["request of this trace: not recorded"]
+    assert text(list(context_lines(TRACE, 7, width=120))) == ["The request of turn 7 was not recorded."]
+    assert text(list(context_diff_lines(Trace(()), 0, width=120))) == ["No request of this trace was recorded."]
 
 
 def test_two_requests_are_side_by_side_with_what_both_have_folded() -> None:

@@ -76,7 +76,10 @@ def context(dissection: Dissection, location: Location, width: int) -> SideLines
     differences = dissection.layers.differences.get(number, ())
     changed = context_diff_lines(dissection.trace, number, width=width, differences=differences)
     lines = [SideLine(line) for line in islice(changed, _MOST_OF_A_CONTEXT)]
-    for line, turn in islice(context_rows(dissection.trace, number, width=width), _MOST_OF_A_CONTEXT):
+    rows = list(islice(context_rows(dissection.trace, number, width=width), _MOST_OF_A_CONTEXT))
+    if [line for line, _ in rows] == [one.line for one in lines]:  # both say that it was not recorded
+        return SideLines(lines)
+    for line, turn in rows:
         parts = turns[turn - 1].parts if turn is not None else ()
         lines.append(SideLine(line, Location(turn, parts[0].name, Range(0, 0)) if turn is not None and parts else None))
     return SideLines(lines)

@@ -95,6 +95,12 @@ async def test_a_key_goes_from_layer_to_layer_and_the_request_has_a_view(tmp_pat
         assert "Select a call or a result" in told(stage.app)
 
 
+async def test_c_says_once_that_the_request_was_not_recorded(tmp_path: Path) -> None:
+    async with dissecting(tmp_path, scenes.of_text("Hello.")) as (stage, _):
+        await stage.press("c")
+        assert stage.side.count("was not recorded") == 1
+
+
 async def test_enter_on_a_line_of_the_origins_goes_to_where_the_value_stood_first(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("3", *["left"] * 5)
