@@ -258,7 +258,7 @@ class LiveScreen(UpperScreen):
             waiting = sum(len(event.chunks) for event in self._waiting if isinstance(event, ChunksArrived))
             facts.append(Run(f"  ‖ paused, {counted(waiting, 'chunk')} waiting", Style.WARNING))
         else:
-            facts.append(Run("  ● follow", Style.OK) if self._follows else Run("  ○ follow", Style.DIM))
+            facts.append(Run("  following", Style.OK) if self._follows else Run("  not following", Style.DIM))
         return tuple(facts)
 
 

@@ -39,7 +39,7 @@ def span_lines(id: str, turn: int, span: Span, words: str, calls: Sequence[ToolC
     if calls:
         for call in calls:
             style = Style.OK if call.valid else Style.WARNING if call.recovered else Style.ERROR
-            mark = {Style.OK: "✔ ", Style.WARNING: "◆ "}.get(style, "✖ ")
+            mark = {Style.OK: "✔ ", Style.WARNING: "▲ "}.get(style, "✖ ")
             yield clipped((*lead, Run(mark, style), Run(call_brief(call, width))), width)
     elif span.kind is not SpanKind.MARKUP and words.strip():
         unread: Line = (Run("✖ ", Style.ERROR),) if span.kind is SpanKind.TOOL_CALL else ()

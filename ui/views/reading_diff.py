@@ -109,7 +109,7 @@ def _call_key(call: ToolCall) -> Hashable:
 
 def _call(call: ToolCall) -> Line:
     style = Style.OK if call.valid else Style.WARNING if call.recovered else Style.ERROR
-    mark = {Style.OK: "✔", Style.WARNING: "◆"}.get(style, "✖")
+    mark = {Style.OK: "✔", Style.WARNING: "▲"}.get(style, "✖")
     name = visible_line(call.name[:_EXCERPT]) if call.name else UNNAMED
     said = visible_line(call.raw_arguments[:_EXCERPT])
     return (Run(f"{mark} call", style), Run(f" {name}", Style.TOOL_CALL), Run(f" {said}"))

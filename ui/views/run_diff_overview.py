@@ -146,7 +146,7 @@ def _answer(step: Step | None, steps: Sequence[Step | None]) -> str:
 
 
 def grid_lines(alignment: Alignment, runs: int, width: int, *, full: bool = False) -> Iterator[Line]:
-    """The grid under a head with the runs' letters; the row where they first part is marked `▸`.
+    """The grid under a head with the runs' letters; the row where they first part is marked `»`.
 
     Many same rows in a row are one line, and forty rows the most, unless `full`. Where the screen is too narrow for
     all runs, there are several grids, each with the first run.
@@ -176,7 +176,7 @@ def grid_head(columns: Sequence[int], width: int, called: Sequence[str], chosen:
 
 
 def grid_row(alignment: Alignment, index: int, columns: Sequence[int], width: int) -> Line:
-    """One row of the grid; that in which the runs first part is marked `▸`."""
+    """One row of the grid; that in which the runs first part is marked `»`."""
     is_first = alignment.divergence is not None and alignment.divergence.row == index
     return _row(alignment.rows[index], columns, _room(columns, width), is_first=is_first)
 
@@ -229,7 +229,7 @@ def _rows(
 
 
 def _row(row: AlignedRow, columns: Sequence[int], cell: int, *, is_first: bool) -> Line:
-    line: list[Run] = [Run(" ▸ ", Style.ERROR) if is_first else Run("   ")]
+    line: list[Run] = [Run(" » ", Style.ERROR) if is_first else Run("   ")]
     for run in columns:
         line += (*padded(_cell(row, run, cell), cell), Run("  "))
     return tuple(line)

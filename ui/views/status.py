@@ -76,7 +76,7 @@ def call_head(call: ToolCall, step: Step | None = None) -> Line:
     style = Style.OK if call.valid else Style.WARNING if call.recovered else Style.ERROR
     unread = "" if call.valid else "read by repair" if call.recovered else "could not be read"
     if step is None:
-        mark = Run({Style.OK: "✔ ", Style.WARNING: "◆ "}.get(style, "✖ "), style)
+        mark = Run({Style.OK: "✔ ", Style.WARNING: "▲ "}.get(style, "✖ "), style)
         said = f"  {'not valid as written; ' if call.recovered else ''}{unread}"
         return (mark, name, *id, *((Run(said, style),) if unread else ()))
     glyph = step_glyph(step)

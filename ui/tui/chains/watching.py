@@ -141,7 +141,7 @@ class ChainsFollowingStore(ChainActions):
         """Whether the list follows or is held still."""
         if self._paused:
             return (*self._lost(), Run(f"  ‖ paused, {self._waiting:,} new", Style.WARNING))
-        return (*self._lost(), Run("  ● follow", Style.OK) if self._follows else Run("  ○ follow", Style.DIM))
+        return (*self._lost(), Run("  following", Style.OK) if self._follows else Run("  not following", Style.DIM))
 
     def _lost(self) -> Line:
         """How much of what is being recorded could not be kept, where the store knows of any."""

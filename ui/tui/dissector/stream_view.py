@@ -35,7 +35,7 @@ _NARROWEST = 24
 _CURSOR = RichStyle(reverse=True)
 _LABEL = RichStyle(reverse=True, bold=True)
 _MOST_TICKS = 2_000  # of more faults, every so-manieth is looked up
-_THUMB, _TRACK, _TICK = "┃", "│", "●"
+_THUMB, _TRACK, _TICK = "┃", "│", "◂"
 _SEVERITIES = tuple(Severity)
 
 

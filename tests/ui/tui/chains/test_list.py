@@ -217,7 +217,7 @@ async def test_following_the_cursor_stays_on_the_newest(tmp_path: Path) -> None:
         current = home(app).chains.current
         assert current is not None
         assert current.name == "newest"
-        assert "● follow" in shown(app)
+        assert "  following" in shown(app)
 
 
 async def test_forks_are_below_their_parent_and_the_cursor_stays_on_its_trace(tmp_path: Path) -> None:

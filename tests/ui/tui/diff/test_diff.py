@@ -67,7 +67,7 @@ async def test_runs_stand_side_by_side(tmp_path: Path, size: tuple[int, int], up
 
 async def test_the_cursor_begins_where_the_runs_part_and_shows_what_differs_there(tmp_path: Path) -> None:
     async with comparing(stored(tmp_path / "runs.db", *RUNS)) as (app, _, screen):
-        assert "▸" in row(screen)
+        assert "»" in row(screen)
         assert "- A" in texts(screen)
         assert "order: 71" in texts(screen)
         assert "Runs differ first at step 2" in shown(app)
