@@ -155,7 +155,9 @@ def test_the_terminals_interrupt_is_the_commands(tmp_path: Path) -> None:
     pid, terminal = pty.fork()
     if not pid:
         os.chdir(tmp_path)
-        script = "import sys, time; print(sys.stdin.isatty(), 'ready', flush=True); time.sleep(50)"
+        # An interrupt right before a sleep begins is noticed at its end only: the sleeps are short.
+        waiting = "for _ in range(500):\n    time.sleep(0.1)"
+        script = f"import sys, time\nprint(sys.stdin.isatty(), 'ready', flush=True)\n{waiting}"
         words = [*START, "run", "--db", "t.db", "--", sys.executable, "-c", script]
         os.execve(words[0], words, environment(tmp_path))
     said = b""
