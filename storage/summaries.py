@@ -165,10 +165,10 @@ def _openings(connection: sa.Connection, ids: Sequence[int]) -> Iterator[tuple[i
     turn, part = tables.turn.c, tables.part.c
     nth = sa.func.row_number().over(partition_by=turn.trace_id, order_by=turn.number).label("nth")
     users = sa.select(turn.trace_id, turn.number, nth)
-    said = users.where(turn.trace_id.in_(ids), turn.role == Role.USER.value).subquery()
-    here = sa.and_(part.trace_id == said.c.trace_id, part.turn == said.c.number, part.number == 0)
+    first = users.where(turn.trace_id.in_(ids), turn.role == Role.USER.value).subquery()
+    here = sa.and_(part.trace_id == first.c.trace_id, part.turn == first.c.number, part.number == 0)
     texts = sa.select(part.trace_id, part.text).where(
-        here, said.c.nth <= OPENING_MESSAGES, part.characters <= _LONGEST_OPENING
+        here, first.c.nth <= OPENING_MESSAGES, part.characters <= _LONGEST_OPENING
     )
     rows = connection.execute(texts.order_by(part.trace_id, part.turn))
     for id_, group in groupby(rows, key=lambda row: row[0]):

@@ -1,8 +1,8 @@
 """Joins two traces of one session: what the second source recorded of each call's run goes beside the first's result.
 
 Calls are aligned by id, then by name and arguments, then by name in their order; those of different ids only within
-one response. Where the two sources say different
-things, the difference is one between layers. The texts of the first trace stay as they are.
+one response. Where the two sources say different things, the difference is one between layers. The texts of the first
+trace stay as they are.
 """
 
 from collections.abc import Iterator

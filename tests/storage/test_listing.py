@@ -356,6 +356,7 @@ CONTEXT = "<environment_context>\n<cwd>/home/dev</cwd>\n</environment_context>"
         (("user: Move the files.", "user: And now?"), "Move the files."),
         ((f"user: {CONTEXT}", "user: Move the files."), "Move the files."),
         ((f"user: {CONTEXT} Move the files.", "user: And now?"), "Move the files."),
+        (("call: act {}",), ""),
         ((f"user: {CONTEXT}",), "<environment_context> <cwd>/home/dev</cwd> </environment_context>"),
     ],
 )

@@ -25,6 +25,7 @@ LOCK_TIMEOUT_S = 2.0
 """How long a command that reads waits for another program that writes."""
 
 _STEP = 100
+_TERM = re.compile(r"\s*(?:(?:not\b|[(-])\s*)*(\w+):")
 _MOST_MARKED = 100_000
 
 
@@ -44,10 +45,15 @@ def paths_and_filter(words: Sequence[str], expression: str) -> tuple[list[str], 
 
     The words are a filter where one begins with a key of filters, as `since:1d` does, and names no file.
     """
-    if not any(word.lstrip("(").partition(":")[0] in KEYS and not Path(word).exists() for word in words if ":" in word):
+    if not any(map(_is_term, words)):
         return list(words), expression
     paths = [word for word in words if Path(word).exists()]
     return paths, filter_of([word for word in words if word not in paths], expression)
+
+
+def _is_term(word: str) -> bool:
+    key = _TERM.match(word)
+    return key is not None and key[1] in KEYS and not Path(word).exists()
 
 
 def _check(text: str) -> None:

@@ -113,8 +113,8 @@ def title_of(trace: Trace) -> str:
 
 def heading_of(trace: Trace) -> str:
     """The title of a trace on its own page, as lists have it: its name, else the user's first words, else its id."""
-    said = (turn.parts[0].text for turn in trace.turns if turn.role is Role.USER and turn.parts)
-    opening = opening_of(islice(said, OPENING_MESSAGES))
+    texts = (turn.parts[0].text for turn in trace.turns if turn.role is Role.USER and turn.parts)
+    opening = opening_of(islice(texts, OPENING_MESSAGES))
     return trace.name or opening or title_of(trace)
 
 

@@ -54,8 +54,8 @@ def sorted_listing(
 ) -> ListingEvent:
     """Draw a row of each item; `name` is the address's parameter of the order, `default` that without one."""
     orders = {one.column.order for one in columns}
-    said = parameter(name)
-    order = said if said.removeprefix(_OTHER_WAY) in orders else default
+    wanted = parameter(name)
+    order = wanted if wanted.removeprefix(_OTHER_WAY) in orders else default
     shown = sorted_items(items, columns, order)
     done = listing(
         [one.column for one in columns],

@@ -368,19 +368,18 @@ def _recorded_run(event: JsonObject, ended: Instant | None) -> RecordedRun | Non
     """
     call_id = text_of(event, "call_id")
     match event:
-        case {"invocation": {"tool": str(tool), "arguments": given}}:
-            told = event.get("result")
-            said = told.get("Ok") if isinstance(told, dict) else None
-            failed = not isinstance(said, dict) or True in (said.get("isError"), said.get("is_error"))
-            returned = compact_json(said) if isinstance(said, dict) else None
-            arguments = compact_json(given or {})
-            return RecordedRun(SOURCE, tool, call_id, arguments, returned, failed, ended=ended)
+        case {"invocation": {"tool": str(tool), "arguments": arguments}}:
+            result = event.get("result")
+            answer = result.get("Ok") if isinstance(result, dict) else None
+            failed = not isinstance(answer, dict) or True in (answer.get("isError"), answer.get("is_error"))
+            returned = compact_json(answer) if isinstance(answer, dict) else None
+            return RecordedRun(SOURCE, tool, call_id, compact_json(arguments or {}), returned, failed, ended=ended)
         case {"command": list(command), "exit_code": int(code)} if event.get("status") != "declined":
             output = text_of(event, "aggregated_output") or _joined(event)
             is_cut = len(output.encode("utf-8", "replace")) >= _CUT_BYTES or _CUT.search(output) is not None
-            arguments = compact_json({"command": command})
+            returned = None if is_cut else output or None
             return RecordedRun(
-                SOURCE, "", call_id, arguments, None if is_cut else output or None, code != 0, ended=ended
+                SOURCE, "", call_id, compact_json({"command": command}), returned, code != 0, ended=ended
             )
     return None
 

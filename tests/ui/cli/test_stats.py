@@ -124,10 +124,12 @@ def test_expected_calls_tell_selection_and_parameters(weaklink: Run, logs: Path,
     assert found["groups"][1]["measures"]["tool_selection"]["value"] is None
 
 
-def test_words_that_name_no_file_are_a_filter(weaklink: Run, database: Path) -> None:
-    assert database.name == "t.db"
+@pytest.mark.usefixtures("database")
+def test_words_that_name_no_file_are_a_filter(weaklink: Run) -> None:
     named = answer(weaklink, "--filter", "status:broken or tool:nothing")
     assert answer(weaklink, "status:broken", "or", "tool:nothing") == named != answer(weaklink)
+    assert answer(weaklink, "not status:ok") == answer(weaklink, "--filter", "not status:ok")
+    assert answer(weaklink, "model:q*") == answer(weaklink, "model:qwen3")
     assert answer(weaklink, "model:qwen3", "-f", "status:broken") == answer(weaklink, "model:qwen3 status:broken")
 
 

@@ -119,8 +119,8 @@ def _tasks(figures: TriageFigures, wanted: str) -> None:
 
 def _task_cells(case: TaskCase) -> Iterator[ListingCell]:
     for column, count in enumerate(case.counts):
-        said = (Run(f"{count:,}"),)
-        yield LinkCell(task_terms(case.chain, column), said) if count else said
+        number = (Run(f"{count:,}"),)
+        yield LinkCell(task_terms(case.chain, column), number) if count else number
 
 
 def _newest(rows: Sequence[ListingRow], wanted: str) -> None:

@@ -115,6 +115,7 @@ async def test_the_stream_is_held_still_and_goes_on_and_then_becomes_the_dissect
         assert "not following" in shown(app)
         await press_now(pilot, "F")
         assert "not following" not in shown(app)
+        assert "  following" in shown(app)
         await press_now(pilot, "tab", "tab")
         turn.__exit__(None, None, None)
         log.close()
