@@ -2,10 +2,11 @@
 
 import random
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from msgspec.structs import replace
 
 from benchmarks.corpus import prose
 from benchmarks.timing import best_of, goal, say

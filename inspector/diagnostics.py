@@ -2,7 +2,9 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.json_text import Json
 from inspector.rules.rule import Rule
@@ -12,16 +14,14 @@ LATER_PARTS = ("sent:", "run:arguments")
 """How the parts of a place begin that is not in a turn's own texts, and is the later side of a difference."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """One replacement: the text in `range` becomes `text` (an empty range inserts, an empty text deletes)."""
 
     range: Range
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """A repair as edits that do not overlap, in the order of the text.
 
     `safe` says that the repair keeps the only meaning the text can have; any other fix is a suggestion.
@@ -36,8 +36,7 @@ class Fix:
         return Fix(tuple(Edit(edit.range.moved(distance), edit.text) for edit in self.edits), self.safe)
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptedCall:
+class AttemptedCall(Struct, frozen=True):
     """A call that the model tried to make in a shape that its format does not read.
 
     `name` is that of the tool it means. `arguments` are those of the call as it would be, None where they could not be
@@ -46,19 +45,21 @@ class AttemptedCall:
     """
 
     name: str
-    arguments: Json = field(hash=False)
+    arguments: Json
     raw_arguments: str
     range: Range
     recovered: bool
     is_step: bool = True
+
+    def __hash__(self) -> int:  # the arguments may be an object, which has no hash
+        return hash((self.name, self.raw_arguments, self.range))
 
     def moved(self, distance: int) -> "AttemptedCall":
         """The same call in a text that begins `distance` code points later."""
         return replace(self, range=self.range.moved(distance))
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """One fault in one text, before it is known which turn and part that text belongs to.
 
     `message` states this case in one sentence and quotes the stream in backticks; `hint` says the smallest repair
@@ -95,16 +96,14 @@ class Fault:
         return Diagnostic(Location(turn, part, self.range), self)
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(Struct, frozen=True):
     """Another place in the same text that helps to understand a fault, and why."""
 
     range: Range
     message: str
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Location:
+class Location(Struct, frozen=True, order=True):
     """A range within one part of one turn; `turn` counts from 1."""
 
     turn: int
@@ -112,8 +111,7 @@ class Location:
     range: Range
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """One reported fault: a fault and the turn and part it lies in."""
 
     location: Location

@@ -1,7 +1,9 @@
 """The one road from a trace to everything that can be said about it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.analysis import analyse
 from inspector.chain.data_flow import DataFlow, step_values, trace_values
@@ -45,8 +47,7 @@ CONTEXT_WINDOW = 131_072
 _SAMPLE = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class PartInspection:
+class PartInspection(Struct, frozen=True):
     """What one part of one turn holds. `turn` counts from 1; the spans tile the part's text."""
 
     turn: int
@@ -58,8 +59,7 @@ class PartInspection:
     definitions: tuple[ToolDefinition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
+class Inspection(Struct, frozen=True):
     """Everything derived from a trace by one version of weaklink: disposable, made again at any time.
 
     `format` is the wire dialect that the trace was read in; `parts` come in the order of turns and parts;

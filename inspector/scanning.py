@@ -8,7 +8,6 @@ character, and the functions here go on from there. A test forbids the construct
 """
 
 import re
-from dataclasses import dataclass, field
 from typing import AnyStr, cast
 
 MOST_ROUNDS = 1000
@@ -32,15 +31,15 @@ def trailing_backslashes(text: AnyStr, start: int, end: int) -> int:
     return end - first
 
 
-@dataclass(slots=True)
 class QuoteSearch:
     """Finds closing quotes in one text, and does not search again where one was missed.
 
     Each search must start right behind a quote: then it does not depend on the start whether a quote is escaped.
     """
 
-    _without: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """For each quote the last stretch of the text that holds no unescaped one."""
+    def __init__(self) -> None:
+        # For each quote the last stretch of the text that holds no unescaped one.
+        self._without: dict[str, tuple[int, int]] = {}
 
     def find(self, text: str, quote: str, start: int, end: int) -> int:
         """See `closing_quote`."""

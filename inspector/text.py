@@ -4,10 +4,11 @@ import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 
 import msgspec
+from msgspec import Struct
 
 _PIECE = 4096  # code points in which line feeds are counted at most to know a line
 _NOT_ENCODABLE = re.compile("[\ud800-\udfff]+")
@@ -38,15 +39,13 @@ class Range(msgspec.Struct, frozen=True, order=True):
         return self.start <= other.start and other.end <= self.end
 
 
-@dataclass(frozen=True, slots=True)
-class LineIndex:
+class LineIndex(Struct, frozen=True, dict=True):
     """The lines of a text, counted from 1; only a line feed ends a line, as in editors and compilers.
 
     The text is read when something is first asked: its line feeds are counted piece by piece, none is looked up.
     """
 
     text: str
-    _counted: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column, both counted from 1, of the code point at `offset` (which may be the text's end)."""
@@ -73,14 +72,12 @@ class LineIndex:
             found = self.text.find("\n", found + 1)
         return found
 
-    @property
+    @cached_property
     def _before(self) -> list[int]:
         """How many line feeds lie before each piece of the text, and last how many there are."""
-        if not self._counted:
-            starts = range(0, len(self.text) + 1, _PIECE)
-            counts = (self.text.count("\n", start, start + _PIECE) for start in starts)
-            self._counted[:] = accumulate(counts, initial=0)
-        return self._counted
+        starts = range(0, len(self.text) + 1, _PIECE)
+        counts = (self.text.count("\n", start, start + _PIECE) for start in starts)
+        return list(accumulate(counts, initial=0))
 
 
 def decode(raw: bytes) -> str:

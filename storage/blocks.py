@@ -5,7 +5,8 @@ the traces of the one block that changed.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 SMALLEST = 4_096
 """Ids of a block of level 0: its traces are summed up in a tenth of a second."""
@@ -15,8 +16,7 @@ LEVELS = 5
 """Beyond the last level, of 16 million ids, there are as many blocks side by side as it takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class IdRange:
+class IdRange(Struct, frozen=True):
     """The trace ids in `[start, end)`."""
 
     start: int
@@ -31,8 +31,7 @@ class IdRange:
         return self.start <= other.start and other.end <= self.end
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class TraceBlock:
+class TraceBlock(Struct, frozen=True, order=True):
     """The block with this number among those of its level; both count from 0."""
 
     level: int

@@ -5,10 +5,10 @@ was interrupted goes on where it stopped: what is there already is not copied ag
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from storage import tables
 from storage.checksums import DERIVED_COLUMNS, RECORD_COLUMNS
@@ -25,8 +25,7 @@ _Rows: TypeAlias = dict[int, list[Row]]
 """Rows by the id of their trace in the source, without it."""
 
 
-@dataclass(frozen=True, slots=True)
-class CopyReport:
+class CopyReport(Struct, frozen=True):
     """What became of the traces of the source.
 
     `present` were in the target already, as they are or in a longer version; `replaced` in a shorter one. `running`

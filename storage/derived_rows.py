@@ -3,10 +3,11 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 from math import isfinite
+
+from msgspec import Struct
 
 from inspector.chain.metrics_figures import TraceFigures, figures_of
 from inspector.chain.steps import Break, Step, StepOutcome
@@ -37,8 +38,7 @@ _PLAIN_KEY = lazy_pattern(r"[A-Za-z_][\w-]*")
 _NUMBER = lazy_pattern(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 
 
-@dataclass(frozen=True, slots=True)
-class DerivedRows:
+class DerivedRows(Struct, frozen=True):
     """The rows that keep what was found; `trace` holds the derived columns of the trace's row."""
 
     digest: bytes

@@ -4,7 +4,6 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from urllib.parse import quote
 import msgspec
 import platformdirs
 import sqlalchemy as sa
+from msgspec import Struct
 from sqlalchemy import event, exc
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import OperationalError
@@ -59,8 +59,7 @@ DAMAGE_ERRORS = (
 """What reading damaged bytes may raise."""
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseLocation:
+class DatabaseLocation(Struct, frozen=True):
     """Where a database lies; `path` is None where it is a server's."""
 
     url: sa.URL
@@ -198,8 +197,7 @@ def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
         yield connection
 
 
-@dataclass(frozen=True, slots=True)
-class Database:
+class Database(Struct, frozen=True):
     """An open database. Both transactions raise StoreError for what the database refuses."""
 
     engine: sa.Engine

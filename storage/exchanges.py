@@ -1,11 +1,11 @@
 """The HTTP exchanges of recorded traces, by run or trace, for a replay."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
+from msgspec import Struct
 
 from inspector.errors import StoreError
 from inspector.model.exchange import RecordedExchange
@@ -24,8 +24,7 @@ _exchange = tables.exchange.c
 _external = tables.external_id.c
 
 
-@dataclass(frozen=True, slots=True)
-class StoredExchanges:
+class StoredExchanges(Struct, frozen=True):
     """The exchanges of a run, or of one trace: ids of the traces, oldest first, and the exchanges of each."""
 
     run: str

@@ -3,11 +3,12 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 
 import sqlalchemy as sa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.capture.events import RECORDING_PART
 from inspector.model import Liveness
@@ -42,16 +43,14 @@ class Order(StrEnum):
     ERRORS = "errors"
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A trace in a list, and the cursor at which that goes on behind it: its `sort_at_s` is what the list goes by."""
 
     summary: TraceSummary
     cursor: ListCursor
 
 
-@dataclass(frozen=True, slots=True)
-class ListSection:
+class ListSection(Struct, frozen=True):
     """A stretch of a list: how many traces it holds, and the cursors of every so many of them.
 
     The last cursor is that of the stretch's last trace, where the next one goes on; `is_last` says that there is none.
@@ -62,8 +61,7 @@ class ListSection:
     is_last: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Pulse:
+class Pulse(Struct, frozen=True):
     """What tells that a store has changed, at next to no cost: its newest id, and the traces that are recorded now."""
 
     newest_id: int

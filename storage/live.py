@@ -3,9 +3,10 @@
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock, Thread
+
+from msgspec.structs import replace
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted
 from inspector.capture.send_queue import ROOM_BYTES

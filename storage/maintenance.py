@@ -1,11 +1,11 @@
 """Maintenance of a store: counting, inspecting again, deleting old traces, checking the database for damage."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 import sqlalchemy as sa
+from msgspec import Struct
 from sqlalchemy import exc
 
 from inspector.errors import StoreError
@@ -46,8 +46,7 @@ _TURN_CHARACTERS = 500  # what a turn takes besides its text, as characters
 _INSPECTED = 20  # traces that are inspected while other writers wait
 
 
-@dataclass(frozen=True, slots=True)
-class StoreStats:
+class StoreStats(Struct, frozen=True):
     """What a store holds. `outdated` counts the traces that another version of weaklink inspected."""
 
     traces: int
@@ -110,8 +109,7 @@ def inspect_again(
     return len(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(Struct, frozen=True):
     """Which traces to delete: those from before a time, and the oldest where the database is larger than `max_bytes`.
 
     `before_s` is seconds since 1970-01-01 UTC; a trace whose source gave no time is as old as its import. Kept all the
@@ -163,8 +161,7 @@ def count_rows(connection: sa.Connection, table: sa.Table, *conditions: sa.Colum
     return connection.scalar(sa.select(sa.func.count()).select_from(table).where(*conditions)) or 0
 
 
-@dataclass(frozen=True, slots=True)
-class IntegrityReport:
+class IntegrityReport(Struct, frozen=True):
     """What a check found: `problems` are sentences, none where all is as it was written.
 
     `without_checksums` of the `traces` were stored before there were any, `outdated` were inspected by another version

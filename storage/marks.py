@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from storage import tables
 from storage.engine import Database
@@ -15,8 +15,7 @@ from storage.rows import in_groups
 _mark = tables.mark.c
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A mark on a trace, or on one turn or step of it (both count from 1), with the note that was left there.
 
     `marked_at_s` is seconds since 1970-01-01 UTC.

@@ -6,13 +6,13 @@ A trace with many turns is not read at once: its rows go into a spool, and a tur
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import groupby
 from math import inf
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace

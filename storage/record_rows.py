@@ -1,13 +1,15 @@
 """A trace as rows: its turns, parts and tools, its totals, and the identity by which it is recognised again."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise, takewhile
 from math import isfinite, isnan
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.endings import task_outcome
 from inspector.model import Generation, Instant, Outcome, Part, Role, ToolDefinition, Trace, Turn
@@ -93,8 +95,7 @@ class IdentityKind(StrEnum):
     CONTENT = "content"
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """What two versions of one trace have in common, and no other trace has.
 
     For a session: source, and its external ids in the order of their names. For content: its hash, and the record.
@@ -108,8 +109,7 @@ class Identity:
         return sha256(pack([self.kind.value, *self.key])).digest()
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class TraceExtent:
+class TraceExtent(Struct, frozen=True, order=True):
     """How much of a session a trace holds; the version with more of it replaces the one with less."""
 
     turns: int
@@ -143,8 +143,7 @@ def content_hash(trace: Trace) -> str:
 _Number = TypeVar("_Number", int, float)
 
 
-@dataclass(frozen=True, slots=True)
-class TurnTotals:
+class TurnTotals(Struct, frozen=True):
     """Of some turns in their order; those of two stretches of turns, one behind the other, can be added.
 
     `model` is the first that answered, or else was asked. Tokens are None where no turn says a number; times, seconds
@@ -239,8 +238,7 @@ def _known(values: Iterable[_Number | None]) -> Iterable[_Number]:
     return (value for value in values if value is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordRows:
+class RecordRows(Struct, frozen=True):
     """The rows that keep what came in.
 
     `toolsets` are the distinct sets of tools by their hash, which stands in the turns as `toolset`. `fingerprint` is

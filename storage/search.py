@@ -7,9 +7,9 @@ Both match words without case, accents and punctuation. The index is filled afte
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from inspector.scanning import lazy_pattern
 from storage import tables
@@ -47,8 +47,7 @@ _MOST_TOGETHER = 500  # traces, for a statement takes no more parameters
 _BETWEEN_PARTS = "\n\ue000\n"  # a word of its own, so that no phrase reaches over two parts
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(Struct, frozen=True):
     """Words that stand one behind the other; with `prefix` the last may go on."""
 
     words: str
@@ -81,8 +80,7 @@ def words_of(text: str) -> str:
 _trace = tables.trace.c
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _IdRange:
+class _IdRange(Struct, frozen=True, order=True):
     """Ids up to `last`, of traces up to `newest_at_s`; the stretch that reaches furthest is the greatest."""
 
     newest_at_s: float

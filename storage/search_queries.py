@@ -3,9 +3,10 @@
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.diagnostics import Location
 from inspector.scanning import lazy_pattern
@@ -26,8 +27,7 @@ _WORD = lazy_pattern(r"[^\W_]+")
 _GROUP = 200  # traces that are read into the index in one transaction
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHit:
+class SearchHit(Struct, frozen=True):
     """A trace that holds what was searched.
 
     `location` is the first place of the first words, `excerpt` the text around it as it stands there, control
@@ -41,8 +41,7 @@ class SearchHit:
     found: Range = _NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResults:
+class SearchResults(Struct, frozen=True):
     """The newest traces that hold what was searched; `waiting` traces were not in the text index yet."""
 
     hits: tuple[SearchHit, ...]

@@ -5,13 +5,13 @@ summed are whole numbers, so sums of blocks can be kept and added.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import takewhile
 from math import floor
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from inspector.chain.metrics import MEASURES, TALLIED, Measure, MeasureKind, Tally
 from inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
@@ -132,8 +132,7 @@ _Number: TypeAlias = sa.ColumnElement[int]
 _trace = tables.trace.c
 
 
-@dataclass(frozen=True, slots=True)
-class FiguresBy:
+class FiguresBy(Struct, frozen=True):
     """The figures of traces in groups, those of the most traces first; ValueError for keys that do not go together."""
 
     by: tuple[GroupKey, ...] = ()
@@ -244,8 +243,7 @@ _ASPECTS: dict[Aspect, sa.ColumnElement[str]] = {
 _counted = sa.exists().where(tables.figures.c.trace_id == _trace.id)
 
 
-@dataclass(frozen=True, slots=True)
-class Violations:
+class Violations(Struct, frozen=True):
     """How often, and in how many traces, calls of a tool broke its schema at a place by a rule."""
 
     tool: str
@@ -255,8 +253,7 @@ class Violations:
     traces: int
 
 
-@dataclass(frozen=True, slots=True)
-class BreaksBy:
+class BreaksBy(Struct, frozen=True):
     """How many traces show which value of an aspect, in groups; ValueError for keys that break nothing down."""
 
     aspect: Aspect
@@ -284,8 +281,7 @@ class BreaksBy:
         return sorted_slices(slices, self.aspect)
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenSchemas:
+class BrokenSchemas(Struct, frozen=True):
     """The places of schemas that were broken, the most frequent first."""
 
     @property
@@ -308,8 +304,7 @@ class BrokenSchemas:
         return sorted(found, key=lambda one: (-one.times, one.tool, one.path, one.code))
 
 
-@dataclass(frozen=True, slots=True)
-class Uncounted:
+class Uncounted(Struct, frozen=True):
     """How many traces have no figures, since what they hold is damaged."""
 
     @property
@@ -342,8 +337,7 @@ def keys_of(trace: Trace, inspection: Inspection) -> TraceKeys:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """What a prompt version is known by besides its hash: the first words of its system prompt, and how many tools."""
 
     words: str

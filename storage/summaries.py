@@ -4,11 +4,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import exc
 
 from inspector.chain.analysis import OUTCOME_RULES
@@ -29,8 +30,7 @@ from storage.packing.values import unpack
 from storage.rows import in_groups
 
 
-@dataclass(frozen=True, slots=True)
-class ListCursor:
+class ListCursor(Struct, frozen=True):
     """A place in a list that goes from the newest trace down: just behind this one.
 
     `rank` is 1 for a broken trace where those come first, else 0.
@@ -41,8 +41,7 @@ class ListCursor:
     rank: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TraceSummary:
+class TraceSummary(Struct, frozen=True):
     """A trace as lists show it.
 
     `source`, `model` and `format` are as kept for filters: beyond 400 characters cut, with a hash. `model` is the

@@ -5,13 +5,14 @@ are dropped with the first change.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
@@ -30,8 +31,7 @@ from storage.toolsets import intern_toolsets
 _PLAIN_NAME = 300  # code points
 
 
-@dataclass(frozen=True, slots=True)
-class TraceRows:
+class TraceRows(Struct, frozen=True):
     """A trace and its inspection as rows, ready to be written."""
 
     record: RecordRows
@@ -54,8 +54,7 @@ def trace_rows(trace: Trace, inspection: Inspection) -> TraceRows:
     return TraceRows(record_rows(trace), derived_rows(inspection, trace))
 
 
-@dataclass(frozen=True, slots=True)
-class KeptRows:
+class KeptRows(Struct, frozen=True):
     """A trace that the database held just as it is, with its inspection, when it was read: it was not inspected again.
 
     `trace` is there for the case that the database is another by the time it is written.
@@ -78,8 +77,7 @@ TraceDraft: TypeAlias = TraceRows | KeptRows
 """A trace on its way into the database."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeptInspection:
+class KeptInspection(Struct, frozen=True):
     """What the database holds of a trace's inspection: each call's turn and name, and how often each rule was broken.
 
     A name is `""` where it is unreadable.
@@ -97,8 +95,7 @@ class Verdict(StrEnum):
     UNCHANGED = "unchanged"
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(Struct, frozen=True):
     """A trace that was handed to the store: the id it is kept under, and what became of it."""
 
     id: int

@@ -1,8 +1,9 @@
 """Columns that make their entries anew at every look, and count the looks: what is said of a wide trace costs few."""
 
 from copy import copy
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from inspector.inspection import Inspection
 from inspector.model import Trace

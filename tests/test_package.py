@@ -1,10 +1,12 @@
 """`import weaklink`: what it exports, what it loads, and that its types reach the user."""
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 import inspector
 import weaklink
@@ -53,3 +55,11 @@ def test_the_typed_example_does_what_it_says(tmp_path: Path, monkeypatch: pytest
         typed_example.private()
     weaklink.register_format(typed_example.ACME)
     assert weaklink.segment('<<call>>{"name": "f", "arguments": {}}<<end>>', "acme_typed").calls[0].name == "f"
+
+
+def test_the_classes_have_signatures() -> None:
+    classes = [one for name in weaklink.__all__ if isinstance(one := getattr(weaklink, name), type)]
+    structs = [one for one in classes if issubclass(one, Struct)]
+    assert len(structs) > 10
+    for one in structs:
+        assert list(inspect.signature(one).parameters) == list(one.__struct_fields__)

@@ -1,6 +1,6 @@
 """What one object of an answer says of it: which API it comes from, whether the answer begins or ends with it."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from inspector.apis import ollama
 from inspector.apis.anthropic import messages
@@ -13,8 +13,7 @@ _GEMINI_KEYS = frozenset({"candidates", "promptFeedback", "usageMetadata", "usag
 _TEXT_CHOICE = frozenset({"text", "finish_reason"})
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectHead:
+class ObjectHead(Struct, frozen=True):
     """What one object of an answer says of it.
 
     `api` is the kind of endpoint, `""` for an error that any may send. `is_whole`: it is a whole answer by itself.

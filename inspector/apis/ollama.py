@@ -4,11 +4,11 @@ A stream is lines; the last is `done` and has counts and durations. A call comes
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from inspector.apis.openai.chat_shapes import TokenLogprob
 from inspector.apis.openai.completions import prompt_turn

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.apis import ollama
 from inspector.apis.anthropic import messages as anthropic_messages
@@ -147,8 +149,7 @@ def framing_of(
     return Framing.EVENTS if not kind and not is_error else Framing.WHOLE
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(Struct, frozen=True):
     """One API: its name in a generation's facts, who reads its answers, and who reads its requests."""
 
     api: str

@@ -1,15 +1,15 @@
 """The environment variables by which the clients of model APIs are pointed at a proxy, and where they go without it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from inspector.capture.proxy.config import Upstream, parse_upstream
 from inspector.capture.proxy.server import BoundAddress
 
 
-@dataclass(frozen=True, slots=True)
-class ClientVariable:
+class ClientVariable(Struct, frozen=True):
     """An environment variable by which clients are pointed at a server, and where they go without it."""
 
     name: str

@@ -5,8 +5,10 @@ turn starts, its chunks arrive in order, and the turn ends.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.diagnostics import Diagnostic
 from inspector.model import BodyState, Chunk, Generation, Outcome, Part, Role, Span, ToolCall, Trace, Turn
@@ -20,16 +22,14 @@ RECORDING_PART = f"{WIRE_PREFIX}recording"
 """The part that says, a sentence a line, what of an exchange was not kept, and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class TraceStarted:
+class TraceStarted(Struct, frozen=True):
     """A session begins; `trace` is what is known of it, without turns or with those that the first request brought."""
 
     key: str
     trace: Trace
 
 
-@dataclass(frozen=True, slots=True)
-class TurnStarted:
+class TurnStarted(Struct, frozen=True):
     """The session's turn number `turn` begins; `generation` is what its request already says (model, tools, start)."""
 
     key: str
@@ -38,8 +38,7 @@ class TurnStarted:
     generation: Generation | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ChunksArrived:
+class ChunksArrived(Struct, frozen=True):
     """Chunks of the open turn, in the order of their sequence."""
 
     key: str
@@ -47,8 +46,7 @@ class ChunksArrived:
     chunks: tuple[Chunk, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEnded:
+class TurnEnded(Struct, frozen=True):
     """The turn is complete, or its stream broke; `value` is the whole turn with everything that became known of it.
 
     `exchanges` are the HTTP exchanges to keep for a replay: the turn's own, after those that asked no model.
@@ -60,8 +58,7 @@ class TurnEnded:
     exchanges: tuple[RecordedExchange, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TraceEnded:
+class TraceEnded(Struct, frozen=True):
     """The session is over."""
 
     key: str
@@ -83,8 +80,7 @@ class Sink(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangeFacts:
+class ExchangeFacts(Struct, frozen=True):
     """One exchange in a line; secrets are redacted.
 
     `key` is the trace that it belongs to, `""` where it was no request to a model. `status` is None where no answer

@@ -4,10 +4,10 @@ import asyncio
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from aiohttp import web
+from msgspec import Struct, field
 
 from inspector.capture.event_lines import BATCH, INSTANCE, MAX_BODY_BYTES, SENDER, EventLineError, read_events
 from inspector.capture.events import RecordEvent, Sink
@@ -17,8 +17,7 @@ Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 _MOST_SENDERS = 10_000
 
 
-@dataclass(slots=True)
-class _Sender:
+class _Sender(Struct):
     last: int = 0
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 

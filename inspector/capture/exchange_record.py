@@ -6,9 +6,10 @@ kept (`withheld` says so), and a replay rebuilds it from the turn.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import accumulate
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from inspector.apis.providers import decoder_for, parse_request
 from inspector.capture.event_buffer import ExchangeTape, Piece

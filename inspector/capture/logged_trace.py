@@ -1,8 +1,9 @@
 """One trace on its way into a sink: numbers its turns, redacts, and ends once."""
 
-from dataclasses import replace
 from threading import RLock, Thread
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from inspector.capture.events import ChunksArrived, RecordEvent, Sink, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.capture.redacting import Redacts

@@ -5,10 +5,11 @@ Pieces are wire chunks, texts or token ids, which a tokenizer of the caller deco
 
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from threading import RLock
 from types import TracebackType
 from typing import Any, Protocol, Self, SupportsFloat, SupportsInt, TypeVar, overload
+
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import read_tools
 from inspector.apis.providers import decoder_for

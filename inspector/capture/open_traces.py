@@ -5,7 +5,9 @@ Whatever sink or observer do, recording goes on; what they refused is counted.
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.capture.events import (
     ExchangeFacts,
@@ -193,8 +195,7 @@ class OpenTraces:
             self._outlet.trouble("The tools of a system prompt could not be read", error)
 
 
-@dataclass(frozen=True, slots=True)
-class RecorderContext:
+class RecorderContext(Struct, frozen=True):
     """The book of sessions, the traces that run, the way out, who takes out secrets, and the bound of one answer.
 
     `answers` gives what came of each open answer, by the `request_id` of its request. `other_exchanges` asked no model

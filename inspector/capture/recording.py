@@ -4,7 +4,9 @@ Bytes become chunks for the sink, and spans and faults for an observer, while th
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.apis.providers import decoder_for, find_api, parse_request
 from inspector.capture.event_buffer import ExchangeTape, Piece
@@ -25,8 +27,7 @@ _OTHER_BYTES = 1 << 20  # of each body of an exchange that asks no model
 _AT_ONCE = 2_048  # pieces of one answer that are told together, where many waited
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(Struct, frozen=True):
     """A request to a model. `body` and `json` are what it was read from; `missing` says what of it was not kept."""
 
     request: DecodedRequest

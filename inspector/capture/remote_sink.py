@@ -4,10 +4,11 @@ import http.client
 import secrets
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from threading import Event, Thread
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from inspector.capture.event_lines import BATCH, CONTENT_TYPE, EVENTS_PATH, INSTANCE, SENDER, event_line, header_line
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
@@ -157,8 +158,7 @@ class RemoteSink:
             return answer.status, said or answer.reason, answer.getheader(INSTANCE, "")
 
 
-@dataclass(slots=True)
-class _JournalEntry:
+class _JournalEntry(Struct):
     started: TraceStarted | None = None
     ended: dict[int, TurnEnded] = field(default_factory=dict)
     open: dict[int, list[TurnStarted | ChunksArrived]] = field(default_factory=dict)

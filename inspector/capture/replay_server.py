@@ -9,12 +9,13 @@ upstream unless `on_divergence` is LIVE, or the replay forks.
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Protocol
 
 from aiohttp import web
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.capture.exchange_record import masked_text
 from inspector.capture.proxy.access import not_connected, read_timed_out
@@ -75,8 +76,7 @@ class IgnoringObserver:
         """Keep nothing."""
 
 
-@dataclass(slots=True)
-class ReplayServer:
+class ReplayServer(Struct):
     """The `intercept` of a proxy (`inspector.capture.proxy.running_proxy`); see the module.
 
     `divergences` are the requests that matched nothing, in order. With `fork_after`, requests are forwarded from the

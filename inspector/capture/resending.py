@@ -16,6 +16,7 @@ from itertools import count
 from urllib.parse import urlsplit
 
 import aiohttp
+from msgspec import Struct
 from yarl import URL
 
 from inspector.apis.anthropic import messages as anthropic
@@ -105,8 +106,7 @@ def _key_headers(api: str, key: str) -> tuple[tuple[str, str], ...]:
     return (*plain, ("authorization", f"Bearer {key}"))
 
 
-@dataclass(slots=True)
-class SpendingBounds:
+class SpendingBounds(Struct):
     """What may be spent, and what was: requests, repeated ones too, and tokens of prompts and answers.
 
     Before a request its prompt's estimate and its answer's limit are reserved, so that tokens stay within the bound as
@@ -138,8 +138,7 @@ class SpendingBounds:
         self.longest_answer = max(self.longest_answer, answer)
 
 
-@dataclass(slots=True)
-class Resender:
+class Resender(Struct):
     """Sends requests over one session; `hide` takes secrets out of a server's words before they are shown."""
 
     session: aiohttp.ClientSession

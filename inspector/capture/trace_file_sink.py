@@ -8,10 +8,12 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, Thread
 from typing import assert_never
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.capture.send_queue import ROOM_BYTES, SendQueue
@@ -208,8 +210,7 @@ def _turns_missing(tail: bytes) -> bool:
     return isinstance(trace, dict) and trace.get("turns") != rest.count(b"\n")
 
 
-@dataclass(slots=True)
-class _GatheredTurn:
+class _GatheredTurn(Struct):
     role: Role = Role.ASSISTANT
     generation: Generation | None = None
     chunks: list[Chunk] = field(default_factory=list)

@@ -3,8 +3,9 @@
 from array import array
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from inspector.chain.sequence_diff import common_pairs
 from inspector.chain.similar_calls import intent_of
@@ -51,8 +52,7 @@ _KINDS = tuple(Sameness)
 _SAME = _KINDS.index(Sameness.SAME)
 
 
-@dataclass(frozen=True, slots=True)
-class AlignedRow:
+class AlignedRow(Struct, frozen=True):
     """The steps that the runs have in one place, one for each run in their order, None where a run has none.
 
     At least one is there. `sameness` compares each with the first that is there.
@@ -72,8 +72,7 @@ class AlignedRow:
         return all(one is Sameness.SAME for one in self.sameness)
 
 
-@dataclass(frozen=True, slots=True)
-class Divergence:
+class Divergence(Struct, frozen=True):
     """Where runs first part: the index of the row, in what, and each run's step there, None where it had ended.
 
     Where a run has no step in the row, `steps` holds the next one that it made instead.
@@ -84,8 +83,7 @@ class Divergence:
     steps: tuple[Step | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Alignment:
+class Alignment(Struct, frozen=True):
     """The rows in order: each step of each run stands in exactly one, and every run's steps ascend.
 
     `divergence` is None where the runs made the same steps with the same results.
@@ -254,8 +252,7 @@ class RunInput(StrEnum):
     LATER_USER = "later_user"  # in a turn after the first, before the runs parted
 
 
-@dataclass(frozen=True, slots=True)
-class RunInputDifference:
+class RunInputDifference(Struct, frozen=True):
     """One thing that runs were asked differently in, as one sentence.
 
     `runs` are the index of the first run and of those that were all asked otherwise in the same way.

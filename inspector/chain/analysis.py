@@ -1,7 +1,8 @@
 """Analyses a trace's chain: its steps' outcomes, the step that broke it, the status, the verdict in a sentence."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.chain.data_flow import DataFlow, trace_values, with_dependencies
 from inspector.chain.endings import abort_reason, keeps_last_answer, truncation_clause
@@ -30,8 +31,7 @@ OUTCOME_RULES = {
 """The rule that a failed step breaks by its outcome, where no diagnostic on its call names a more exact one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Struct, frozen=True):
     """The chain of a trace, where the values of its calls came from, and the place of a value made up at its break."""
 
     chain: Chain

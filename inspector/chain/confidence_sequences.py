@@ -20,8 +20,9 @@ needs Boost and a compiler.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import exp, inf, lgamma, log
+
+from msgspec import Struct
 
 from inspector.chain.intervals import Interval
 
@@ -51,8 +52,7 @@ def rate_sequence(hits: int, trials: int, error: float = ERROR) -> Interval:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PairCounts:
+class PairCounts(Struct, frozen=True):
     """Pairs of trials, one of each setting: where only the first hit, where only the second did, and the others."""
 
     first: int = 0

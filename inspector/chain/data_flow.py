@@ -4,9 +4,11 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice, takewhile
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.provenance_terms import ProvenanceTerm, Spellings, folded_words, provenance_terms, word_spans
 from inspector.chain.steps import Step
@@ -34,8 +36,7 @@ class OriginKind(StrEnum):
 _RANKS = {OriginKind.TOOLS: 1, OriginKind.ARGUMENT: 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A text that values may come from. `step` is the step whose result or argument it is, 0 for other texts.
 
     `start` is where the text begins in its part.
@@ -49,8 +50,7 @@ class Source:
     step: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class FoundValue:
+class FoundValue(Struct, frozen=True):
     """A value's first place: in which source, and the characters of that source's text."""
 
     source: Source
@@ -174,8 +174,7 @@ def _filed(words: Sequence[str], held: frozenset[str]) -> dict[str, list[int]]:
 _OWN = frozenset({OriginKind.TOOLS, OriginKind.ARGUMENT})
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a value, or a part of it, stood first.
 
     `text` is the value as it is written in the argument, `location` the characters of its first place, `pointer` the
@@ -189,8 +188,7 @@ class Origin:
     pointer: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentFlow:
+class ArgumentFlow(Struct, frozen=True):
     """One value among a call's arguments: `pointer` names it within them, `origins` tell where it came from.
 
     `is_trivial` says that nothing was looked for: the value is a truth value, null, or of fewer than three characters.
@@ -204,8 +202,7 @@ class ArgumentFlow:
     is_trivial: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DataFlow:
+class DataFlow(Struct, frozen=True):
     """What flows through a chain: every argument's value in the order of the steps, and the longest way through them.
 
     `critical_path` are the numbers of the steps, each of which uses a result of the one before it, the longest such

@@ -7,8 +7,9 @@ is judged by them where English would be: at its beginning, and mostly where it 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from inspector.scanning import lazy_pattern
 
@@ -148,8 +149,7 @@ class _Where(Enum):
     WITHIN = "anywhere in the first line of a result that says little else"
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
+class _Shape(Struct, frozen=True):
     where: _Where
     expression: str
     flags: re.RegexFlag
@@ -305,8 +305,7 @@ def _uncaught(text: str) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Speech:
+class Speech(Struct, frozen=True):
     """The words of one assistant turn that are neither call nor reasoning; `turn` counts from 1."""
 
     turn: int

@@ -4,8 +4,10 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from types import MappingProxyType
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.data_flow import ArgumentFlow, DataFlow, OriginKind
 from inspector.chain.endings import abort_reason, source_says_success
@@ -188,8 +190,7 @@ def _at(place: Location | None, rule: Rule, message: str, hint: str | None = Non
     return Fault(rule, place.range, message, hint).at(place.turn, place.part)
 
 
-@dataclass(frozen=True, slots=True)
-class EmptyResult:
+class EmptyResult(Struct, frozen=True):
     """A call that was answered with nothing, where something could be expected.
 
     `content` is all that the result says, `""` or an empty JSON value; `made_up` a value of the next call that was not

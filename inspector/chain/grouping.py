@@ -2,8 +2,10 @@
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.steps import Chain, Status
 from inspector.diagnostics import Diagnostic
@@ -27,8 +29,7 @@ _INDEX = lazy_pattern(r"/\d+(?=/|$)")
 _Item = TypeVar("_Item")
 
 
-@dataclass(frozen=True, slots=True)
-class DiagnosticGroup:
+class DiagnosticGroup(Struct, frozen=True):
     """The first diagnostic of a cause, and the later ones of the same cause in their order."""
 
     first: Diagnostic

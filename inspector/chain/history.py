@@ -6,7 +6,8 @@ history that grows costs its new messages. A version that comes again was report
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.chain.layers import ResultDifference, result_difference, same_arguments, same_text, without_injected
 from inspector.chain.steps import quoted, tool_named
@@ -39,8 +40,7 @@ _WANTS_REASONING = {
 _DEEPSEEK_WITH_REASONING = re.compile(r"deepseek-(?:reasoner|v4)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Difference:
+class _Difference(Struct, frozen=True):
     """Where a difference is shown: request and message of the later layer, and turn of the earlier one."""
 
     request: int

@@ -1,9 +1,10 @@
 """Confidence intervals of shares and means, and whether two of them differ by more than noise."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import exp, inf, isinf, lgamma, log, sqrt
 from statistics import NormalDist
+
+from msgspec import Struct
 
 Z_95 = NormalDist().inv_cdf(0.975)
 """How many standard errors of a normal distribution hold 95 % of it, half to each side."""
@@ -18,16 +19,14 @@ _HALVINGS = 200
 _NORMAL = NormalDist()
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """Where a value lies with 95 % confidence."""
 
     low: float
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """`hits` of `trials` that know nothing of each other; not whole numbers where trials that do were discounted."""
 
     hits: float
@@ -39,8 +38,7 @@ class Share:
         return self.hits / self.trials
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(Struct, frozen=True):
     """A mean, its standard error, and the degrees of freedom that the error was estimated with."""
 
     value: float
@@ -48,8 +46,7 @@ class Mean:
     freedom: float
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """How much larger the first of two values is, in which bounds, and how likely noise alone would make it so."""
 
     value: float

@@ -6,7 +6,9 @@ trace stay as they are.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.layers import same_arguments
 from inspector.errors import WeaklinkError
@@ -22,8 +24,7 @@ class NotOneSessionError(WeaklinkError):
     """Two traces share no id of a session, a call or a response."""
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedTrace:
+class JoinedTrace(Struct, frozen=True):
     """The first trace with what the second brought: how many runs, and of how many calls the second had none."""
 
     trace: Trace
@@ -32,8 +33,7 @@ class JoinedTrace:
     shared: str
 
 
-@dataclass(frozen=True, slots=True)
-class _AnsweredCall:
+class _AnsweredCall(Struct, frozen=True):
     """A call with the index of its result's turn; `arguments` is the exact text, `response` the answer's own id."""
 
     id: str | None

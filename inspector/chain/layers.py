@@ -8,11 +8,13 @@ sentence says whose it is.
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.data_flow import DataFlow
 from inspector.chain.steps import Chain, Step, quoted, tool_named
@@ -116,8 +118,7 @@ class PlacedTexts:
         return {one.turn: one for one in requests_of(self._turns) if not isinstance(one, int)}
 
 
-@dataclass(frozen=True, slots=True)
-class ServerReply:
+class ServerReply(Struct, frozen=True):
     """The calls in an answer's content beside those of the server's structured reply, aligned.
 
     `lost` are calls of the content that the reply does not have, `changed` pairs with other arguments, `invented` the

@@ -5,9 +5,11 @@ on function calling name. They seldom say what they count among what; each measu
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, fields
 from enum import Enum
 from math import sqrt
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from inspector.chain.intervals import (
     Difference,
@@ -35,8 +37,7 @@ class MeasureKind(Enum):
     MEAN = "mean"
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """One metric: `hits` per `trials`, both names of counts of a trace; the trial `traces` is 1 for every trace.
 
     `title` names it in tables, `meaning` says in a clause what is counted among what, `absent` why there is no value
@@ -248,8 +249,7 @@ MEASURES: tuple[Measure, ...] = (
 BY_NAME: Mapping[str, Measure] = {measure.name: measure for measure in MEASURES}
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(Struct, frozen=True):
     """Hits and trials over traces, and the sums of squares that say how unlike the traces are.
 
     `traces` counts those with any trial; `both` is the sum of hits times trials. All are whole numbers, so tallies of
@@ -304,7 +304,7 @@ class Tally:
         return Mean(x / n, sqrt(variance), self.traces - 1)
 
 
-TALLIED = tuple(field.name for field in fields(Tally))
+TALLIED = tuple(Tally.__struct_fields__)
 """The names of the sums, in order."""
 
 
@@ -320,8 +320,7 @@ def total(tallies: Iterable[Tally]) -> Tally:
     return sum(tallies, Tally())
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """A measure over some traces: its value with the 95 % interval, and the counts that it stands on.
 
     `value` is None where there was nothing to count. `interval` is None then too, where fewer than the least number of

@@ -1,7 +1,8 @@
 """The calls that a task wanted, and how many of them were made with the right tool and the right arguments."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.chain.metrics_figures import ExpectedCounts
 from inspector.importers.records import parse_json_bytes
@@ -16,8 +17,7 @@ _CANDIDATES = 32  # calls of one tool that an expected call is compared with; be
 _BLURRED = str.maketrans("", "", " ,./-_*^")
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedCall:
+class ExpectedCall(Struct, frozen=True):
     """A call that a task wanted: its tool, and for each argument the values that would do.
 
     An argument in `optional` may be left out. `is_blurred`: texts are compared as the Berkeley leaderboard does,

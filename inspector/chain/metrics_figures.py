@@ -2,7 +2,9 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from inspector.chain.endings import source_says_success
 from inspector.chain.outcomes import CallFaults
@@ -24,8 +26,7 @@ _ANY_ITEM = "*"
 _LONGEST_S = 86_400.0  # a day; beyond, the session was put aside and the tool is not to blame
 
 
-@dataclass(frozen=True, slots=True)
-class CallCounts:
+class CallCounts(Struct, frozen=True):
     """Counts over the calls of a trace, or over those of one tool in it.
 
     `well_formed` calls are strict in their own format and name a tool. `checked` calls name a tool that was offered
@@ -50,7 +51,7 @@ class CallCounts:
         return CallCounts(*(getattr(self, name) + getattr(other, name) for name in CALL_COUNTS))
 
 
-CALL_COUNTS = tuple(field.name for field in fields(CallCounts))
+CALL_COUNTS = CallCounts.__struct_fields__
 """The names of what is counted over calls, in order."""
 
 
@@ -59,8 +60,7 @@ def _numbers_of(counts: CallCounts) -> dict[str, int]:
     return {name: getattr(counts, name) for name in CALL_COUNTS}
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaViolationCount:
+class SchemaViolationCount(Struct, frozen=True):
     """How often calls of a tool broke its schema at a place by a rule.
 
     `path` is a JSON Pointer into the arguments with `*` for the index of every list, `""` for the whole.
@@ -72,8 +72,7 @@ class SchemaViolationCount:
     times: int
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedCounts:
+class ExpectedCounts(Struct, frozen=True):
     """How the calls of a trace agree with those that its task wanted: what was right, and of how much."""
 
     right_tools: int
@@ -82,8 +81,7 @@ class ExpectedCounts:
     expected_parameters: int
 
 
-@dataclass(frozen=True, slots=True)
-class TraceFigures:
+class TraceFigures(Struct, frozen=True):
     """What one trace adds to metrics.
 
     `success` is what the source itself says, None where it says nothing. `calling_turns` are the turns with a call,

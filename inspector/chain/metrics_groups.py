@@ -2,8 +2,9 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from inspector.chain.intervals import NOISE, Difference, holm
 from inspector.chain.metrics import BY_NAME, FEWEST, Measure, Tally, added, difference, tallies_of
@@ -61,8 +62,7 @@ class Aspect(StrEnum):
     ABORT = "abort"
 
 
-@dataclass(frozen=True, slots=True)
-class TraceKeys:
+class TraceKeys(Struct, frozen=True):
     """By what one trace is grouped; `""` where that is not known.
 
     `reasoning` is `on`, `off`, `mixed` or `""`; `prompt` the hash of its system prompt and tools; `day` the day in UTC
@@ -77,8 +77,7 @@ class TraceKeys:
     day: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupFigures:
+class GroupFigures(Struct, frozen=True):
     """What the traces of one group come to: `tallies` by the name of the measure, `keys` in the order asked for.
 
     A measure that the group's counts do not tell has no tally.
@@ -97,8 +96,7 @@ class GroupFigures:
         return self.tallies.get(name, Tally())
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """How many traces of a group have one value of an aspect."""
 
     keys: tuple[str, ...]
@@ -217,8 +215,7 @@ def key_values(by: Sequence[GroupKey], keys: TraceKeys, *, tool: str = "", code:
     return tuple(told[key] if key in told else getattr(keys, key.value) for key in by)
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureComparison:
+class MeasureComparison(Struct, frozen=True):
     """One measure over one group against the same over the baseline.
 
     `difference` is the group's value less the baseline's, None where either has too few traces for an interval.

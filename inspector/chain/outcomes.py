@@ -8,11 +8,11 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from inspector.chain.failure_words import error_line, exit_code
 from inspector.chain.pairing import Pairing, PlacedCall
@@ -154,8 +154,7 @@ def _line(match: re.Match[str]) -> str:
     return text[start : min(end if end >= 0 else len(text), start + _LONGEST)].strip()
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorFound:
+class ErrorFound(Struct, frozen=True):
     """That a result is an error: how sure it is, the words that say so (`""` where it has none), its exit code."""
 
     certainty: Certainty

@@ -3,7 +3,9 @@
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.checks.attempted.attempt import is_in_sentence
 from inspector.diagnostics import AttemptedCall, Diagnostic, Location
@@ -13,24 +15,21 @@ from inspector.model import Role, ToolCall, ToolResult, Turn, arguments_key
 _MOST_SEARCHED = 1 << 20  # characters of earlier turns that are searched for a quoted call, the latest first
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedCall:
+class PlacedCall(Struct, frozen=True):
     """A call and where it stands."""
 
     call: ToolCall
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedResult:
+class PlacedResult(Struct, frozen=True):
     """A result and where it stands."""
 
     result: ToolResult
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class Pairing:
+class Pairing(Struct, frozen=True):
     """The calls of a trace in order, the result of each or None, and the results that answer no open call.
 
     `repeated_ids` are the calls made under an id that another call, still open then, bore already. `attempts` are the
@@ -89,8 +88,7 @@ def pair(events: Iterable[PlacedCall | PlacedResult]) -> Pairing:
     return dealer.finish()
 
 
-@dataclass(slots=True)
-class _Dealer:
+class _Dealer(Struct):
     calls: list[PlacedCall] = field(default_factory=list)
     answers: dict[int, PlacedResult] = field(default_factory=dict)
     results: list[PlacedResult] = field(default_factory=list)

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from inspector.model import Json, ToolCall
 from inspector.scanning import lazy_pattern
@@ -41,8 +42,7 @@ Spellings: TypeAlias = tuple[tuple[str, ...], ...]
 """The sequences of words under which one value may stand in a text, the plainest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProvenanceTerm:
+class ProvenanceTerm(Struct, frozen=True):
     """One value among a call's arguments; `pointer` names it within them.
 
     `whole` are its spellings, none where it is too long to stand anywhere as it is, or `is_trivial`: a truth value,

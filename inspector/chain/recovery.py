@@ -4,10 +4,12 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.endings import source_says_success
 from inspector.chain.failure_words import Speech, admits_failure
@@ -316,8 +318,7 @@ def with_recoveries(
     return tuple(_marked(step, found.get(step.number)) for step in steps)
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
+class Recovered(Struct, frozen=True):
     """How a failed step was made good, and by which."""
 
     how: Recovery

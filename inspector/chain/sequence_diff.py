@@ -8,9 +8,10 @@ are halved first (Hirschberg 1975).
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from inspector.scanning import lazy_pattern
 
@@ -35,8 +36,7 @@ class DiffPieceKind(StrEnum):
     ADDED = "added"
 
 
-@dataclass(frozen=True, slots=True)
-class AlignedText:
+class AlignedText(Struct, frozen=True):
     """A piece of one text or of both."""
 
     kind: DiffPieceKind

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.steps import Step, StepOutcome
 from inspector.chain.tool_kinds import ToolKind, bare_name, code_words, is_interpreter, is_shell, kind_of, read_command
@@ -33,8 +35,7 @@ _NAME_IN_TEXT = lazy_pattern(r"[\"']name[\"']?\s{0,9}[:=]\s{0,9}[\"']?([\w.-]{1,
 _LONGEST, _MOST_VALUES, _MOST_WORDS = 400, 24, 48
 
 
-@dataclass(frozen=True, slots=True)
-class IntentValue:
+class IntentValue(Struct, frozen=True):
     """One value that identifies what a call is after: folded to lower case, and its telling words."""
 
     text: str
@@ -42,8 +43,7 @@ class IntentValue:
     is_path: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Struct, frozen=True):
     """The tool (`$ git` for a program in a shell; None where unreadable) and what its call is after.
 
     `loose` says that `sought` is a bag of words from a text that is no list of values: a broken payload, or code.
@@ -189,8 +189,7 @@ def link_retries(steps: Iterable[Step]) -> Iterator[Step]:
         yield linked
 
 
-@dataclass(frozen=True, slots=True)
-class Repetition:
+class Repetition(Struct, frozen=True):
     """A call that repeats `first` in the same words and came no further; it is the `count`-th of its run."""
 
     step: Step

@@ -1,7 +1,8 @@
 """The values of a chain: its steps, their outcomes, the break and the status; and how messages quote them."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from inspector.diagnostics import Location
 from inspector.model import ToolCall, ToolResult
@@ -72,8 +73,7 @@ class Status(StrEnum):
     OK = "ok"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One tool call of a chain and what became of it.
 
     `number` counts from 1; `location` is the call's place, `result_location` its result's. `certainty` is set for the
@@ -97,8 +97,7 @@ class Step:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Break:
+class Break(Struct, frozen=True):
     """The first step whose fault the agent did not recover from.
 
     `code` is the rule of the diagnostic that says why; `message` is one sentence.
@@ -113,8 +112,7 @@ class Break:
     reaction: Reaction | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(Struct, frozen=True):
     """The steps of a trace in the order of their calls, its break if it has one, and its status.
 
     `abort_reason` is set where the status is `aborted` (`connection`, `length`, `limit`, `upstream`, `filter`,

@@ -12,11 +12,12 @@ so it is the second opinion of the tests alone.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from inspector.checks.schema_problems import Path
 from inspector.model import Json
@@ -54,8 +55,7 @@ class Validator(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaFaults:
+class SchemaFaults(Struct, frozen=True):
     """Why there is no validator for a schema: the places where it breaks its meta-schema, else the library's words.
 
     `unresolved` are those on a reference or a dialect that it does not know, `refused` those on anything else.
@@ -119,8 +119,7 @@ def _dialect(schema: Json) -> str:
     return next(known, _DIALECTS[-1])
 
 
-@dataclass(frozen=True, slots=True)
-class UnsafePart:
+class UnsafePart(Struct, frozen=True):
     """The first part that must not be passed on, by its path, and why."""
 
     path: tuple[str | int, ...]

@@ -9,11 +9,12 @@ not.
 
 import copy
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from inspector.checks.json_schema import (
     DEPTH_OF_SCHEMAS,
@@ -87,15 +88,13 @@ _IN_PLACE = ("allOf", "anyOf", "oneOf")
 _QUOTED = lazy_pattern(r"'([^']*)'")
 
 
-@dataclass(frozen=True, slots=True)
-class UncheckedValue:
+class UncheckedValue(Struct, frozen=True):
     """A value was not checked: why, in words that follow "was not checked: "."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedSchema:
+class PreparedSchema(Struct, frozen=True):
     """A tool's `parameters`, ready to check values; `problems` are what is wrong with the schema itself.
 
     `takes_objects` says that it is a usual tool schema, whose arguments are an object. `schema` is what is checked
@@ -280,8 +279,7 @@ def _looks_like_schema(inner: Json) -> bool:
     return isinstance(inner, dict) and (not inner.keys().isdisjoint(_SCHEMA_KEYWORDS))
 
 
-@dataclass(frozen=True, slots=True)
-class RepairedSchema:
+class RepairedSchema(Struct, frozen=True):
     """A schema with its validator, both None where there is none, and what was wrong with it.
 
     `takes_objects` says that it is a usual tool schema, whose arguments are an object.

@@ -2,12 +2,12 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import Protocol
 
 import msgspec
+from msgspec import Struct
 
 from inspector.checks.turn_places import at_end, at_start
 from inspector.diagnostics import Diagnostic, Fault
@@ -116,8 +116,7 @@ class ReasoningMode(StrEnum):
     OFF = "off"
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningSpan:
+class ReasoningSpan(Struct, frozen=True):
     """One span of reasoning, with the part that it stands in."""
 
     part: Part
@@ -129,8 +128,7 @@ class ReasoningSpan:
         return self.span.closed and not self.span.inner.of(self.part.text).strip()
 
 
-@dataclass(frozen=True, slots=True)
-class ReasonedTurn:
+class ReasonedTurn(Struct, frozen=True):
     """One assistant turn, its number (from 1), and its spans of reasoning in order."""
 
     number: int

@@ -13,7 +13,10 @@ that fails in halves; a fix that no trial has reached is not safe.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.diagnostics import Fault, Fix, edited, without_clashes
 from inspector.json_text import write_json
@@ -25,8 +28,7 @@ _LEAST_TRIALS = 8
 _SYNTAX = ("J", "F", "C")
 
 
-@dataclass(frozen=True, slots=True)
-class TrialResult:
+class TrialResult(Struct, frozen=True):
     """What a reading of a text found: faults, and calls."""
 
     faults: Sequence[Fault]

@@ -3,9 +3,9 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.model import Span, SpanKind, ToolCall

@@ -8,9 +8,10 @@ applies to. One step is one subschema on one value; required names, constants an
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from inspector.json_text import write_json
 from inspector.model import Json, ToolDefinition
@@ -49,8 +50,7 @@ _WALKED_AGAIN = 3  # `unevaluated...` walks all that stands beside it again, mea
 _Schema: TypeAlias = dict[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaComplexity:
+class SchemaComplexity(Struct, frozen=True):
     """The measure of one tool's schema, all 0 for a tool without one.
 
     `depth` is how deep an argument may nest: 1 for a tool that takes no argument, 2 for plain arguments, 3 where one
@@ -159,8 +159,7 @@ class TooMuchWorkError(Exception):
     """A schema that would cost more than the limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Reached:
+class _Reached(Struct, frozen=True):
     """A schema that looks at a value, how many times, and the schema that brought it there."""
 
     schema: Schema

@@ -1,9 +1,10 @@
 """Problems of a schema and violations of one, as values with their paths."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+
+from msgspec import Struct
 
 from inspector.json_text import write_json
 from inspector.model import Json
@@ -13,8 +14,7 @@ Path = tuple[str | int, ...]
 """Keys and indexes from a schema's root, or a value's, to a place in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """What is wrong with a schema: the rule, where in `parameters`, one sentence, and the smallest repair."""
 
     rule: Rule
@@ -52,8 +52,7 @@ def short(value: Json, most: int = 40) -> str:
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Struct, frozen=True):
     """One way in which a value breaks its schema: the keyword, where in the value, and what the schema says.
 
     `limit` is the keyword's own value, or for `required` the missing name, for the `additional` and `unevaluated`

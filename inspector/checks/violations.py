@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from inspector.checks.schema_problems import Path, Violation
 from inspector.checks.tools import nearest_word
@@ -73,8 +74,7 @@ def violation_faults(violations: Sequence[Violation], value: Json, places: Argum
                 yield fault
 
 
-@dataclass(frozen=True, slots=True)
-class _ViolationWording:
+class _ViolationWording(Struct, frozen=True):
     value: Json
     places: ArgumentLocator
 

@@ -6,10 +6,10 @@ what a fault is and in which order faults are reported. Checks whose cheap test 
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 import msgspec
+from msgspec.structs import replace
 
 from inspector.checks.arguments import check_arguments
 from inspector.checks.attempted.call_search import call_search

@@ -1,7 +1,8 @@
 """F316, F306, F309, J114: a wrapper around calls that is never closed, and what stands in it but calls."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.checks.wording import quoted
 from inspector.diagnostics import Edit, Fault, Fix

@@ -8,8 +8,10 @@ that such a kind breaks (`J110`, `S201`).
 import json
 import re
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, replace
 from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.apis.anthropic import messages as anthropic
 from inspector.apis.gemini import generate_content as gemini
@@ -53,8 +55,7 @@ class InjectionError(WeaklinkError):
     """A fault cannot be put where it was asked for; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerFault:
+class AnswerFault(Struct, frozen=True):
     """A fault for the answer of one turn.
 
     `turn` is its number in the trace, `delivery` a fault of delivery, `value` its number; else `answer` is the turn to

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import read_messages, read_tools
 from inspector.chain.metrics_expected import ExpectedCall, expected_of
@@ -29,8 +31,7 @@ _TEMPLATE = lazy_pattern(r"<\|(?:im_start|start_header_id|start)\|>|<start_of_tu
 _DEEPEST = 32
 
 
-@dataclass(frozen=True, slots=True)
-class VerifierInput:
+class VerifierInput(Struct, frozen=True):
     """An answer to verify: the whole conversation with it, and what the row says about it.
 
     `own_from` is the turn, from 1, where the candidate's own turns begin: what `expected` is compared with. `schema` is
@@ -46,8 +47,7 @@ class VerifierInput:
     reasoning_cap: int = 30_000
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateCall:
+class CandidateCall(Struct, frozen=True):
     """A call of the conversation and its place. `step` is its step in the chain, None where no chain was needed."""
 
     call: ToolCall

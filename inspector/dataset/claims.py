@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, islice
+
+from msgspec import Struct
 
 from inspector.dataset.context_values import ContextValues, FoldedText, fold_text
 from inspector.scanning import lazy_pattern
@@ -22,8 +23,7 @@ _MOST_VALUES = 60
 _MOST_NUMBERS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """What an answer claims: its characters, and what kind of thing that is, for a message."""
 
     text: str

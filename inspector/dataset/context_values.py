@@ -19,10 +19,11 @@ The cost is linear in the texts. Folded texts are cached, since the rows of a gr
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import lru_cache
+
+from msgspec import Struct
 
 from inspector.chain.provenance_terms import spellings
 from inspector.model import Json
@@ -88,8 +89,7 @@ _LONGEST = 200_000
 _MOST_WORDS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class FoldedText:
+class FoldedText(Struct, frozen=True):
     """A text as values are looked for in it: its words in a line between blanks, its numbers, its full dates."""
 
     line: str
@@ -116,8 +116,7 @@ def folded(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-@dataclass(frozen=True, slots=True)
-class ContextValues:
+class ContextValues(Struct, frozen=True):
     """The values that a call may use: those of `texts` (what was said to the model) and `allowed` (enums, defaults).
 
     `user_script_is_latin` is None where the user wrote no letters.

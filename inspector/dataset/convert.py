@@ -2,8 +2,11 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import read_tools
 from inspector.dataset.fitting import CallFitter, parse_output
@@ -38,8 +41,7 @@ from inspector.text import Range
 _SAMPLE = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class ToolsBlock:
+class ToolsBlock(Struct, frozen=True):
     """Where a system turn tells the tools.
 
     `range` is the place of the block; `is_whole` that the family's words around the definitions belong to it.

@@ -1,6 +1,6 @@
 """Rows of training data as values, and the error for a library that reading or judging them needs."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from inspector.errors import WeaklinkError
 from inspector.importers.source import JsonObject
@@ -10,8 +10,7 @@ class MissingLibraryError(WeaklinkError):
     """A library of the extra `data` is not installed; the text names it and the command that installs it."""
 
 
-@dataclass(frozen=True, slots=True)
-class DataRow:
+class DataRow(Struct, frozen=True):
     """One row as it was read.
 
     `record` is its place in the file: `line 12`, `entry 3`, `document 2`, or `row 7` in Parquet and Arrow, each counted
@@ -30,8 +29,7 @@ class DataRow:
         return f"{self.file}:{self.record}"
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedRow:
+class RejectedRow(Struct, frozen=True):
     """A row that could not be read: its place and the reason, one sentence without a period.
 
     `line` and `column` count from 1; None where the file has none, as Parquet. `record` is `file` or `end of file`

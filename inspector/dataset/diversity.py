@@ -10,10 +10,11 @@ samples with a call, the others over all samples, `parameter_types` over the top
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from inspector.chain.steps import Step, StepOutcome
 from inspector.dataset.lint.budget import TokenCounter, token_count
@@ -49,8 +50,7 @@ _DEEPEST = 24
 _MOST_VISITED = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class SampleFacts:
+class SampleFacts(Struct, frozen=True):
     """What one sample adds to a report.
 
     `features` are the words by which a sample is listed: `steps=2`, `tools=1`, `should_call=no`, `error_recovery=yes`,
@@ -206,8 +206,7 @@ def _resolved(root: Json, target: str) -> Json:
     return node
 
 
-@dataclass(slots=True)
-class SetReport:
+class SetReport(Struct):
     """The sum of the facts of a set."""
 
     samples: int = 0

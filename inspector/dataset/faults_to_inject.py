@@ -8,10 +8,11 @@ calls of two real models (docs/training-data-making.md).
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from random import Random
 from types import MappingProxyType
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
@@ -21,8 +22,7 @@ from inspector.scanning import lazy_pattern
 _OPENERS = ("<tool_call>", "[tool_call]")
 
 
-@dataclass(frozen=True, slots=True)
-class SoundCall:
+class SoundCall(Struct, frozen=True):
     """A call without faults: `text` is the part that holds it, `structured` that its part is the arguments alone."""
 
     call: ToolCall
@@ -56,8 +56,7 @@ class SoundCall:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class FaultyCall:
+class FaultyCall(Struct, frozen=True):
     """A call with one fault: `text` is the part's new text, `name` the tool's name where that is in a field of its own.
 
     `rules` are the codes that may be found for the fault, the first of them always. `refusal` is what the tool answers,

@@ -1,9 +1,9 @@
 """Parses raw model output into format-neutral pieces, and fits calls to what a target format can express."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
+from msgspec import Struct, field
 
 from inspector.diagnostics import Diagnostic
 from inspector.formats.chat_turns import ROLE_HOMES
@@ -17,8 +17,7 @@ _NEW_IDS = {"openai": "call_{}", "claude": "toolu_{}", "mistral": "call{:05}"}
 _NO_PLACE = Range(0, 0)
 
 
-@dataclass(slots=True)
-class CallFitter:
+class CallFitter(Struct):
     """Fits the calls of one row, in order, to `target`; `tools` are those on offer.
 
     `ids` has the id that a call bears now, by the one that it bore; `fitted` the calls of the last `fit`, as they were
@@ -105,8 +104,7 @@ class CallFitter:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedOutput:
+class ParsedOutput(Struct, frozen=True):
     """What an output is made of; `notes` say, a sentence each, what was repaired, left as it was, or left out."""
 
     pieces: tuple[CompletionPiece, ...]

@@ -10,8 +10,10 @@ sample that the engine misjudges, or a call that offers no place for a fault, is
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.steps import Status, Step, StepOutcome
 from inspector.dataset.corrections import correction_of
@@ -49,16 +51,14 @@ _EMPTY = "empty-result"  # no call fails there
 _TRIES = 12
 
 
-@dataclass(frozen=True, slots=True)
-class InjectedRow:
+class InjectedRow(Struct, frozen=True):
     """A row with an injected fault, and the kind of it."""
 
     value: JsonObject
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotInjected:
+class NotInjected(Struct, frozen=True):
     """Why nothing was injected into a row, in words that follow "skipped: "."""
 
     reason: str

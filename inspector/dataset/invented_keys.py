@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from inspector.model import Json
 from inspector.scanning import lazy_pattern
@@ -19,8 +20,7 @@ _MOST_SCHEMAS = 256
 _PLAIN_PATTERN = lazy_pattern(r"\^?[\w\-:. ]*(?:\.\*)?\$?")
 
 
-@dataclass(frozen=True, slots=True)
-class InventedKey:
+class InventedKey(Struct, frozen=True):
     """A key that no part of the schema names: the path to it, and the keys that the schema names there."""
 
     path: SchemaPath

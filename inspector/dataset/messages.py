@@ -1,7 +1,8 @@
 """The messages of a row, in OpenAI's shape or ShareGPT's, as what they say; and put back in the shape they had."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.apis.anthropic.messages import RESULT_ID
 from inspector.apis.openai.messages import CALLS, read_message
@@ -28,8 +29,7 @@ _ROLES = {
 _STRUCTURED = frozenset({CALLS, "function_call", "reasoning_content", "reasoning", "thinking", "parts", "tool_call_id"})
 
 
-@dataclass(frozen=True, slots=True)
-class RowKeys:
+class RowKeys(Struct, frozen=True):
     """The words that a row's messages use for the role, its text, and the roles that weaklink may have to add."""
 
     role_key: str

@@ -16,9 +16,11 @@ The rule for "a tool fits" would rather skip a sample than make a false negative
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.steps import Status, Step, StepOutcome
 from inspector.chain.tool_kinds import is_interpreter, is_search
@@ -88,8 +90,7 @@ _NO_TOOL_FITS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NegativeRow:
+class NegativeRow(Struct, frozen=True):
     """A row without a call: its kind, and the tool that is not called (`""` for small talk)."""
 
     value: JsonObject
@@ -97,15 +98,13 @@ class NegativeRow:
     tool: str
 
 
-@dataclass(frozen=True, slots=True)
-class NoNegative:
+class NoNegative(Struct, frozen=True):
     """Why no negative was made of a row, in words that follow "skipped: "."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class NegativeOptions:
+class NegativeOptions(Struct, frozen=True):
     """Which kinds are made; `pool` are tools of the set, from which irrelevant ones are offered."""
 
     seed: int
@@ -202,8 +201,7 @@ def _irrelevant_tools(sample: Sample, options: NegativeOptions, draw: Random) ->
     return _finished(sample, _Draft(messages, tools, "irrelevant-tools"), options)
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
+class _Draft(Struct, frozen=True):
     """A negative to be: its messages, the tools that it offers, its kind, the tool that is not called."""
 
     messages: list[JsonObject]

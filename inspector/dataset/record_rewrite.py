@@ -1,8 +1,9 @@
 """Writes repairs into the original record of a trace; everything that is not repaired stays character for character."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from inspector.apis.openai.located import call_arguments
 from inspector.apis.openai.messages import TEXT_BLOCKS
@@ -18,8 +19,7 @@ _LISTS = ("messages", "conversations", "conversation", "items")
 _TEXTS = ("text", "completion", "output", "response", "generated_text", "result")
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """The value that holds a part's text: a string, or an object of arguments.
 
     `before` code points of the part stand elsewhere: a completion goes on where a prompt in a chat template ends.
@@ -117,8 +117,7 @@ def _before(value: JsonNode, text: str, *, is_end: bool) -> int | None:
     return len(text) - len(said)
 
 
-@dataclass(frozen=True, slots=True)
-class RewrittenRecord:
+class RewrittenRecord(Struct, frozen=True):
     """A record's text with repairs in it, those repairs, and those for which no place was found in it."""
 
     text: str

@@ -7,11 +7,12 @@ groups of k candidates or more, with the 95 % interval of that mean: groups diff
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from math import comb, sqrt
 from random import Random
 from statistics import fmean
+
+from msgspec import Struct, field
 
 from inspector.chain.intervals import Interval, Mean, Share, around, wilson
 from inspector.json_text import write_json
@@ -21,8 +22,7 @@ _PROMPTS = ("messages", "conversations", "conversation")
 _FEWEST = 2
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredCandidate:
+class ScoredCandidate(Struct, frozen=True):
     """A candidate of a group: which row it is, whether it passed, and its score, higher for better."""
 
     row: int
@@ -30,8 +30,7 @@ class ScoredCandidate:
     score: float
 
 
-@dataclass(slots=True)
-class CandidateGroup:
+class CandidateGroup(Struct):
     """The candidates of one prompt, in the order of their rows."""
 
     key: str
@@ -54,8 +53,7 @@ class CandidateGroup:
         return sorted(passing, key=lambda one: -one.score)[:count]
 
 
-@dataclass(frozen=True, slots=True)
-class PassRate:
+class PassRate(Struct, frozen=True):
     """A share of a set for samples of `k` candidates: its value, its 95 % interval, and over how many groups.
 
     `interval` is None where one group alone tells nothing of others.

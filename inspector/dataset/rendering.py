@@ -8,10 +8,12 @@ the sample, that is a loss too.
 import json
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.dataset.convert import convert_row, find_tools_block
 from inspector.dataset.data_row import DataRow, missing_library
@@ -49,8 +51,7 @@ STRUCTURED = (RowLayout.TRL, RowLayout.AXOLOTL, RowLayout.LLAMA_FACTORY)
 """The layouts that hold calls in fields of their own, so that they do not depend on a format."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(Struct, frozen=True):
     """A conversation that belongs to no format: turns in order, and the tools on offer."""
 
     id: str
@@ -64,8 +65,7 @@ class Scenario:
         return [(call.name, call.arguments) for turn in self.turns for call in _calls(turn.pieces)]
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedRow:
+class RenderedRow(Struct, frozen=True):
     """A scenario in one format; `dropped` says what the format could not hold, `value` is the row with all of it."""
 
     value: JsonObject

@@ -2,7 +2,10 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.diagnostics import Diagnostic, Edit, edited
 from inspector.model import Trace, Turn
@@ -19,16 +22,14 @@ PartPlace = tuple[int, str]
 """A turn, counted from 1, and the name of one of its parts."""
 
 
-@dataclass(frozen=True, slots=True)
-class RepairInput:
+class RepairInput(Struct, frozen=True):
     """What an inspection says of a trace, as far as a repair needs it: diagnostics, and how many calls are valid."""
 
     diagnostics: Entries[Diagnostic]
     valid_calls: int
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedRepair:
+class AppliedRepair(Struct, frozen=True):
     """One repair that was made: the diagnostic that asked for it, and the text of its part just before.
 
     The diagnostic's place and edits count in that text. Repairs of a part follow one another in `round`s, from 1.
@@ -50,8 +51,7 @@ class AppliedRepair:
         return fix.edits if fix is not None else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+class Repair(Struct, frozen=True):
     """A trace with its repairs made, in their order, and the diagnostics whose repairs were not taken.
 
     A repair is not taken where fewer calls would be valid with it, or more would be wrong.

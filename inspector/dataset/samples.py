@@ -10,10 +10,12 @@ be used for calls inside the texts.
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import read_tools
 from inspector.dataset.data_row import DataRow
@@ -68,8 +70,7 @@ class Shape(StrEnum):
     COMPLETION = "completion"  # a model's raw output, with or without its prompt
 
 
-@dataclass(frozen=True, slots=True)
-class OfferedList:
+class OfferedList(Struct, frozen=True):
     """The tools that a sample offers.
 
     `place` is `tools`, `functions` or `system` (the text of a turn), None where the sample has no list. `error` says in
@@ -90,8 +91,7 @@ class OfferedList:
         return next((tool for tool in self.tools if tool.name == name), None)
 
 
-@dataclass(frozen=True)  # no slots: what is expensive is computed when first asked for
-class Sample:
+class Sample(Struct, frozen=True, dict=True):
     """One row as a sample. `shape` is None where the row holds no conversation; `trace` has no turns then.
 
     `messages` are the row's messages as they are there, in order; the first of them is the trace's turn
@@ -253,7 +253,7 @@ def sample_of_trace(file: str, trace: Trace, inspection: Inspection, line: str) 
         return None
     has_system = isinstance(value.get("system"), str) and len(trace.turns) == len(messages) + 1
     sample = Sample(row, shape, trace, tuple(messages), 2 if has_system else 1)
-    sample.__dict__["inspection"] = inspection  # the cache of the property: nothing is inspected twice
+    vars(sample)["inspection"] = inspection  # the cache of the property: nothing is inspected twice
     return sample
 
 

@@ -16,8 +16,9 @@ argument, and some to be missing, and match calls in any order; any other refere
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from inspector.chain.metrics_expected import CALLS, ExpectedCall, expected_of
 from inspector.chain.steps import Step
@@ -28,8 +29,7 @@ from inspector.model import Json, ToolDefinition
 DIMENSIONS = ("completeness", "accuracy", "type_precision", "no_hallucination")
 
 
-@dataclass(frozen=True, slots=True)
-class CallScore:
+class CallScore(Struct, frozen=True):
     """The score of one call, each from 0 to 1; None where it was not measured.
 
     `is_missing` says that the reference has this call and the sample has not, `is_extra` the opposite.
@@ -58,8 +58,7 @@ class CallScore:
         return {"tool": self.tool, **scores, "overall": self.overall, **flags}
 
 
-@dataclass(frozen=True, slots=True)
-class SampleScore:
+class SampleScore(Struct, frozen=True):
     """The scores of a sample's calls, in order; missing ones last."""
 
     calls: tuple[CallScore, ...]

@@ -6,7 +6,8 @@ binary verifier is 1.0 or 0.0, or 1.0 and -1.0.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.dataset.candidates import row_candidate
 from inspector.dataset.data_row import DataRow, RejectedRow
@@ -69,8 +70,7 @@ def scored_group(rows: Sequence[dict[str, Json]], scores: Iterable[float]) -> di
 _SCORES = ("score", "reward", "quality_score")
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyOptions:
+class VerifyOptions(Struct, frozen=True):
     """Which verifiers run, by name, with which rules, in which format; `score` names the column to rank by."""
 
     verifiers: tuple[str, ...] = ("tool-use",)
@@ -80,8 +80,7 @@ class VerifyOptions:
     score: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedRow:
+class VerifiedRow(Struct, frozen=True):
     """One candidate with its verdicts, as (verifier, diagnostics that made it fail), and what ranks and groups it."""
 
     row: DataRow

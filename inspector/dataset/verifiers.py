@@ -8,10 +8,11 @@ is a pure function of a candidate. It looks for the faults of certain rules; `se
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import entry_points
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from inspector.chain.faults import is_placeholder
 from inspector.chain.metrics_expected import ExpectedCall, agreement
@@ -50,8 +51,7 @@ _TRANSIENT = lazy_pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Verifier:
+class Verifier(Struct, frozen=True):
     """A verifier: its name, one sentence on what passes, the codes of the rules that make fail, and the check."""
 
     name: str
@@ -60,8 +60,7 @@ class Verifier:
     check: Check
 
 
-@dataclass(frozen=True, slots=True)
-class VerifierVerdict:
+class VerifierVerdict(Struct, frozen=True):
     """Whether a candidate passed a verifier, and the diagnostics that made it fail; none where it passed."""
 
     verifier: str

@@ -8,11 +8,12 @@ function-calling data uses; all others link what they say to the characters of t
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct
 
 from inspector.chain.data_flow import ArgumentFlow, Origin, OriginKind
 from inspector.chain.outcomes import CallFaults, is_empty
@@ -148,8 +149,7 @@ def _shape(value: Json) -> Iterator[list[str | int]]:
             yield path
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Struct, frozen=True):
     """One value on its way into a step's arguments.
 
     `source` names where it came from (`$search_1.results[0].url`, `user`, `system_prompt`, `tool_definitions`,

@@ -4,9 +4,10 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from inspector.chain.analysis import OUTCOME_RULES
 from inspector.chain.failure_words import admits_failure
@@ -60,16 +61,14 @@ class Action(StrEnum):
     ANSWER = "answer"
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatedReasoning:
+class AnnotatedReasoning(Struct, frozen=True):
     """The agent's own words, at most 600 code points of them, and where they stand."""
 
     text: str
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class FollowingAction:
+class FollowingAction(Struct, frozen=True):
     """What came after a step: the action, the steps that it consists of, and the words before it.
 
     `action` is None where the agent did nothing before the trace ended or the user spoke.
@@ -221,8 +220,7 @@ class ConditionKind(StrEnum):
     UNANSWERED = "unanswered"
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """One observed fact about a step; `text` states it as an expression: `browser_navigate.status_code == 403`.
 
     `code` is the rule of the diagnostic that it rests on, None where it rests on the result alone.

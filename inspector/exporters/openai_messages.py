@@ -6,7 +6,8 @@ the model wrote into its text stay there, malformed ones as they are (`weaklink 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.apis.openai.messages import BLOCK_PART, write_message, write_tool
 from inspector.model import Json, ToolDefinition, Trace, Turn
@@ -14,8 +15,7 @@ from inspector.model import Json, ToolDefinition, Trace, Turn
 _NAMED = frozenset({"text", "reasoning", "refusal"})
 
 
-@dataclass(frozen=True, slots=True)
-class MessagesRow:
+class MessagesRow(Struct, frozen=True):
     """A trace in OpenAI's shape; `dropped` says in sentences what that shape cannot hold."""
 
     value: dict[str, Json]

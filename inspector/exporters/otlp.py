@@ -14,13 +14,13 @@ base64 as in protobuf's own mapping; 64-bit integers and times are decimal strin
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from math import isfinite
 from typing import TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from inspector.apis.openai.messages import write_tool
 from inspector.chain.steps import Break, Status, Step
@@ -45,8 +45,7 @@ class TimeProvenance(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class SpanTimes:
+class SpanTimes(Struct, frozen=True):
     """From when to when, in seconds since 1970-01-01 UTC."""
 
     start_s: float
@@ -54,8 +53,7 @@ class SpanTimes:
     known: TimeProvenance
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(Struct, frozen=True):
     """The times of a whole trace, and of each of its turns in order; a turn never begins before the one before it."""
 
     whole: SpanTimes

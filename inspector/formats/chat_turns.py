@@ -5,7 +5,7 @@ ChatML: `<|im_start|>role\n ... <|im_end|>\n` (NousResearch Hermes 2 and 3, Qwen
 Gemma: `<start_of_turn>role\n ... <end_of_turn>\n`.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from inspector.model import SpanKind
 from inspector.rules.markers import SPECIAL_TOKEN_LEAK

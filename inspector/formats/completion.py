@@ -15,9 +15,10 @@ Source: OpenAI's chat completions reference; `reasoning_content` as DeepSeek and
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from inspector.apis.openai.messages import call_object, message_object
 from inspector.formats.format import Format
@@ -28,22 +29,19 @@ _ARROWS = ">>>"
 _HEADER = "<|start|>assistant"
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionText:
+class CompletionText(Struct, frozen=True):
     """What the model says to the user; a format's own line ends around it are no part of it."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionReasoning:
+class CompletionReasoning(Struct, frozen=True):
     """What the model thinks, without the tags of any format."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionCalls:
+class CompletionCalls(Struct, frozen=True):
     """Calls that stand together; never none."""
 
     calls: tuple[ToolCall, ...]
@@ -52,8 +50,7 @@ class CompletionCalls:
 CompletionPiece: TypeAlias = CompletionText | CompletionReasoning | CompletionCalls
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """The exact text that a model of a format would emit.
 
     `prompt` is the end of the prompt that this text continues, where a completion of the format begins inside a header
@@ -198,8 +195,7 @@ def write_completion(pieces: Sequence[CompletionPiece], format: Format) -> Compl
     return _OWN.get(format.name, write_marked)(tidy(pieces), format)
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """How pieces follow each other.
 
     `reasoning` holds the text before and behind it, None where the family has none. `between` stands between words and

@@ -9,9 +9,10 @@ the longest wins: `qwen3-coder` before `qwen`.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
+
+from msgspec import Struct
 
 from inspector.formats.format import DetectionPatterns, Format, TextSample
 from inspector.formats.registry import fallback, formats
@@ -25,8 +26,7 @@ _SEPARATORS = lazy_pattern(r"[\s_.]+")
 _DOTS = lazy_pattern(r"(?<=[0-9])\.(?=[0-9])")
 
 
-@dataclass(frozen=True, slots=True)
-class Detection:
+class Detection(Struct, frozen=True):
     """The format that a text or a model's name points to, how sure that is (0 to 1), and why, in one sentence."""
 
     format: Format
@@ -91,8 +91,7 @@ def _without_name(by_text: Format, shown: float, model: str) -> Detection:
     return Detection(by_text, shown, reason[0].upper() + reason[1:])
 
 
-@dataclass(frozen=True, slots=True)
-class NamedBy:
+class NamedBy(Struct, frozen=True):
     """The format that a model's name points to, and the pattern of it that the name matches."""
 
     format: Format

@@ -8,8 +8,9 @@ Sources: the chat templates and reasoning parsers of the families (vllm:vllm/rea
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from inspector.formats.chat_turns import (
     HEADER_END,
@@ -29,8 +30,7 @@ from inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Table, Tra
 _LIST_INTROS = ("following tools", "following functions", "available tools", "available functions")
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningTag:
+class ReasoningTag(Struct, frozen=True):
     """One spelling: the span's label, the opening and the closing marker.
 
     `instead_of` is the opener that the family's template writes, where this spelling is a slip of its models;
@@ -79,16 +79,14 @@ _OPEN_TOOLS = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Enclosed:
+class Enclosed(Struct, frozen=True):
     """Text between an opening and a closing marker; `closer` is "" where the dialect has none."""
 
     opener: str
     closer: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Transitions:
+class Transitions(Struct, frozen=True):
     """The ways out of a dialect's states: into calls, reasoning and results, past stray closers, and by turn tokens.
 
     `invented` are those into results where only the model speaks.

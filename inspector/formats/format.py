@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
+
+from msgspec import Struct
 
 from inspector.model import Role, SpanKind, ToolCall
 from inspector.scanning import lazy_pattern
@@ -108,8 +109,7 @@ def _literal_runs(pattern: str) -> list[list[str]]:
     return [[""]] if "(?i" in pattern else alternatives
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Format:
+class Format(Struct, frozen=True, eq=False):
     """One wire dialect of tool calling.
 
     `models` are patterns (as in a shell, matched without case) of the model names that use it. `confidence` says, from

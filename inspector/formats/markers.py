@@ -1,8 +1,9 @@
 """The markers that a format's table of states holds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
+
+from msgspec import Struct, field
 
 from inspector.formats.api.parser import ApiOrText
 from inspector.formats.format import Format
@@ -10,8 +11,7 @@ from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import Lookahead
 
 
-@dataclass(frozen=True, slots=True)
-class FormatMarkers:
+class FormatMarkers(Struct, frozen=True):
     """What follows from a format's table alone; everything is empty where a format is read by no table.
 
     `all` is every marker. `call_openers` open a call or a block of calls, sorted. `bare_calls` begin a call without a

@@ -10,8 +10,9 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 _LONGEST = 200_000  # code points that are tried; no server's answer to one request is longer
 _QUOTED = 60
@@ -25,8 +26,7 @@ PredictedCall: TypeAlias = tuple[str, str]
 """The name of a call and its arguments as text."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerParser:
+class ServerParser(Struct, frozen=True):
     """One parser of one server: `source` is its file, `commit` the version of it that was read."""
 
     server: str
@@ -37,8 +37,7 @@ class ServerParser:
     read: Callable[[str], list[PredictedCall]]
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(Struct, frozen=True):
     """What a parser would return: its calls in order, and why it would return none, or `""`."""
 
     parser: ServerParser

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
+from msgspec import Struct
 
 from inspector.diagnostics import Fault
 from inspector.json_scanner import JsonKind, JsonNode, read_json
@@ -20,8 +20,7 @@ from inspector.text import Range
 _PARTS = lazy_pattern(r"^[ \t]*(Goal|Actions|Observation|Reflection):", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class BareCall:
+class BareCall(Struct, frozen=True):
     """A call that no marker opens: an expression for its beginning, and the kind of payload that it is.
 
     Where the expression has a group `heading`, the payload begins after the match, else at its start. Without a payload
@@ -32,8 +31,7 @@ class BareCall:
     payload: Payload | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DraftedCall:
+class DraftedCall(Struct, frozen=True):
     """A draft's places in the text: the whole of it, what opens it, its content; and whether it is closed."""
 
     range: Range

@@ -1,6 +1,6 @@
 """Reads the parts of structured APIs: a call's arguments, reasoning, and any other text, each one span."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from inspector.diagnostics import Fault
 from inspector.formats.json.calls import strict_object
@@ -14,8 +14,7 @@ CODE_TOOLS = frozenset({"python"})
 """Tools whose arguments are code as it stands, and no JSON (functionary and gpt-oss call their interpreter so)."""
 
 
-@dataclass(frozen=True, slots=True)
-class StructuredReading:
+class StructuredReading(Struct, frozen=True):
     """What a structured part holds: spans that tile its text, the call if it is one, and faults."""
 
     spans: tuple[Span, ...]

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.formats.chat_turns import ROLE_HOMES
 from inspector.formats.dialects.deepseek import DEEPSEEK_TABLE
@@ -20,8 +21,7 @@ _ROLES = {"system": Role.SYSTEM, "user": Role.USER, "tool": Role.TOOL, "text": R
 _WRITTEN_BY_MODEL = (SpanKind.TEXT, SpanKind.REASONING, SpanKind.TOOL_CALL)
 
 
-@dataclass(frozen=True, slots=True)
-class _Template:
+class _Template(Struct, frozen=True):
     """A family of chat templates: what its first header looks like, and the table that finds all of them.
 
     `messages` says that a reply may be several messages, each with a header, and that results bear no turn's header;
@@ -45,8 +45,7 @@ _PIECE = 1 << 16
 _OPENING_TAG = lazy_pattern(r"\s*<\|(?:start|from)\|>([A-Za-z_]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptTurn:
+class TranscriptTurn(Struct, frozen=True):
     """One turn of a transcript: its role, the template's word for it, and its text, header and end token included."""
 
     role: Role

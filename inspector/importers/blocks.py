@@ -10,10 +10,12 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.errors import UnreadableFileError
 from inspector.importers.held_content import FileContent
@@ -27,8 +29,7 @@ _COUNTERS = 8
 _PARQUET = b"PAR1"
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A piece of a file. `number` counts from 0 over the whole plan.
 
     `kind` is `file` (all of it), `lines` (bytes `start` to `end` of JSON lines) or `rows` (row groups `start` to `end`
@@ -63,8 +64,7 @@ class Block:
         return SourceFile(path_of(self.path), self.path, content=self.content)
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedFile:
+class PlannedFile(Struct, frozen=True):
     """A file to plan: `is_walked` where only its folder was named, `with_it` are read with it as one log."""
 
     path: str

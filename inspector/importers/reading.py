@@ -6,11 +6,13 @@ Also reads the small files of one gateway log together, and reports records that
 import io
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Protocol, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.diagnostics import Fault
 from inspector.errors import UnreadableFileError
@@ -154,8 +156,7 @@ def _line_fault(skipped: Skipped, lines: LineIndex) -> Fault:
     return unread_record(skipped, line.of(lines.text)).moved(line.start)
 
 
-@dataclass(frozen=True, slots=True)
-class RecognisedSource:
+class RecognisedSource(Struct, frozen=True):
     """The importer that reads a file, and one sentence on why it is that one."""
 
     importer: Importer
@@ -192,8 +193,7 @@ def _runner_up(sureness: float, others: Sequence[tuple[float, Importer]]) -> str
     return f"; `{importer.name}` came close with {second:.2g}, for {signs_of(importer)}"
 
 
-@dataclass(frozen=True, slots=True)
-class SourceReading:
+class SourceReading(Struct, frozen=True):
     """A file that is being read: the name of its source, and its traces and skipped records, each as it is read.
 
     `why` is a sentence on what the source was recognised by. The records can be gone through once. UnreadableFileError

@@ -8,12 +8,13 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import BinaryIO
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.source import JsonObject, Numbering, Skipped, SourceFile
@@ -44,8 +45,7 @@ _MAY_CONTINUE = (b"{", b"[", b",", b":")
 _KINDS = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(Struct, frozen=True):
     """The exact bytes of one element; `number` counts from 1, `offset` is its first byte's place in the stream."""
 
     number: int
@@ -175,8 +175,7 @@ class _ElementSplitter:
         return Skipped(record, f"{too_long(self._limit)}; what follows it was not read")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line without its line feed; `number` counts from 1."""
 
     number: int
@@ -219,8 +218,7 @@ def _long_line(first: bytes, stream: BinaryIO, limit: int) -> bytes | None:
     return b"".join(blocks) if left >= 0 else None
 
 
-@dataclass(frozen=True)  # no slots: the hash is computed when first asked for
-class Row:
+class Row(Struct, frozen=True, dict=True):
     """One record that is an object: its place, `line`, `entry` or `document` and a number, its value and its bytes.
 
     A record that is a list of objects is one too: `{"messages": [...]}`. `ids` are known beside those in the value.

@@ -7,12 +7,13 @@ A remote file is read in ranges, never copied to the disk. Keys come from where 
 import io
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from inspector.errors import UnreadableFileError, WeaklinkError
 
@@ -24,8 +25,7 @@ class MissingRemoteLibraryError(WeaklinkError):
     """pyarrow, or the library of a store, is not installed; the text has the command that installs it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteFile:
+class RemoteFile(Struct, frozen=True):
     """A file of an object store, as `FileContent`. `version` is what the store says of its time of change."""
 
     url: str

@@ -3,12 +3,13 @@
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, Protocol, TypeAlias
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from inspector.importers.compression import open_unpacked, packing_of
 from inspector.importers.held_content import FileContent, HeldContent
@@ -36,8 +37,7 @@ def local_path(path: str) -> str:
     return unquote(path[path.find("/", len(_FILE_URL)) :]) if path.startswith(_FILE_URL) else path
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """A record that gave no trace: its place in the file (`line 12`, `entry 3`) and why, in words.
 
     `offset` is where in the record's text the fault is, in code points. `is_irrelevant` is True where the record was
@@ -54,8 +54,7 @@ class Skipped:
     start: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Numbering:
+class Numbering(Struct, frozen=True):
     """How the records of a block are numbered: `unit` is their name, `first` the number of the first of them.
 
     `has_head` says that the content begins with the first record of the file, which is not one of the block.

@@ -1,6 +1,7 @@
 """The stack of open brackets: builds nodes from them, and repairs missing, extra and mismatched ones."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import messages as say
@@ -12,8 +13,7 @@ from inspector.text import Range
 _NAME_LATER = lazy_pattern(r"""["']name["']\s*:""")
 
 
-@dataclass(slots=True)
-class JsonMachine:
+class JsonMachine(Struct):
     """The brackets open around the cursor; `result` is the value that was read once the last of them has closed.
 
     `call` says that the value is a tool call, whose root holds a name and arguments and nothing else.

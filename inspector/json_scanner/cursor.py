@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from operator import attrgetter
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.diagnostics import Edit, Fault, Fix, Related
 from inspector.json_scanner.quoting import counted, shown
@@ -21,8 +23,7 @@ _WHICH = {1: "the string", 2: "both strings"}
 _BLANK = re.compile(r"[ \t\n\r]*+")
 
 
-@dataclass(slots=True)
-class _Dialect:
+class _Dialect(Struct):
     """A way of quoting that a whole payload follows: reported once, where it first stands, and mended everywhere."""
 
     first: Range | None = None
@@ -47,8 +48,7 @@ class _Dialect:
         return Fix(tuple(self.edits), safe=True)
 
 
-@dataclass(slots=True)
-class PayloadFindings:
+class PayloadFindings(Struct):
     """The faults of one payload as they are found; `full` says that looking closely is no longer worth it."""
 
     text: str
@@ -185,8 +185,7 @@ class ExpectedToken(Enum):
     COMMA = auto()
 
 
-@dataclass(slots=True)
-class Frame:
+class Frame(Struct):
     """One open bracket and what has been read of it.
 
     `opener` says what it is (`{` or `[`), `closer` which character ends it in the text; they disagree where the text
@@ -227,8 +226,7 @@ class Frame:
         return ValueContext.TUPLE if self.closer == ")" else ValueContext.ITEM
 
 
-@dataclass(slots=True)
-class Truncation:
+class Truncation(Struct):
     """A string, number or word that the end of the text cuts: what must go or come to make it whole."""
 
     what: str
@@ -237,8 +235,7 @@ class Truncation:
     tail: str = ""
 
 
-@dataclass(slots=True)
-class JsonCursor:
+class JsonCursor(Struct):
     """The place `at` in a text that is read up to `end`, and the brackets open there, outermost first."""
 
     text: str

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from inspector.diagnostics import Edit, Fault
 from inspector.json_scanner import messages as say
@@ -94,8 +95,7 @@ def _edited(text: str, place: Range, edits: Sequence[Edit]) -> str | None:
     return "".join([*pieces, text[at : place.end]])
 
 
-@dataclass(slots=True)
-class _Document:
+class _Document(Struct):
     """The values of a payload, one behind the other, and the fence around them."""
 
     machine: JsonMachine

@@ -3,7 +3,7 @@
 Most are rows of a table; a function makes those whose words, place or repair depend on more than the text at the place.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from inspector.diagnostics import Edit, Fault, Fix, Related
 from inspector.json_scanner.quoting import counted, shown
@@ -33,8 +33,7 @@ from inspector.rules.rule import Rule
 from inspector.text import Range
 
 
-@dataclass(frozen=True, slots=True)
-class FaultMessage:
+class FaultMessage(Struct, frozen=True):
     """A row of the table of messages: what a fault of one kind says of the text at its place, and what repairs it.
 
     In the texts, `{here}` is what the place holds, quoted; `{value}` what the caller gives, `{shown}` the same quoted.

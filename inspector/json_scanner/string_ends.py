@@ -4,8 +4,9 @@ All looks ahead and back are bounded, and none happens once a payload's faults a
 """
 
 import re
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 from inspector.json_scanner.cursor import JsonCursor, ValueContext
 from inspector.scanning import closing_quote, lazy_pattern
@@ -80,8 +81,7 @@ class QuoteRepair(Enum):
     """The text ends within the string."""
 
 
-@dataclass(frozen=True, slots=True)
-class StringExtent:
+class StringExtent(Struct, frozen=True):
     """Where a string lies, and its content; `closed` says that a quote ends it."""
 
     start: int

@@ -1,8 +1,10 @@
 """Reads strings and keys in any quotes or none: their content, and what strict JSON would have to escape."""
 
 import re
-from dataclasses import dataclass, field, replace
 from json import dumps
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import messages as wording
@@ -38,8 +40,7 @@ _READ_OTHERWISE = frozenset("bfnrtu")
 _NAMES = {"\n": "line feed", "\r": "carriage return", "\t": "tab"}
 
 
-@dataclass(frozen=True, slots=True)
-class StringToken:
+class StringToken(Struct, frozen=True):
     """A string that was read: its value and where it stands, quotes included."""
 
     value: str
@@ -161,8 +162,7 @@ def read_bare_key(cursor: JsonCursor) -> StringToken | None:
     return StringToken(match[1], place)
 
 
-@dataclass(slots=True)
-class StringContent:
+class StringContent(Struct):
     """The content of one string: its value, the faults in it, and the edits that its quotes' kind asks for."""
 
     value: str

@@ -6,12 +6,12 @@ faults; whatever it refuses is read again, tolerantly, by `reader`.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from json import decoder
 
 import msgspec
+from msgspec import Struct
 
 from inspector.diagnostics import Fault
 from inspector.json_text import Json
@@ -99,8 +99,7 @@ class JsonMember(msgspec.Struct, frozen=True, gc=False):
     value: JsonNode
 
 
-@dataclass(frozen=True, slots=True)
-class JsonReading:
+class JsonReading(Struct, frozen=True):
     """All that was read from one payload.
 
     `range` is what was read; `nodes` holds every top-level value in order; `faults` are sorted by place. `strict`

@@ -4,10 +4,10 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from inspector.json_text import Json, write_json
 from inspector.scanning import lazy_pattern
@@ -143,8 +143,7 @@ def _stretches(literal: Literal, at: int) -> list[_OffsetRun]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class ToolDefinition:
+class ToolDefinition(Struct, frozen=True):
     """A tool that was offered to the model: its name, what it does, and the JSON Schema of its arguments.
 
     `parameters` is the schema as it stands in the source, None where there is none; `raw` the whole definition's text;
@@ -212,8 +211,7 @@ def arguments_key(arguments: Json) -> str:
     return write_json(arguments)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True):
     """One result that was handed back to the model: `content` is its exact text, `range` that text's place.
 
     `call_id`, `name` and `is_error` are None where the source does not say.

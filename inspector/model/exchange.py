@@ -1,8 +1,9 @@
 """One HTTP exchange of a recorded session, as it is kept for a replay."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from enum import StrEnum
+
+from msgspec import Struct
 
 from inspector.model.trace import Trace
 
@@ -18,8 +19,7 @@ class ExchangeEnd(StrEnum):
     NOT_STORED = "not_stored"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedExchange:
+class RecordedExchange(Struct, frozen=True):
     """One exchange; secrets are redacted, and bodies are kept without content encoding.
 
     `path` begins behind the server's host and includes the query. `began_s` is seconds since 1970-01-01 UTC, None where
@@ -61,8 +61,7 @@ class RecordedExchange:
         return tuple(answer[start:end] for start, end in zip((0, *self.ends), self.ends, strict=False))
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedTrace(Trace):
+class RecordedTrace(Trace, frozen=True):
     """A trace with its HTTP exchanges, in order, as a trace file holds both."""
 
     exchanges: tuple[RecordedExchange, ...] = ()
@@ -72,5 +71,5 @@ def with_exchanges(trace: Trace, exchanges: Sequence[RecordedExchange]) -> Trace
     """The trace with its exchanges; as it is where there are none."""
     if not exchanges:
         return trace
-    members = {field.name: getattr(trace, field.name) for field in fields(Trace)}
+    members = {name: getattr(trace, name) for name in Trace.__struct_fields__}
     return RecordedTrace(**members, exchanges=tuple(exchanges))

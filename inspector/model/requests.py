@@ -5,8 +5,10 @@ A request refers to turns of its trace by number, to messages of earlier request
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.model.trace import Part, SentBefore, SentMessage, SentPart, SentRequest, Trace, Turn
 
@@ -14,8 +16,7 @@ _SHARED = 32  # code points: what must be equal before a reference to it is shor
 _BLOCK = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class ReadMessage:
+class ReadMessage(Struct, frozen=True):
     """A message as the model read it.
 
     `turn` is the turn of the trace that it repeats (from 1), None where none does. `version` is the whole message where
@@ -26,8 +27,7 @@ class ReadMessage:
     version: Turn | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ReadRequest:
+class ReadRequest(Struct, frozen=True, eq=False):
     """The request that turn `turn` answers: the first `kept` messages of request `before`, and `own` behind them."""
 
     turn: int

@@ -1,12 +1,13 @@
 """A recorded agent session: the trace, its turns, parts, chunks and spans, and the facts of each generation."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import repeat
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.model.calls import ToolDefinition
 from inspector.model.columns import Entries, first_above
@@ -20,16 +21,14 @@ class InstantSource(StrEnum):
     DERIVED = "derived"
 
 
-@dataclass(frozen=True, slots=True)
-class Instant:
+class Instant(Struct, frozen=True):
     """A moment, in seconds since 1970-01-01 UTC; where no moment is known there is no Instant."""
 
     at_s: float
     source: InstantSource = InstantSource.RECORDED
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Token counts, None where unknown; `computed` says that weaklink counted them, not the server."""
 
     input_tokens: int | None = None
@@ -60,8 +59,7 @@ class ErrorPhase(StrEnum):
     CLIENT_ABORT = "client_abort"
 
 
-@dataclass(frozen=True, slots=True)
-class GenerationError:
+class GenerationError(Struct, frozen=True):
     """An error that ended a generation: its phase, its words, and the provider's status and code where there are."""
 
     phase: ErrorPhase
@@ -95,8 +93,7 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-@dataclass(frozen=True, slots=True)
-class CallHeader:
+class CallHeader(Struct, frozen=True):
     """What a structured API says of a call beside its arguments; `part` names the part that holds those.
 
     `custom` says that the tool takes a free text and no JSON, as OpenAI's custom tools do: the part is the argument.
@@ -108,8 +105,7 @@ class CallHeader:
     custom: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ResultHeader:
+class ResultHeader(Struct, frozen=True):
     """What a structured source says of the result that a tool turn holds; None where it does not say."""
 
     call_id: str | None = None
@@ -117,8 +113,7 @@ class ResultHeader:
     is_error: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SentPart:
+class SentPart(Struct, frozen=True):
     """One text of a message as a request has it.
 
     `text` is what it does not share with the part of that name of the message's turn: the first `prefix` code points
@@ -131,8 +126,7 @@ class SentPart:
     suffix: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SentMessage:
+class SentMessage(Struct, frozen=True):
     """A message of a request whose text no turn of the trace has exactly.
 
     `turn` is the number (from 1) of the turn that it is another version of, None where there is no such turn.
@@ -146,8 +140,7 @@ class SentMessage:
     result: ResultHeader | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SentBefore:
+class SentBefore(Struct, frozen=True):
     """A message that an earlier request of the trace has: `turn` is the number of that request's answer.
 
     `index` counts from 0 in the `messages` of that request.
@@ -157,8 +150,7 @@ class SentBefore:
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class SentRequest:
+class SentRequest(Struct, frozen=True):
     """The messages of a generation's request, as the server got them.
 
     The request begins with the first `kept` messages of the request that turn `after` answers (0: of none). `messages`
@@ -171,8 +163,7 @@ class SentRequest:
     messages: tuple[int | SentMessage | SentBefore, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
+class Generation(Struct, frozen=True):
     """The facts of one assistant turn beside its words; every one may be unknown.
 
     `api` is the kind of endpoint (`chat.completions`, `messages`, ...). `parameters` is the request's sampling and
@@ -218,8 +209,7 @@ class Chunk(msgspec.Struct, frozen=True, gc=False):
     logprobs: tuple[float, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Chunks:
+class Chunks(Struct, frozen=True):
     """The chunks of one part, in columns: entry i of each belongs to chunk i.
 
     `ends` are the code-point offsets in the part's text at which chunks end, ascending; the last is the text's length.
@@ -255,8 +245,7 @@ class Grade(StrEnum):
     TEXT_ONLY = "text only"
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One text of a turn: `text`, `reasoning`, or `call:0`, `call:1`, ... whose text is a call's arguments.
 
     Sources bring others, which are kept word for word: `refusal`, `content:N` (a content block that is no text),
@@ -286,8 +275,7 @@ class Part:
             start = end
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedRun:
+class RecordedRun(Struct, frozen=True):
     """One run of a tool, as whoever ran it recorded it: what was executed, and what the tool itself returned.
 
     `source` names who recorded it (`otlp`, `logger`). `arguments` and `result` are exact texts, None where the source
@@ -313,8 +301,7 @@ class TurnFlag(StrEnum):
     COPIED_CONTEXT = "copied_context"
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One message of a conversation.
 
     `source_role` is the source's own word for the role (`gpt`, `observation`, `ipython`). `calls` describe the parts
@@ -336,8 +323,7 @@ class Turn:
         return next((part for part in self.parts if part.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class ExternalId:
+class ExternalId(Struct, frozen=True):
     """An id that the source gives to a session, under the source's own name for it (`x-session-id`, `task_id`)."""
 
     name: str
@@ -368,8 +354,7 @@ class ParentWhy(StrEnum):
     SIBLING = "sibling"
 
 
-@dataclass(frozen=True, slots=True)
-class ParentTrace:
+class ParentTrace(Struct, frozen=True):
     """The session that this one came from, by its external id, and why."""
 
     external_id: ExternalId
@@ -383,8 +368,7 @@ class Liveness(StrEnum):
     IDLE = "idle"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How the source itself says the session ended; None where it does not say."""
 
     completed: bool | None = None
@@ -400,8 +384,7 @@ class TaskOutcome(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(Struct, frozen=True):
     """The source of a trace: kind of source, file, its SHA-256 in hexadecimal, source format version and record.
 
     `record` locates the trace within the file (`line 12`, `entry 3`); `warnings` say what the source did not keep.
@@ -415,8 +398,7 @@ class Provenance:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """One recorded agent session: an ordered list of turns.
 
     `format` names the wire dialect of tool calling where the source or the user says it, else is empty and detected.

@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import read_messages, read_tools
 from inspector.errors import UnreadableFileError
@@ -22,8 +24,7 @@ MessageList: TypeAlias = Sequence[Mapping[str, Any]]
 TraceInput: TypeAlias = Trace | str | os.PathLike[str] | MessageList
 
 
-@dataclass(frozen=True, slots=True)
-class Inspected:
+class Inspected(Struct, frozen=True):
     """A trace, where it comes from in words, and what is said of it."""
 
     trace: Trace

@@ -19,8 +19,9 @@ scan is linear.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from inspector.redaction.introductions import DETECTORS, LONGEST_INTRODUCTION, Detector, FoundIntroduction
 from inspector.redaction.keys import RUN_CHARACTERS, KeyPlaces, has_long_run, has_prefix, runs_of
@@ -262,8 +263,7 @@ def _is_plain(piece: str) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Scan:
+class _Scan(Struct, frozen=True):
     """The secrets that were found, and what could not be decided yet, with the place that was being judged."""
 
     secrets: list[Secret]

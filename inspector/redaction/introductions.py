@@ -8,7 +8,8 @@ markup are read as they are and as JSON (`\"`, `\u003d`), HTML (`&quot;`) and ad
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.redaction.keys import begins_word
 from inspector.redaction.secret_values import (
@@ -42,8 +43,7 @@ _LONGEST_ADDRESS = 400
 _LONGEST_COMMAND = 240
 
 
-@dataclass(frozen=True, slots=True)
-class FoundIntroduction:
+class FoundIntroduction(Struct, frozen=True):
     """An introduction that was found in a text; `free_at` is where the last secret ended before it, -1 for none."""
 
     text: str
@@ -57,8 +57,7 @@ class FoundIntroduction:
         return begins_word(self.text, self.found.start(), self.free_at)
 
 
-@dataclass(frozen=True, slots=True)
-class Detector:
+class Detector(Struct, frozen=True):
     """Finds introductions by `pattern`, in lower case, where one of `signs` is in the text; `judge` decides.
 
     Where `can_hold_secrets`, other secrets may lie within an introduction; its value then begins at its end.

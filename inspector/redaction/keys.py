@@ -13,8 +13,9 @@ mistyped is redacted too.
 """
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from inspector.redaction.secret_values import (
     PatternRun,
@@ -58,8 +59,7 @@ _TOKEN_PART = lazy_pattern(r"[A-Za-z0-9_-]*")
 _TOKEN_REST = lazy_pattern(r"[A-Za-z0-9_.-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class KeyShape:
+class KeyShape(Struct, frozen=True):
     """A key whose `prefix` begins a word; at least `at_least` characters of the set `secret` follow.
 
     The prefix stays readable and the whole run of `secret` characters after it is redacted. `is_free`: the prefix may

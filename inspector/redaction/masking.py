@@ -9,9 +9,10 @@ the tools that were offered, and of their parameters. A word of the content that
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
+
+from msgspec import Struct
 
 from inspector.formats.markers import markers_of
 from inspector.formats.registry import formats
@@ -42,8 +43,7 @@ _SYNTAX = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class KeptWords:
+class KeptWords(Struct, frozen=True):
     """The words that stay in a recording without content."""
 
     words: frozenset[str]

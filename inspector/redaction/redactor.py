@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from itertools import pairwise
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from inspector.model import (
     CallHeader,

@@ -6,10 +6,11 @@ Every pattern here needs at most `AHEAD` code points beyond the character that i
 """
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct
 
 from inspector.scanning import lazy_pattern
 
@@ -101,8 +102,7 @@ class Ending(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PatternRun:
+class PatternRun(Struct, frozen=True):
     """A run of what `pattern` matches; where it stops at the end of the text, it may go on.
 
     `soft` are characters at which the pattern stops only because of what follows them.
@@ -122,8 +122,7 @@ class PatternRun:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Quoted:
+class Quoted(Struct, frozen=True):
     r"""A quoted text whose opening `quote` had so many `backslashes` before it: 0, 1, 3, 7 for JSON in JSON in JSON.
 
     A quote with fewer closes it too, since it closes a text around it; so does a line end of a text around it, which
@@ -194,8 +193,7 @@ PEM = PatternRun(
 It has no underscore; where no line ends the block, a key may follow, of which no piece is to be left."""
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(Struct, frozen=True):
     """A secret from `start` to `end`, in code points of a text; `goes_on` where it may reach beyond the text's end."""
 
     start: int
@@ -209,8 +207,7 @@ class Secret:
         return cls(start, len(text), ending) if end is None else cls(start, end)
 
 
-@dataclass(frozen=True, slots=True)
-class Undecided:
+class Undecided(Struct, frozen=True):
     """A secret may begin at `start`; what follows the text decides."""
 
     start: int

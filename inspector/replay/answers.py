@@ -6,7 +6,8 @@ messages, Gemini's generateContent, and Ollama's chat and generate.
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.apis import ollama
 from inspector.apis.anthropic import messages as anthropic
@@ -38,8 +39,7 @@ _GEMINI_ERRORS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(Struct, frozen=True):
     """What a turn says; calls are id, name and arguments as text."""
 
     model: str

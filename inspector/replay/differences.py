@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from inspector.model import Json
 from inspector.text import Range
@@ -21,8 +22,7 @@ class DifferenceKind(StrEnum):
     MISSING = "missing"
 
 
-@dataclass(frozen=True, slots=True)
-class BodyDifference:
+class BodyDifference(Struct, frozen=True):
     """One place where a live request differs from a recorded one.
 
     `pointer` is a JSON pointer into the body. `message` counts messages from 1, None outside of them. For two texts,

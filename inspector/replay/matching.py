@@ -7,9 +7,11 @@ nothing is compared with the exchange that is most like it.
 
 from collections import defaultdict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.model import Json, Turn
 from inspector.model.exchange import RecordedExchange
@@ -28,8 +30,7 @@ class DivergenceKind(StrEnum):
     NEVER_MADE = "never_made"
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayDivergence:
+class ReplayDivergence(Struct, frozen=True):
     """A live request that matched nothing, or a recorded one that was never made.
 
     `number` counts the live requests from 1 (of a request never made: the recorded ones). `exchange` is the number of
@@ -47,8 +48,7 @@ class ReplayDivergence:
     live: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """The recorded exchange for a live request; its number from 1, and the differences that were ignored.
 
     `turn` is what its answer is rebuilt from, None where its bytes are kept.

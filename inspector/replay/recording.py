@@ -7,7 +7,8 @@ which many logs leave out.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.apis.providers import parse_request, read_request
 from inspector.model import Json, Role, Trace, Turn
@@ -17,8 +18,7 @@ CONVERSATION = "conversation"
 """The method of an exchange that was made from turns: its request is a conversation, see `conversation_of`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(Struct, frozen=True):
     """Exchanges, and for each the turn from which its answer is rebuilt, None where the bytes are kept."""
 
     exchanges: tuple[RecordedExchange, ...]

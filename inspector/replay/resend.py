@@ -7,8 +7,10 @@ with the model, tools and settings of the turn's generation. Chat completions an
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.apis.anthropic import messages as anthropic
 from inspector.apis.openai import chat, messages, responses
@@ -34,8 +36,7 @@ class ResendError(WeaklinkError):
     """A request cannot be sent again, or not with this change; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRequest:
+class TurnRequest(Struct, frozen=True):
     """The request that turn `turn` answers.
 
     `path` follows the version in the server's address (`/chat/completions`). `prompt_tokens` is what the server counted
@@ -46,7 +47,7 @@ class TurnRequest:
     turn: int
     api: str
     path: str
-    body: Body = field(hash=False)
+    body: Body
     prompt_tokens: int | None = None
     notes: tuple[str, ...] = ()
 
@@ -133,8 +134,7 @@ def _chat_message(turn: Turn) -> Json:
     return message
 
 
-@dataclass(frozen=True, slots=True)
-class RequestChange:
+class RequestChange(Struct, frozen=True):
     """What is changed of a request; empty members change nothing.
 
     `settings` are pairs of a name, dots between nested members, and a JSON text or a bare word; an empty value removes

@@ -14,9 +14,10 @@ any order. Of the second run's requests, in the order in which they began, the f
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
+
+from msgspec import Struct
 
 from inspector.json_members import list_of, object_of, word_of
 from inspector.model import Json, Turn
@@ -51,8 +52,7 @@ class DifferenceSource(StrEnum):
     END = "end"
 
 
-@dataclass(frozen=True, slots=True)
-class RunExchange:
+class RunExchange(Struct, frozen=True):
     """One exchange of a run: its trace's id, and the turn that its answer is, None where it asked no model."""
 
     trace: int
@@ -60,8 +60,7 @@ class RunExchange:
     turn: Turn | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CommandParting:
+class CommandParting(Struct, frozen=True):
     """Where two runs first part.
 
     `request` counts the second run's requests from 1, in the order in which they began (END: the first run's).

@@ -1,7 +1,8 @@
 """What a rule is: one code, one name, one severity, one explanation."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from inspector.scanning import lazy_pattern
 
@@ -23,8 +24,7 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """What a code stands for. A code is never reused; the name reads well after "allow".
 
     `summary` is one sentence for tables; `explanation` says why it matters for an agent, `remedy` what to do about it.

@@ -2,10 +2,10 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from inspector.diagnostics import Fault
 from inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult

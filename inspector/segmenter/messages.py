@@ -1,7 +1,8 @@
 """The messages and hints of marker faults."""
 
-from dataclasses import replace
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from inspector.diagnostics import Edit, Fault, Fix, Related
 from inspector.model import Span, SpanKind

@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NoReturn, Protocol
+
+from msgspec import Struct
 
 from inspector.json_scanner.tracker import JsonTracker, ends_within_string
 from inspector.model import ToolCall
@@ -36,8 +37,7 @@ class Follower(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(Struct, frozen=True):
     """One kind of payload.
 
     `follower` makes one that has read nothing. `ends_within` says whether a text, from the payload's beginning on,

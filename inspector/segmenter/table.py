@@ -6,11 +6,14 @@ which state follows, and which rule that breaks, if any.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from inspector.model import SpanKind
 from inspector.rules.rule import Rule
@@ -34,8 +37,7 @@ SECTION = "section"
 """The label of markup around calls, which ends no turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
+class Repeat(Struct, frozen=True):
     """From `least` to `most` characters of a class such as `[a-z]`."""
 
     of: str
@@ -43,8 +45,7 @@ class Repeat:
     most: int = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Unless:
+class Unless(Struct, frozen=True):
     """Nothing of a class such as `[^=]` may come next; the text's end may. Only as the last of the pieces."""
 
     of: str
@@ -165,8 +166,7 @@ class MarkerSplit(Enum):
     """The marker stays inside the open span."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
+class Transition(Struct, frozen=True):
     """One way out of a state.
 
     `marker` is literal text. Its first `lead` characters (a line's end, say) still belong to what stands before it; of
@@ -187,14 +187,13 @@ class Transition:
     expects: str = ""
     closes: str = ""
     otherwise: "Transition | None" = None
-    taken: int = field(init=False, repr=False)
+    taken: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "taken", len(self.marker) - self.lead if self.width is None else self.width)
+        force_setattr(self, "taken", len(self.marker) - self.lead if self.width is None else self.width)
 
 
-@dataclass(frozen=True)
-class State:
+class State(Struct, frozen=True, dict=True):
     """One kind of text and the ways out of it.
 
     `opener` is the marker that usually begins a span of this state, `closer` the one that it wants at its end; "" where

@@ -1,7 +1,8 @@
 """One HTTP exchange with a model, as whoever saw it tells of it: a proxy, a client's transport, a log of flows."""
 
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct
 
 from inspector.model.exchange import ExchangeEnd
 
@@ -16,8 +17,7 @@ def header_of(headers: Headers, name: str) -> str:
     return next((value for key, value in headers if key.lower() == name), "")
 
 
-@dataclass(frozen=True, slots=True)
-class RequestHead:
+class RequestHead(Struct, frozen=True):
     """What a request says before its body.
 
     `target` is the path with its query as the upstream gets it, `upstream` the address that stands before it
@@ -33,8 +33,7 @@ class RequestHead:
     at_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """One exchange that is over, as a log has it.
 
     `body` is the request's, as it was sent, None where it was not kept. `status` and `headers` are the answer's,

@@ -8,8 +8,10 @@ template.
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from hashlib import blake2b
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.apis import ollama
 from inspector.apis.openai import completions as openai_completions
@@ -47,8 +49,7 @@ _RAW_APIS = frozenset({openai_completions.API, ollama.GENERATE})
 _TOKEN = lazy_pattern(r"<\|[^|<>\n]{1,60}\|>|<｜[^｜<>\n]{1,60}｜>|<(?:start|end)_of_turn>|</?s>|<bos>|<eos>")
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
+class Fingerprint(Struct, frozen=True):
     """A request's messages as digests of 16 bytes each: memory linear in the messages, whatever their length.
 
     `system` is what stands before the conversation, `system_words` the same without dates, times and numbers; both are

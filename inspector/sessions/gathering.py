@@ -5,10 +5,12 @@ Exchanges wait for their turn in a spool, in memory up to a bound and beyond it 
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from types import TracebackType
 from typing import NamedTuple, Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.apis.providers import decoder_for, parse_request
 from inspector.model import ExternalId, Json, Trace, Turn
@@ -27,8 +29,7 @@ SPOOL_BYTES = 32 << 20
 """How much is kept in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedExchange:
+class SkippedExchange(Struct, frozen=True):
     """An exchange that is part of no trace, and why; `record` is its place in its source.
 
     `is_irrelevant` is True for a request to something other than a model.
@@ -83,8 +84,7 @@ class _SpooledExchange(NamedTuple):
     ended_s: float | None
 
 
-@dataclass(slots=True, eq=False)
-class _PlacedRequest:
+class _PlacedRequest(Struct, eq=False):
     """An exchange whose request was understood; `placement` and `turn` come later."""
 
     exchange: Exchange
@@ -96,8 +96,7 @@ class _PlacedRequest:
     turn: int = 0
 
 
-@dataclass(slots=True)
-class _GrowingTrace:
+class _GrowingTrace(Struct):
     """A trace whose turns come in; None stands for an answer on its way."""
 
     facts: Trace

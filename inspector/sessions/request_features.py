@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.model import ExternalId, Json, RecognisedBy, Role, Turn
 from inspector.scanning import lazy_pattern
@@ -41,8 +42,7 @@ _ATTEMPT = lazy_pattern(r"(?:attempt=)?([0-9]{1,8})(?:;.*)?", re.DOTALL)
 _TRACEPARENT = lazy_pattern(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionHints:
+class SessionHints(Struct, frozen=True):
     """The ids that a request bears, each under its source's own name, in the order in which they count.
 
     `key` is the one that says which session it is, None where none does: an end user (`user`), a trace of spans
@@ -144,8 +144,7 @@ def _is_count(word: str) -> bool:
     return word.isdigit() and len(word) < 9
 
 
-@dataclass(frozen=True, slots=True)
-class RequestFeatures:
+class RequestFeatures(Struct, frozen=True):
     """A request as it was understood.
 
     `begins` is the chain that it goes on from where the server keeps the history. `raw` says that its words are one raw

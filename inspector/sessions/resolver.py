@@ -5,8 +5,10 @@ prompts without a template are compared as texts. Each request is also written d
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from uuid import uuid4
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.model import (
     BodyState,
@@ -43,8 +45,7 @@ _COPIED = frozenset({TurnFlag.COPIED_CONTEXT})
 _WRITTEN_BY_CLIENT = frozenset({TurnFlag.SYNTHETIC})
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Struct, frozen=True):
     """Where a request belongs.
 
     `key` is the trace's key, unique for good. `begins` is a new trace, its facts without turns; None where the trace is
@@ -63,8 +64,7 @@ class Placement:
     request: SentRequest | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenRequest:
+class _OpenRequest(Struct, frozen=True):
     """A request whose answer is on its way."""
 
     track: CachedTrace

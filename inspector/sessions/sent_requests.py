@@ -6,15 +6,15 @@ of an earlier request, is a reference, and any other holds its own text (`inspec
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from inspector.model import Role, SentBefore, SentMessage, SentPart, SentRequest, Turn
 from inspector.sessions.fingerprints import exact_digest, message_digest
 from inspector.wire.events import WIRE_PREFIX
 
 
-@dataclass(slots=True)
-class SentHistory:
+class SentHistory(Struct):
     """What one trace's requests had so far.
 
     `answer` is the turn that answers the last request, `sent` its messages' digests, `places` the turn that each of

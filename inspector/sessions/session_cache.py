@@ -1,9 +1,10 @@
 """A cache of the traces that requests may continue: digests and ids, never texts."""
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from inspector.model import ExternalId
 from inspector.sessions.sent_requests import SentHistory
@@ -11,8 +12,7 @@ from inspector.sessions.sent_requests import SentHistory
 _MAX_TEXT_ENDS = 256
 
 
-@dataclass(slots=True, eq=False)
-class CachedTrace:
+class CachedTrace(Struct, eq=False):
     """One trace, as far as the next request is concerned.
 
     `request` is the chain of the last request, which has `size` messages and goes on from `begins`; `answers` are the

@@ -6,8 +6,9 @@ without one the client and its system prompt. Then its last messages, then, if t
 
 import re
 from collections.abc import Callable, Set
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from inspector.model import ParentWhy, Role
 from inspector.scanning import lazy_pattern
@@ -33,8 +34,7 @@ class Relation(StrEnum):
     BEGINS = "begins"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionQuery:
+class SessionQuery(Struct, frozen=True):
     """A request in the words of this search: where to search, what to compare, and when it came.
 
     `first_words` is the text of the first message. `by_id` says that the scope is an id that the client gave.
@@ -56,8 +56,7 @@ class SessionQuery:
     at_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SessionPlace:
+class SessionPlace(Struct, frozen=True):
     """Where a request belongs.
 
     `known` counts its messages that the trace has, `edited` says that some of those may have other words than in the

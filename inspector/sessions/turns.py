@@ -1,7 +1,8 @@
 """The two sides of an HTTP exchange: the model request that it makes, and the assistant turn that answers it."""
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.apis.providers import read_request
 from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, GenerationError, Instant, Json, Turn, Usage

@@ -1,10 +1,11 @@
 """Wire events: what every provider's decoder reports while an answer arrives, and the assistant turn they make."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar, assert_never
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.diagnostics import Fault
 from inspector.json_text import write_json
@@ -143,8 +144,7 @@ WireEvent: TypeAlias = PartGrew | TokensNamed | CallNamed | FactsLearned | Gener
 _Value = TypeVar("_Value")
 
 
-@dataclass(frozen=True, slots=True)
-class DecodedTurn:
+class DecodedTurn(Struct, frozen=True):
     """An answer, decoded: the assistant's turn, and each fault of the recording with the part it lies in.
 
     `response_id` is the answer's own id (`chatcmpl-...`), `""` where it has none. The turn alone holds what the faults
@@ -240,8 +240,7 @@ class TurnAssembly:
         )
 
 
-@dataclass(slots=True)
-class _GrowingPart:
+class _GrowingPart(Struct):
     """The columns of one part; the optional ones begin with the first value that comes, and are filled up then."""
 
     length: int = 0

@@ -1,14 +1,14 @@
 """What a request to a model says, whichever API it is for."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.model import Generation, Json, ToolDefinition, ToolsOrigin, Turn
 from inspector.wire.provider_json import compact_json
 
 
-@dataclass(frozen=True, slots=True)
-class DecodedRequest:
+class DecodedRequest(Struct, frozen=True):
     """A request, decoded: the conversation so far, the tools offered, and how the answer shall be made.
 
     `turns` are the messages in order, the system prompt first where the API keeps it apart. `parameters` is every other

@@ -5,12 +5,12 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TypeAlias
 
 import sqlalchemy as sa
+from msgspec import Struct
 from sqlalchemy.dialects import postgresql, sqlite
 
 from inspector.errors import StoreError
@@ -36,8 +36,7 @@ _LONGEST = 100_000
 Value: TypeAlias = str | int | float | None
 
 
-@dataclass(frozen=True, slots=True)
-class QueryResult:
+class QueryResult(Struct, frozen=True):
     """The columns' names and the rows; `notes` are sentences on what was left out of them."""
 
     columns: tuple[str, ...]

@@ -4,16 +4,15 @@ Texts stand as the tables keep them: NUL, U+001A and lone surrogates as U+001A a
 (`packing.escapes`). Times are seconds since 1970-01-01 UTC, durations seconds; turns and steps count from 1.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from storage import tables
 
 
-@dataclass(frozen=True, slots=True)
-class ViewColumn:
+class ViewColumn(Struct, frozen=True):
     """A column of a view, and what it holds."""
 
     name: str
@@ -21,8 +20,7 @@ class ViewColumn:
     source: sa.Column[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """A view: a row of it is one of what `says` says."""
 
     name: str

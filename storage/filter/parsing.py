@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from inspector.scanning import lazy_pattern
 from storage import tables
@@ -86,8 +86,7 @@ def check_filter(text: str) -> FilterError | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class FilterCompletion:
+class FilterCompletion(Struct, frozen=True):
     """What could stand in a filter in the place of the characters from `start` to `end`; `what` says what it is."""
 
     start: int

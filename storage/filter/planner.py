@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, assert_never
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from inspector.model import Liveness
 from inspector.rules.rule import Severity
@@ -48,8 +48,7 @@ _INDEXED = (
 _trace_columns = tables.trace.c
 
 
-@dataclass(frozen=True, slots=True)
-class IndexScan:
+class IndexScan(Struct, frozen=True):
     """A stretch of an index that goes by time: the rows of `table`, which is clustered or sorted so, that fulfil this.
 
     With `repeats` a trace may stand in it several times.
@@ -70,8 +69,7 @@ class IndexScan:
         return self.table.c.id if self.table is tables.trace else self.table.c.trace_id
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedTerm:
+class PlannedTerm(Struct, frozen=True):
     """A term that is asked for: what a trace must fulfil, how often it is found, up to the bound, and by which way.
 
     `walks` find the traces, and where it `is_wider` others too; `ids` selects them all, in no order. A term without

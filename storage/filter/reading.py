@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
+
+from msgspec import Struct
 
 from inspector.chain.steps import Status
 from inspector.inspection import CONTEXT_WINDOW
@@ -148,8 +149,7 @@ _MAY_BE_EMPTY = (
 _NAMES = {rule.name: rule.code for rule in RULES}
 
 
-@dataclass(frozen=True, slots=True)
-class FilterValue:
+class FilterValue(Struct, frozen=True):
     """One of the values that a key is given, and where in the filter it begins."""
 
     text: str

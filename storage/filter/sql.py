@@ -14,10 +14,11 @@ it is rare and stands alone, the list is walked to its end.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
 import sqlalchemy as sa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from storage import tables
 from storage.filter.planner import ENOUGH, IndexScan, PlannedTerm, most_selective, planned_term, time_condition
@@ -44,8 +45,7 @@ Page: TypeAlias = sa.Select[int, float]
 _trace = tables.trace.c
 
 
-@dataclass(frozen=True, slots=True)
-class QueryPlan:
+class QueryPlan(Struct, frozen=True):
     """How a page is found: what drives, what is asked of each trace met, and the common words to ask of all those.
 
     They shall hold all `words` and none of `without`. `times` bound when the traces were. `ids` are the traces to look

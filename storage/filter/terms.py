@@ -1,10 +1,11 @@
 """The terms of a filter, their errors, and equivalent forms of a filter: `not` moved inwards, one branch a choice."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import TypeAlias, assert_never
+
+from msgspec import Struct
 
 from inspector.errors import WeaklinkError
 
@@ -68,16 +69,14 @@ class ComparisonOperator(StrEnum):
     AT_MOST = "<="
 
 
-@dataclass(frozen=True, slots=True)
-class PhraseTerm:
+class PhraseTerm(Struct, frozen=True):
     """Words that the text holds one behind the other; `prefix` lets the last word go on."""
 
     phrase: str
     prefix: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """What a key must be, one of these, without regard to case; `*` in it stands for anything.
 
     A code may be cut short: `J1`. A note holds the value somewhere within.
@@ -87,8 +86,7 @@ class Field:
     values: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NumberTerm:
+class NumberTerm(Struct, frozen=True):
     """How a number of a trace stands to this one; seconds for times. A number that is not known fits none."""
 
     key: FilterKey
@@ -96,8 +94,7 @@ class NumberTerm:
     number: float
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentTerm:
+class ArgumentTerm(Struct, frozen=True):
     """That some call has such an argument.
 
     `path` begins with `$` and leads to the value from the call's arguments, or is the name alone under which it stands,
@@ -111,8 +108,7 @@ class ArgumentTerm:
     number: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class TimeTerm:
+class TimeTerm(Struct, frozen=True):
     """That a trace started at or after a moment (`since`), or before it; one whose start is unknown did neither.
 
     `at_s` is seconds since 1970-01-01 UTC; or, where `is_ago`, seconds before now.
@@ -123,22 +119,19 @@ class TimeTerm:
     is_ago: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class NotTerm:
+class NotTerm(Struct, frozen=True):
     """That this does not hold."""
 
     term: "Term"
 
 
-@dataclass(frozen=True, slots=True)
-class AllTerms:
+class AllTerms(Struct, frozen=True):
     """That all of these hold; of none, always."""
 
     terms: tuple["Term", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnyTerm:
+class AnyTerm(Struct, frozen=True):
     """That one of these holds at least; of none, never."""
 
     terms: tuple["Term", ...]

@@ -8,10 +8,10 @@ twice. A trace that a filter does not let through yet is looked at again wheneve
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import sqlalchemy as sa
+from msgspec import Struct, field
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.model import Chunk, Turn
@@ -28,8 +28,7 @@ _AT_ONCE = 50  # traces that are new in one look; an import beside it may bring 
 _live, _piece, _trace = tables.live.c, tables.live_piece.c, tables.trace.c
 
 
-@dataclass(slots=True)
-class _FollowedTurn:
+class _FollowedTurn(Struct):
     """An open turn: the last piece that was seen of it, and how many chunks and code points of each part came."""
 
     piece: int = 0
@@ -42,8 +41,7 @@ class _FollowedTurn:
             self.characters[chunk.part] = self.characters.get(chunk.part, 0) + len(chunk.text)
 
 
-@dataclass(slots=True)
-class _Followed:
+class _Followed(Struct):
     """A trace that is followed. The turns in `ended` are told, or ended before anybody looked."""
 
     beat: tuple[str, float] | None = None
@@ -54,8 +52,7 @@ class _Followed:
     open: dict[int, _FollowedTurn] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _RunningRow:
+class _RunningRow(Struct, frozen=True):
     """A trace as it is now; `beat` is None where it is no longer running."""
 
     beat: tuple[str, float] | None

@@ -5,10 +5,10 @@ import secrets
 import socket
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from uuid import uuid4
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from inspector.inspection import Inspection
 from inspector.model import Trace, Turn

@@ -5,9 +5,11 @@ What waits for the database is kept in a bounded buffer; beyond the bound, texts
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from threading import RLock
 from typing import TypeAlias, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.capture.send_queue import event_weight
@@ -25,8 +27,7 @@ _FOR_SHORTENED = 1.25
 _SMALL = 500
 
 
-@dataclass(frozen=True, slots=True)
-class ShortenedEvent:
+class ShortenedEvent(Struct, frozen=True):
     """An event whose texts there was no room for, in the place of the event.
 
     Its turns stand without parts: what came of an open one before is all that is kept of it.
@@ -40,8 +41,7 @@ class ShortenedEvent:
         return self.event.key
 
 
-@dataclass(frozen=True, slots=True)
-class DroppedChunks:
+class DroppedChunks(Struct, frozen=True):
     """From here on, chunks of a turn are dropped: what was kept of it is its beginning."""
 
     key: str

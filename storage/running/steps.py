@@ -1,7 +1,8 @@
 """What one transaction writes of a session that is being recorded, and how open turns are kept in the database."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from inspector.model import Chunk, Generation, Part, Role, Turn
 from inspector.model.trace import parts_of, turn_so_far
@@ -13,8 +14,7 @@ from storage.record_rows import RecordRows
 from storage.writing import TraceRows
 
 
-@dataclass(frozen=True, slots=True)
-class TurnPiece:
+class TurnPiece(Struct, frozen=True):
     """A piece of an open turn on its way into the database; number 0 is the turn's opening."""
 
     turn: int
@@ -22,8 +22,7 @@ class TurnPiece:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class SessionWrite:
+class SessionWrite(Struct, frozen=True):
     """What one transaction writes of a session.
 
     `id` is the trace's, None for one that is not there yet. Of its turns, the first `kept` lie in the database as they
@@ -43,8 +42,7 @@ class SessionWrite:
     exchanges: tuple[tuple[int, bytes], ...] = ()
 
 
-@dataclass(slots=True)
-class RunningTurn:
+class RunningTurn(Struct):
     """A turn that has begun; `written` chunks of it stand in the database, in `pieces` pieces with the opening."""
 
     role: Role

@@ -3,11 +3,12 @@
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from inspector.capture.events import (
     ChunksArrived,

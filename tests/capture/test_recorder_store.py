@@ -1,10 +1,10 @@
 """Recorded into a real store: seen while it runs, and in the end what an import of the same exchanges is."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.capture.recorder import Recorder
 from inspector.inspection import Inspection, inspect_trace

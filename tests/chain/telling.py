@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from inspector.facade import make_call
 from inspector.formats.registry import find_format

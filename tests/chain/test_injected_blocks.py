@@ -1,8 +1,7 @@
 """Blocks that agents put into messages and results themselves are no difference between layers; other changes are."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from inspector.chain.layers import INJECTED_TAGS, without_injected
 from inspector.inspection import inspect_trace

@@ -1,10 +1,9 @@
 """Two traces of one session are one: what the second source has of each run is beside the first's result."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from inspector.chain.joining import JOINED, NotOneSessionError, join_traces, without_joined
 from inspector.inspection import inspect_trace

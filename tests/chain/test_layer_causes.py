@@ -1,9 +1,9 @@
 """A break's sentence says who changed the call or its result, and which value was no longer in the prompt."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.chain.steps import Break
 from inspector.inspection import inspect_trace

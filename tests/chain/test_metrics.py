@@ -1,9 +1,9 @@
 """The figures of single traces, and what measures make of many."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.chain.metrics import BY_NAME, MEASURES, Estimate, Tally, added, difference, estimate, tallies_of
 from inspector.chain.metrics_figures import SchemaViolationCount, TraceFigures, figures_of

@@ -1,10 +1,10 @@
 """A trace as OpenAI messages: what the importer reads again is what was there."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import read_message
 from inspector.exporters import messages_row

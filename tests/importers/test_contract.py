@@ -1,7 +1,6 @@
 """What holds for every importer: it knows its own files and no others, reads them the same each time, and bears all."""
 
 import contextlib
-import dataclasses
 import gzip
 import io
 import json
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from inspector.errors import UnreadableFileError
 from inspector.importers import FileSample, Skipped, SourceFile, importers, read_source, source_names
@@ -62,13 +62,13 @@ def written(path: Path) -> str:
 
 def _facts(skipped: Skipped) -> dict[str, object]:
     """What is not as it is by default."""
-    fields = {field.name: field.default for field in dataclasses.fields(Skipped)}
-    return {name: value for name, value in dataclasses.asdict(skipped).items() if value != fields[name]}
+    fields = {field.name: field.default for field in structs.fields(Skipped)}
+    return {name: value for name, value in structs.asdict(skipped).items() if value != fields[name]}
 
 
 def _by_its_name(trace: Trace) -> Trace:
     known = trace.provenance
-    return dataclasses.replace(trace, provenance=dataclasses.replace(known, file=Path(known.file).name))
+    return structs.replace(trace, provenance=structs.replace(known, file=Path(known.file).name))
 
 
 def test_names_are_distinct_and_speak() -> None:

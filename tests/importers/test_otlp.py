@@ -3,10 +3,10 @@
 import gzip
 import json
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.importers import Skipped, read_source
 from inspector.importers.telemetry.otlp import SpanSpool, read_span

@@ -1,12 +1,12 @@
 """Output messages, phases of a request, and results in a list: what belongs together is joined, nothing is lost."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from inspector.importers import Skipped, read_source
 from inspector.importers.telemetry.framework_calls import one_answer, read_answer_output

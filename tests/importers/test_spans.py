@@ -1,7 +1,8 @@
 """The spans of a session become traces: doubles are one, tools answer calls, agents give their names."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import read_message, read_messages, read_tools
 from inspector.importers.telemetry.span_traces import traces_of_spans

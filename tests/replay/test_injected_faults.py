@@ -1,10 +1,10 @@
 """Every fault that a replay injects, on every API: the inspection of the altered answer finds it, with its rule."""
 
 import json
-from dataclasses import replace
 from itertools import count
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.capture.events import RecordEvent
 from inspector.capture.recorder import Recorder

@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-from dataclasses import replace
 
 import pytest
 from aiohttp import ClientSession
+from msgspec.structs import replace
 
 from inspector.capture.redacting import NoRedaction
 from inspector.capture.replay_server import ReplayServer

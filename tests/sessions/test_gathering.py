@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -10,6 +9,7 @@ import brotli  # type: ignore[import-untyped]  # it has no types
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from inspector.inspection import inspect_trace
 from inspector.json_text import write_json

@@ -6,7 +6,8 @@ No file may grow beyond a bound for a while, which the database sees as a disk t
 import resource
 import sys
 import time
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
 from inspector.model import Chunk, Role

@@ -7,8 +7,9 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import count
+
+from msgspec.structs import replace
 
 from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.model import Chunk, Role, Trace

@@ -6,10 +6,10 @@ reads what an earlier one wrote.
 
 import gzip
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import psycopg
+from msgspec.structs import replace
 
 from benchmarks.postgresql_server import programs
 from inspector.inspection import inspect_trace

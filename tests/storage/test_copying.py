@@ -1,12 +1,12 @@
 """Copies of databases, from each kind to each kind."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 import sample_traces
 from benchmarks.postgresql_server import new_database

@@ -1,11 +1,11 @@
 """Flipped bits in what is stored: noticed where it is read, and the rest can be read all the same."""
 
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from inspector.errors import StoreError
 from inspector.inspection import Inspection

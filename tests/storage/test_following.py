@@ -1,9 +1,9 @@
 """Who follows a store is told, by another process's writes alone, what its recorder was told."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.capture.trace_file_sink import TraceAssembler

@@ -1,10 +1,10 @@
 """Lists go from the newest down, in pages; filters let through what they say."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import event
 
 from inspector.inspection import inspect_trace

@@ -3,13 +3,13 @@
 import time
 import tomllib
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from inspector.capture.events import (
     SINKS_ENTRY_POINT_GROUP,

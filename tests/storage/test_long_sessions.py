@@ -3,11 +3,11 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from math import inf
 from types import FrameType
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.capture.events import RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.inspection import Inspection, inspect_trace

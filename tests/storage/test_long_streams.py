@@ -4,7 +4,6 @@ import errno
 import io
 import random
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -12,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from inspector.errors import StoreError
 from inspector.inspection import inspect_trace
@@ -62,8 +62,8 @@ def test_chunks_in_windows_are_those_that_were_packed(chunks: Chunks) -> None:
     blob = chunks_blob(chunks, pack_chunks(chunks))
     assert is_paged(blob)
     found = chunks_from_blob(blob)
-    for column in fields(Chunks):
-        assert getattr(found, column.name) == getattr(chunks, column.name)
+    for column in Chunks.__struct_fields__:
+        assert getattr(found, column) == getattr(chunks, column)
     assert [found.ends[index] for index in (0, WINDOW - 1, WINDOW, -1)] == [
         chunks.ends[index] for index in (0, WINDOW - 1, WINDOW, -1)
     ]

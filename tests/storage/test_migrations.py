@@ -1,7 +1,6 @@
 """The tables that the migrations make are the tables that the code speaks of."""
 
 import ast
-from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
@@ -9,6 +8,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from msgspec.structs import replace
 
 from inspector.chain.metrics import TASK_CASES
 from inspector.errors import StoreError

@@ -3,7 +3,6 @@
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import TypeAlias
@@ -13,6 +12,7 @@ import sqlalchemy as sa
 from alembic import command
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import storage
 from benchmarks.postgresql_server import new_database

@@ -1,7 +1,6 @@
 """Everything that a trace and an inspection can hold comes back as it was."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import (

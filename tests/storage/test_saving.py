@@ -1,10 +1,10 @@
 """The same trace is kept once, in its longest version."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from threading import Thread
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.chain.steps import Status
 from inspector.inspection import Inspection, inspect_trace

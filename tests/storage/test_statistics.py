@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from msgspec.structs import replace
 
 import sample_traces
 from benchmarks.postgresql_server import new_database

@@ -2,9 +2,9 @@
 
 import random
 import time
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.model import Instant
 from storage import ListCursor, Order, Store, TraceSummary

@@ -1,10 +1,10 @@
 """Counting, inspecting again, deleting what is old."""
 
-from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace

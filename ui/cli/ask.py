@@ -6,11 +6,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from inspector.apis.anthropic import messages as anthropic
 from inspector.apis.openai import chat

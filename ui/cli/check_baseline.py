@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from inspector.errors import UnreadableFileError
 from inspector.json_text import write_json
 from inspector.model import Json
@@ -17,8 +19,7 @@ _VERSION = 1
 _LONGEST_EXCERPT = 80
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class KnownFault:
+class KnownFault(Struct, frozen=True, order=True):
     """One entry: how often the fault was there, and, for people who read the file, what it was and where."""
 
     path: str

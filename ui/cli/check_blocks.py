@@ -1,7 +1,8 @@
 """`weaklink check` in blocks: workers inspect, this process compares with the baseline and reports in order."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.importers.blocks import Block
 from ui.cli.check_baseline import Baseline
@@ -12,8 +13,7 @@ from ui.importing.engine import EngineOptions
 from ui.reports.check_report import CheckedFile, CheckReporter
 
 
-@dataclass(frozen=True, slots=True)
-class BlockChecker:
+class BlockChecker(Struct, frozen=True):
     """Inspects the records of a block; it can cross to another process."""
 
     options: CheckOptions

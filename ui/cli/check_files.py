@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from copy import copy
-from dataclasses import dataclass, replace
 from typing import BinaryIO, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.steps import Break, Chain
 from inspector.dataset.lint.linting import LintOptions, chosen, linted
@@ -55,8 +57,7 @@ _END_BYTES = 2 * _BEFORE
 _SHOWN = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class CheckOptions:
+class CheckOptions(Struct, frozen=True):
     """How files are read, and which rules count: codes, names or code prefixes.
 
     The last three are what `inspect_trace` takes by these names. `allow_skipped` says that what cannot be read is noted
@@ -79,8 +80,7 @@ class CheckOptions:
         return frozenset() if self.allow_skipped else UNREAD_RULES - select_rules(tuple(self.ignore))
 
 
-@dataclass(frozen=True, slots=True)
-class InspectedRecord:
+class InspectedRecord(Struct, frozen=True):
     """A trace of a file with everything that was found in it; the chain is that which groups the findings."""
 
     place: str
@@ -90,16 +90,14 @@ class InspectedRecord:
     broken: Break | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedRecord:
+class SkippedRecord(Struct, frozen=True):
     """A record that gave no trace, without its secrets; `unread` is the finding where it counts as one."""
 
     skipped: Skipped
     unread: UnreadRecord | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecordsEnd:
+class RecordsEnd(Struct, frozen=True):
     """The end of a file, or of a block of it: its source, and why it was refused, where it was."""
 
     source: str | None
@@ -327,15 +325,13 @@ class RecordLines:
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class _RecordStart:
+class _RecordStart(Struct, frozen=True):
     line: int
     column: int
     raw: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class RecordText:
+class RecordText(Struct, frozen=True):
     """A record of a text file: the line and column where it begins, both from 1, and the text's beginning.
 
     `before` is the end of what stands before it in the file, where that is no whole record.

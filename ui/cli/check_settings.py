@@ -3,13 +3,14 @@
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 import click
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.errors import UnknownFormatError, UnknownRuleError, UnreadableFileError, WeaklinkError
 from inspector.formats.registry import find_format
@@ -62,8 +63,7 @@ class ConfigError(WeaklinkError):
     """A configuration says what weaklink does not understand; the text bears file and key."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckConfig:
+class CheckConfig(Struct, frozen=True):
     """What a configuration says; None where it says nothing.
 
     `baseline` is a path, seen from the configuration's own folder. `error_patterns` are regular expressions: a tool
@@ -228,8 +228,7 @@ _KEYS: Mapping[str, Callable[[Json], object]] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CheckArguments:
+class CheckArguments(Struct, frozen=True):
     """What was said on the command line; None or empty where nothing was."""
 
     source: str | None = None
@@ -242,8 +241,7 @@ class CheckArguments:
     strict: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckSettings:
+class CheckSettings(Struct, frozen=True):
     """How files are read, what is known already, and from which severity up the check fails."""
 
     wanted: CheckOptions

@@ -3,11 +3,11 @@
 import re
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
+from msgspec.structs import asdict
 
 from inspector.errors import StoreError, UnknownFormatError
 from inspector.inspection import Inspection, inspect_trace

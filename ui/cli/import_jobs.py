@@ -13,7 +13,6 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
 from itertools import cycle
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -21,6 +20,8 @@ from pathlib import Path
 from queue import Queue
 from threading import Thread
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from storage import open_store
 from ui.cli.redaction_options import redactor_of
@@ -41,8 +42,7 @@ ReadTask: TypeAlias = tuple[PlacedFile, RecordShare]
 """A file, and which of its records are to be inspected."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportOptions:
+class ImportOptions(Struct, frozen=True):
     """How files are read, as the command's options say it."""
 
     source: str | None = None

@@ -6,10 +6,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.importers.records import layout_of
 from inspector.importers.source import HEAD_BYTES
@@ -27,8 +29,7 @@ _BLOCK = 1 << 16
 _EVERY_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class _FileState:
+class _FileState(Struct, frozen=True):
     """What the file system says of a file; another one is another content."""
 
     inode: int
@@ -36,8 +37,7 @@ class _FileState:
     modified_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadFile:
+class _ReadFile(Struct, frozen=True):
     """What was handed out of a file: as it was then, how much of it, and when it may be looked at again."""
 
     state: _FileState

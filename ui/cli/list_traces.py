@@ -3,9 +3,9 @@
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 
 import click
+from msgspec.structs import replace
 
 from inspector.json_text import write_json
 from storage import ListCursor, Order, Store, TraceSummary, open_store

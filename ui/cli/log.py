@@ -5,12 +5,12 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path, PurePath
 
 import click
 from click.core import ParameterSource
+from msgspec import Struct
 
 from inspector.capture.logger import TraceLogger
 from inspector.capture.sinks import is_database, open_sink
@@ -27,8 +27,7 @@ _POLL_S = 0.1
 _MISSING_S = 2.0  # whoever rotates a file moves it away before there is a new one
 
 
-@dataclass(frozen=True, slots=True)
-class Restarted:
+class Restarted(Struct, frozen=True):
     """The file was truncated, or another took its place: what follows is something new."""
 
 

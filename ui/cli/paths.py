@@ -3,8 +3,9 @@
 import glob
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from inspector.errors import UnreadableFileError
 from inspector.importers.reading import read_group

@@ -6,10 +6,10 @@ import secrets
 import signal
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from typing import NoReturn
 
 import click
+from msgspec.structs import replace
 
 from inspector.capture.exchange_record import masked_text
 from inspector.capture.proxy.config import DEFAULT_PORT

@@ -4,8 +4,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NoReturn
+
+from msgspec import Struct
 
 from inspector.capture.recorder import Recorder
 from inspector.capture.replay_server import OnDivergence
@@ -20,8 +21,7 @@ from ui.cli.replaying import Loaded, ReplayRun
 from ui.views.styled_text import Line, Run, Style, visible_line
 
 
-@dataclass(frozen=True, slots=True)
-class InjectionResult:
+class InjectionResult(Struct, frozen=True):
     """What became of an injected fault: the codes that were found in its turn, and the status of the agent's chain."""
 
     kind: str

@@ -3,8 +3,9 @@
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from inspector.capture.client_addresses import client_variables, routes
 from inspector.capture.exchange_record import NO_CONTENT
@@ -22,8 +23,7 @@ from ui.cli.supervisor import CommandEnd, Supervisor
 from ui.experiments.serving import ANY_PATH
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A recording with its traces, the id of their run (`""` where there is none), and the traces' ids in the store."""
 
     recording: Recording
@@ -53,8 +53,7 @@ def load_recording(word: str, where: str | None) -> Loaded:
     return Loaded(recording, found, run, ids)
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayRun:
+class ReplayRun(Struct, frozen=True):
     """One run of a command; requests that go on live go to `upstream`."""
 
     server: ReplayServer

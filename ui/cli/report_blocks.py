@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from msgspec import Struct, field
 
 from inspector.chain.metrics_groups import Aspect, FigureGroups, FigureSlices, GroupKey
 from inspector.errors import UnknownFormatError, UnreadableFileError
@@ -25,8 +26,7 @@ from ui.views.triage import Triage
 _GROUPS = ((), (GroupKey.DAY,), (GroupKey.MODEL,), (GroupKey.MODEL, GroupKey.CODE))
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenPlace:
+class BrokenPlace(Struct, frozen=True):
     """Where a broken chain is: its block and its position among the traces of the block."""
 
     code: str
@@ -40,8 +40,7 @@ class BrokenPlace:
         return -self.errors, self.block.number, self.position
 
 
-@dataclass(slots=True)
-class TriageSums:
+class TriageSums(Struct):
     """The sums behind a Triage, and the `most` worst chains of each kind of break. Parts add up in any order."""
 
     most: int
@@ -101,8 +100,7 @@ class TriageSums:
         return [place for _, _, place in sorted(ranked, key=lambda rank: rank[:2])[: self.most]]
 
 
-@dataclass(frozen=True, slots=True)
-class BlockTriage:
+class BlockTriage(Struct, frozen=True):
     """Adds up the traces of a block; it can cross to another process."""
 
     most: int

@@ -6,10 +6,10 @@ import secrets
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import NoReturn
 
 import click
+from msgspec.structs import replace
 
 from inspector.capture.client_addresses import client_variables, routes
 from inspector.capture.event_lines import EVENTS_PATH

@@ -3,11 +3,11 @@
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import BinaryIO
 
 import click
+from msgspec import Struct
 
 from inspector.diagnostics import Diagnostic
 from inspector.errors import UnknownFormatError
@@ -35,8 +35,7 @@ _MOST_DIGITS = 4_300
 _FOLDING = Folding(head=24, tail=12)
 
 
-@dataclass(frozen=True, slots=True)
-class Defaults:
+class Defaults(Struct, frozen=True):
     """What holds for lines that do not say it themselves."""
 
     format: str = AUTO

@@ -2,9 +2,9 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import click
+from msgspec.structs import asdict
 
 from inspector.chain.metrics import FEWEST, MEASURES, MeasureKind, estimate
 from inspector.chain.metrics_groups import GroupFigures, GroupKey, MeasureComparison, Slice

@@ -1,11 +1,12 @@
 """The options of `weaklink stats`: grouping keys, compared groups, and a file of expected calls."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TypeAlias, TypedDict
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.metrics_expected import ExpectedCall, agreement, expected_of
 from inspector.chain.metrics_figures import TraceFigures
@@ -29,8 +30,7 @@ _MAX_IDS = 5
 _KEY_NAMES = tuple(key.value for key in GroupKey)
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedGroups:
+class ComparedGroups(Struct, frozen=True):
     """The groups that were named to be compared, by the values of the same keys; the first is the baseline."""
 
     by: tuple[GroupKey, ...]

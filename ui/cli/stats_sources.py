@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from inspector.chain.metrics_groups import Aspect, FigureGroups, FigureSlices, GroupFigures, GroupKey
 from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
@@ -155,8 +156,7 @@ class FileStatistics:
             self._schemas |= {tool.name: schema_complexity(tool) for tool in tools}
 
 
-@dataclass(frozen=True, slots=True)
-class StatisticsSums:
+class StatisticsSums(Struct, frozen=True):
     """The sums of some files, which cross from process to process and add up in any order."""
 
     groups: tuple[FigureGroups | FigureSlices, ...]
@@ -166,8 +166,7 @@ class StatisticsSums:
     is_failed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class BlockStatistics:
+class BlockStatistics(Struct, frozen=True):
     """What one block adds: its sums, its notices, and how many records it skipped without one."""
 
     sums: StatisticsSums
@@ -175,8 +174,7 @@ class BlockStatistics:
     left_out: int
 
 
-@dataclass(frozen=True, slots=True)
-class BlockCounter:
+class BlockCounter(Struct, frozen=True):
     """Counts the traces of a block; it can cross to another process."""
 
     by: tuple[GroupKey, ...] = ()

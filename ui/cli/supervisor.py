@@ -22,10 +22,11 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from typing import NoReturn
+
+from msgspec import Struct
 
 _PASSED_ON = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2})
 _BY_TERMINAL = frozenset({signal.SIGINT, signal.SIGQUIT})
@@ -36,8 +37,7 @@ NOT_FOUND, NOT_EXECUTABLE = 127, 126
 """What a shell ends with where a command is not there, or cannot be run."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandEnd:
+class CommandEnd(Struct, frozen=True):
     """How a command ended: its exit code, or 128 and the number of the signal; `problem` says why it never ran."""
 
     code: int

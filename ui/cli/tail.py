@@ -5,10 +5,10 @@ import sys
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol, assert_never
 
 import click
+from msgspec import Struct, field
 
 from inspector.capture.events import (
     ChunksArrived,
@@ -92,14 +92,12 @@ class _GrowingText:
         return "".join(self._pieces)
 
 
-@dataclass(slots=True)
-class _TailedTurn:
+class _TailedTurn(Struct):
     reading: LiveReading
     texts: dict[str, _GrowingText] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _TailedTrace:
+class _TailedTrace(Struct):
     """A trace that is followed; `ended` are the turns that were told of."""
 
     trace: Trace

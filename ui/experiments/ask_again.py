@@ -13,7 +13,9 @@ import json
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.capture.events import RecordEvent, TraceStarted, TurnEnded
 from inspector.capture.recorder import Recorder
@@ -55,8 +57,7 @@ EXPERIMENT_ID, SETTING_ID = "ask", "setting"
 _NO_ANSWER_S = 60.0  # the recorder needs a fraction of a second
 
 
-@dataclass(frozen=True, slots=True)
-class AskQuestion:
+class AskQuestion(Struct, frozen=True):
     """What is asked again: the trace, its inspection, the request as it was, and how the answers are related to it."""
 
     id: int
@@ -106,8 +107,7 @@ def question_of(store: Store, word: int | str, turn: int | None = None, *, api: 
     return AskQuestion(number, trace, inspection, turn_request(trace, exchanges, turn, api=api))
 
 
-@dataclass(frozen=True, slots=True)
-class AskPlan:
+class AskPlan(Struct, frozen=True):
     """An experiment: the settings (the changed request first, then the original; or the original alone), how often.
 
     `watched` are the codes whose presence the sequential test looks at; without any, it is any error.
@@ -144,8 +144,7 @@ def changed_request(question: AskQuestion, change: RequestChange, *, is_advised:
     return question.advised(request) if is_advised else request
 
 
-@dataclass(frozen=True, slots=True)
-class AskAnswer:
+class AskAnswer(Struct, frozen=True):
     """One answer: the rules that it breaks, or why there is none (`failure`). `is_hit` is what the test looks at."""
 
     codes: frozenset[str] = frozenset()
@@ -154,8 +153,7 @@ class AskAnswer:
     failure: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRate:
+class ComparedRate(Struct, frozen=True):
     """How often a rule was broken (`ANY`: any error): by the first setting, and by the original where both were asked.
 
     Intervals are confidence sequences of 95 % each: they hold at whatever moment the experiment stopped.
@@ -171,8 +169,7 @@ class ComparedRate:
     difference_interval: Interval | None = None
 
 
-@dataclass(slots=True)
-class AskResult:
+class AskResult(Struct):
     """The answers so far, by setting and pair. `stop` says why it ended before its time, `""` where it did not."""
 
     plan: AskPlan

@@ -4,7 +4,8 @@ import os
 import re
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.capture.replay_server import ReplayServer
 from inspector.capture.resending import ResendTarget, SpendingBounds, target_of
@@ -20,8 +21,7 @@ _SHORTEST_KEY = 8
 _MOST = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class AskForm:
+class AskForm(Struct, frozen=True):
     """The fields; each may be empty. `bounds` are the most requests and the most tokens, with a blank between."""
 
     server: str = ""

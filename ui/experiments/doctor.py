@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.chain.intervals import Interval, Share, wilson
 from inspector.chain.steps import Status
@@ -38,8 +39,7 @@ REMEDIES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CommandRun:
+class CommandRun(Struct, frozen=True):
     """One run of a command: its exit code, its traces with their statuses, and its exchanges in order."""
 
     number: int
@@ -54,8 +54,7 @@ class CommandRun:
         return any(status is Status.BROKEN for _, status in self.statuses)
 
 
-@dataclass(frozen=True, slots=True)
-class RunsComparison:
+class RunsComparison(Struct, frozen=True):
     """Runs in groups of equal ones, the largest first; `partings` are those of the other runs from its first run."""
 
     runs: tuple[CommandRun, ...]

@@ -3,8 +3,9 @@
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import chain, islice
+
+from msgspec.structs import replace
 
 from inspector.dataset.data_row import DataRow, RejectedRow
 from inspector.dataset.rows import read_block

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Generic, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from inspector.importers.blocks import Block
 
@@ -18,8 +19,7 @@ BlockWork: TypeAlias = Callable[[Block], Iterable[_Answer]]
 """What is done with a block: a function of a module, a partial of one, or a value that pickles. Deterministic."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece(Generic[_Answer]):
+class Piece(Struct, Generic[_Answer], frozen=True):
     """Some answers of a block, in order. `number` counts the pieces of the block from 0; `is_last` ends it.
 
     `failed` is the reason where the block was set aside; what it gave before stays.

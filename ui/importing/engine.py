@@ -1,7 +1,8 @@
 """Where work over many files runs: the options of an engine, and which paths need one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.importers.source import is_url
 
@@ -11,8 +12,7 @@ BLOCK_BYTES = 8 << 20
 _TABLE_SUFFIX = ".parquet"
 
 
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
+class EngineOptions(Struct, frozen=True):
     """Where work runs. `jobs` is the number of workers, 0 for one per core or as many as the cluster has.
 
     `resume` is the folder in which finished blocks are kept, `address` that of a Ray cluster; without one a local

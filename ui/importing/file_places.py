@@ -5,10 +5,12 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.importers.held_content import FileContent, HeldContent
 from inspector.importers.reading import SourceReading, group_files, read_source
@@ -19,8 +21,7 @@ _HEAD_BYTES = 4_096
 _SAMPLE_SUFFIXES = (".jsonl", ".json", ".sse", ".txt")
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedFile:
+class PlacedFile(Struct, frozen=True):
     """A file to read: where it lies, what its user calls it where that is something else, and how much of it.
 
     `size_bytes` is None where all of it is to be read. `with_it` are further files that are read with it as one log.

@@ -3,9 +3,11 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.capture.redacting import Redacts
 from inspector.errors import StoreError, UnknownFormatError, UnreadableFileError
@@ -30,8 +32,7 @@ FileReports: TypeAlias = tuple[FileReport, ...]
 """The reports of a file, and of those that are read with it as one log, in their order."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadTrace:
+class ReadTrace(Struct, frozen=True):
     """A trace as rows; `number` says which of the files that are read as one log it counts at, from 0."""
 
     number: int
@@ -42,16 +43,14 @@ ReadItem: TypeAlias = ReadTrace | FileReports
 """What reading a file gives: its traces, and at the end, once, the reports."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordShare:
+class RecordShare(Struct, frozen=True):
     """Which records of a file one of several processes inspects: every `of`-th one, counted from `index`."""
 
     index: int = 0
     of: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRecord:
+class ReadRecord(Struct, frozen=True):
     """One record of a file: a trace as rows with what reports count of it, or why it was skipped.
 
     `number` says which of the files that are read as one log it counts at, from 0.
@@ -65,8 +64,7 @@ class ReadRecord:
     skipped: Skipped | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadEnd:
+class ReadEnd(Struct, frozen=True):
     """The end of a file: its source and what that was recognised by, or why the file is refused."""
 
     source: str | None = None
@@ -320,8 +318,7 @@ class _FileRows:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _WaitingFile:
+class _WaitingFile(Struct, frozen=True):
     """A file that was read, and waits to be saved with others."""
 
     file: PlacedFile
@@ -329,8 +326,7 @@ class _WaitingFile:
     drafts: list[TraceDraft]
 
 
-@dataclass(slots=True)
-class _ImportTally:
+class _ImportTally(Struct):
     """What one file held. A trace that goes on over several files counts at the one in which it begins."""
 
     counts: Counts = field(default_factory=Counts)

@@ -12,8 +12,10 @@ import os
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from inspector.chain.steps import Step
 from inspector.errors import UnknownFormatError, UnreadableFileError, WeaklinkError
@@ -124,8 +126,7 @@ class OtherResultsError(WeaklinkError):
     """A folder holds the results of other input, or nothing that weaklink wrote; the text has its path."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockResult:
+class BlockResult(Struct, frozen=True):
     """What became of one block: rows by table, traces by status, skipped records, and the first notices on them."""
 
     rows: dict[str, int]
@@ -246,8 +247,7 @@ class NewFile:
 # ---------------------------------------------------------------- one block
 
 
-@dataclass(frozen=True, slots=True)
-class BlockImporter:
+class BlockImporter(Struct, frozen=True):
     """Inspects the traces of a block and writes their rows; it can cross to another process."""
 
     where: str

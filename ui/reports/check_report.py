@@ -4,10 +4,12 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.chain.grouping import by_cause, with_count
 from inspector.chain.layers import PlacedTexts
@@ -29,8 +31,7 @@ _RAW_TEXT = "raw-text"
 _AROUND = 120
 
 
-@dataclass(frozen=True, slots=True)
-class FilePlace:
+class FilePlace(Struct, frozen=True):
     """A line of a file, and, where they are known, the columns from `column` up to `end_column` of `end_line`.
 
     Lines and columns count from 1, columns in code points. `edits` are the fault's repair by the same count: a line
@@ -137,8 +138,7 @@ def _corners(lines: LineIndex, place: Range) -> tuple[int, int, int, int]:
     return (*lines.position(place.start), *lines.position(place.end))
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One diagnostic of a trace: the file and record it was read from, the trace's title, and the lines around it.
 
     `place` is where it stands in the file, None where that is not known. `fingerprint` is the same for the same fault
@@ -171,8 +171,7 @@ class Finding:
         return self.diagnostic.range.of(self.lines.text)
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadRecord:
+class UnreadRecord(Struct, frozen=True):
     """A record, or where `record` is empty a whole file, that could not be read.
 
     `fault` lies in the record's text, of which `shown` begins at `shown_from` and is bounded. `place` is where the
@@ -193,8 +192,7 @@ class UnreadRecord:
         return self.fault.message
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedTrace:
+class CheckedTrace(Struct, frozen=True):
     """One trace of a file: its record and title, its break if it has one, and its findings in the order of places.
 
     Findings that a baseline knows are left out.
@@ -207,8 +205,7 @@ class CheckedTrace:
     broken: Break | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedFile:
+class CheckedFile(Struct, frozen=True):
     """What became of one file.
 
     `refused` is a sentence where it is not for us, or failed on the way: then the rest counts what came before, and
@@ -231,8 +228,7 @@ class CheckedFile:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class CheckTotals:
+class CheckTotals(Struct):
     """The sum over all files so far; `known` findings stand in a baseline, `gone` ones only there."""
 
     files: int = 0

@@ -1,8 +1,9 @@
 """The report of `weaklink data fix`: what was repaired and what was left, as lines with a diff and as JSON."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Protocol, TextIO
+
+from msgspec import Struct
 
 from inspector.dataset.repair import AppliedRepair
 from inspector.diagnostics import Diagnostic, Edit
@@ -17,8 +18,7 @@ from ui.views.wording import counted
 _BEFORE = 12  # cells that are left for what stands before the first edit
 
 
-@dataclass(frozen=True, slots=True)
-class Repaired:
+class Repaired(Struct, frozen=True):
     """What became of one record: the repairs in its copy, those without a place there, and those that would do harm.
 
     A repair has no place where its text is no single value of the record.
@@ -32,8 +32,7 @@ class Repaired:
     harmful: tuple[Diagnostic, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FixedFile:
+class FixedFile(Struct, frozen=True):
     """What became of one file: its traces, the records that gave none, those that are repaired, and how often.
 
     `left` counts the repairs that were not made. `output` is where the copy lies, None where none was written;

@@ -4,7 +4,8 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from inspector.importers.source import Skipped
 from inspector.inspection import Inspection
@@ -16,8 +17,7 @@ _NOT_THE_MODELS = frozenset({TurnFlag.COPIED_CONTEXT, TurnFlag.DEMONSTRATION, Tu
 _VARIABLE_TEXT = re.compile(r"`[^`]*`|\S*/\S*|\d[\d,.]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """What some traces hold. `requests` are generations, `tool_calls` the calls that the model made.
 
     `tools` says how often each tool was called (`""` where the name is unreadable), `diagnostics` how often each code
@@ -42,8 +42,7 @@ class Counts:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class FileReport:
+class FileReport(Struct, frozen=True):
     """What became of one file: `source` is None and `refused` a sentence where it is not for us.
 
     `why` says in a sentence what its source was recognised by. Of its traces `unchanged` were in the database as they
@@ -160,8 +159,7 @@ def import_lines(
     yield from wrapped(sum_line(files), width, indent=4)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rejection:
+class _Rejection(Struct, frozen=True):
     """A record that was skipped or a file that was refused, and why."""
 
     place: str

@@ -1,7 +1,8 @@
 """The pages on rules that stand in the repository: one a rule, and an index of all, in Markdown."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.rules.rule import DATA_FORMAT, Rule
 from ui.views.rule import Example, example_lines, read_example
@@ -12,8 +13,7 @@ _MADE = "<!-- Made by `make rule-pages` from the catalogue and the case files; c
 _MOST = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """A case that breaks a rule: what weaklink says of it, and its text where that is one short line."""
 
     says: str

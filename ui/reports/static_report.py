@@ -1,8 +1,9 @@
 """The first page of a report of many traces: what breaks, how often and where, as HTML and SVG without scripts."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
+
+from msgspec import Struct
 
 from inspector.chain.metrics import FEWEST, MEASURES, MeasureKind, estimate
 from inspector.chain.metrics_groups import Slice
@@ -165,8 +166,7 @@ ol.worst {{ padding-left: 1.75rem; }} ol.worst li {{ margin: .35rem 0; }}
 """
 
 
-@dataclass(frozen=True, slots=True)
-class StaticReport:
+class StaticReport(Struct, frozen=True):
     """What a report is made of; `wanted` is the filter, `made_at` the moment in words."""
 
     title: str

@@ -5,12 +5,12 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from os.path import commonprefix
 from pathlib import Path
 from typing import Any, ClassVar
 
+from msgspec import Struct
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
@@ -57,8 +57,7 @@ _VERBS = {
 _OF_TRACES = ("ask", "diff", "export", "mark", "unmark")
 
 
-@dataclass(frozen=True, slots=True)
-class Completions:
+class Completions(Struct, frozen=True):
     """The lines that could be meant, each whole, and a sentence on the first."""
 
     lines: Sequence[str] = ()
@@ -168,8 +167,7 @@ class CommandLine(ClosesOnce[str | None], ModalScreen[str | None]):
         bar.say(rows)
 
 
-@dataclass(frozen=True, slots=True)
-class CommandDestinations:
+class CommandDestinations(Struct, frozen=True):
     """What opens the screens that commands lead to."""
 
     trace: Callable[[Link], None]

@@ -10,12 +10,12 @@ export = ["S", "ctrl+s"]
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import platformdirs
+from msgspec import Struct, field
 from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.keys import KEY_ALIASES, KEY_NAME_REPLACEMENTS, REPLACED_KEYS, Keys, key_to_character
@@ -28,8 +28,7 @@ _MODIFIERS = ("ctrl", "shift", "alt", "super")
 _MOST_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """Something a user can do where it belongs.
 
     `id` is stable, for keymap files: `chains.open` is `action_open` of the widget, screen or application whose
@@ -56,8 +55,7 @@ class Command:
         return self.id.partition(".")[2].replace("-", "_")
 
 
-@dataclass(frozen=True, slots=True)
-class AvailableCommand:
+class AvailableCommand(Struct, frozen=True):
     """A command, and the node it would act on at this moment."""
 
     command: Command
@@ -122,8 +120,7 @@ LINE_COMMANDS = (
 _NAMED = frozenset(key.value for key in Keys) | KEY_ALIASES.keys() | frozenset(KEY_NAME_REPLACEMENTS.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Keymap:
+class Keymap(Struct, frozen=True):
     """Keys by the id of their command, several joined by commas as Textual wants them; what is wrong, in sentences."""
 
     keys: Mapping[str, str] = field(default_factory=dict)

@@ -1,11 +1,11 @@
 """Dialogs over a screen: help for what has the focus, a choice, a typed line; each closes once."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, product
 from string import ascii_lowercase
 from typing import ClassVar
 
+from msgspec import Struct
 from textual import events
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
@@ -97,8 +97,7 @@ class HelpScreen(ClosesOnce[None], ModalScreen[None]):
         self.dismiss(None)
 
 
-@dataclass(frozen=True, slots=True)
-class DialogChoice:
+class DialogChoice(Struct, frozen=True):
     """One of several things: its name, what it is or does, and what choosing it gives."""
 
     name: str

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import ClassVar
 
+from msgspec import Struct
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
@@ -334,8 +334,7 @@ def _request_lines(diff: RunDiff, width: int) -> Iterator[Line]:
         yield from wrapped((Run("▲ ", Style.WARNING), *quoted(difference.message)), width, indent=2)
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenRuns:
+class ChosenRuns(Struct, frozen=True):
     """The ids of the runs to compare, that of the opened trace last; with fewer than two, `said` tells what to do."""
 
     ids: tuple[int, ...]

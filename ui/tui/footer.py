@@ -1,8 +1,8 @@
 """The keys of this moment in two lines at the bottom; each can be clicked."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.segment import Segment
 from textual import events
 from textual.strip import Strip
@@ -16,8 +16,7 @@ _LINES = 2
 _ALWAYS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class _Label:
+class _Label(Struct, frozen=True):
     """A command in the footer: where its cells begin, and what they say."""
 
     start: int

@@ -3,12 +3,12 @@
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import ClassVar
 
+from msgspec import Struct, field
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
@@ -52,8 +52,7 @@ _LOOKED_AT = 5_000
 _GAP = 2
 
 
-@dataclass(slots=True)
-class FileProgress:
+class FileProgress(Struct):
     """How far an import is; written by the thread that reads, read by anybody. `left` says that it shall stop."""
 
     files: int = 0

@@ -3,9 +3,10 @@
 import random
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
+
+from msgspec import Struct
 
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic, Location
@@ -78,8 +79,7 @@ def _at_random(text: str, seed: int) -> Iterator[str]:
         at = end
 
 
-@dataclass(frozen=True, slots=True)
-class LabSample:
+class LabSample(Struct, frozen=True):
     """A text, how it came, what the request gave to read it by, and what is stored of it.
 
     `diagnostics` are all that the stored inspection has in this part, also those that only the whole trace shows.
@@ -175,8 +175,7 @@ class ResultMatch(StrEnum):
     UNCUT = "not kept"
 
 
-@dataclass(frozen=True, slots=True)
-class ResultCounts:
+class ResultCounts(Struct, frozen=True):
     """What one reading came to: how many spans, calls and diagnostics, and what its reader raised, if it did."""
 
     likeness: ResultMatch
@@ -186,8 +185,7 @@ class ResultCounts:
     raised: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LabResult:
+class LabResult(Struct, frozen=True):
     """What a reading holds, as it is compared."""
 
     spans: Entries[Span]

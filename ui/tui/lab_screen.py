@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from threading import Event
 from typing import ClassVar, TypeVar
 
+from msgspec import Struct
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
@@ -395,8 +395,7 @@ class LabScreen(UpperScreen):
             self.tell(f"The reading is written to {written}.")
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedResult:
+class SelectedResult(Struct, frozen=True):
     """A reading to be shown beside the stored one."""
 
     sample: LabSample

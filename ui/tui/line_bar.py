@@ -1,8 +1,8 @@
 """Fixed lines on a screen: heads, counts and messages with clickable cells, and the status line at the top."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.segment import Segment
 from textual import events
 from textual.message import Message
@@ -21,8 +21,7 @@ _BEHIND = Run(" ▸ ", Style.DIM)
 _SHORTEST = 4  # cells of a crumb that is cut
 
 
-@dataclass(frozen=True, slots=True)
-class ClickTarget:
+class ClickTarget(Struct, frozen=True):
     """Cells of the first line that can be clicked; `name` says which were."""
 
     name: str
@@ -86,8 +85,7 @@ class LineBar(Widget):
             at += width + self._gap
 
 
-@dataclass(frozen=True, slots=True)
-class StatusText:
+class StatusText(Struct, frozen=True):
     """What the line says: the way to this screen, what it is about (a filter, a format), and at the right how much.
 
     `problem` is what went wrong and still is.

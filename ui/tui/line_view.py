@@ -5,10 +5,10 @@ Nothing is animated: the effect of a key is visible in the next frame.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Protocol
 
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style as RichStyle
@@ -63,8 +63,7 @@ class LineSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class LineList:
+class LineList(Struct, frozen=True):
     """A source of lines that are there already."""
 
     lines: Sequence[Line] = ()
@@ -79,8 +78,7 @@ class LineList:
         return self.lines[index]
 
 
-@dataclass(frozen=True, slots=True)
-class CellRange:
+class CellRange(Struct, frozen=True):
     """Half-open cells of one line, from 0 at its beginning."""
 
     start: int

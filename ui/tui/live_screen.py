@@ -4,10 +4,10 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Protocol
 
+from msgspec import Struct
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
@@ -301,8 +301,7 @@ class ChunkRate:
         return "".join(_BARS[-(-one * (len(_BARS) - 1) // most)] for one in shown)
 
 
-@dataclass(frozen=True, slots=True)
-class TraceUpdate:
+class TraceUpdate(Struct, frozen=True):
     """What happened since the last look; `is_anew` says that these events tell the trace from its beginning."""
 
     events: tuple[RecordEvent, ...]

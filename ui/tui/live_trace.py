@@ -1,8 +1,9 @@
 """A running trace and its lines: turns with their texts, closed spans, the open span, and the faults so far."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import assert_never
+
+from msgspec import Struct, field
 
 from inspector.capture.events import (
     ChunksArrived,
@@ -35,8 +36,7 @@ _OPEN = "▸▸"
 _BAR = Run(f"{'│':>{_GUTTER - 1}} ", Style.GUTTER)
 
 
-@dataclass(slots=True)
-class GrowingPart:
+class GrowingPart(Struct):
     """A part's text as far as it came, and what was found in it."""
 
     text: str = ""
@@ -44,8 +44,7 @@ class GrowingPart:
     faults: list[Diagnostic] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class GrowingTurn:
+class GrowingTurn(Struct):
     """A turn; `ended` once nothing more comes. `dropped` of its chunks never reached the database."""
 
     number: int

@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
+from msgspec import Struct
 from rich.style import Style as RichStyle
 from textual.app import App
 from textual.theme import BUILTIN_THEMES, Theme
@@ -49,8 +49,7 @@ _SIXTEEN = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Paint:
+class Paint(Struct, frozen=True):
     """How meanings look: a style for each, and what is laid over the cursor's line and over lit characters.
 
     `asleep` lies over the cursor's line while another widget has the focus.

@@ -2,10 +2,11 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain as one_by_one
 from itertools import takewhile
+
+from msgspec import Struct
 
 from inspector.chain.endings import truncation_clause
 from inspector.chain.failure_words import SPEECH_LIMIT, failure_admission
@@ -53,8 +54,7 @@ _MOST_NAMED = 8
 _SEVERITIES = {severity: index for index, severity in enumerate(Severity)}
 
 
-@dataclass(frozen=True, eq=False)
-class BreakFacts:
+class BreakFacts(Struct, frozen=True, eq=False, dict=True):
     """The gist of a trace: each fact is found when it is first asked for, and kept. Equal only to itself.
 
     Where somebody knows that already, `graded` holds a byte for each diagnostic, the place of its severity among all,

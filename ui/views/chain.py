@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
+
+from msgspec.structs import replace
 
 from inspector.chain.steps import Chain, Status, Step, StepOutcome
 from inspector.json_text import write_json

@@ -5,14 +5,14 @@ The dark grounds are nearly grey: a terminal of 256 colours would turn bluer one
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from ui.views.styled_text import Style
 
 
-@dataclass(frozen=True, slots=True)
-class Colours:
+class Colours(Struct, frozen=True):
     """The colours of one screen as `#rrggbb`: what lies behind the text, and the text by what it means.
 
     `surface` is behind bars and dialogs, `cursor` behind the line that is pointed at, `asleep` behind that of a pane

@@ -1,7 +1,8 @@
 """A diagnostic as a compiler prints it: the message, the place, the line with carets, and the repair."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.chain.layers import RUN_ARGUMENTS
 from inspector.diagnostics import Diagnostic, Fix, Location
@@ -13,8 +14,7 @@ _SMALL_FIX = 200
 _INDENT = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """Where excerpts are taken from and how wide they are; `digits` is the width of their line numbers.
 
     `first` is the number that the text's first line is shown with.

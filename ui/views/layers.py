@@ -2,13 +2,13 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import zip_longest
 from typing import NamedTuple
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from inspector.chain.layers import compare_reply, result_difference, same_arguments, same_run
 from inspector.chain.steps import Step

@@ -6,8 +6,9 @@ points of the part; without `part` its name is `text`). The address of a trace i
 database. Of several places the smallest counts; keys that are not ours are left alone.
 """
 
-from dataclasses import dataclass
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+from msgspec import Struct
 
 from inspector.chain.steps import Step
 from inspector.diagnostics import Location
@@ -28,8 +29,7 @@ class LinkError(WeaklinkError):
     """A link that leads nowhere; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """A trace by whatever names it, and a place in it: a step or a turn, both from 1, or characters."""
 
     trace: str

@@ -2,8 +2,9 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from inspector.diagnostics import Fault
 from inspector.model import Span, SpanKind
@@ -16,8 +17,7 @@ _LONGEST_GAP = 4096
 _MOST_MARKED_ROWS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Folding:
+class Folding(Struct, frozen=True):
     """How many rows of a long span are shown at its beginning and at its end."""
 
     head: int = 12
@@ -116,8 +116,7 @@ def _joined_ranges(text: str, wanted: Sequence[Range], room: int) -> list[Range]
     return joined
 
 
-@dataclass(frozen=True, slots=True)
-class SpanRow:
+class SpanRow(Struct, frozen=True):
     """One row of the span with this index; `begins` and `ends` the span; `folded` is what was left out before it."""
 
     index: int
@@ -128,8 +127,7 @@ class SpanRow:
     folded: Range | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SpanRows:
+class SpanRows(Struct, frozen=True):
     """How a text with spans is cut: into rows of `room` cells, folded or whole, some spans being one row each.
 
     `faults` are the places of its faults, in order; none of them is folded away.
@@ -176,16 +174,14 @@ class SpanRows:
         return place
 
 
-@dataclass(frozen=True, slots=True)
-class SpanNote:
+class SpanNote(Struct, frozen=True):
     """What is said of a span in words: in place of its text, or below it."""
 
     lines: tuple[Line, ...]
     replaces: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _RowMark:
+class _RowMark(Struct, frozen=True):
     """Carets for a fault below one row; `says` where its words follow, `goes_on` where they stand for more rows."""
 
     fault: Fault
@@ -193,8 +189,7 @@ class _RowMark:
     goes_on: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
+class _Columns(Struct, frozen=True):
     """How wide the line numbers, the kinds' names and the text are."""
 
     digits: int
@@ -328,8 +323,7 @@ def _mark_lines(mark: _RowMark, lines: LineIndex) -> Iterator[Line]:
         yield (Run("  "), *help_line(fault.hint))
 
 
-@dataclass(frozen=True, slots=True)
-class CaretLabel:
+class CaretLabel(Struct, frozen=True):
     """A place of a row where something is wrong: `cells` of them behind `before`, its faults, what is said of each."""
 
     before: int

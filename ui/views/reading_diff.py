@@ -1,8 +1,9 @@
 """Two readings of one text side by side: their spans, calls and diagnostics, each on a line."""
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from inspector.chain.sequence_diff import common_pairs
 from inspector.diagnostics import Diagnostic
@@ -19,8 +20,7 @@ KeyedLine: TypeAlias = tuple[Hashable, Line]
 """A line, and what is equal where two lines are the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadingFacts:
+class ReadingFacts(Struct, frozen=True):
     """What is compared of a reading."""
 
     spans: Sequence[Span] = ()

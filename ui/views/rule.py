@@ -2,9 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.diagnostics import Diagnostic
 from inspector.importers.reading import unread_in
@@ -41,8 +43,7 @@ _WIDEST = 100
 _ROLES = frozenset(role.value for role in Role)
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """An example and what weaklink says of it; `is_sketch` says that it is a conversation and no piece of stream."""
 
     trace: Trace
@@ -50,8 +51,7 @@ class Example:
     is_sketch: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _SketchSection:
+class _SketchSection(Struct, frozen=True):
     """What stands below one `@` line of a sketch."""
 
     name: str

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.dataset.candidates import row_candidate
 from inspector.dataset.data_row import DataRow, MissingLibraryError

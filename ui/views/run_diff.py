@@ -3,8 +3,10 @@
 import json
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.alignment import (
     AlignedRow,
@@ -39,8 +41,7 @@ _LONGEST_LAID_OUT = 2_000_000
 _MORE = "--full shows all"
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
+class ComparedRun(Struct, frozen=True):
     """One run and what its user called it (`12`, `log.jsonl#3`).
 
     `layer` is the layer at which its calls and results are compared, `layered` are its steps there; None for the
@@ -64,8 +65,7 @@ class ComparedRun:
         return replace(self, layer=layer, layered=layered)
 
 
-@dataclass(frozen=True, slots=True)
-class RunDiff:
+class RunDiff(Struct, frozen=True):
     """Two or more runs, how they were asked differently, and their steps side by side."""
 
     runs: tuple[ComparedRun, ...]

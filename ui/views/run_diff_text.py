@@ -1,7 +1,8 @@
 """What differs between two texts, as rows of a screen: `-` and `+` with carets under the words that changed."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from inspector.chain.sequence_diff import DiffPieceKind, diff_texts
 from ui.views.styled_text import Line, Run, Style, cell_width, clipped, fitting, visible_line
@@ -34,14 +35,12 @@ def text_diff_lines(
             return
 
 
-@dataclass(frozen=True, slots=True)
-class _TextPiece:
+class _TextPiece(Struct, frozen=True):
     text: str
     is_changed: bool
 
 
-@dataclass(slots=True)
-class _Hunk:
+class _Hunk(Struct):
     """Lines that stand in the place of each other; `is_same` where they are equal."""
 
     gone: list[list[_TextPiece]] = field(default_factory=list)
@@ -49,8 +48,7 @@ class _Hunk:
     is_same: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Fold:
+class _Fold(Struct, frozen=True):
     lines: int
 
 

@@ -7,11 +7,11 @@ The terminal's list shows the views of the page `traces`.
 import os
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import platformdirs
+from msgspec import Struct
 
 from inspector.errors import WeaklinkError
 
@@ -24,8 +24,7 @@ VIEWS_PAGE = "traces"
 _LONGEST_NAME = 80
 
 
-@dataclass(frozen=True, slots=True)
-class SavedView:
+class SavedView(Struct, frozen=True):
     """A page by its path, and what its address held."""
 
     name: str

@@ -1,8 +1,9 @@
 """Metrics of traces as lines: measures with intervals, in groups, compared between groups, by schema complexity."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate
+
+from msgspec import Struct, field
 
 from inspector.chain.intervals import wilson
 from inspector.chain.metrics import (
@@ -38,8 +39,7 @@ _SCHEMA_BAR = 16
 _COMPLIANCE = BY_NAME["schema_compliance"]
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(Struct, frozen=True):
     """Metrics over a set of traces.
 
     `whole` is all of them in one group, None where there are none; `groups` are those that `by` makes. `steps`, `codes`

@@ -5,11 +5,10 @@ A view returns lines of runs; a face (terminal, web page, HTML report) maps each
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from inspector.scanning import lazy_pattern
 
@@ -59,8 +58,7 @@ def style_of(meaning: StrEnum) -> Style:
     return Style(meaning.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """A piece of one line and what it means; `text` holds nothing that a terminal would obey."""
 
     text: str

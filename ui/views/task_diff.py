@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.chain.alignment import Sameness, align
 from inspector.chain.endings import task_outcome
@@ -22,8 +23,7 @@ _SUCCESSES = frozenset({Status.OK, Status.RECOVERED})
 _FAILURES = frozenset({Status.BROKEN, Status.ABORTED})
 
 
-@dataclass(frozen=True, slots=True)
-class RunParting:
+class RunParting(Struct, frozen=True):
     """How one run parts from the reference run.
 
     `step` is the number of the reference's step at which its calls differ first; None where the reference has no
@@ -36,8 +36,7 @@ class RunParting:
     did: str
 
 
-@dataclass(frozen=True, slots=True)
-class TaskDiff:
+class TaskDiff(Struct, frozen=True):
     """The runs of a task: good, bad and those of which neither is known, and how the others part from `reference`.
 
     `partings` has the runs that make another call than the reference somewhere. `by_outcome` says that the sources'

@@ -6,8 +6,10 @@ to the title and the break.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from types import MappingProxyType
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.steps import Status
 from inspector.model import Json, Liveness, ParentWhy
@@ -47,8 +49,7 @@ _GAP = 2
 _LONGEST = 400  # code points of a text that are looked at
 
 
-@dataclass(frozen=True, slots=True)
-class ListedTrace:
+class ListedTrace(Struct, frozen=True):
     """A trace in a list, with what only some lists know of it.
 
     `now_s` is seconds since 1970-01-01 UTC. `ok_calls` says how many of its calls went well, None where nobody counted.
@@ -90,8 +91,7 @@ def forks_grouped(rows: Sequence[ListedTrace]) -> list[ListedTrace]:
     return found if len(found) == len(rows) else list(rows)  # traces that are forks of each other
 
 
-@dataclass(frozen=True, slots=True)
-class TraceColumn:
+class TraceColumn(Struct, frozen=True):
     """A column: `key` names it in `--columns` and in the JSON of `weaklink list`, `heading` on the screen.
 
     `value` is what the JSON holds. `cell` draws it in so many cells; `least` and `most` bound its width. On a narrow
@@ -436,8 +436,7 @@ def find_column(name: str) -> TraceColumn | None:
     return TRACE_COLUMNS.get(name) or next((one for one in _COLUMNS if one.heading == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class FittedColumns:
+class FittedColumns(Struct, frozen=True):
     """Columns with their widths in cells, in their order."""
 
     widths: Mapping[str, int]

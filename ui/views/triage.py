@@ -1,7 +1,8 @@
 """Statistics of many traces as rows of the triage charts: days, rules, models by rules, steps, task outcomes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from inspector.chain.steps import Status
@@ -16,8 +17,7 @@ HEADS = ("chain", "task passed", "task failed", "no outcome")
 """The titles of the columns."""
 
 
-@dataclass(frozen=True, slots=True)
-class Triage:
+class Triage(Struct, frozen=True):
     """The figures of the traces that a filter lets through, of which there is one at least."""
 
     whole: GroupFigures
@@ -33,8 +33,7 @@ class Triage:
         return self.whole.tally(Status.BROKEN.value).hits
 
 
-@dataclass(frozen=True, slots=True)
-class Heat:
+class Heat(Struct, frozen=True):
     """Models against the rules that found something in their traces, the most frequent of both first.
 
     `cells` holds the number of traces by model and code; `traces` those of a model at all.
@@ -91,8 +90,7 @@ def heat(triage: Triage) -> Heat:
     return Heat(models, codes, cells, traces)
 
 
-@dataclass(frozen=True, slots=True)
-class TaskCase:
+class TaskCase(Struct, frozen=True):
     """One row: how the chain ended, and how many of those traces the source counts as passed, failed or neither."""
 
     chain: str

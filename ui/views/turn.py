@@ -3,9 +3,11 @@
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.steps import Step
 from inspector.diagnostics import Diagnostic, Fault
@@ -37,8 +39,7 @@ _FOLDING = Folding()
 _INSTRUCTIONS = Folding(head=4, tail=2)
 
 
-@dataclass(frozen=True, slots=True)
-class UnfinishedTurn:
+class UnfinishedTurn(Struct, frozen=True):
     """A turn as far as it came; `faults` are those that nothing that follows can mend."""
 
     number: int

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Coroutine, Iterable
-from dataclasses import dataclass, field
 from threading import Event, Thread
 from typing import Any
 
 import streamlit as st
+from msgspec import Struct, field
 
 from inspector.capture.replay_server import ReplayServer
 from inspector.capture.resending import ResendTarget
@@ -28,8 +28,7 @@ _EVERY_S = 1.0
 _WIDTH = 160  # characters of a line
 
 
-@dataclass(slots=True)
-class PageWork:
+class PageWork(Struct):
     """An experiment, or a server, in a thread of its own; it goes on when the page is left, until it ends or `stop`."""
 
     trace: int

@@ -1,10 +1,10 @@
 """The filter that every page uses: a line of text kept in the address, completed, and narrowed by clicks on facets."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import streamlit as st
+from msgspec.structs import replace
 
 from inspector.chain.metrics_groups import GroupFigures, GroupKey
 from inspector.scanning import lazy_pattern

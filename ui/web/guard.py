@@ -1,11 +1,12 @@
 """Access control of the dashboard: allowed hosts, origins and the token, and the middleware that checks requests."""
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
-from dataclasses import dataclass
 from hmac import compare_digest
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from msgspec import Struct
 
 from inspector.errors import WeaklinkError
 from inspector.host_header import address_of, host_name, is_loopback
@@ -16,8 +17,7 @@ _COOKIE = "weaklink_token"  # and the port, since browsers send the cookies of a
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """What the dashboard was told at its start.
 
     `host` is the address it listens on. `token` must be shown by every browser where it is not empty. `names` are the

@@ -1,10 +1,9 @@
 """The options of the running dashboard; Streamlit runs the pages again for every click, and they read them here."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class DashboardOptions:
+class DashboardOptions(Struct, frozen=True):
     """The database (as `open_store` takes it), and whether only this machine can reach the page.
 
     A page waits `patience_s` for figures before it is drawn without them.

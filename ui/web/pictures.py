@@ -1,9 +1,10 @@
 """Pictures of a trace as shapes that can be clicked: its chain, its times, and its turns as a rail of boxes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from inspector.chain.data_flow import DataFlow
 from inspector.chain.steps import Chain, Step
@@ -30,8 +31,7 @@ _RAIL_LEAP = MOST_BOXES // 4
 SvgTag: TypeAlias = Literal["rect", "line", "text", "path"]
 
 
-@dataclass(frozen=True, slots=True)
-class SvgElement:
+class SvgElement(Struct, frozen=True):
     """One SVG element; `at` are its attributes, which are numbers but for a path's `d`, `style` its classes."""
 
     tag: SvgTag
@@ -41,8 +41,7 @@ class SvgElement:
     anchor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeGroup:
+class ShapeGroup(Struct, frozen=True):
     """Shapes that belong together; `title` says what they are, `key` is told when they are clicked, if there is one."""
 
     shapes: tuple[SvgElement, ...]
@@ -50,8 +49,7 @@ class ShapeGroup:
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """A whole picture; `label` says in a sentence what it shows."""
 
     width: float

@@ -10,6 +10,8 @@ from threading import Condition, Thread
 from time import monotonic, time
 from typing import Any, Generic, TypeVar, cast
 
+from msgspec import Struct
+
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from inspector.checks.schema_complexity import SchemaComplexity
 from inspector.errors import WeaklinkError
@@ -33,8 +35,7 @@ class CountQuery(Generic[T_co]):
     count: Callable[[Store], T_co] = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class CountResult(Generic[T_co]):
+class CountResult(Struct, Generic[T_co], frozen=True):
     """What was counted: when that began, by the monotonic clock and by the calendar's, and how long it took."""
 
     value: T_co
@@ -43,8 +44,7 @@ class CountResult(Generic[T_co]):
     took_s: float
 
 
-@dataclass(slots=True)
-class _QueryJob:
+class _QueryJob(Struct):
     """A question on its way; `began_s` is 0 until a thread has taken it."""
 
     question: CountQuery[Any]

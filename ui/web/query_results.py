@@ -5,12 +5,12 @@ placeholder.
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from threading import Lock
 from time import monotonic, time
 from typing import Any, TypeAlias, TypeVar
 
 import streamlit as st
+from msgspec import Struct, field
 
 from ui.views.wording import short_time
 from ui.web.markup import put_sentence
@@ -30,8 +30,7 @@ _Queries: TypeAlias = tuple[CountQuery[Any], ...]
 _Results: TypeAlias = dict[CountQuery[Any], CountResult[Any]]
 
 
-@dataclass(slots=True)
-class StoreQueryCache:
+class StoreQueryCache(Struct):
     """What is known of one open store, since when it is as it is, and which pages' questions are on their way.
 
     A page that is being counted is counted to its end, whatever comes meanwhile: else it would never be, in a database
@@ -76,8 +75,7 @@ class StoreQueryCache:
                 self.whole.popitem(last=False)
 
 
-@dataclass(frozen=True, slots=True)
-class PageResults:
+class PageResults(Struct, frozen=True):
     """The answers to a page's questions, as far as they are there.
 
     `as_of_s` is 0 where they are of the database as it is; else all are of that moment, and are being counted anew.

@@ -1,11 +1,11 @@
 """The store behind the pages, opened once for all of them, and the trace that a page shows, read once."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from msgspec import Struct
 
 from inspector.chain.data_flow import DataFlow
 from inspector.inspection import Inspection, data_flow_of
@@ -23,8 +23,7 @@ ICON = Path(__file__).parent / "icon.png"
 """The picture in the browser's tab."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownTrace:
+class ShownTrace(Struct, frozen=True):
     """A trace with what lists say of it; `version` changes when anything about it does."""
 
     summary: TraceSummary

@@ -1,9 +1,10 @@
 """The data of the dissector in the browser as JSON: texts, spans, faults, chunk times and the tree of values."""
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from inspector.chain.grouping import causes_of
 from inspector.chain.steps import Chain, Status
@@ -39,8 +40,7 @@ EXPANDED_TURNS = 250
 _LONGEST = 2_000  # characters of one sentence
 
 
-@dataclass(frozen=True, slots=True)
-class TurnWindow:
+class TurnWindow(Struct, frozen=True):
     """Which turns of a trace a page holds, from the first to the last; of the parts in `cuts` only these characters."""
 
     first: int

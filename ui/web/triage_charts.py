@@ -1,11 +1,11 @@
 """The figures of the first page: their queries, rows and charts; a click on a number opens the traces it counts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, TypeAlias
 
 import streamlit as st
+from msgspec import Struct
 from streamlit.delta_generator import DeltaGenerator
 
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
@@ -40,8 +40,7 @@ Groups: TypeAlias = tuple[GroupFigures, ...]
 Slices: TypeAlias = tuple[Slice, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TriageQueries:
+class TriageQueries(Struct, frozen=True):
     """What the triage page asks of the traces that a filter lets through, the soonest wanted first."""
 
     whole: CountQuery[Groups]
@@ -62,8 +61,7 @@ class TriageQueries:
         return (self.whole, self.codes, *weeks, self.models, self.models_and_codes, self.tools, self.days, self.steps)
 
 
-@dataclass(frozen=True, slots=True)
-class TriageFigures:
+class TriageFigures(Struct, frozen=True):
     """The questions, and the answers that are there."""
 
     asked: TriageQueries
@@ -152,8 +150,7 @@ def code_rows(codes: Sequence[Slice]) -> Rows:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class WorseRule:
+class WorseRule(Struct, frozen=True):
     """A rule that broke a larger share of the traces of the last seven days than of the seven before."""
 
     value: str

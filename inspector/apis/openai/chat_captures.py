@@ -4,10 +4,10 @@ A capture has no frame of its own, so what the events say decides where an answe
 """
 
 import hashlib
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from inspector.apis.openai.chat import API, ChatReader
 from inspector.memory import RECORD_BYTES
@@ -30,8 +30,7 @@ STATUS_LINE = lazy_pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedAnswer:
+class CapturedAnswer(Struct, frozen=True):
     """One answer of a capture; `number` counts from 1.
 
     `decoded` is None where the answer was longer than the bound. `created_s` is the time that the server gave it, in

@@ -6,10 +6,10 @@ API reference (responses, streaming events) and the types of openai-python:src/o
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from inspector.apis.openai.chat_shapes import TokenDetails, TokenLogprob
 from inspector.apis.openai.messages import read_message, read_tools

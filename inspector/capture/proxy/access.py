@@ -6,9 +6,9 @@ JSON that OpenAI's and Anthropic's clients read alike; no text repeats a path, s
 
 import hmac
 import json
-from dataclasses import dataclass
 
 from aiohttp import web
+from msgspec import Struct
 
 from inspector.capture.proxy.config import TOKEN_PREFIX, ProxyConfig
 from inspector.host_header import host_name, is_loopback
@@ -16,8 +16,7 @@ from inspector.host_header import host_name, is_loopback
 TOKEN_HEADER = "X-Weaklink-Token"  # a header's name, no secret
 
 
-@dataclass(frozen=True, slots=True)
-class ProxyRefusal:
+class ProxyRefusal(Struct, frozen=True):
     """A status, a code for programs, and a sentence that says what happened and what to do."""
 
     status: int
@@ -112,8 +111,7 @@ NOT_OURS = ProxyRefusal(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """Decides on a request by its raw path and two of its headers."""
 
     config: ProxyConfig

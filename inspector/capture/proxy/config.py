@@ -1,8 +1,9 @@
 """What a proxy is told before it starts: its upstreams, where it listens, who may use it, and its bounds."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
+
+from msgspec import Struct
 
 from inspector.errors import WeaklinkError
 from inspector.host_header import is_loopback
@@ -16,8 +17,7 @@ class ProxyConfigError(WeaklinkError):
     """A proxy cannot be set up as it was asked for; the text says what to write instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class Upstream:
+class Upstream(Struct, frozen=True):
     """One model server: requests below `prefix` go to `url`, with what follows the prefix appended.
 
     `prefix` is empty or begins with a slash; `url` has scheme, host and perhaps a path. Neither ends with a slash.
@@ -44,8 +44,7 @@ def parse_upstream(text: str) -> Upstream:
     return Upstream(_prefix(prefix), _address(url))
 
 
-@dataclass(frozen=True, slots=True)
-class ProxyConfig:
+class ProxyConfig(Struct, frozen=True):
     """A proxy, complete. `port` 0 takes any free one; `token` may be empty on loopback only.
 
     A connection to an upstream may take `connect_timeout_s`; between two arrivals of an answer at most `read_timeout_s`

@@ -5,12 +5,12 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
 import aiohttp
 from aiohttp import web
+from msgspec import Struct
 
 from inspector.capture.proxy import access as refusal
 from inspector.capture.proxy.access import TOKEN_HEADER, Gate, ProxyRefusal
@@ -42,8 +42,7 @@ _SILENT = logging.getLogger(f"{__name__}.aiohttp")
 _SILENT.disabled = True  # aiohttp quotes what it cannot read, and that may be a token or a key
 
 
-@dataclass(frozen=True, slots=True)
-class BoundAddress:
+class BoundAddress(Struct, frozen=True):
     """Where a proxy listens."""
 
     host: str

@@ -3,10 +3,11 @@
 import builtins
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from inspector.model import Json, ToolDefinition
 from inspector.scanning import lazy_pattern
@@ -94,8 +95,7 @@ class CallPosition(IntEnum):
     WHOLE = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Fence:
+class Fence(Struct, frozen=True):
     """A code fence: all of it, its content, the language it names, and whether a call may be in it."""
 
     range: Range
@@ -169,8 +169,7 @@ def is_in_sentence(place: Range, text: str) -> bool:
     return sum(map(str.isalpha, before + behind)) >= _WORDS
 
 
-@dataclass(frozen=True, slots=True)
-class NamedTool:
+class NamedTool(Struct, frozen=True):
     """The offered tool that the name `written` means; `slip` says in words how it differs, "" where it is exact."""
 
     tool: ToolDefinition
@@ -291,8 +290,7 @@ class ToolNames:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Spellings:
+class _Spellings(Struct, frozen=True):
     """Other spellings of names, each with the name; under one that two names share is None."""
 
     tails: dict[str, str | None]
@@ -370,8 +368,7 @@ class ReadArguments(NamedTuple):
     guessed: bool
 
 
-@dataclass(slots=True)
-class Attempt:
+class Attempt(Struct):
     """One call in another shape.
 
     `range` holds its own characters, `container` what a rewrite replaces: list, fence, tags or print around it too.

@@ -14,9 +14,11 @@ Every reader takes linear time: a call is read once, and the search for closing 
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.checks.attempted.attempt import Attempt, CallPosition, Evidence, Fence, Fences, ToolNames, position_of
 from inspector.checks.attempted.call_shapes import (
@@ -70,8 +72,7 @@ _ALONE_BEFORE = lazy_pattern(r"[\s\[`\"'\\(]*")
 _ALONE_BEHIND = lazy_pattern(r"[\s\]`\"',;.\\)]*")
 
 
-@dataclass(frozen=True, slots=True)
-class _ReportedCall:
+class _ReportedCall(Struct, frozen=True):
     """A call to report: what it is, what a rewrite replaces, and how to say it."""
 
     call: AttemptedCall

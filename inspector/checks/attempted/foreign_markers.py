@@ -7,12 +7,12 @@ that begin with a letter. Only where one matches is the text read in that format
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import groupby
 
 import msgspec
+from msgspec import Struct
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.format import DetectionPatterns, Format, literal_beginning
@@ -43,14 +43,12 @@ _FENCE = "```"
 _TOKEN_SIGN = "<|"  # how special tokens begin
 
 
-@dataclass(frozen=True, slots=True)
-class _CallSyntax:
+class _CallSyntax(Struct, frozen=True):
     pattern: re.Pattern[str]
     format: Format
 
 
-@dataclass(frozen=True, slots=True)
-class _CallSyntaxes:
+class _CallSyntaxes(Struct, frozen=True):
     """Call syntaxes that begin alike: `literal` stands in a text that holds one, `any_of` finds the first of them."""
 
     literal: str
@@ -66,8 +64,7 @@ class _CallSyntaxes:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignCall:
+class ForeignCall(Struct, frozen=True):
     """A call in another format's syntax: as that format reads it, its characters with its neighbours', the format."""
 
     call: ToolCall

@@ -6,10 +6,11 @@ near duplicates (64 permutations; datasketch's index for a Jaccard similarity of
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.util import find_spec
 from typing import Any
+
+from msgspec import Struct
 
 from inspector.dataset.data_row import missing_library
 from inspector.dataset.samples import Sample
@@ -28,8 +29,7 @@ _SHINGLE = 3
 _FEWEST_WORDS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class SampleKeys:
+class SampleKeys(Struct, frozen=True):
     """What a sample is compared by: digests of the conversation and of the user's words, and hashes of word runs.
 
     `conversation` and `user` are empty where there are no words; `shingles` also where there are few.

@@ -11,7 +11,8 @@ D707 and D708 are here for samples whose tools the engine does not know.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.chain.steps import Step, quoted
 from inspector.dataset.corrections import deliberate_steps

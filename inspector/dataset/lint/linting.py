@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.chain.steps import Status
 from inspector.dataset.corrections import deliberate_steps
@@ -42,8 +44,7 @@ _OF_A_SAMPLE: tuple[Callable[[Sample], Iterator[Diagnostic]], ...] = (
 _FEWEST_OF_A_FORMAT = 2
 
 
-@dataclass(frozen=True, slots=True)
-class LintOptions:
+class LintOptions(Struct, frozen=True):
     """What one sample is compared with.
 
     `set_format` is the format of the set, None where it is not known. `counter` counts tokens, None where lengths are
@@ -60,7 +61,10 @@ class LintOptions:
     needs_tools: bool = True
 
 
-def lint_sample(sample: Sample, options: LintOptions = LintOptions()) -> list[Diagnostic]:
+_DEFAULTS = LintOptions()
+
+
+def lint_sample(sample: Sample, options: LintOptions = _DEFAULTS) -> list[Diagnostic]:
     """Everything that is wrong with one sample, in the order of its turns; places are those of `reported_trace`.
 
     Faults of the row come first. Raises UnknownFormatError and UnknownRuleError, and nothing for the row itself.
@@ -76,7 +80,7 @@ def lint_sample(sample: Sample, options: LintOptions = LintOptions()) -> list[Di
     return in_order(sample, chosen(found, options.select, options.ignore))
 
 
-def linted(sample: Sample, options: LintOptions = LintOptions()) -> Inspection:
+def linted(sample: Sample, options: LintOptions = _DEFAULTS) -> Inspection:
     """The inspection with the faults of `lint_sample`, and without a break that the sample shows on purpose."""
     found, chain = tuple(lint_sample(sample, options)), sample.inspection.chain
     if chain.broken is not None and chain.broken.step in {step.number for step in deliberate_steps(sample)}:

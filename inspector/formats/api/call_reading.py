@@ -1,7 +1,9 @@
 """Reads a call of an API, whole or in the fragments of a stream, with positions in its JSON's raw characters."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.apis.located_pieces import ApiCallPiece
 from inspector.diagnostics import Edit, Fault, Fix, Related
@@ -16,8 +18,7 @@ from inspector.rules.json_syntax import ARGUMENTS_AS_OBJECT, EMPTY_ARGUMENTS
 from inspector.text import Range
 
 
-@dataclass(slots=True)
-class GrowingCall:
+class GrowingCall(Struct):
     """A call as far as it has come; `has_ended` once nothing may come any more. Places are those of the whole text.
 
     `broken` are faults of the JSON around its arguments, told already; `is_strict` says that the text of all its pieces
@@ -167,8 +168,7 @@ def _from_strings(call: GrowingCall, faults: list[Fault], *, strings: bool) -> T
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
+class _Held(Struct, frozen=True):
     """What the strings of a call's arguments hold; `is_readable` says that repairs make an object of it."""
 
     value: Json

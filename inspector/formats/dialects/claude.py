@@ -13,10 +13,10 @@ template.
 """
 
 import re
-from dataclasses import replace
 from types import MappingProxyType
 
 import msgspec
+from msgspec.structs import replace
 
 from inspector.apis.anthropic.located import ClaudeShapes
 from inspector.formats.api.parser import api_or_text

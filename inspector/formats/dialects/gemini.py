@@ -7,8 +7,9 @@ or a list of calls; some write JSON. A fence of any other language is text. The 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from inspector.apis.gemini.located import GeminiShapes
 from inspector.formats.api.parser import api_or_text

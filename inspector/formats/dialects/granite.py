@@ -15,7 +15,7 @@ vllm:vllm/tool_parsers/granite_20b_fc_tool_parser.py.
 `granite_turns`: Source: vllm:examples/tool_chat_template_granite.jinja.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag
 from inspector.formats.dialects.hermes import HERMES, hermes_table

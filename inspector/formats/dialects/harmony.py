@@ -9,8 +9,9 @@ may come after the channel. A header is markup up to a recipient, if it has one:
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from inspector.diagnostics import Fault
 from inspector.formats.dialect import TOOL_TURN_HOMES, Transitions, dialect_table, opening, tool_turn

@@ -12,8 +12,9 @@ Source: vllm:vllm/tool_parsers/ernie45_tool_parser.py, vllm:vllm/reasoning/ernie
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from inspector.formats.chat_turns import HEADER_END, TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import HERMES_TAGS, Enclosed, Transitions, dialect_table, opening, other_spelling

@@ -6,7 +6,7 @@ vllm:examples/tool_chat_template_phi4_mini.jinja, vllm:vllm/tool_parsers/phi4min
 `firefunction`: Source: llama.cpp:tests/test-chat.cpp and its template of fireworks-ai-llama-3-firefunction-v2.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from inspector.formats.dialect import Enclosed
 from inspector.formats.format import DetectionPatterns

@@ -16,10 +16,10 @@ sglang:python/sglang/srt/function_call/qwen3_coder_detector.py.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import msgspec
+from msgspec import Struct
 
 from inspector.diagnostics import Fault
 from inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening
@@ -167,8 +167,7 @@ def _nameless(closed: SpanClosed) -> ParseResult:
     return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=tuple(faults))
 
 
-@dataclass(frozen=True, slots=True)
-class CodeBlockReader:
+class CodeBlockReader(Struct, frozen=True):
     """A SpanReader that puts the text of a trailing `<code>` block into the call's empty `code` argument."""
 
     call: SpanReader

@@ -9,9 +9,10 @@ heading may follow (spaces and asterisks before it are allowed), and within a co
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
+
+from msgspec.structs import replace
 
 from inspector.formats.chat_turns import ROLE_HOMES
 from inspector.formats.dialect import Transitions, dialect_table

@@ -11,7 +11,8 @@ vllm:tests/tool_parsers/test_step3p5_tool_parser.py.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.formats.chat_turns import ROLE_HOMES
 from inspector.formats.dialect import Enclosed, dialect_table

@@ -7,8 +7,9 @@ That is calls, results and tool declarations.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.gemma.dicts import GemmaDict, GemmaReader
@@ -32,8 +33,7 @@ _NAME = lazy_pattern(r"[\w.\-/]+")
 _KEY = lazy_pattern(r"[^\s:,{}\[\]<>\"']+")
 
 
-@dataclass(frozen=True, slots=True)
-class GemmaCallReader:
+class GemmaCallReader(Struct, frozen=True):
     """A SpanReader for call spans: `call:name{...}`, with strings between `delimiter`."""
 
     delimiter: str
@@ -148,8 +148,7 @@ def read_gemma_result(closed: SpanClosed) -> ParseResult:
     return ParseResult(results=(result,), complete=bool(content.strip()))
 
 
-@dataclass(frozen=True, slots=True)
-class GemmaDefinitionReader:
+class GemmaDefinitionReader(Struct, frozen=True):
     """A SpanReader for `declaration:name{...}`."""
 
     delimiter: str

@@ -15,8 +15,9 @@ in the string behind a delimiter, until the next character that is no white spac
 """
 
 import re
-from dataclasses import dataclass, field
 from functools import cache, partial
+
+from msgspec import Struct, field
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import MAX_DEPTH
@@ -193,8 +194,7 @@ class GemmaValues:
         self._hopeless += fix is None
 
 
-@dataclass(slots=True)
-class GemmaDict:
+class GemmaDict(Struct):
     """A dict that was read: its value, where it stands, its members at the top, and what is wrong with it.
 
     `breaks` counts the faults that make a call invalid, `hopeless` those of them without an honest repair.
@@ -209,14 +209,13 @@ class GemmaDict:
     is_cut: bool
 
 
-@dataclass(slots=True)
-class _GemmaFrame:
+class _GemmaFrame(Struct):
     opener: str
     start: int
     members: dict[str, Json] = field(default_factory=dict)
     items: list[Json] = field(default_factory=list)
     key: str = ""
-    key_place: Range = Range(0, 0)  # noqa: RUF009  # a frozen value
+    key_place: Range = Range(0, 0)  # a frozen value
 
 
 @cache

@@ -1,7 +1,9 @@
 """Whether a JSON object is a call: its name, its arguments, and what is unusual about the rest."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import JsonKind, JsonMember, JsonNode, read_json
@@ -43,8 +45,7 @@ CALLS_WITHOUT_NAME = (
 """The `near_calls` of a format whose calls no marker opens: an object like a call whose name is no string."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallKeys:
+class CallKeys(Struct, frozen=True):
     """Under which keys a format's call objects keep the tool's name, the arguments and, where there is one, an id.
 
     `also` are keys that hold the arguments just as well.
@@ -60,8 +61,7 @@ NATIVE_KEYS = CallKeys()
 """Those of most formats."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallShape:
+class CallShape(Struct, frozen=True):
     """A JSON object seen as a call.
 
     `name` is None where it names no tool. `arguments` is the member that holds the arguments, None where there is none;

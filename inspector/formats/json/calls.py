@@ -8,12 +8,12 @@ and every fault, goes to the scanner, which alone decides.
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.json.call_shape import (
@@ -41,8 +41,7 @@ _PLAIN_STRING = r'"([^"\\\x00-\x1f\ud800-\udfff]*)"'
 _NEARLY_TOO_DEEP = b"\n" + b" " * (MAX_DEPTH - 2)
 
 
-@dataclass(frozen=True, slots=True)
-class JsonCallReader:
+class JsonCallReader(Struct, frozen=True):
     """A SpanReader for call spans whose inner text should be one JSON object with a name and arguments.
 
     `keys` are the format's own; `between` is the text that ends one call span and begins the next. `is_array` says that

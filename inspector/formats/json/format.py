@@ -8,8 +8,10 @@ fence that holds nothing before the value is the call's own.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, Transitions, dialect_table
@@ -55,8 +57,7 @@ BARE_HOMES = {role: "start" if home == "text" else home for role, home in ROLE_H
 _FENCES = tuple(f"```{language}{space}" for language in ("json", "JSON", "") for space in ("\n", "\r\n", " ", ""))
 
 
-@dataclass(frozen=True, slots=True)
-class BareJson:
+class BareJson(Struct, frozen=True):
     """Which JSON values of a text are calls.
 
     `beginnings` says for each first bracket what must follow it. `has_fences` says that a code fence around a call is
@@ -66,7 +67,7 @@ class BareJson:
     beginnings: dict[str, Lookahead] = field(default_factory=lambda: NAMED_CALLS)
     has_fences: bool = False
     more: tuple[Transition, ...] = ()
-    more_states: tuple[State, ...] = field(default=(), repr=False)
+    more_states: tuple[State, ...] = ()
 
 
 def bare_calls(bare: BareJson) -> tuple[BareCall, ...]:
@@ -146,8 +147,7 @@ def _fenced(ways: Transitions, *, is_own: bool) -> Iterator[State]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class JsonMarkers:
+class JsonMarkers(Struct, frozen=True):
     """How a dialect marks its calls.
 
     `calls` are the markers around a call; one without a closer ends with its JSON value, and `ahead` must follow it.
@@ -162,7 +162,7 @@ class JsonMarkers:
     definitions: tuple[Enclosed, ...] = ()
     reasoning: tuple[ReasoningTag, ...] = THINK_TAGS
     turns: tuple[Transition, ...] = ()
-    turn_states: tuple[State, ...] = field(default=(), repr=False)
+    turn_states: tuple[State, ...] = ()
     homes: dict[str, str] = field(default_factory=lambda: ROLE_HOMES)
 
 

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.dialect import Transitions, opening
@@ -26,8 +27,7 @@ _FENCE = "```"
 _TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
 
 
-@dataclass(frozen=True, slots=True)
-class LooseHeader:
+class LooseHeader(Struct, frozen=True):
     """A header that can be read although the dialect writes another.
 
     `says` ends the sentence of its fault; it is "" where the marker layer has told that fault.
@@ -37,8 +37,7 @@ class LooseHeader:
     says: str
 
 
-@dataclass(frozen=True, slots=True)
-class NamedCallReader:
+class NamedCallReader(Struct, frozen=True):
     """A SpanReader for call spans whose inner text is a header and the arguments.
 
     `header` must match at the beginning; its group `name` is the tool's name, its group `id`, if it has one, the call's
@@ -264,8 +263,7 @@ def _no_object(place: Range, reading: JsonReading) -> Fault:
     return Fault(rules.NOT_A_CALL, place, f"The arguments are a JSON {kind}; expected an object.")
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """The tokens around a section of calls, in all spellings, and those around each call.
 
     The section's tokens, and the white space between its calls, are markup: each call is a span of its own.

@@ -6,7 +6,8 @@ where a format's own template writes them (LFM2 within dicts, OLMo 3 everywhere)
 """
 
 import keyword
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from inspector.diagnostics import Edit
 from inspector.formats.python import messages as say
@@ -36,8 +37,7 @@ _NEXT_ARGUMENT = lazy_pattern(r"[^\W\d]\w*\s*+=(?!=)")
 _NEXT_ITEM = lazy_pattern(r"[rRuU]?['\"]|-?\d|(?:True|False|None|true|false|null)\b|[\[{]")
 
 
-@dataclass(slots=True)
-class Arguments:
+class Arguments(Struct):
     """The arguments of one call: what they are, each with its places, and where they stand together."""
 
     start: int
@@ -170,8 +170,7 @@ def _separator(cursor: PythonCursor) -> None:
         cursor.flag(say.missing_comma(cursor.text, end, cursor.at))
 
 
-@dataclass(slots=True)
-class _OpenBracket:
+class _OpenBracket(Struct):
     """An open bracket: what it holds so far, and the cursor's counts when it opened."""
 
     opener: str

@@ -1,9 +1,9 @@
 """Reads call spans in Python's syntax: lists of calls, single ones, one a line; JSON in their place is read as JSON."""
 
 import re
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.json.calls import JsonCallReader
@@ -31,8 +31,7 @@ _PRINT = lazy_pattern(r"print\(\s*+(?=[^\W\d][\w.]{0,127}+\()")
 _BRACKETS = lazy_pattern(r"[)\]}][\s)\]}]*")
 
 
-@dataclass(frozen=True, slots=True)
-class PythonCallReader:
+class PythonCallReader(Struct, frozen=True):
     """A SpanReader for call spans whose inner text should be calls in Python's syntax, or JSON.
 
     `namespace` is what the format puts before a tool's name, and inside `print(...)`; "" where it does not.
@@ -97,8 +96,7 @@ def empty_call(closed: SpanClosed, *, expected: str = "name(argument='value')") 
     return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=span.inner),), faults=faults)
 
 
-@dataclass(slots=True)
-class PythonCalls:
+class PythonCalls(Struct):
     """The calls of a text, its faults, and whether the last call is whole."""
 
     calls: tuple[ToolCall, ...]
@@ -106,8 +104,7 @@ class PythonCalls:
     complete: bool
 
 
-@dataclass(slots=True)
-class _ReadCall:
+class _ReadCall(Struct):
     """One call, and the cursor's counts before and behind it."""
 
     call: ToolCall

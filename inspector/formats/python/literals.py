@@ -10,6 +10,8 @@ import unicodedata
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from msgspec import Struct
+
 from inspector.diagnostics import Edit, Fault
 from inspector.formats.python import messages as say
 from inspector.json_scanner.arithmetic import result_of
@@ -87,8 +89,7 @@ _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v
 _CONTROLS = {"\n": "\\n", "\r": "\\r"}
 
 
-@dataclass(frozen=True, slots=True)
-class CursorMark:
+class CursorMark(Struct, frozen=True):
     """A place in the text, and how many faults were found before it."""
 
     at: int
@@ -174,8 +175,7 @@ class PythonCursor:
         return Range(start, self.at)
 
 
-@dataclass(slots=True)
-class PythonValue:
+class PythonValue(Struct):
     """A value and its place."""
 
     value: Json

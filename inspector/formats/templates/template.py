@@ -3,10 +3,12 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 from types import MappingProxyType
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import tool_object
 from inspector.formats.completion import CompletionPiece, write_completion
@@ -21,8 +23,7 @@ PresentResults: TypeAlias = Callable[[Sequence[ToolResult]], str]
 """The text of one turn that hands results back."""
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateMessage:
+class TemplateMessage(Struct, frozen=True):
     """One turn to render: `text` is that of a system's or user's turn, `pieces` an assistant's, `results` a tool's."""
 
     role: Role
@@ -34,8 +35,7 @@ class TemplateMessage:
 Transcribe: TypeAlias = Callable[[Sequence[TemplateMessage], Sequence[ToolDefinition], Format], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """How a family presents what its models do not write.
 
     `tools` and `results` give texts; `transcript` a whole conversation as one text. `tools_block` finds the family's
@@ -56,8 +56,7 @@ class Template:
     offered: Callable[[Sequence[ToolDefinition]], Json] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Turns:
+class Turns(Struct, frozen=True):
     """What stands before and behind each role's turn, and before them all.
 
     `tools_role` is the role whose first turn the tools are told in, `tools_outside` that they stand before its header.

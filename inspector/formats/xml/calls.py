@@ -8,10 +8,10 @@ The tag around names the tool, so the JSON is the object of arguments, or whole 
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 
 import msgspec
+from msgspec import Struct
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
@@ -49,8 +49,7 @@ def same_name(name: str) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True)
-class XmlCallReader:
+class XmlCallReader(Struct, frozen=True):
     """A SpanReader for call spans of one syntax.
 
     `unescape` gives the name that a tag's text stands for, `nested` the object or array that tags within a value make,

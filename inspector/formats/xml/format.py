@@ -6,8 +6,9 @@ opening tag counts only before another tag or at the end of a line, so that one 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from inspector.formats.dialect import Enclosed, Transitions
 from inspector.formats.format import DetectionPatterns, Format
@@ -28,8 +29,7 @@ _BEHIND = "call_end"
 _PLAIN_NAME = lazy_pattern(r"[\w.-]{1,128}")
 
 
-@dataclass(frozen=True, slots=True)
-class XmlCall:
+class XmlCall(Struct, frozen=True):
     """One way to begin a call: `opener` is its marker, `label` that of its spans.
 
     `rule` is what it breaks where it stands in a text, `ahead` what must follow it there. `tail` is a tag that belongs
@@ -46,8 +46,7 @@ class XmlCall:
     is_drafted: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class XmlCalls:
+class XmlCalls(Struct, frozen=True):
     """All ways to begin a call, and the wrappers around calls, the format's own first.
 
     `between` are markers that may stand between the calls in a wrapper. `takes_json` says that a wrapper may hold a
@@ -195,8 +194,7 @@ def _is_twin(wrapper: Enclosed, own: Enclosed) -> bool:
     return one == other
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledReader:
+class LabelledReader(Struct, frozen=True):
     """A SpanReader that leaves each span to the reader for its label."""
 
     readers: Mapping[str, SpanReader]

@@ -1,9 +1,11 @@
 """The syntax of calls with parameters in tags: the tags, and how values are placed between them."""
 
 import re
-from dataclasses import dataclass, field
+from functools import cached_property
 
-from inspector.scanning import MOST_ROUNDS, lazy_pattern
+from msgspec import Struct
+
+from inspector.scanning import MOST_ROUNDS
 from inspector.segmenter.table import Lookahead, Repeat
 
 NAME = Repeat(r'[^<>"\n]', 1, 128)
@@ -16,8 +18,7 @@ BARE_NAME = r"[^\s<>{}\"'`]+"
 """An expression for a tool's name that stands in no tag."""
 
 
-@dataclass(frozen=True, slots=True)
-class XmlSyntax:
+class XmlSyntax(Struct, frozen=True, dict=True):
     """The tags of a call.
 
     `call` opens a call, its group is the tool's name; None where that name stands bare, up to the first tag. `call_end`
@@ -50,43 +51,58 @@ class XmlSyntax:
     text_type: str = ""
     own_lines: bool = False
     anywhere: bool = False
-    tags: re.Pattern[str] = field(init=False, repr=False)
-    in_value: re.Pattern[str] = field(init=False, repr=False)
-    longest: int = field(init=False, repr=False)
-    head: re.Pattern[str] = field(init=False, repr=False)
-    regular: re.Pattern[str] = field(init=False, repr=False)
-    tail: re.Pattern[str] = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        opens = _ungrouped(self.parameter.expression)
-        begins = re.escape(self.parameter_begins)
-        closes = _ungrouped(self.closes.expression)
+    @cached_property
+    def tags(self) -> re.Pattern[str]:
+        """Finds any tag, and what should have been one; its groups are named by the kind of tag."""
         kinds = {
             "call": _ungrouped(self.call.expression) if self.call is not None else "",
             "call_end": re.escape(self.call_end),
-            "parameter": opens,
-            "end": closes,
-            "bad": begins + self.bad_tag,
+            "parameter": _ungrouped(self.parameter.expression),
+            "end": _ungrouped(self.closes.expression),
+            "bad": re.escape(self.parameter_begins) + self.bad_tag,
             "bad_call": _unfinished(self.call_begins) if self.call is not None and self.call_begins else "",
         }
         # A fixed first character lets `re` skip what lies between tags.
         first = re.escape(self.first)
         ways = "|".join(f"(?P<{kind}>{pattern[len(first) :]})" for kind, pattern in kinds.items() if pattern)
-        in_value = f"({opens[len(first) :]})|{closes[len(first) :]}"
-        object.__setattr__(self, "tags", lazy_pattern(f"{first}(?:{ways})"))
-        object.__setattr__(self, "in_value", lazy_pattern(f"{first}(?:{in_value})"))
-        longest = max(self.parameter.longest, self.call.longest if self.call is not None else 0, len(self.call_end))
-        object.__setattr__(self, "longest", max(longest, self.closes.longest))
+        return re.compile(f"{first}(?:{ways})")
 
-        # A call in perfect order: its head, parameters in whose values no tag begins, its tail.
+    @cached_property
+    def in_value(self) -> re.Pattern[str]:
+        """Finds in a value the tag of a parameter, as group 1, or the tag that closes a value."""
+        first = re.escape(self.first)
+        opens, closes = _ungrouped(self.parameter.expression), _ungrouped(self.closes.expression)
+        return re.compile(f"{first}(?:({opens[len(first) :]})|{closes[len(first) :]})")
+
+    @cached_property
+    def longest(self) -> int:
+        """The characters of the longest tag."""
+        call = self.call.longest if self.call is not None else 0
+        return max(len(self.call_end), self.parameter.longest, self.closes.longest, call)
+
+    # A call in perfect order: its head, parameters in whose values no tag begins, its tail.
+
+    @cached_property
+    def head(self) -> re.Pattern[str]:
+        """Matches the tag of a call in perfect order."""
+        head = self.call.expression if self.call is not None else rf"({BARE_NAME})(?=\s*(?:<|\Z))"
+        return re.compile(rf"{head}\s*")
+
+    @cached_property
+    def regular(self) -> re.Pattern[str]:
+        """Matches a parameter in perfect order."""
+        first = re.escape(self.first)
         marks = (self.parameter_begins, self.parameter_end, self.call_begins, self.call_end)
         data = "|".join(re.escape(mark[1:]) for mark in marks if mark)
         value = rf"([^{first}]*+(?:{first}(?!{data})[^{first}]*+){{0,{MOST_ROUNDS}}})"
-        end = closes if self.end_tag is None else self.end_tag.expression
-        head = self.call.expression if self.call is not None else rf"({BARE_NAME})(?=\s*(?:<|\Z))"
-        object.__setattr__(self, "head", lazy_pattern(rf"{head}\s*"))
-        object.__setattr__(self, "regular", lazy_pattern(rf"{self.parameter.expression}{value}({end})\s*"))
-        object.__setattr__(self, "tail", lazy_pattern(rf"{re.escape(self.call_end)}\s*\Z"))
+        end = _ungrouped(self.closes.expression) if self.end_tag is None else self.end_tag.expression
+        return re.compile(rf"{self.parameter.expression}{value}({end})\s*")
+
+    @cached_property
+    def tail(self) -> re.Pattern[str]:
+        """Matches the end of a call in perfect order."""
+        return re.compile(rf"{re.escape(self.call_end)}\s*\Z")
 
     @property
     def closes(self) -> Lookahead:

@@ -14,9 +14,9 @@ family names a tool all the same, and a server with the parser of its own family
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from inspector.diagnostics import Fault
 from inspector.formats.dialect import Enclosed
@@ -42,8 +42,7 @@ _NAME_AND_SEPARATOR = lazy_pattern(r"\s*([A-Za-z0-9_.\-]{1,128}<tool_sep>)")
 _PYTHON_CALL = lazy_pattern(r"\s*\[?\s{0,16}([A-Za-z_][\w.]{0,127}\()")
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionTags:
+class FunctionTags(Struct, frozen=True):
     """The markers, reader and writer of one family.
 
     `own_lines` says that values stand on lines of their own; `between` is the text between two calls.
@@ -135,8 +134,7 @@ def arg_syntax(*, separator: str = "") -> XmlSyntax:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Family:
+class _Family(Struct, frozen=True):
     """The body of one family: how it begins, who writes it so, and its reader."""
 
     begins: re.Pattern[str]
@@ -164,8 +162,7 @@ PYTHON_BODY = _Family(_PYTHON_CALL, "pythonic", PythonCallReader())
 """The bodies that are no JSON; readers of families that write in tags know a JSON body themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class SharedOpenerReader:
+class SharedOpenerReader(Struct, frozen=True):
     """A SpanReader that hands the body of one of the `others` to its family's reader, and all else to `own`.
 
     `expected` says in words what `own` reads. Calls of another family are `recovered` and not `valid`.
@@ -195,8 +192,7 @@ class SharedOpenerReader:
         return msgspec.structs.replace(reading, calls=calls, faults=(fault, *reading.faults))
 
 
-@dataclass(frozen=True, slots=True)
-class InvokeTags:
+class InvokeTags(Struct, frozen=True):
     """The tags of one family: `prefix` stands before each tag's name, `label` is that of the calls' spans.
 
     `is_typed` says that a parameter's tag tells with `string="true"` or `"false"` whether its value is a text or JSON.

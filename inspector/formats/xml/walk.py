@@ -6,8 +6,9 @@ call's closing tag, then ends a value if the closing tags that still come do not
 """
 
 import re
-from dataclasses import dataclass, field
 from enum import Enum, auto
+
+from msgspec import Struct, field
 
 from inspector.formats.xml.syntax import XmlSyntax
 from inspector.scanning import lazy_pattern
@@ -32,8 +33,7 @@ class Flaw(Enum):
     NO_CALL = auto()
 
 
-@dataclass(slots=True)
-class XmlParameterText:
+class XmlParameterText(Struct):
     """A parameter: `value` runs from its opening tag to its closing one, `tag` is the opening tag's place."""
 
     name: str
@@ -43,8 +43,7 @@ class XmlParameterText:
     value: Range
 
 
-@dataclass(frozen=True, slots=True)
-class Flawed:
+class Flawed(Struct, frozen=True):
     """A flaw, its place, and the parameter that it concerns, if any."""
 
     flaw: Flaw
@@ -52,8 +51,7 @@ class Flawed:
     parameter: XmlParameterText | None = None
 
 
-@dataclass(slots=True)
-class XmlCallText:
+class XmlCallText(Struct):
     """A call: `name` is "" where none could be read, `parameters_end` the end of the last parameter's closing tag."""
 
     name: str
@@ -64,8 +62,7 @@ class XmlCallText:
     parameters_end: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class XmlWalk:
+class XmlWalk(Struct, frozen=True):
     """What a span's text holds.
 
     `content_end` is the end of the text without the white space there. `data` are tags within values; `open_value` and

@@ -6,10 +6,11 @@ A row is a user's message, one content block of an answer, a failed request or b
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.apis.anthropic.messages import CALL_BLOCK, AnthropicUsageShape, read_turns
 from inspector.importers.identity import instant, place_of, text_of
@@ -67,8 +68,7 @@ _READ = 20_000
 _BLANK_HEAD = lazy_pattern(r"\A(?:[^\S\n]*\n)+")
 
 
-@dataclass(slots=True)
-class PartialClaudeAnswer:
+class PartialClaudeAnswer(Struct):
     """One answer as far as its rows came.
 
     `blocks` are its content, each once; `was_cut` says that Claude Code kept less of a malformed input than there was.
@@ -322,8 +322,7 @@ def _ids(value: JsonObject, chains: _Sidechains, place: ExternalId) -> tuple[Ext
     return (session, ExternalId("agentId", agent) if agent else ExternalId("sidechain", chains.root(value)))
 
 
-@dataclass(slots=True)
-class _ClaudeCodeSession:
+class _ClaudeCodeSession(Struct):
     """The rows of one agent, in order."""
 
     first: Row

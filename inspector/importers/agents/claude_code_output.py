@@ -7,7 +7,9 @@ Rows with a `parent_tool_use_id` are a sub-agent's, a session of its own.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.apis.anthropic.messages import MessagesReader
 from inspector.importers.agents.claude_code import (
@@ -115,8 +117,7 @@ class _StreamedAnswer:
         return replace(self._assembly.decoded().turn, source_role="assistant")
 
 
-@dataclass(slots=True)
-class _ClaudeOutputSession:
+class _ClaudeOutputSession(Struct):
     """The rows of one agent, in order."""
 
     first: Row

@@ -6,7 +6,9 @@ ran: the command or the MCP tool, and its own result.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.apis.openai.responses import API, read_responses_request
 from inspector.importers.identity import instant, place_of, text_of
@@ -206,8 +208,7 @@ def _parent(head: JsonObject) -> ParentTrace | None:
     return ParentTrace(ExternalId("id", forked), ParentWhy.FORK) if forked else None
 
 
-@dataclass(slots=True)
-class _CodexAnswer:
+class _CodexAnswer(Struct):
     """Items of one answer."""
 
     model: str
@@ -222,8 +223,7 @@ class _CodexAnswer:
         return replace(turn, generation=made)
 
 
-@dataclass(slots=True)
-class Rollout:
+class Rollout(Struct):
     """The rows of one session, in order. `forked_at_s` is when it was forked from another, None where it was not."""
 
     forked_at_s: float | None = None

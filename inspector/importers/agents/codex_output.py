@@ -6,7 +6,8 @@ took it, with its result. Those that follow each other up to a result are taken 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from inspector.apis.openai.responses import API
 from inspector.importers.identity import place_of, text_of
@@ -88,8 +89,7 @@ def _is_event(value: JsonObject) -> bool:
     return False
 
 
-@dataclass(slots=True)
-class _Thread:
+class _Thread(Struct):
     """The events of one thread; `parts` and `calls` are those of the answer that is open."""
 
     first: Row

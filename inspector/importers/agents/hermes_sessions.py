@@ -7,7 +7,8 @@ with
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import read_message, read_tools, with_calls
 from inspector.importers.identity import instant, text_of

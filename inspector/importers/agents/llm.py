@@ -7,8 +7,10 @@ database has both: a conversation that is a thread too is read once, as a thread
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from itertools import groupby
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.importers.identity import instant, text_of
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
@@ -84,8 +86,7 @@ class LlmDatabaseImporter:
             yield Skipped("database", f"the database cannot be read further: {error}")
 
 
-@dataclass(slots=True)
-class LlmTurns:
+class LlmTurns(Struct):
     """Turns as they are read, and what is to be said of them."""
 
     turns: list[Turn] = field(default_factory=list)

@@ -8,7 +8,8 @@ messages: it stands only in `extra` of the user's message that asks for another,
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import first_choice, first_message, read_message, stored_usage
 from inspector.apis.openai.responses import read_responses_request

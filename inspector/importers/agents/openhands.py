@@ -7,7 +7,9 @@ calls' raw text. An action of the agent without one stands for an answer itself.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import (
     call_object,
@@ -115,8 +117,7 @@ def _events(row: JsonObject) -> list[JsonObject]:
     return [one for one in flat if isinstance(one, dict) and _is_event(one)]
 
 
-@dataclass(slots=True)
-class _OpenHandsSession:
+class _OpenHandsSession(Struct):
     """The events of one conversation, in order."""
 
     first: Row

@@ -6,7 +6,8 @@ repeats in `action`. Such commands are read as calls of the tool that they stand
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import CALLS, read_message
 from inspector.importers.identity import place_of, row_ids, text_of

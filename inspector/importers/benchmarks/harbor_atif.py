@@ -8,7 +8,9 @@ may give its commands as JSON in the message: each is a call then, its part the 
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import call_object, calls_in, message_object, read_message, read_tools
 from inspector.importers.identity import instant, place_of, text_of
@@ -74,8 +76,7 @@ class HarborAtifImporter:
                     waiting += ((one, f"{record}, sub-agent {at}", up) for at, one in enumerate(embedded, 1))
 
 
-@dataclass(frozen=True, slots=True)
-class _TrajectoryPlace:
+class _TrajectoryPlace(Struct, frozen=True):
     """Where a trajectory stands."""
 
     row: Row

@@ -9,9 +9,11 @@ import struct
 import sys
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import BinaryIO, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.records import too_long
@@ -50,8 +52,7 @@ else:
 _DAMAGE = (zlib.error, zstd.ZstdError, EOFError)
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveMember:
+class ArchiveMember(Struct, frozen=True):
     """One member: its name, where its local header begins, and what is known of it; `size` -1 where it is not."""
 
     name: str

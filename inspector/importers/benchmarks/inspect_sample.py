@@ -7,8 +7,10 @@ conversations of their own, each request continuing the one whose messages it re
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import CALLS, argument_texts, read_message, read_tools, with_calls
 from inspector.importers.identity import instant, text_of
@@ -190,8 +192,7 @@ class MessagePool:
         return found
 
 
-@dataclass(frozen=True)  # no slots: what is asked for often is computed once
-class InspectRequest:
+class InspectRequest(Struct, frozen=True, dict=True):
     """One `model` event."""
 
     event: JsonObject
@@ -295,8 +296,7 @@ def requests_of(sample: JsonObject, attachments: Attachments) -> Iterator[Inspec
             waiting.append(iter(within))
 
 
-@dataclass(slots=True)
-class InspectConversation:
+class InspectConversation(Struct):
     """A conversation: its messages, and the requests that answered; `failed` stand behind the message of that number.
 
     `is_fork` says that it begins as the sample's own conversation does.
@@ -397,8 +397,7 @@ class InspectConversations:
         return known
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(Struct, frozen=True):
     """What a log says of all its samples: its header, and the version of its format."""
 
     header: JsonObject

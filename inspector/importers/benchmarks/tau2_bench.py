@@ -5,8 +5,10 @@ A file is one document `{"info": {...}, "tasks": [...], "simulations": [...]}`, 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import CALLS, argument_texts, calls_in, message_object, read_message, read_tools
 from inspector.importers.identity import instant, text_of
@@ -114,8 +116,7 @@ class _Side:
         self.tools = tools
 
 
-@dataclass(frozen=True, slots=True)
-class _Message:
+class _Message(Struct, frozen=True):
     """A message of the simulation: whose it is, or whose call it answers."""
 
     value: JsonObject
@@ -258,8 +259,7 @@ def _outcome(simulation: JsonObject) -> Outcome:
     )
 
 
-@dataclass(frozen=True)  # no slots: what is asked for often is computed once
-class RawAnswer:
+class RawAnswer(Struct, frozen=True, dict=True):
     """What `raw_data` tells of an answer; nothing where it is none."""
 
     value: JsonObject

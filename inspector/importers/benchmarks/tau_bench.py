@@ -10,8 +10,9 @@ words and tools' turns. JSON that does not parse tau-bench itself took for words
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import CALLS, read_message
 from inspector.importers.identity import row_ids, text_of

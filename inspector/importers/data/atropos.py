@@ -9,7 +9,8 @@ as the only message. Masks are -100 where a token was given and not generated.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import read_messages
 from inspector.formats.transcript import read_transcript

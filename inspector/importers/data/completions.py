@@ -7,8 +7,9 @@ generated. Any other prompt is one user turn.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import accumulate
+
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import read_tools
 from inspector.errors import UnknownFormatError

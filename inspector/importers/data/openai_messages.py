@@ -6,8 +6,10 @@ session that its messages name.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from itertools import chain
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.apis.anthropic.messages import API as ANTHROPIC
 from inspector.apis.anthropic.messages import OWN_BLOCKS, read_messages_request
@@ -141,8 +143,7 @@ def read_conversations(
             yield from rows
 
 
-@dataclass(slots=True)
-class _Conversation:
+class _Conversation(Struct):
     """Messages of one session, in order."""
 
     first: Row

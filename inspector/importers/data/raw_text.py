@@ -5,7 +5,8 @@ other text is one assistant turn. Joining the turns' texts gives the file exactl
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.formats.detection import detect_format
 from inspector.formats.transcript import read_transcript, split_turns

@@ -1,7 +1,8 @@
 """Weaklink's own trace files, as `weaklink export` writes them."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.importers.source import FileSample, Skipped, SourceFile
 from inspector.model import Trace

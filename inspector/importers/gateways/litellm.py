@@ -6,7 +6,8 @@ completions, because LiteLLM logs their answers so.
 """
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from inspector.apis.anthropic.messages import as_chat
 from inspector.importers.gateways.logged_requests import (
@@ -97,8 +98,7 @@ def _key(value: JsonObject) -> tuple[str, ...]:
     return tuple(str(one or "") for one in (*ids, value.get("startTime"), value.get("status")))
 
 
-@dataclass(frozen=True, slots=True)
-class LiteLLMRequest:
+class LiteLLMRequest(Struct, frozen=True):
     """A request: the path that its shape belongs to, its body, whether it asked for a stream, and what to warn of."""
 
     target: str

@@ -5,11 +5,12 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.records import Row, read_rows, too_long
@@ -37,8 +38,7 @@ _MANY_COLUMNS = 1_000
 _BLANK = "\ufeff \t\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedRequest:
+class LoggedRequest(Struct, frozen=True):
     """One request and its answer, as a gateway logged them.
 
     `perhaps` are ids, as headers, that gateways make up for each request whose client sends none: they count where two
@@ -57,8 +57,7 @@ ReadEntry: TypeAlias = Callable[[JsonObject, str], LoggedRequest | Trace | Skipp
 """Reads an entry of a log; the text names its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayImporter:
+class GatewayImporter(Struct, frozen=True):
     """An Importer of a gateway's log: the sessions that its requests make up.
 
     `confidence` says of an entry how sure it is that it is this gateway's; `new_reader` makes a ReadEntry for one
@@ -184,8 +183,7 @@ def _warned(trace: Trace, warnings: Iterable[str]) -> Trace:
     return replace(trace, provenance=replace(known, warnings=(*known.warnings, *warnings, *lost)))
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayAnswer:
+class GatewayAnswer(Struct, frozen=True):
     """An answer's body as a gateway kept it: what `Exchange` wants to know of it; `pieces` is None where it is lost."""
 
     headers: Headers = ()

@@ -4,7 +4,7 @@
 record may hold both.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import CALLS
 from inspector.importers.gateways.logged_requests import (

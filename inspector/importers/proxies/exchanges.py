@@ -2,9 +2,11 @@
 
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.apis.providers import find_api
 from inspector.importers.source import Skipped
@@ -19,16 +21,14 @@ _NO_MODEL = "requests to no model"
 _FEW = 5
 
 
-@dataclass(frozen=True, slots=True)
-class SeenExchange:
+class SeenExchange(Struct, frozen=True):
     """An HTTP exchange, and what the proxy did not keep of it beside its bodies, as sentences without their period."""
 
     exchange: Exchange
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OtherTraffic:
+class OtherTraffic(Struct, frozen=True):
     """A record that is no HTTP exchange; `kind` says what in the plural (`TCP connections`)."""
 
     kind: str
@@ -44,8 +44,7 @@ class _RequestNotes(NamedTuple):
     is_unanswered: bool
 
 
-@dataclass(slots=True)
-class ProxyFile:
+class ProxyFile(Struct):
     """What there is to say of a proxy's file; all but the first three grows while its records are read.
 
     `units` is what the file calls its records (`flows`). `lost_requests` and `lost_answers` say why a body may be

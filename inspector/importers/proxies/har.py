@@ -13,8 +13,10 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import BinaryIO
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import instant, text_of
@@ -57,8 +59,7 @@ _UNPACKED = "the HAR keeps bodies unpacked: how they were compressed on their wa
 _REBUILT = "an answer without a text was put together from the events that the browser noted, with their times"
 
 
-@dataclass(frozen=True, slots=True)
-class HarContent:
+class HarContent(Struct, frozen=True):
     """A HAR document's bytes, and the bodies that lie beside it by their names; None for one that is not there."""
 
     stream: BinaryIO

@@ -6,8 +6,10 @@ beginnings and ends; no piece of an answer has a time. Sources: mitmproxy:mitmpr
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
@@ -141,8 +143,7 @@ class MalformedValueError(ValueError):
     """What stands here is no tnetstring, or not of the kind that was asked for; the words say which."""
 
 
-@dataclass(frozen=True, slots=True)
-class TnetString:
+class TnetString(Struct, frozen=True):
     """One value: its payload is `raw[start:end]`, `kind` the sign behind it. Nothing within it was looked at yet."""
 
     raw: bytes
@@ -218,8 +219,7 @@ def value_at(raw: bytes, at: int, end: int) -> TnetString:
     return TnetString(raw, start, stop, kind)
 
 
-@dataclass(frozen=True, slots=True)
-class MitmproxyFlow:
+class MitmproxyFlow(Struct, frozen=True):
     """A flow that could be read; `content` is None where its format is too old."""
 
     version: int

@@ -9,10 +9,10 @@ unknown.
 import hashlib
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from inspector.apis import ollama
 from inspector.apis.answer_heads import ObjectHead, head_of
@@ -190,8 +190,7 @@ def _with_end(line: bytes) -> bytes:
     return line + (b"\n" if line.startswith((b"event:", b"id:", b"retry:")) else b"\n\n")
 
 
-@dataclass(frozen=True, slots=True)
-class _JsonRecord:
+class _JsonRecord(Struct, frozen=True):
     """A record of a JSON file: `value` is None where it is no JSON, `fault` says why."""
 
     place: str

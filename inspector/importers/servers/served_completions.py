@@ -6,9 +6,10 @@ Servers log the prompt as the model got it, in its chat template, and the text t
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.importers.source import JsonObject, Skipped
 from inspector.memory import RECORD_BYTES
@@ -24,8 +25,7 @@ HELD_BYTES = RECORD_BYTES
 """How much of a log is held at once; a session that goes on beyond is two."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutputPiece:
+class OutputPiece(Struct, frozen=True):
     """A text that came out, its time in seconds since 1970-01-01 UTC and its token ids where they are known."""
 
     text: str
@@ -33,8 +33,7 @@ class OutputPiece:
     token_ids: tuple[int, ...] = ()
 
 
-@dataclass(slots=True)
-class ServedCompletion:
+class ServedCompletion(Struct):
     """One request to a server, as far as its log tells; `pieces` are None where the log kept no output.
 
     `streamed` says that the pieces are arrivals, `is_cut` that the log left out a part of the prompt. `settings` go

@@ -9,7 +9,8 @@ known by its length. What the server logs as text and not as JSON is another for
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import instant, text_of

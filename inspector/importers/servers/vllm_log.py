@@ -10,7 +10,8 @@ of a stream and `(streaming complete)` at its end (vLLM, `vllm/entrypoints/logge
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import instant

@@ -6,7 +6,9 @@ Requests are bodies, messages or texts; answers response bodies, messages or tex
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.apis.gemini.generate_content import read_gemini_request
 from inspector.apis.openai.messages import CALLS, message_object, read_message, read_tools
@@ -59,8 +61,7 @@ _CACHED = ("cache_read", "cached_tokens", "input_cache_read", "input_cached_toke
 _JOINED = ("text", "reasoning")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutput:
+class ToolOutput(Struct, frozen=True):
     """A result's text, None where there is none; the id of the call, and whether it failed, where that is told."""
 
     text: str | None
@@ -205,8 +206,7 @@ def _conversation(asked: JsonObject, known: KnownMessages, depth: int) -> Iterat
             yield from known.read(given).turns
 
 
-@dataclass(frozen=True, slots=True)
-class FrameworkAnswer:
+class FrameworkAnswer(Struct, frozen=True):
     """An answer as a turn with a generation, and its own id, `""` where it has none.
 
     `is_rewritten` says that arguments of calls were kept as objects, so that their text is not the model's.

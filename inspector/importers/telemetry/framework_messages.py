@@ -7,10 +7,11 @@ Pydantic AI's and others, their content blocks, and messages that an instrumenta
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.apis.anthropic.messages import CALL_BLOCK, OWN_BLOCKS, RESULT_ID, read_turns
 from inspector.apis.gemini.generate_content import read_gemini_request
@@ -61,8 +62,7 @@ _SHOWN = lazy_pattern(
 _encode = msgspec.msgpack.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class ReadMessages:
+class ReadMessages(Struct, frozen=True):
     """Messages as turns; `is_rewritten` says that arguments were kept as objects, so that their text is not a model's.
 
     Where it is a list of messages that was read, it says so of the last alone: the one that may be an answer.
@@ -238,8 +238,7 @@ def _with_named_tools(turns: Iterable[Turn]) -> Iterator[Turn]:
             yield turn
 
 
-@dataclass(slots=True)
-class SortedBlocks:
+class SortedBlocks(Struct):
     """The blocks of one message: words and what is unknown in their order, calls, and results as messages.
 
     `instructions` are system prompts that stand among other parts (pydantic-ai). `is_rewritten` says that the arguments

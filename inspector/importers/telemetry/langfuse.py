@@ -6,7 +6,8 @@ observation a row, or pages of them (`{"data": [...]}`). Columns are named in ca
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.importers.identity import text_of
 from inspector.importers.records import Row, read_rows

@@ -6,8 +6,10 @@ SDK sends: `{"post": [...], "patch": [...]}` and multipart bodies. Source: langc
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import BinaryIO
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import text_of
@@ -144,8 +146,7 @@ def _is_run(value: JsonObject) -> bool:
     return bool(text_of(value, "run_type") and text_of(value, "id") and text_of(value, *_TRACE))
 
 
-@dataclass(frozen=True, slots=True)
-class RunPart:
+class RunPart(Struct, frozen=True):
     """Members of a run, as one part tells them."""
 
     record: str

@@ -8,10 +8,11 @@ Each is then read with every attribute convention that it follows: `otlp_genai`,
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import CALLS
 from inspector.apis.providers import decoder_for, read_request
@@ -97,8 +98,7 @@ _UNREACHED = lazy_pattern(r"connect|dns|resolve", re.IGNORECASE)
 _ANSWER_KEYS = ("choices", "candidates", "output", "content")
 
 
-@dataclass(slots=True)
-class _SpooledTrace:
+class _SpooledTrace(Struct):
     """Where the spans of one trace lie, and its session by the earliest span that names one."""
 
     id: str

@@ -11,7 +11,8 @@
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.apis.openai.messages import CALLS, call_object, read_tools
 from inspector.importers.source import JsonObject

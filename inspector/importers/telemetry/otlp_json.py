@@ -7,7 +7,8 @@ opentelemetry-proto, docs/specification.md of OTLP, "JSON Protobuf Encoding".
 import base64
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from inspector.importers.source import JsonObject
 from inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, objects

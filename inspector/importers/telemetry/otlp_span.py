@@ -1,12 +1,12 @@
 """A span as OpenTelemetry has it, from any container; its attribute values; and what a convention reads from it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 from itertools import chain
 from typing import TypeAlias
 
 import msgspec
+from msgspec import Struct, field
 
 from inspector.apis.openai.messages import read_message
 from inspector.importers.records import parse_json_bytes
@@ -30,8 +30,7 @@ Shape: TypeAlias = Callable[[Json], list[Json]]
 """What turns a message of a convention into messages of OpenAI's shape."""
 
 
-@dataclass(slots=True)
-class RequestMessages:
+class RequestMessages(Struct):
     """The messages of a request as a convention has them, and their shape."""
 
     messages: Sequence[Message] = ()
@@ -82,11 +81,10 @@ def _value(text: msgspec.Raw) -> Json:
         return decode(bytes(text))
 
 
-_USAGE = tuple(one.name for one in fields(Usage))
+_USAGE = Usage.__struct_fields__
 
 
-@dataclass(slots=True)
-class SpanFacts:
+class SpanFacts(Struct):
     """What one convention tells of one span; what it does not tell has its default.
 
     `answers` are messages in OpenAI's shape, the choices of one answer; texts where they are no JSON any more.
@@ -119,10 +117,10 @@ def merged_facts(tellings: Iterable[SpanFacts]) -> SpanFacts:
     first, *others = tellings
     nothing = SpanFacts()
     for other in others:
-        for one in fields(SpanFacts):
-            told = getattr(first, one.name)
-            if told == getattr(nothing, one.name) or (told is OperationKind.OTHER and other.kind):
-                setattr(first, one.name, getattr(other, one.name))
+        for name in SpanFacts.__struct_fields__:
+            told = getattr(first, name)
+            if told == getattr(nothing, name) or (told is OperationKind.OTHER and other.kind):
+                setattr(first, name, getattr(other, name))
         first.usage = filled_usage(first.usage, other.usage)
     return first
 
@@ -135,8 +133,7 @@ def filled_usage(usage: Usage, other: Usage) -> Usage:
     return Usage(*(mine if mine is not None else its for mine, its in known))
 
 
-@dataclass(frozen=True, slots=True)
-class OtlpEvent:
+class OtlpEvent(Struct, frozen=True):
     """An event of a span, or a log record that belongs to it; `at_s` is seconds since 1970-01-01 UTC, if known."""
 
     name: str
@@ -144,8 +141,7 @@ class OtlpEvent:
     attributes: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class OtlpSpan:
+class OtlpSpan(Struct, frozen=True):
     """A span. Ids are hexadecimal, `parent_id` is `""` for a root; times are seconds since 1970-01-01 UTC, if known.
 
     `service` is its resource's `service.name`, `dropped` counts the attributes and events that a limit took away.

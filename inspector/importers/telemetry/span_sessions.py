@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Self
 
 import msgspec
+from msgspec.structs import replace
 
 from inspector.importers.identity import instant
 from inspector.importers.records import parse_json_bytes

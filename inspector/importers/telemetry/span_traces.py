@@ -6,8 +6,10 @@ Results that no later request repeats are taken from the spans of tools.
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.importers.telemetry.framework_calls import one_answer
 from inspector.importers.telemetry.spans import (
@@ -114,8 +116,7 @@ class _Agents:
         return id_ if span is not None and span.kind is OperationKind.AGENT else self._around.get(id_, "")
 
 
-@dataclass(slots=True)
-class _GrowingSpanTrace:
+class _GrowingSpanTrace(Struct):
     """A trace whose turns come in; None stands for an answer on its way."""
 
     facts: Trace
@@ -197,8 +198,7 @@ def _is_by_model(turn: Turn) -> bool:
     return turn.role is Role.ASSISTANT
 
 
-@dataclass(slots=True)
-class _PendingRequest:
+class _PendingRequest(Struct):
     """A request whose answer comes later."""
 
     growing: _GrowingSpanTrace
@@ -287,8 +287,7 @@ class _RequestPlacing:
         return growing
 
 
-@dataclass(slots=True, eq=False)
-class _UnansweredCall:
+class _UnansweredCall(Struct, eq=False):
     """A call that no turn answers: in which trace, behind which turn."""
 
     at: tuple[int, int]
@@ -297,8 +296,7 @@ class _UnansweredCall:
     is_taken: bool = False
 
 
-@dataclass(slots=True)
-class ToolResults:
+class ToolResults(Struct):
     """What the tool spans of a session add to one trace; turns count from 0.
 
     `behind[turn]` are results to be put behind that turn and those that follow it already. `runs[turn]` is the run of
@@ -309,8 +307,7 @@ class ToolResults:
     runs: dict[int, RecordedRun] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class SessionResults:
+class SessionResults(Struct):
     """The same of all traces, by their index from 0; `unasked` counts the runs that no call asked for."""
 
     of_trace: dict[int, ToolResults] = field(default_factory=dict)

@@ -6,9 +6,11 @@ instrumentation. The innermost span is nearest to the wire and counts; the outer
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import reduce
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.model import Generation, Instant, Turn, Usage
 from inspector.scanning import lazy_pattern
@@ -40,8 +42,7 @@ class OperationKind(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCall:
+class ModelCall(Struct, frozen=True):
     """What a span tells of one request to a model.
 
     `request.turns` are empty where the store did not keep the words. `answer` is an assistant's turn with a generation,
@@ -55,8 +56,7 @@ class ModelCall:
     is_rewritten: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRun:
+class ToolRun(Struct, frozen=True):
     """What a span tells of one run of a tool; `result` is None where it was not kept, `failed` where nobody says."""
 
     name: str
@@ -66,8 +66,7 @@ class ToolRun:
     failed: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TracedSpan:
+class TracedSpan(Struct, frozen=True):
     """One span. `id` is unique in its session, `parent_id` is `""` for a root.
 
     `call` is what a span of kind MODEL tells, `run` what one of kind TOOL does; `name` is the agent's for AGENT.
@@ -262,14 +261,14 @@ def _filled_answer(call: ModelCall, other: ModelCall) -> tuple[Turn, bool]:
 def _filled_generation(known: Generation, other: Generation) -> Generation:
     nothing = Generation()
     more = {
-        one.name: getattr(other, one.name)
-        for one in fields(Generation)
-        if getattr(known, one.name) == getattr(nothing, one.name)
+        name: getattr(other, name)
+        for name in Generation.__struct_fields__
+        if getattr(known, name) == getattr(nothing, name)
     }
     usage = Usage(
         *(
-            getattr(other.usage, one.name) if getattr(known.usage, one.name) is None else getattr(known.usage, one.name)
-            for one in fields(Usage)
+            getattr(other.usage, name) if getattr(known.usage, name) is None else getattr(known.usage, name)
+            for name in Usage.__struct_fields__
         )
     )
     return replace(known, **{**more, "usage": usage})

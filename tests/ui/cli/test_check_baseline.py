@@ -1,10 +1,10 @@
 """`check --baseline`: only new faults fail, wherever the known ones have moved to."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.diagnostics import Diagnostic
 from inspector.importers.reading import read_source

@@ -1,10 +1,10 @@
 """`diff --task`: all runs of a task, the good against the bad ones, and where these part most often."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.inspection import inspect_trace
 from inspector.model import ExternalId, Outcome, Trace

@@ -3,11 +3,11 @@
 import json
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.errors import StoreError
 from inspector.importers import read_source

@@ -87,7 +87,7 @@ def test_a_broken_plug_in_is_told_and_hurts_nobody(weaklink: Run, tmp_path: Path
     (about / "entry_points.txt").write_text(points)
     (about.parent / "bad_plug_in.py").write_text("raise RuntimeError('the ink is gone')\n")
     (about.parent / "good_plug_in.py").write_text(
-        "from dataclasses import replace\n"
+        "from msgspec.structs import replace\n"
         "from inspector.formats.dialects.hermes import HERMES\n"
         "FORMAT = replace(HERMES, name='parrot', aliases=())\n"
         "NONE = 1\n"

@@ -5,9 +5,10 @@ import re
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
 from inspector.model import Chunk, ExternalId, ParentTrace, ParentWhy, Role

@@ -12,13 +12,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from fcntl import ioctl
 from pathlib import Path
 from termios import TIOCSWINSZ
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.diagnostics import Diagnostic

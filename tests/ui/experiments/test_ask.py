@@ -4,11 +4,11 @@ import json
 import os
 import signal
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from inspector.inspection import inspect_trace
 from inspector.model import CallHeader, Json, ParentWhy, Part

@@ -1,12 +1,12 @@
 """Lists show forks below their parent, as a tree; what is no fork of a listed trace keeps its place."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.inspection import inspect_trace
 from inspector.model import ExternalId, ParentTrace, ParentWhy, Part

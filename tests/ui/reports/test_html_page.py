@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from inspector.diagnostics import Fault
 from inspector.inspection import Inspection, PartInspection, inspect_trace

@@ -4,10 +4,10 @@
 """
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.model import Instant
 from storage import open_store

@@ -1,6 +1,6 @@
 """What the model read for a turn, and what changed since the request before, as text."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from inspector.model import (
     Generation,

@@ -1,9 +1,9 @@
 """The layers of a selected call stand one below the other, and what differs is marked."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.chain.alignment import Sameness
 from inspector.diagnostics import Location

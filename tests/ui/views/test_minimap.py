@@ -1,8 +1,7 @@
 """A trace in one line."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from inspector.chain.steps import Recovery, Status, StepOutcome
 from inspector.inspection import Inspection, inspect_trace

@@ -1,6 +1,6 @@
 """A running trace goes on with its open turns, whether what was read of it is there or made where somebody looks."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from inspector.inspection import inspect_trace
 from inspector.model import Generation, Part, Role, Trace, Turn

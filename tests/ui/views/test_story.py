@@ -1,8 +1,7 @@
 """What the view of a trace tells of its chain: fates beside calls, retries as one, silence, and the agent's words."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from inspector.inspection import inspect_trace
 from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, GenerationError, Part, Role, Trace, Turn

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import chain
 from typing import TextIO, TypeAlias
 
 import click
+from msgspec import Struct
 
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.exporters.annotation import annotation
@@ -146,8 +146,7 @@ class _TraceReader:
             yield None, record, inspection
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatedRecord:
+class AnnotatedRecord(Struct, frozen=True):
     """The line of one trace, or a notice on what gave none."""
 
     line: str | None = None
@@ -156,8 +155,7 @@ class AnnotatedRecord:
     is_failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class BlockAnnotator:
+class BlockAnnotator(Struct, frozen=True):
     """Annotates the traces of a block; it can cross to another process."""
 
     source: str | None = None

@@ -4,12 +4,12 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from inspector.errors import UnreadableFileError, WeaklinkError
 from inspector.formats.registry import find_format

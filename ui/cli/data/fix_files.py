@@ -1,8 +1,9 @@
 """Repairs a file of training data record by record, and copies everything else byte for byte."""
 
 from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass
 from typing import BinaryIO, Protocol
+
+from msgspec import Struct
 
 from inspector.dataset.record_rewrite import RewrittenRecord, rewrite_record
 from inspector.dataset.repair import AppliedRepair, Repair, RepairInput, repair_trace
@@ -157,8 +158,7 @@ def _number(record: str, unit: str) -> int | None:
 _Rewrite = Callable[[str, Trace, Repair], RewrittenRecord]
 
 
-@dataclass(frozen=True, slots=True)
-class FixOptions:
+class FixOptions(Struct, frozen=True):
     """What is to be repaired: how files are read, the faults of which rules, and whether guesses are made too."""
 
     source: str | None = None

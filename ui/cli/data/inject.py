@@ -2,12 +2,12 @@
 
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
 from random import Random
 
 import click
+from msgspec import Struct, field
 
 from inspector.dataset.data_row import DataRow, RejectedRow
 from inspector.dataset.faults_to_inject import KINDS
@@ -100,8 +100,7 @@ def _variants(
     return row.value, list(inject_faults(row, seed=seed, rates=rates, count=count)) if count else []
 
 
-@dataclass(slots=True)
-class _Mix:
+class _Mix(Struct):
     """Writes copies and injected rows so that their ratio stays near the target; surplus waits in a bounded reserve."""
 
     needed: float

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 from typing import TypeAlias
 
 import click
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from inspector.chain.steps import Break
 from inspector.dataset.data_row import DataRow, MissingLibraryError, RejectedRow
@@ -181,8 +182,7 @@ def _finder(rules: frozenset[Rule], eval_paths: tuple[str, ...]) -> DuplicateFin
     return DuplicateFinder(leaked, near=NEAR_DUPLICATE_SAMPLE in rules)
 
 
-@dataclass(frozen=True, slots=True)
-class LintedRow:
+class LintedRow(Struct, frozen=True):
     """What one row gave. `opening` are the first words of its user, at turn `turn` in part `part`, "" where none."""
 
     file: str
@@ -198,8 +198,7 @@ class LintedRow:
     broken: Break | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RowLinter:
+class RowLinter(Struct, frozen=True):
     """Lints one row; it can cross to another process. The fields are the command's options."""
 
     format: str = AUTO
@@ -276,8 +275,7 @@ def _opening(sample: Sample) -> tuple[int, str, str]:
 Linted: TypeAlias = "LintedRow | RejectedRow"
 
 
-@dataclass(slots=True)
-class _Linting:
+class _Linting(Struct):
     """Adds what concerns several rows, and reports row by row and file by file."""
 
     settings: CheckSettings
@@ -345,8 +343,7 @@ def _set_finding(row: LintedRow, diagnostic: Diagnostic) -> Finding:
     return Finding(row.file, row.record, row.title, diagnostic, lines, row.place, print_)
 
 
-@dataclass(slots=True)
-class _FileCounts:
+class _FileCounts(Struct):
     path: str
     traces: int = 0
     skipped: int = 0

@@ -1,12 +1,12 @@
 """`weaklink data negatives`: samples without a call, each verified that no offered tool fits."""
 
 from collections import Counter
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from math import ceil
 
 import click
+from msgspec import Struct, field
 
 from inspector.dataset.data_row import DataRow, RejectedRow
 from inspector.dataset.negatives import (
@@ -101,8 +101,7 @@ def _made(row: DataRow, *, options: NegativeOptions) -> tuple[JsonObject, bool, 
     return row.value, has_call(sample), make_negative(sample, options)
 
 
-@dataclass(slots=True)
-class _Balance:
+class _Balance(Struct):
     """Writes copies and negatives so that the share stays near its target, from the tool with the fewest so far."""
 
     share: float

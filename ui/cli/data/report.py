@@ -2,10 +2,10 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import click
+from msgspec import Struct
 
 from inspector.atomic_write import whole_file
 from inspector.dataset.data_row import DataRow, MissingLibraryError, RejectedRow
@@ -127,16 +127,14 @@ def _list(
     print_notice(f"{number:,} samples with {wanted}")
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredRow:
+class MeasuredRow(Struct, frozen=True):
     """The facts of a row, and the row itself where it may be written."""
 
     facts: SampleFacts
     row: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class RowMeasurer:
+class RowMeasurer(Struct, frozen=True):
     """Measures one row; it can cross to another process."""
 
     format: str = AUTO

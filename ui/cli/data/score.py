@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from functools import cache
 
 import click
+from msgspec import Struct, field
 
 from inspector.chain.metrics_expected import ExpectedCall
 from inspector.dataset.data_row import DataRow, RejectedRow
@@ -100,8 +100,7 @@ def score(
         ctx.exit(_FAILED)
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredRow:
+class ScoredRow(Struct, frozen=True):
     """A row with its score."""
 
     file: str
@@ -124,8 +123,7 @@ class ScoredRow:
         return {**means, "overall": self.score.overall, "calls": [call.value for call in self.score.calls]}
 
 
-@dataclass(frozen=True, slots=True)
-class RowScorer:
+class RowScorer(Struct, frozen=True):
     """Scores one row; it can cross to another process."""
 
     format: str = AUTO
@@ -151,8 +149,7 @@ def _expected(path: str) -> Mapping[str, Sequence[ExpectedCall]]:
     return read_expected(path)
 
 
-@dataclass(slots=True)
-class _Table:
+class _Table(Struct):
     rows: int = 0
     kept: int = 0
     scores: dict[str, list[CallScore]] = field(default_factory=dict)

@@ -5,12 +5,12 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import TextIO
 
 import click
+from msgspec import Struct
 
 from inspector.dataset.data_row import DataRow, RejectedRow
 from inspector.dataset.rejection import CandidateGroup, PassRate, ScoredCandidate, pass_all, pass_at
@@ -44,8 +44,7 @@ _COULD_NOT_RUN = 2
 _SHOWN_GROUPS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedCandidate:
+class VerifiedCandidate(Struct, frozen=True):
     """A candidate as it comes back from a worker process: its row, its verdicts as JSON, its failures as lines."""
 
     value: JsonObject

@@ -3,9 +3,9 @@
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 
+from msgspec.structs import replace
 from textual.screen import Screen
 
 from inspector.chain.steps import Status

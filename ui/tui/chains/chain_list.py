@@ -10,10 +10,11 @@ import time
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from textual.binding import BindingType
 from textual.message import Message
 
@@ -40,8 +41,7 @@ _FIRST_PAUSE_S = 0.3  # until the first page is drawn, which the walk would slow
 _PAUSE_S = 0.02  # between stretches of a survey: keys and paint come first
 
 
-@dataclass(frozen=True, slots=True)
-class TraceListRow:
+class TraceListRow(Struct, frozen=True):
     """A trace in the list; of its calls, so many went well. `depth` says how many parents of a fork are above it."""
 
     summary: TraceSummary
@@ -66,8 +66,7 @@ def _with_forks_grouped(rows: Sequence[TraceListRow]) -> list[TraceListRow]:
     return [replace(by_id[one.summary.id], depth=one.depth) for one in forks_grouped([row.listed() for row in rows])]
 
 
-@dataclass(slots=True)
-class TracePages:
+class TracePages(Struct):
     """What is known of one list: one filter in one order. On a page, forks are below their parent."""
 
     fresh: list[TraceListRow] = field(default_factory=list)

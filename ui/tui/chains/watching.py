@@ -2,9 +2,10 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
+
+from msgspec import Struct
 
 from inspector.errors import WeaklinkError
 from storage import Order, Pulse, Store, TraceSummary
@@ -163,8 +164,7 @@ class TraceOpener(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ChainCallbacks:
+class ChainCallbacks(Struct, frozen=True):
     """What opens other screens; a command without its door is not offered."""
 
     diff: Callable[[int], None] | None = None

@@ -2,9 +2,9 @@
 
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
+from msgspec import Struct
 from textual.screen import Screen
 
 from inspector.chain.steps import Step
@@ -35,8 +35,7 @@ _NOTE_HINT = "The note stays with the trace; an empty one takes it away."
 _LONGEST = 1_000_000  # characters: terminals refuse more
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedTrace:
+class OpenedTrace(Struct, frozen=True):
     """A trace, what the list says of it, and the marks on it; `open_turns` of its turns have not ended."""
 
     summary: TraceSummary
@@ -87,8 +86,7 @@ def read_trace(store: Store, *, id: int) -> OpenedTrace:
     return OpenedTrace(summary, dissection, marks, len(begun))
 
 
-@dataclass(frozen=True, slots=True)
-class TraceCallbacks:
+class TraceCallbacks(Struct, frozen=True):
     """What opens other screens for a trace and the selected place in it; a command without its door is not offered."""
 
     diff: Callable[[int, Location | None], None] | None = None

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from threading import Event
+
+from msgspec.structs import replace
 
 from inspector.diagnostics import Location
 from inspector.inspection import data_flow_of, step_flow_of

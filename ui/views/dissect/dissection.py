@@ -7,8 +7,9 @@ themselves are created when they are looked at. Safe for several threads at once
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct
 
 from inspector.chain.grouping import Causes
 from inspector.chain.steps import Status
@@ -117,11 +118,10 @@ NO_FAULTS = Faults(FaultIndex((), lambda _, __: NO_PART), range(0))
 """Where nothing is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class DissectedPart:
+class DissectedPart(Struct, frozen=True, dict=True):
     """One part with what was found in it; `index` counts the parts of the trace from 0, `turn` the turns from 1.
 
-    `diagnostics` are those that lie in this part, by place, `lines` the lines of its text.
+    `diagnostics` are those that lie in this part, by place.
     """
 
     index: int
@@ -130,11 +130,15 @@ class DissectedPart:
     source: Part
     found: PartInspection
     diagnostics: Faults = NO_FAULTS
-    lines: LineIndex = field(init=False, repr=False, compare=False)
-    _near: dict[tuple[int, int], tuple[Span, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "lines", LineIndex(self.source.text))
+    @cached_property
+    def lines(self) -> LineIndex:
+        """The lines of its text."""
+        return LineIndex(self.source.text)
+
+    @cached_property
+    def _near(self) -> dict[tuple[int, int], tuple[Span, ...]]:
+        return {}
 
     @property
     def name(self) -> str:
@@ -185,8 +189,7 @@ def _start(span: Span) -> int:
     return span.range.start
 
 
-@dataclass(frozen=True, eq=False)
-class Dissection:
+class Dissection(Struct, frozen=True, eq=False, dict=True, weakref=True):
     """A trace and its inspection; its parts in the order of the trace. Equal only to itself."""
 
     trace: Trace
@@ -300,8 +303,7 @@ class DissectedParts(Column[DissectedPart]):
         return self._near(index)
 
 
-@dataclass(frozen=True, slots=True)
-class _PartFactory:
+class _PartFactory(Struct, frozen=True):
     """Makes parts; `read` says by number of the part which of the inspected ones it is."""
 
     trace: Trace

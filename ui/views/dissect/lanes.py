@@ -1,9 +1,10 @@
 """The lanes below a row of the stream (chunks, token ids, log probabilities), and the options that switch them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from inspector.model import Chunks, Part
 from inspector.text import Range
@@ -16,8 +17,7 @@ _UNLIKELY = -4.0
 _MOST_SHOWN = 8
 
 
-@dataclass(frozen=True, slots=True)
-class StreamOptions:
+class StreamOptions(Struct, frozen=True):
     """`wrap` cuts long lines into rows; the others draw blanks as glyphs, and lanes below the text.
 
     The lanes are the chunks that the text arrived in, the token ids, and their log probabilities.

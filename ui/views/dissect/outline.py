@@ -3,10 +3,11 @@
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, islice, repeat
 from operator import add, floordiv
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from inspector.model import Trace, Turn
 from ui.views.places import NO_PART
@@ -178,8 +179,7 @@ class PartNumbers:
         return numbers.get(name, NO_PART)
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(Struct, frozen=True):
     """The parts and the blocks of a trace, the model that it names, and whether it has a request as it was read.
 
     `model` is empty where the trace names none.

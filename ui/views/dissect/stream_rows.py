@@ -2,9 +2,11 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from itertools import accumulate
+
+from msgspec import Struct
 
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Role, Span, SpanKind
@@ -53,8 +55,7 @@ class RowKind(StrEnum):
     LANE = "lane"
 
 
-@dataclass(frozen=True, slots=True)
-class StreamRow:
+class StreamRow(Struct, frozen=True):
     """One row: `place` are the characters that a text row shows, of the part with this index; else None."""
 
     kind: RowKind
@@ -64,18 +65,18 @@ class StreamRow:
     place: Range | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BlockRows:
+class BlockRows(Struct, frozen=True, dict=True):
     """Lays out one block of a part in `width` cells; `spans` are those that touch it, perhaps with some beside them."""
 
     part: DissectedPart
     block: TextBlock
     width: int
     options: StreamOptions
-    spans: Sequence[Span] = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "spans", self.part.spans_near(Range(self.block.start, self.block.end)))
+    @cached_property
+    def spans(self) -> Sequence[Span]:
+        """The spans that touch the block, perhaps with some beside them."""
+        return self.part.spans_near(Range(self.block.start, self.block.end))
 
     def __iter__(self) -> Iterator[StreamRow]:
         if not self.part.text:
@@ -328,8 +329,7 @@ def _trimmed(text: str, marker: Range) -> Iterator[Range]:
         yield Range(start, start + len(written.strip()))
 
 
-@dataclass(frozen=True, slots=True)
-class CaretMark:
+class CaretMark(Struct, frozen=True):
     """Carets for a fault below one row; `says` where its words follow, `rows` how many rows they stand for."""
 
     fault: Fault

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from inspector.chain.steps import StepOutcome
 from inspector.diagnostics import Location
 from inspector.json_scanner import JsonKind, JsonMember, JsonNode, read_json
@@ -220,8 +222,7 @@ def _moved(within: Range, distance: int) -> Range:
     return within.moved(distance)
 
 
-@dataclass(frozen=True, slots=True)
-class JsonRows:
+class JsonRows(Struct, frozen=True):
     """Makes rows of JSON values: `text` is what they were read from, `place` turns its ranges into the part's.
 
     `step` and the beginning of the `pointer` are those of the call whose arguments they are; a result's have none.

@@ -1,8 +1,9 @@
 """The part of a stream that is in sight, and a cursor on one of its characters: what keys and wheel do to both."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from inspector.diagnostics import Location
 from inspector.text import Range
@@ -13,8 +14,7 @@ _MARGIN = 2  # rows that are kept in sight around the cursor
 _BELOW = (RowKind.FAULT, RowKind.LANE)
 
 
-@dataclass(frozen=True, slots=True)
-class VisibleFault:
+class VisibleFault(Struct, frozen=True):
     """Where a fault begins on the screen: line `y` and `cell`, both from 0; `location` is its place in the trace."""
 
     y: int

@@ -4,11 +4,11 @@ import hashlib
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 import streamlit as st
+from msgspec import Struct
 
 from inspector.dataset.data_row import RejectedRow
 from inspector.dataset.diversity import SampleFacts, SetReport, facts_of
@@ -41,8 +41,7 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LintedSample:
+class LintedSample(Struct, frozen=True):
     """A sample with what was found in it, and its facts."""
 
     sample: Sample
@@ -55,8 +54,7 @@ class LintedSample:
         return tuple(dict.fromkeys(one.rule.code for one in self.inspection.diagnostics))
 
 
-@dataclass(frozen=True, slots=True)
-class LintedSet:
+class LintedSet(Struct, frozen=True):
     """The samples of a file, how many rows could not be read, and whether these are all rows."""
 
     samples: tuple[LintedSample, ...]

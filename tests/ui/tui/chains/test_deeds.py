@@ -1,10 +1,10 @@
 """What the commands of the home screen do, each by its key."""
 
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.model import ExternalId
 from inspector.text import Range

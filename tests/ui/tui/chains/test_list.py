@@ -1,10 +1,10 @@
 """The home screen's list: what it shows, where one stands in it, and that its size does not matter."""
 
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.capture.events import TraceEnded, TraceStarted, TurnEnded
 from inspector.model import ExternalId, Instant, ParentTrace, ParentWhy, Part, Role, Trace, Turn
