@@ -14,8 +14,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from inspector.formats.format import DetectionPatterns, Format, TextSample
-from inspector.formats.registry import fallback, formats
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.registry import fallback, formats, registered_formats
 from inspector.scanning import lazy_pattern
 
 _PLAIN = 0.8
@@ -40,14 +40,19 @@ def detect_format(text: str = "", model: str = "") -> Detection:
     Calls that the text plainly shows outweigh the name, and the name outweighs a mere resemblance. Where both fit, the
     name chooses among the formats that share a syntax. With nothing to go by the answer is `hermes`, confidence 0.
     """
-    sample = TextSample(text)
-    by_model = _named_by_model(model, tuple(formats()))
+    return _detected(text, model, registered_formats())
+
+
+@lru_cache(maxsize=16)
+def _detected(text: str, model: str, _: tuple[Format, ...]) -> Detection:
+    """What `detect_format` says while these formats are registered; one trace's is often asked for twice."""
+    by_model = _named_by_model(model, formats())
     if by_model is None:
-        return _without_name(*_by_text(sample), model)
+        return _without_name(*_by_text(text), model)
     named, pattern = by_model.format, by_model.pattern
-    agrees = _confidence(named, sample)
+    agrees = named.confidence(text) if text else 0.0
     if agrees < _PLAIN:
-        by_text, shown = _by_text(sample)
+        by_text, shown = _by_text(text)
         if agrees < min(shown, _PLAIN) or not agrees:
             return _against_name(by_model, agrees, by_text, shown, model)
     reason = f"The model's name `{model}` fits `{pattern}`, and the text shows `{named.name}` markers."
@@ -63,22 +68,63 @@ def _against_name(by_model: "NamedBy", agrees: float, by_text: Format, shown: fl
     return Detection(named, max(_NAME_ALONE, agrees), f"The model's name `{model}` fits `{by_model.pattern}`.")
 
 
-def _by_text(sample: TextSample) -> tuple[Format, float]:
+def _by_text(text: str) -> tuple[Format, float]:
     """The format that the text looks most like (the first of several), and how much."""
-    found, best = fallback(), 0.0
-    for one in formats():
-        confidence = _confidence(one, sample, above=best)
-        if confidence > best:
-            found, best = one, confidence
-    return found, best
+    return _signs_of(formats()).most_like(text) if text else (fallback(), 0.0)
 
 
-def _confidence(one: Format, sample: TextSample, *, above: float = 0.0) -> float:
-    """How much the text looks like a format, as far as that is more than `above`."""
-    if not sample.text:
-        return 0.0
-    patterns = one.confidence
-    return patterns.in_sample(sample, above=above) if isinstance(patterns, DetectionPatterns) else patterns(sample.text)
+class _Sign(Struct, frozen=True):
+    """One pattern of a format: the weight that it gives where found, and literals of which every match holds one."""
+
+    weight: float
+    order: int
+    format: Format
+    literals: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+class _FormatSigns:
+    """The detection patterns of all formats, those of most weight first.
+
+    The first two characters of their literals are shared by many: a text is searched for these, and then only for the
+    patterns that they leave.
+    """
+
+    def __init__(self, known: tuple[Format, ...]) -> None:
+        patterns = [(order, one, one.confidence) for order, one in enumerate(known)]
+        self._signs = sorted(
+            (
+                _Sign(weight, order, one, literals, pattern)
+                for order, one, of in patterns
+                if isinstance(of, DetectionPatterns)
+                for weight, literals, pattern in of.signs
+            ),
+            key=lambda sign: (-sign.weight, sign.order),
+        )
+        self._others = [(order, one, of) for order, one, of in patterns if not isinstance(of, DetectionPatterns)]
+        self._by_beginning: dict[str, set[int]] = {}
+        for number, sign in enumerate(self._signs):
+            for literal in sign.literals:
+                self._by_beginning.setdefault(literal[:2], set()).add(number)
+
+    def most_like(self, text: str) -> tuple[Format, float]:
+        """The format that the text looks most like (the first of several), and how much."""
+        near = set[int]().union(*(those for beginning, those in self._by_beginning.items() if beginning in text))
+        order, found, best = len(self._signs), fallback(), 0.0
+        for sign in map(self._signs.__getitem__, sorted(near)):
+            if any(literal in text for literal in sign.literals) and sign.pattern.search(text):
+                order, found, best = sign.order, sign.format, sign.weight
+                break
+        for place, one, confidence in self._others:
+            sure = confidence(text)
+            if sure > best or (sure == best > 0 and place < order):
+                order, found, best = place, one, sure
+        return found, best
+
+
+@lru_cache(maxsize=4)
+def _signs_of(known: tuple[Format, ...]) -> _FormatSigns:
+    return _FormatSigns(known)
 
 
 def _without_name(by_text: Format, shown: float, model: str) -> Detection:

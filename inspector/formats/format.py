@@ -1,7 +1,7 @@
 """What a wire format is: how to know it, read it and write it."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -38,41 +38,17 @@ class DetectionPatterns:
         """The patterns of the call syntax, to look for it in texts of other formats."""
 
     @cached_property
-    def _signs(self) -> list[tuple[float, tuple[str, ...], re.Pattern[str]]]:
+    def signs(self) -> list[tuple[float, tuple[str, ...], re.Pattern[str]]]:
         """The patterns with the literals that they require, those of most weight first."""
         weighed = sorted(self._weighed.items(), key=lambda one: -one[1])
         return [(weight, required_literals(sign), lazy_pattern(sign)) for sign, weight in weighed]
 
     def __call__(self, sample: str) -> float:
         """How much a sample of text looks like the format."""
-        return self.in_sample(TextSample(sample))
-
-    def in_sample(self, sample: "TextSample", *, above: float = 0.0) -> float:
-        """How much a sample looks like the format; 0 where that is not more than `above`."""
-        for weight, literals, sign in self._signs:
-            if weight <= above:
-                break
-            if sample.holds_any(literals) and sign.search(sample.text):
+        for weight, literals, sign in self.signs:
+            if any(literal in sample for literal in literals) and sign.search(sample):
                 return weight
         return 0.0
-
-
-class TextSample:
-    """A text in which the literals of many patterns are searched, each of them once."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._held: dict[str, bool] = {}
-
-    def holds_any(self, literals: Iterable[str]) -> bool:
-        """Whether the text holds one of them; the first two characters are shared by many, and rule most out."""
-        return any(self._holds(one[:2]) and self._holds(one) for one in literals)
-
-    def _holds(self, literal: str) -> bool:
-        held = self._held.get(literal)
-        if held is None:
-            held = self._held[literal] = literal in self.text
-        return held
 
 
 def required_literals(pattern: str) -> tuple[str, ...]:
