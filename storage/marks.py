@@ -18,7 +18,8 @@ _mark = tables.mark.c
 class Mark(Struct, frozen=True):
     """A mark on a trace, or on one turn or step of it (both count from 1), with the note that was left there.
 
-    `marked_at_s` is seconds since 1970-01-01 UTC.
+    `marked_at_s` is seconds since 1970-01-01 UTC. `author` is the name of the token, or the user that a reverse proxy
+    named; "" where neither is known.
     """
 
     trace_id: int
@@ -26,6 +27,7 @@ class Mark(Struct, frozen=True):
     step: int | None = None
     note: str = ""
     marked_at_s: float = 0.0
+    author: str = ""
 
 
 def put_mark(connection: sa.Connection, mark: Mark) -> None:
@@ -38,6 +40,7 @@ def put_mark(connection: sa.Connection, mark: Mark) -> None:
         "note": escaped(mark.note),
         "folded": escaped(mark.note.casefold()),
         "marked_at_s": mark.marked_at_s,
+        "author": escaped(mark.author),
     }
     connection.execute(sa.insert(tables.mark), row)
 
@@ -61,10 +64,10 @@ def read_marks(connection: sa.Connection, ids: Sequence[int]) -> dict[int, tuple
     """The marks of these traces, the oldest first, by trace; traces without one are left out."""
     found: dict[int, list[Mark]] = {}
     for group in in_groups(ids):
-        wanted = sa.select(_mark.trace_id, _mark.turn, _mark.step, _mark.note, _mark.marked_at_s)
+        wanted = sa.select(_mark.trace_id, _mark.turn, _mark.step, _mark.note, _mark.marked_at_s, _mark.author)
         rows = connection.execute(wanted.where(_mark.trace_id.in_(group)).order_by(_mark.trace_id, _mark.id))
-        for id_, turn, step, note, at_s in rows:
-            found.setdefault(id_, []).append(Mark(id_, turn, step, unescaped(note), at_s))
+        for id_, turn, step, note, at_s, author in rows:
+            found.setdefault(id_, []).append(Mark(id_, turn, step, unescaped(note), at_s, unescaped(author)))
     return {id_: tuple(marks) for id_, marks in found.items()}
 
 
@@ -82,13 +85,15 @@ class Bookmarks:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def put(self, id: int | str, *, turn: int | None = None, step: int | None = None, note: str = "") -> None:
+    def put(
+        self, id: int | str, *, turn: int | None = None, step: int | None = None, note: str = "", author: str = ""
+    ) -> None:
         """Mark a trace, or one turn or step of it (both count from 1), with a note; that of a second mark counts.
 
         Marks stay when a longer version of the session comes or the trace is inspected again; they go with it.
         """
         with self._database.writing() as connection:
-            put_mark(connection, Mark(find_id(connection, id), turn, step, note, time.time()))
+            put_mark(connection, Mark(find_id(connection, id), turn, step, note, time.time(), author))
 
     def remove(
         self, id: int | str, *, turn: int | None = None, step: int | None = None, own_only: bool = False

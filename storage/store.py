@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace, Turn
 from storage import tables
+from storage.access_tokens import AccessTokens
 from storage.engine import (
     Database,
     DatabaseLocation,
@@ -97,6 +98,7 @@ class Store:
     """
 
     marks: Bookmarks
+    tokens: AccessTokens
     statistics: TraceStatistics
     search: TextSearch
     maintenance: Maintenance
@@ -106,6 +108,7 @@ class Store:
         self._database = database
         self._mark = mark_of(database.place)
         self.marks = Bookmarks(database)
+        self.tokens = AccessTokens(database)
         self.statistics = TraceStatistics(database)
         self.search = TextSearch(database)
         self.maintenance = Maintenance(database)

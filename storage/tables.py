@@ -236,6 +236,19 @@ mark = sa.Table(
     text("note"),
     text("folded"),
     sa.Column("marked_at_s", sa.Double, nullable=False),
+    sa.Column("author", sa.Text, nullable=False, server_default=""),
+)
+
+access_token = sa.Table(
+    "access_token",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    text("name"),
+    text("role"),
+    blob("digest"),
+    sa.Column("made_at_s", sa.Double, nullable=False),
+    sa.Column("revoked_at_s", sa.Double, nullable=True),
+    sa.UniqueConstraint("digest"),
 )
 
 external_id = sa.Table(

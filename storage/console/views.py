@@ -147,6 +147,7 @@ VIEWS: tuple[View, ...] = (
             ("step", "its step, or null"),
             ("note", "what was noted"),
             ("marked_at", "when", "marked_at_s"),
+            ("author", "who set it, where that is known"),
         ),
     ),
 )

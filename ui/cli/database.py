@@ -16,6 +16,7 @@ from inspector.model import Trace
 from inspector.scanning import lazy_pattern
 from inspector.version import __version__
 from storage import IntegrityReport, Store, open_store, place_of, upgrade_store
+from storage.access_tokens import TokenRole
 from storage.copying import CopyReport, copy_traces
 from storage.maintenance import Retention
 from ui.cli.console import color_option, database_option, json_option, print_lines, progress_bar
@@ -66,7 +67,7 @@ class Size(click.ParamType[int]):
 
 @click.group("db")
 def database() -> None:
-    """Manage the database: upgrade, check, copy, count, delete old traces, free space."""
+    """Manage the database: upgrade, check, copy, count, tokens, delete old traces, free space."""
 
 
 @database.command("upgrade")
@@ -79,6 +80,62 @@ def upgrade(where: str | None) -> None:
     changed = upgrade_store(where)
     said = "is upgraded to this version" if changed else "is of this version already"
     sys.stdout.write(visible_line(f"{place_of(where)} {said}") + "\n")
+
+
+@database.group("token")
+def token() -> None:
+    """Manage the tokens with which people open the dashboard (`weaklink web --tokens`)."""
+
+
+@token.command("create")
+@click.argument("name")
+@click.option(
+    "--role",
+    type=click.Choice([role.value for role in TokenRole]),
+    default=TokenRole.READ.value,
+    show_default=True,
+    help="`read` sees every trace; `write` also sets marks and imports.",
+)
+@database_option
+def create_token(where: str | None, *, name: str, role: str) -> None:
+    """Make a token for NAME, and print it once.
+
+    The database keeps a hash of it, so it cannot be shown again. Marks and notes bear NAME.
+    """
+    with open_store(where, create=False) as store:
+        word = store.tokens.create(name, TokenRole(role))
+    sys.stdout.write(f"{word}\n")
+
+
+@token.command("list")
+@json_option
+@database_option
+def list_tokens(where: str | None, *, as_json: bool) -> None:
+    """List the tokens, those that were revoked too."""
+    with open_store(where, create=False, read_only=True) as store:
+        found = store.tokens.all()
+    if as_json:
+        sys.stdout.write(write_json({"tokens": [asdict(one) for one in found]}) + "\n")
+        return
+    for one in found:
+        until = f", revoked {_day(one.revoked_at_s)}" if one.revoked_at_s is not None else ""
+        sys.stdout.write(f"{visible_line(one.name)}: {one.role}, made {_day(one.made_at_s)}{until}\n")
+    if not found:
+        sys.stderr.write("weaklink: no token yet; `weaklink db token create NAME` makes one\n")
+
+
+@token.command("revoke")
+@click.argument("name")
+@database_option
+def revoke_token(where: str | None, *, name: str) -> None:
+    """Make the token of NAME invalid, within seconds on every open page."""
+    with open_store(where, create=False) as store:
+        store.tokens.revoke(name)
+    sys.stdout.write(f"the token of {visible_line(name)} is revoked\n")
+
+
+def _day(at_s: float) -> str:
+    return datetime.fromtimestamp(at_s, UTC).date().isoformat()
 
 
 @database.command("stats")

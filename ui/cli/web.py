@@ -9,6 +9,7 @@ from typing import TextIO
 
 import click
 
+from inspector.errors import StoreError
 from inspector.host_header import is_loopback
 from storage import NoDatabaseYetError, open_store
 from ui.cli.console import database_option
@@ -50,20 +51,44 @@ def visible_output() -> Iterator[None]:
 @click.option("--port", default=8789, show_default=True, type=click.IntRange(1, 65535), help="The port to listen on.")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen on.")
 @click.option("--token", default="", metavar="WORD", help="A token that browsers must send; `random` generates one.")
+@click.option("--tokens", is_flag=True, help="Accept the tokens of the database; see `weaklink db token`.")
+@click.option("--user-header", default="", metavar="HEADER", help="The header in which a reverse proxy names the user.")
 @click.option("--name", "names", multiple=True, metavar="HOST", help="A host name under which browsers may open it.")
-def web(where: str | None, *, port: int, host: str, token: str, names: tuple[str, ...]) -> None:
+def web(
+    where: str | None,
+    *,
+    port: int,
+    host: str,
+    token: str,
+    tokens: bool,
+    user_header: str,
+    names: tuple[str, ...],
+) -> None:
     """Serve the dashboard: which models, tools and prompts break chains, how often, and where.
 
-    Listens on this machine only. Another address requires `--token`, since anyone who can open the page can read every
-    trace. Nothing leaves the machine: no usage statistics, no fonts, no links are loaded. Press Ctrl-C to stop.
+    Listens on this machine only. Another address requires `--token` or `--tokens`, since anyone who can open the page
+    can read every trace. Nothing leaves the machine: no usage statistics, no fonts, no links are loaded. Press Ctrl-C
+    to stop.
     """
     word = secrets.token_urlsafe(18) if token == _RANDOM else token
-    access = Access(host, port, word, tuple(name.lower() for name in names))
-    with suppress(NoDatabaseYetError):  # the page then opens on its imports
-        open_store(where, read_only=True).close()
+    access = Access(
+        host, port, word, tuple(name.lower() for name in names), stored_tokens=tokens, user_header=user_header
+    )
+    _check_database(where, needs_tokens=tokens)
     with visible_output():
         from ui.web.server import serve  # noqa: PLC0415  # Streamlit takes 300 ms to load
 
         for address in links(access):
             sys.stderr.write(f"weaklink: the dashboard is at {address} (Ctrl-C ends it)\n")
         serve(access, where, is_local=is_loopback(host.strip("[]")))
+
+
+def _check_database(where: str | None, *, needs_tokens: bool) -> None:
+    """Say before anything is served why the database cannot be read, or that nobody has a token for it."""
+    if not needs_tokens:
+        with suppress(NoDatabaseYetError):  # the page then opens on its imports
+            open_store(where, read_only=True).close()
+        return
+    with open_store(where, read_only=True) as store:
+        if all(one.revoked_at_s is not None for one in store.tokens.all()):
+            raise StoreError("nobody has a token of this database yet; `weaklink db token create NAME` makes one")

@@ -13,6 +13,7 @@ from ui.web.components import palette
 from ui.web.markup import label, put_styles
 from ui.web.navigation import go_to_page, parameter, register_pages, set_parameters
 from ui.web.stores import ICON, database_name, put_page_name
+from ui.web.visitors import visitor
 
 _FILTER = "filter"
 _KEPT_FILTER = "weaklink_filter"
@@ -101,6 +102,7 @@ def _drawing(entry: PageEntry) -> Callable[[], None]:
     def draw() -> None:
         put_page_name(entry.title)
         try:
+            visitor()  # whose token was revoked sees no more
             import_module(entry.module).show()
             if entry.path not in _WITHOUT_DATABASE:
                 st.session_state[_READ] = True

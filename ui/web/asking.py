@@ -88,8 +88,10 @@ def ask_again(shown: ShownTrace, at: Location | None) -> None:
     """Draw the form in a popover; nothing is sent before it was previewed.
 
     Not where other machines can reach the page: whoever names a server would be sent the key of this machine's user.
+    Nor where a reverse proxy or a token says that others look at it.
     """
-    if not current_options().is_local:
+    access = current_options().access
+    if not current_options().is_local or access.stored_tokens or access.user_header:
         return
     id_, turn = shown.summary.id, _turn(shown, at)
     with st.popover("Ask again", icon=":material/replay:", key="weaklink_ask"):

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from hmac import compare_digest
 from http.cookies import CookieError, SimpleCookie
+from time import monotonic
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -13,31 +14,56 @@ from inspector.host_header import address_of, host_name, is_loopback
 from inspector.scanning import lazy_pattern
 
 _TOKEN = lazy_pattern(r"[A-Za-z0-9._~-]+")
-_COOKIE = "weaklink_token"  # and the port, since browsers send the cookies of a host to all its ports
+_HEADER = lazy_pattern(r"[A-Za-z0-9-]{1,64}")
+_COOKIE = "weaklink_token"
+_REMEMBERED_S = 2.0  # how long a revoked token is still taken for valid
+_MOST_REMEMBERED = 1_000
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class Access(Struct, frozen=True):
     """What the dashboard was told at its start.
 
-    `host` is the address it listens on. `token` must be shown by every browser where it is not empty. `names` are the
-    host names that it may be called by beside addresses and `localhost`: a name that is not listed may be a foreign
-    page's, which resolved its own name to this machine.
+    `host` is the address it listens on. `token` must be shown by every browser where it is not empty; with
+    `stored_tokens` one of the database's tokens does as well, and one must be shown. `names` are the host names that it
+    may be called by beside addresses and `localhost`: a name that is not listed may be a foreign page's, which resolved
+    its own name to this machine. `user_header` is the header in which a reverse proxy names the user; "" where none is
+    trusted.
     """
 
     host: str
     port: int
     token: str = ""
     names: tuple[str, ...] = ()
+    stored_tokens: bool = False
+    user_header: str = ""
 
     def __post_init__(self) -> None:
         if self.token and not _TOKEN.fullmatch(self.token):
             raise WeaklinkError("a token is made of letters, digits and `-._~`, so that it fits into an address")
-        if not is_loopback(self.host.strip("[]")) and not self.token:
+        is_local = is_loopback(self.host.strip("[]"))
+        if not is_local and not self.needs_token:
             raise WeaklinkError(
                 f"`--host {self.host}` can be reached from other machines, and then the dashboard needs a token: "
-                "say `--token WORD`, or leave `--host` away."
+                "say `--token WORD` or `--tokens`, or leave `--host` away."
             )
+        if self.user_header and not is_local:
+            raise WeaklinkError(
+                f"`--user-header` needs a dashboard that only this machine reaches: on {self.host} anybody could send "
+                "that header. Let the reverse proxy run here, and leave `--host` away."
+            )
+        if self.user_header and not _HEADER.fullmatch(self.user_header):
+            raise WeaklinkError(f"`{self.user_header}` is no name of a header, such as `X-Forwarded-User`")
+
+    @property
+    def needs_token(self) -> bool:
+        """Whether a browser must show a token."""
+        return bool(self.token) or self.stored_tokens
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie that holds the token; browsers send the cookies of a host to all its ports."""
+        return f"{_COOKIE}_{self.port}"
 
     def answers_to(self, host: str) -> bool:
         """Whether a request with this Host header is meant for us: an address, `localhost`, or one of our names."""
@@ -49,8 +75,9 @@ class Access(Struct, frozen=True):
         return urlsplit(origin).netloc.lower() == host.lower() if origin else False
 
     def is_token(self, word: str) -> bool:
-        """Whether the word is the token, compared in constant time."""
-        return compare_digest(word.encode(errors="surrogatepass"), self.token.encode(errors="surrogatepass"))
+        """Whether the word is the token of the command, compared in constant time."""
+        shown, own = (one.encode(errors="surrogatepass") for one in (word, self.token))
+        return bool(own) and compare_digest(shown, own)
 
 
 def links(access: Access) -> Sequence[str]:
@@ -68,24 +95,32 @@ _Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
 
 class Guard:
-    """An ASGI application before another one, which sees only what may come in."""
+    """An ASGI application before another one, which sees only what may come in.
 
-    def __init__(self, app: _App, access: Access, headers: _Headers) -> None:
+    `is_stored` says whether a word is a valid token of the database; what it said is remembered for two seconds.
+    """
+
+    def __init__(
+        self, app: _App, access: Access, headers: _Headers, is_stored: Callable[[str], bool] | None = None
+    ) -> None:
         self._app, self._access, self._headers = app, access, headers
-        self._cookie_name = f"{_COOKIE}_{access.port}"
+        self._is_stored = is_stored or (lambda _: False)
+        self._remembered: dict[str, tuple[float, bool]] = {}
 
     async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
         """Pass the request on, or refuse it in a sentence."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
+        if scope["type"] == "http" and (clean := self._without_token(scope)) is not None:
+            place, word = clean  # another token than the cookie's, perhaps
+            await self._answer(send, 303, "", ((b"location", place), (b"set-cookie", self._cookie(word))))
+            return
         refusal = self._refusal(scope)
         if refusal is None:
             await self._app(scope, receive, self._with_headers(send))
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": refusal[1][:100]})
-        elif (clean := self._without_token(scope)) is not None:
-            await self._answer(send, 303, "", ((b"location", clean), (b"set-cookie", self._cookie())))
         else:
             await self._answer(send, *refusal)
 
@@ -101,26 +136,43 @@ class Guard:
         changes = scope["type"] == "websocket" or scope["method"] not in _SAFE
         if (changes or origin) and not self._access.takes_origin(origin, host):
             return 403, "Another page asked; only the dashboard's own pages may."
-        if self._access.token and not self._access.is_token(_cookie_of(scope, self._cookie_name)):
+        if self._access.needs_token and not self._takes(_cookie_of(scope, self._access.cookie)):
+            if self._access.stored_tokens:
+                return 401, "This dashboard needs a token: open its address with `?token=` and yours behind it."
             return 401, "This dashboard wants its token: open the address that `weaklink web` printed."
         return None
 
-    def _without_token(self, scope: _Message) -> bytes | None:
-        """Where a browser that brings the right token in its address is sent, without it; None for any other."""
+    def _takes(self, word: str) -> bool:
+        """Whether a word is a valid token."""
+        if self._access.is_token(word):
+            return True
+        if not self._access.stored_tokens or not _TOKEN.fullmatch(word):
+            return False
+        until, is_valid = self._remembered.get(word, (0.0, False))
+        if until < monotonic():
+            if len(self._remembered) >= _MOST_REMEMBERED:
+                self._remembered.clear()
+            is_valid = self._is_stored(word)
+            self._remembered[word] = monotonic() + _REMEMBERED_S, is_valid
+        return is_valid
+
+    def _without_token(self, scope: _Message) -> tuple[bytes, str] | None:
+        """Where a browser that brings a valid token in its address is sent, without it; None for any other."""
         host = _header(scope, b"host")
-        if not self._access.token or not self._access.answers_to(host) or scope["method"] != "GET":
+        if not self._access.needs_token or not self._access.answers_to(host) or scope["method"] != "GET":
             return None
         asked = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        if not any(key == "token" and self._access.is_token(value) for key, value in asked):
+        word = next((value for key, value in asked if key == "token" and self._takes(value)), None)
+        if word is None:
             return None
         rest = urlencode([(key, value) for key, value in asked if key != "token"])
         path = "/" + scope.get("raw_path", b"/").decode("latin-1").split("?")[0].lstrip("/\\")
-        return f"{path}{'?' if rest else ''}{rest}".encode("latin-1")
+        return f"{path}{'?' if rest else ''}{rest}".encode("latin-1"), word
 
-    def _cookie(self) -> bytes:
+    def _cookie(self, word: str) -> bytes:
         cookie: SimpleCookie = SimpleCookie()
-        name = self._cookie_name
-        cookie[name] = self._access.token
+        name = self._access.cookie
+        cookie[name] = word
         for attribute, value in (("path", "/"), ("httponly", "yes"), ("samesite", "Strict")):
             cookie[name][attribute] = value
         return cookie[name].OutputString().encode("latin-1")

@@ -2,16 +2,20 @@
 
 from msgspec import Struct
 
+from ui.web.guard import Access
+
 
 class DashboardOptions(Struct, frozen=True):
     """The database (as `open_store` takes it), and whether only this machine can reach the page.
 
-    A page waits `patience_s` for figures before it is drawn without them.
+    A page waits `patience_s` for figures before it is drawn without them. `access` is what the guard checks requests
+    by; a page looks there for the name of its visitor.
     """
 
     where: str | None = None
     is_local: bool = True
     patience_s: float = 0.15
+    access: Access = Access("127.0.0.1", 8789)
 
 
 _OPTIONS: list[DashboardOptions] = [DashboardOptions()]

@@ -7,6 +7,7 @@ from ui.views.saved_views import SavedView, forget_view, save_view, saved_views
 from ui.views.styled_text import visible_line
 from ui.web.markup import label
 from ui.web.navigation import go_to_page, is_page
+from ui.web.visitors import require_write, visitor
 
 _NAME = "weaklink_view_name"
 _CHOSEN = "weaklink_view_chosen"
@@ -23,8 +24,9 @@ def views_menu(page: str) -> None:
             return
         if views:
             _choose(views)
-        st.text_input("Save this view as", key=_NAME, max_chars=80)
-        st.button("Save", icon=":material/bookmark_add:", on_click=_save, args=(page,))
+        may_write = visitor().may_write
+        st.text_input("Save this view as", key=_NAME, max_chars=80, disabled=not may_write)
+        st.button("Save", icon=":material/bookmark_add:", on_click=_save, args=(page,), disabled=not may_write)
         if fault := st.session_state.pop(_FAULT, ""):
             st.error(label(fault, most=1_000))
 
@@ -36,11 +38,12 @@ def _choose(views: list[SavedView]) -> None:
     with st.container(horizontal=True):
         if st.button("Open", type="primary", key="weaklink_view_open"):
             go_to_page(chosen.page, **chosen.state)
-        st.button("Forget", on_click=_forget, args=(chosen.name,))
+        st.button("Forget", on_click=_forget, args=(chosen.name,), disabled=not visitor().may_write)
 
 
 def _save(page: str) -> None:
     try:
+        require_write()
         save_view(SavedView(st.session_state[_NAME], page, st.query_params.to_dict()))
     except WeaklinkError as error:
         st.session_state[_FAULT] = str(error)
@@ -51,6 +54,7 @@ def _save(page: str) -> None:
 
 def _forget(name: str) -> None:
     try:
+        require_write()
         forget_view(name)
     except WeaklinkError as error:
         st.session_state[_FAULT] = str(error)

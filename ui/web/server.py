@@ -19,10 +19,11 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.starlette import App
 
-from inspector.errors import WeaklinkError
+from inspector.errors import StoreError, WeaklinkError
 from inspector.scanning import lazy_pattern
 from ui.web.guard import Access, Guard
 from ui.web.options import DashboardOptions, set_options
+from ui.web.stores import store
 from ui.web.theme import theme_options
 from ui.web.trace_api import trace_route
 
@@ -53,15 +54,23 @@ SCRIPT = Path(__file__).parent / "script" / "weaklink_page.py"
 def serve(access: Access, where: str | None, *, is_local: bool) -> None:
     """Serve the dashboard over the database until it is interrupted. WeaklinkError where the port is taken."""
     _refuse_taken(access)
-    set_options(DashboardOptions(where, is_local=is_local))
+    set_options(DashboardOptions(where, is_local=is_local, access=access))
     index = index_page()
-    guard = Middleware(Guard, access=access, headers=security_headers(index))
+    guard = Middleware(Guard, access=access, headers=security_headers(index), is_stored=_is_stored)
     options = {**_OPTIONS, **theme_options(), "server.address": access.host, "server.port": access.port}
     App(
         SCRIPT,
         routes=[trace_route()],
         middleware=[guard, Middleware(IndexMiddleware, page=index), Middleware(TimerMiddleware)],
     ).run(config=options)
+
+
+def _is_stored(word: str) -> bool:
+    """Whether a word is a valid token of the database; none is while the database cannot be read."""
+    try:
+        return store().tokens.holder(word) is not None
+    except StoreError:
+        return False
 
 
 def _refuse_taken(access: Access) -> None:

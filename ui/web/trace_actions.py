@@ -16,6 +16,7 @@ from ui.web.options import current_options
 from ui.web.stores import ShownTrace, store, writable
 from ui.web.trace_neighbours import adjacent_traces
 from ui.web.value_filters import filter_menu
+from ui.web.visitors import READS_ONLY, require_write, visitor
 
 _NOTE = "weaklink_note"
 
@@ -64,7 +65,9 @@ def _marks(shown: ShownTrace, at: Location | None) -> None:
     """The notes that are there, and a line for one more."""
     id_ = shown.summary.id
     for mark in store().marks.of([id_]).get(id_, ()):
-        st.text(f"● {_where(mark.turn, mark.step)}: {visible_line(mark.note) or 'marked'}")
+        by = f" ({visible_line(mark.author)})" if mark.author else ""
+        st.text(f"● {_where(mark.turn, mark.step)}: {visible_line(mark.note) or 'marked'}{by}")
+    may_write = visitor().may_write
     step = None if at is None else step_at(shown.dissection, at)
     places: list[tuple[int | None, int | None]] = [(None, None)]
     places += [(at.turn, None)] if at is not None else []
@@ -74,14 +77,18 @@ def _marks(shown: ShownTrace, at: Location | None) -> None:
     )
     note = st.text_input("Note", key=f"{_NOTE}_{id_}", placeholder="What you found")
     save, drop = st.columns(2)
-    if save.button("Save", type="primary", width="stretch"):
+    if save.button("Save", type="primary", width="stretch", disabled=not may_write):
+        author = require_write().name
         with writable() as opened:
-            opened.marks.put(id_, turn=turn, step=number, note=note)
+            opened.marks.put(id_, turn=turn, step=number, note=note, author=author)
         st.rerun()
-    if drop.button("Remove all", disabled=not shown.summary.marked, width="stretch"):
+    if drop.button("Remove all", disabled=not (may_write and shown.summary.marked), width="stretch"):
+        require_write()
         with writable() as opened:
             opened.marks.remove(id_)
         st.rerun()
+    if not may_write:
+        st.caption(READS_ONLY)
 
 
 def _where(turn: int | None, step: int | None) -> str:

@@ -27,6 +27,7 @@ from inspector.redaction.redactor import Redactor
 from inspector.replay.matching import ReplayDivergence, Replayer
 from inspector.replay.recording import Recording
 from storage import open_store
+from storage.access_tokens import TokenRole
 from tests.capture.upstream import Answer, Drop, Framing, running_upstream
 from tests.ui.experiments import asking
 from tests.ui.experiments.test_doctor import recorded
@@ -88,6 +89,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Sequence[J
             ],
             "db-stats": _printed("db", "stats", "--db", db),
             "db-check": _printed("db", "check", "--db", db),
+            "db-token-list": _listed_tokens(folder),
             "db-copy": _printed("db", "copy", db, str(folder / "copy.db")),
             "check": _printed("check", *SAMPLES, str(bad), json_option=("--output", "json")),
             "tail": _tailed(folder),
@@ -103,6 +105,15 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Sequence[J
             "data-verify": _printed("data", "verify", str(rows)),
             "data-lint": _printed("data", "lint", str(rows), json_option=("--output", "json")),
         }
+
+
+def _listed_tokens(folder: Path) -> list[Json]:
+    where = str(folder / "tokens.db")
+    with open_store(where) as store:
+        store.tokens.create("ann", TokenRole.WRITE)
+        store.tokens.create("bob", TokenRole.READ)
+        store.tokens.revoke("bob")
+    return _printed("db", "token", "list", "--db", where)
 
 
 def _printed(*words: str, stdin: str = "", json_option: Sequence[str] = ("--json",)) -> list[Json]:

@@ -62,8 +62,9 @@ def make_hostile(database: Path) -> Path:
         for saved, trace in zip(
             store.save((one, inspect_trace(one)) for one in hostile_traces()), hostile_traces(), strict=True
         ):
-            for place in ({}, {"turn": 1}, {"step": 1}):
-                store.marks.put(saved.id, note=trace.name[:2_000], **place)
+            note = trace.name[:2_000]
+            for turn, step in ((None, None), (1, None), (None, 1)):
+                store.marks.put(saved.id, turn=turn, step=step, note=note, author=note)
         store.search.index_pending()
     return database
 

@@ -205,7 +205,9 @@ def notes(dissection: Dissection, marks: Sequence[Mark], width: int) -> SideLine
 def _note_lines(dissection: Dissection, marks: Sequence[Mark], width: int) -> Iterator[SideLine]:
     for mark in marks:
         where = f"step {mark.step}" if mark.step else f"turn {mark.turn}" if mark.turn else "trace"
-        said = (Run(f"{where}  ", Style.KEY), Run(visible_line(mark.note[:_LONGEST_FACT]) or "marked", Style.STRONG))
+        words = Run(visible_line(mark.note[:_LONGEST_FACT]) or "marked", Style.STRONG)
+        author = (Run(f"  {visible_line(mark.author)}", Style.DIM),) if mark.author else ()
+        said = (Run(f"{where}  ", Style.KEY), words, *author)
         for line, _ in _fact("note" if mark.note else "mark", said, width):
             yield SideLine(line, _mark_place(dissection, mark))
     name = title_of(dissection.trace)

@@ -18,6 +18,7 @@ from ui.web.markup import put_lines
 from ui.web.navigation import go_to_page
 from ui.web.options import current_options
 from ui.web.stores import store
+from ui.web.visitors import READS_ONLY, require_write, visitor
 
 _REPORTS = "weaklink_import_reports"
 _ROUND = "weaklink_import_round"
@@ -29,6 +30,9 @@ def show() -> None:
     st.title("Imports")
     st.text("Logs of agents and gateways, whichever wrote them: a file is known by what is in it.")
     st.caption("Secrets are replaced before anything is written; what was imported before is not imported twice.")
+    if not visitor().may_write:
+        st.caption(READS_ONLY)
+        return
     round_ = st.session_state.setdefault(_ROUND, 0)
     given = st.file_uploader("Log files", accept_multiple_files=True, key=f"weaklink_upload_{round_}")
     if given and st.button(f"Import {counted(len(given), 'file')}", type="primary", icon=":material/upload:"):
@@ -69,6 +73,7 @@ def _has_traces() -> bool:
 
 
 def _imported_samples() -> list[FileReport]:
+    require_write()
     with open_store(current_options().where) as opened, sample_files() as paths:
         reports = [import_file(opened, path, None, Redactor()) for path in paths]
         opened.catch_up()
@@ -77,6 +82,7 @@ def _imported_samples() -> list[FileReport]:
 
 def _imported(name: str, file: IO[bytes]) -> FileReport:
     """What became of one file; its name is the user's."""
+    require_write()
     with held_file(cast("BinaryIO", file), name, name) as placed, open_store(current_options().where) as opened:
         (done,) = save_file(opened, read_file(placed, None, Redactor()))
         opened.catch_up()
