@@ -44,6 +44,7 @@ BENCHMARKS = {
     "recorded": "recorded_streams:recorded_streams",
     "attempts": "attempts:attempts",
     "cluster": "cluster:cluster",
+    "collector": "collector:collector",
 }
 
 

@@ -82,7 +82,7 @@ class AccessTokens:
         return None if row is None else _read(row)
 
 
-def _selected() -> sa.Select[tuple[str, str, float, float | None]]:
+def _selected() -> "sa.Select[*tuple[Any, ...]]":
     return sa.select(_token.name, _token.role, _token.made_at_s, _token.revoked_at_s)
 
 

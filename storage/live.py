@@ -64,7 +64,7 @@ class StoreSink:
         self._inspect = inspect
         self._owner = new_owner()
         self._idle_after_s = idle_after_s
-        self._room = BoundedBuffer(room_bytes)
+        self._room, self._room_bytes = BoundedBuffer(room_bytes), room_bytes
         self._chunks_waiting = 0
         self._inspect_at_s = 0.0
         self._is_behind = False
@@ -84,6 +84,11 @@ class StoreSink:
     def backlog(self) -> int:
         """How many events wait that no transaction has begun to write."""
         return len(self._room)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether half of the room is taken: a sender that can wait should."""
+        return self._room.held_bytes > self._room_bytes / 2
 
     @property
     def dropped(self) -> int:

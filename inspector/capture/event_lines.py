@@ -5,6 +5,8 @@ ASCII; lone surrogates, NUL and numbers beyond JSON are escaped as in a trace fi
 """
 
 import json
+import sys
+from collections.abc import Iterable
 from typing import TypeAlias, assert_never
 
 import msgspec
@@ -26,6 +28,11 @@ from inspector.trace_file.lines import (
 from inspector.trace_file.reading import INVALID_LINE, generation_of, outcome_of, trace_of, turn_of
 from inspector.trace_file.writing import generation_line, outcome_line, trace_line, turn_line
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 VERSION = 1
 """The version that is written, and the only one that is read."""
 
@@ -37,6 +44,8 @@ SENDER, BATCH, INSTANCE = "X-Weaklink-Sender", "X-Weaklink-Batch", "X-Weaklink-I
 """Who sends, the number of this body, which counts up with each that was taken, and which server he means."""
 
 CONTENT_TYPE = "application/x-ndjson"
+PACKED_TYPE = "application/x-ndjson+zstd"
+"""Of a body that `pack_body` made; not a `Content-Encoding`, which servers unpack without a bound."""
 MAX_BODY_BYTES = 64 * 1024 * 1024
 """The longest body that is taken."""
 
@@ -181,3 +190,22 @@ def _chunk_of(line: _ChunkLine) -> Chunk:
         line.token_ids,
         None if line.logprobs is None else tuple(map(float, line.logprobs)),
     )
+
+
+def pack_body(events: Iterable[RecordEvent]) -> bytes:
+    """A body of these events, packed with zstd."""
+    return zstd.compress((header_line() + "".join(map(event_line, events))).encode("ascii"))
+
+
+def unpack_body(packed: bytes, most_bytes: int = MAX_BODY_BYTES) -> bytes | None:
+    """A packed body as it was; None where it is longer than `most_bytes`. EventLineError where it is damaged."""
+    unpacking = zstd.ZstdDecompressor()
+    try:
+        plain = unpacking.decompress(packed, most_bytes + 1)
+    except zstd.ZstdError as error:
+        raise EventLineError(f"The body is no zstd: {error}.") from error
+    if len(plain) > most_bytes:
+        return None
+    if not unpacking.eof:
+        raise EventLineError("The body's zstd ends too early.")
+    return plain

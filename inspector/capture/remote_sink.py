@@ -3,7 +3,7 @@
 import http.client
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from http import HTTPStatus
 from threading import Event, Thread
 from urllib.parse import urlsplit
@@ -19,12 +19,59 @@ _TOGETHER_S = 0.1  # what comes within this time travels together
 _AT_ONCE = 256 * 1024
 _TIMEOUT_S = 10.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
-_TAKEN = (HTTPStatus.OK, HTTPStatus.NO_CONTENT)
+TAKEN = (HTTPStatus.OK, HTTPStatus.NO_CONTENT)
+"""The server has the body."""
 
-_NEVER = (
+NEVER = (
     *(HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
     HTTPStatus.UNPROCESSABLE_ENTITY,
 )
+"""The server will never take the body."""
+
+
+class EventsClient:
+    """A connection to the server at `url`, which posts bodies of events to it; for one thread.
+
+    `token` is sent as `Authorization: Bearer`. SinkError for what is no `http://` or `https://` address.
+    """
+
+    def __init__(self, url: str, *, token: str = "") -> None:
+        parts = urlsplit(url)
+        try:
+            port = parts.port
+        except ValueError as error:
+            raise SinkError(f"`{url}` is no address of a server: {error}.") from error
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise SinkError(f"`{url}` is no address of a server; `http://127.0.0.1:8788` is one.")
+        make = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._connection = make(parts.hostname, port, timeout=_TIMEOUT_S)
+        self._path = parts.path.rstrip("/") + EVENTS_PATH
+        self._headers = {"Content-Type": CONTENT_TYPE} | ({"Authorization": f"Bearer {token}"} if token else {})
+        self.place = (
+            f"{parts.scheme}://{parts.hostname}{f':{port}' if port else ''}"  # without path: it may hold a token
+        )
+
+    def post(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, str, str]:
+        """The status, what it means in words, and which server answered. OSError, HTTPException where none did."""
+        headers = {**self._headers, **headers}
+        is_new = self._connection.sock is None
+        try:
+            return self._exchange(body, headers)
+        except (OSError, http.client.HTTPException):
+            self._connection.close()
+            if is_new:
+                raise
+        return self._exchange(body, headers)  # the connection had been idle and was closed meanwhile
+
+    def close(self) -> None:
+        """Close the connection; the next body opens another one."""
+        self._connection.close()
+
+    def _exchange(self, body: bytes, headers: dict[str, str]) -> tuple[int, str, str]:
+        self._connection.request("POST", self._path, body, headers)
+        with self._connection.getresponse() as answer:
+            said = answer.read().decode("utf-8", "replace").strip()
+            return answer.status, said or answer.reason, answer.getheader(INSTANCE, "")
 
 
 class RemoteSink:
@@ -40,19 +87,7 @@ class RemoteSink:
     """
 
     def __init__(self, url: str, *, room_bytes: int = ROOM_BYTES, closing_s: float = 10.0) -> None:
-        parts = urlsplit(url)
-        try:
-            port = parts.port
-        except ValueError as error:
-            raise SinkError(f"`{url}` is no address of a server: {error}.") from error
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise SinkError(f"`{url}` is no address of a server; `http://127.0.0.1:8788` is one.")
-        make = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._connection = make(parts.hostname, port, timeout=_TIMEOUT_S)
-        self._path = parts.path.rstrip("/") + EVENTS_PATH
-        self._place = (
-            f"{parts.scheme}://{parts.hostname}{f':{port}' if port else ''}"  # without path: it may hold a token
-        )
+        self._server = EventsClient(url)
         self._waiting = SendQueue(room_bytes)
         self._journal = ReplayJournal(room_bytes)
         self._sender, self._instance, self._number = secrets.token_hex(16), "", 1
@@ -81,11 +116,11 @@ class RemoteSink:
         self._closing.set()
         self._waiting.close()
         self._thread.join()
-        self._connection.close()
+        self._server.close()
         left = len(self._batch) + len(self._waiting)
         if left:
             self._lost += left
-            raise SinkError(f"{self._place} did not take {left} events: {self.trouble}") from self.trouble
+            raise SinkError(f"{self._server.place} did not take {left} events: {self.trouble}") from self.trouble
 
     def _run(self) -> None:
         pause_s = _FIRST_PAUSE_S
@@ -93,7 +128,7 @@ class RemoteSink:
             try:
                 self._send()
             except (OSError, http.client.HTTPException, SinkError) as error:
-                self._connection.close()
+                self._server.close()
                 self.trouble = error
                 left_s = self._deadline_s - time.monotonic()
                 if left_s <= 0:
@@ -117,7 +152,7 @@ class RemoteSink:
 
     def _send(self) -> None:
         status, reason, instance = self._post()
-        if status in _TAKEN:
+        if status in TAKEN:
             self._journal.note(self._batch)
             self._instance = instance
             self._done()
@@ -126,12 +161,12 @@ class RemoteSink:
             self._waiting.put_back([*self._journal.replay(), *self._batch])
             self._journal.clear()
             self._done()
-        elif status in _NEVER:
+        elif status in NEVER:
             self._lost += len(self._batch)
             self._done()
-            raise SinkError(f"{self._place} refuses what it was sent ({status} {reason}).")
+            raise SinkError(f"{self._server.place} refuses what it was sent ({status} {reason}).")
         else:
-            raise SinkError(f"{self._place} does not take record events ({status} {reason}).")
+            raise SinkError(f"{self._server.place} does not take record events ({status} {reason}).")
 
     def _done(self) -> None:
         self._batch = []
@@ -139,23 +174,10 @@ class RemoteSink:
 
     def _post(self) -> tuple[int, str, str]:
         body = (header_line() + "".join(map(event_line, self._batch))).encode("ascii")
-        headers = {"Content-Type": CONTENT_TYPE, SENDER: self._sender, BATCH: str(self._number)}
+        headers = {SENDER: self._sender, BATCH: str(self._number)}
         if self._instance:
             headers[INSTANCE] = self._instance
-        is_new = self._connection.sock is None
-        try:
-            return self._exchange(body, headers)
-        except (OSError, http.client.HTTPException):
-            self._connection.close()
-            if is_new:
-                raise
-        return self._exchange(body, headers)  # the connection had been idle and was closed meanwhile
-
-    def _exchange(self, body: bytes, headers: dict[str, str]) -> tuple[int, str, str]:
-        self._connection.request("POST", self._path, body, headers)
-        with self._connection.getresponse() as answer:
-            said = answer.read().decode("utf-8", "replace").strip()
-            return answer.status, said or answer.reason, answer.getheader(INSTANCE, "")
+        return self._server.post(body, headers)
 
 
 class _JournalEntry(Struct):

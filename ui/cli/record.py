@@ -5,17 +5,26 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
+from platformdirs import user_state_path
 
 from inspector.capture.event_lines import EVENTS_PATH
 from inspector.capture.events_route import events_route
+from inspector.capture.outbox import Outbox
+from inspector.capture.outbox_sink import OutboxSink
 from inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, run_proxy
 from inspector.capture.proxy.config import DEFAULT_PORT, TOKEN_PREFIX
 from inspector.capture.recorder import Recorder
+from inspector.capture.redacting import Redacts
 from inspector.errors import StoreError, WeaklinkError
+from inspector.host_header import is_loopback
+from inspector.scanning import lazy_pattern
 from storage import IDLE_AFTER_S, StoreSink, open_store
-from ui.cli.console import color_option, database_option, print_lines, screen_width
+from ui.cli.console import color_option, database_option, print_lines, print_notice, screen_width
+from ui.cli.database import Size
 from ui.cli.redaction_options import redaction_options, redactor_of
 from ui.cli.request_lines import SUMMED, RequestLines, farewell, lost_messages
 from ui.cli.run import run_command
@@ -23,10 +32,13 @@ from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.wording import wrapped
 
 _SWITCH_S = 0.001  # what any read or write of a stream may wait for while other threads make the record; else 5 ms
+_UNSAFE = lazy_pattern(r"[^A-Za-z0-9.-]+")
 _POLL_S = 1.0  # how often the sink is asked for its troubles
 
 
-def banner(url: str, upstreams: Sequence[tuple[str, str]], place: str, *, width: int) -> Iterator[Line]:
+def banner(
+    url: str, upstreams: Sequence[tuple[str, str]], place: str, *, width: int, is_local: bool = True
+) -> Iterator[Line]:
     """Where the proxy listens, what it forwards to, where the record goes, and how clients are pointed at it.
 
     `upstreams` are pairs of path prefix and address; `url` is what clients write, with the token where one is needed.
@@ -43,7 +55,10 @@ def banner(url: str, upstreams: Sequence[tuple[str, str]], place: str, *, width:
     for what, how in _instructions(base):
         yield (Run(f"  {what:<15}"), Run(how, Style.KEY))
     yield ()
-    yield (Run("In another terminal: "), Run("weaklink tail", Style.STRONG), Run("  (Ctrl-C ends the recording)"))
+    if is_local:
+        yield (Run("In another terminal: "), Run("weaklink tail", Style.STRONG), Run("  (Ctrl-C ends the recording)"))
+    else:
+        yield (Run("Ctrl-C ends the recording"),)
     yield ()
 
 
@@ -89,6 +104,12 @@ class RecordingError(WeaklinkError):
     metavar="S",
     help="Seconds without an event after which a session is shown as idle.",
 )
+@click.option("--to", "collector", metavar="URL", help="Send the record to a team's `weaklink web` instead.")
+@click.option(
+    "--to-token", default="", envvar="WEAKLINK_COLLECTOR_TOKEN", metavar="TEXT", help="A token of the role `write`."
+)
+@click.option("--queue", metavar="DIR", help="Where the record waits while the collector is away.")
+@click.option("--queue-size", type=Size(), default="1GB", show_default=True, help="How much may wait there.")
 @click.option("--quiet", "-q", is_flag=True, help="Print no line per request.")
 @redaction_options
 @database_option
@@ -105,6 +126,10 @@ def record(
     connect_timeout: float,
     read_timeout: float | None,
     idle_after: float,
+    collector: str | None,
+    to_token: str,
+    queue: str | None,
+    queue_size: int,
     quiet: bool,
     no_redact: bool,
     no_content: bool,
@@ -119,6 +144,8 @@ def record(
     """
     redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content)
     if command:
+        if collector is not None:
+            raise click.UsageError("a COMMAND is recorded into a database; `--to` goes without one")
         if len(upstreams) > 1:
             raise click.UsageError("a COMMAND's clients have their own upstreams; give at most one --upstream for all")
         upstream = upstreams[0] if upstreams else None
@@ -134,23 +161,52 @@ def record(
         read_timeout_s=read_timeout,
     )
     sys.setswitchinterval(_SWITCH_S)
+    if collector is not None:
+        if where is not None:
+            raise click.UsageError("`--to` records into the collector's database; leave `--db` away")
+        if collector.lower().startswith("http:") and not is_loopback(urlsplit(collector).hostname or ""):
+            print_notice(
+                "the record and the token travel unencrypted to this collector; an https:// address hides them"
+            )
+        outbox = Outbox(Path(queue) if queue else _queue_of(collector), queue_size)
+        _record(config, OutboxSink(collector, outbox, token=to_token), redacts, collector, is_quiet=quiet, color=color)
+        return
     with open_store(where) as store:
         sink = StoreSink(store, idle_after_s=idle_after)
-        lines = RequestLines(lambda line: _put([line], color=color), is_quiet=quiet)
-        recorder = Recorder(sink, redactor=redacts, watch=lines)
-        try:
-            asyncio.run(_serve(config, recorder, sink, lines, place=str(store.place), color=color))
-        finally:
-            recorder.close()
-            sink.close()
-            said = farewell(lines.requests, lines.others, redacts.count, lost=list(lost_messages(recorder, sink)))
-            print_lines(said, color=color, stream=sys.stderr)
+        _record(config, sink, redacts, str(store.place), is_quiet=quiet, color=color)
         with suppress(StoreError):  # it only makes reading faster, and whatever imports next does it
             store.statistics.sum_pending(limit=SUMMED)
 
 
+def _queue_of(collector: str) -> Path:
+    """The folder in which the record for a collector waits."""
+    name = _UNSAFE.sub("-", urlsplit(collector).netloc) or "collector"
+    return user_state_path("weaklink", appauthor=False) / "outbox" / name
+
+
+def _record(
+    config: ProxyConfig, sink: StoreSink | OutboxSink, redacts: Redacts, place: str, *, is_quiet: bool, color: str
+) -> None:
+    """Record until the user ends it, and say then what was kept and what was lost."""
+    lines = RequestLines(lambda line: _put([line], color=color), is_quiet=is_quiet)
+    recorder = Recorder(sink, redactor=redacts, watch=lines)
+    try:
+        asyncio.run(_serve(config, recorder, sink, lines, place=place, color=color))
+    finally:
+        recorder.close()
+        sink.close()
+        said = farewell(lines.requests, lines.others, redacts.count, lost=list(lost_messages(recorder, sink)))
+        print_lines(said, color=color, stream=sys.stderr)
+
+
 async def _serve(
-    config: ProxyConfig, recorder: Recorder, sink: StoreSink, lines: RequestLines, *, place: str, color: str
+    config: ProxyConfig,
+    recorder: Recorder,
+    sink: StoreSink | OutboxSink,
+    lines: RequestLines,
+    *,
+    place: str,
+    color: str,
 ) -> None:
     until = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -163,7 +219,7 @@ async def _serve(
             recorder,
             until=until,
             own_routes={EVENTS_PATH: events_route(sink)},
-            on_bound=lambda address: _print_banner(address, config, place, color),
+            on_bound=lambda address: _print_banner(address, config, place, color, is_local=isinstance(sink, StoreSink)),
         )
     except OSError as error:
         raise RecordingError(
@@ -174,17 +230,19 @@ async def _serve(
         looking.cancel()
 
 
-async def _look(sink: StoreSink, lines: RequestLines) -> None:
+async def _look(sink: StoreSink | OutboxSink, lines: RequestLines) -> None:
     """Tell, once each, what keeps the sink from writing, and that it writes again."""
+    taker, where = ("collector", f"in {sink.place}") if isinstance(sink, OutboxSink) else ("database", "in memory")
     while True:
         await asyncio.sleep(_POLL_S)
-        lines.storing(sink.trouble, sink.backlog)
+        lines.storing(sink.trouble, sink.backlog, taker=taker, where=where)
 
 
-def _print_banner(address: BoundAddress, config: ProxyConfig, place: str, color: str) -> None:
+def _print_banner(address: BoundAddress, config: ProxyConfig, place: str, color: str, *, is_local: bool) -> None:
     url = f"{address.url}{TOKEN_PREFIX}/{config.token}" if config.token else address.url
     upstreams = [(upstream.prefix, upstream.url) for upstream in config.upstreams]
-    print_lines(banner(url, upstreams, place, width=screen_width()), color=color, stream=sys.stderr)
+    lines = banner(url, upstreams, place, width=screen_width(), is_local=is_local)
+    print_lines(lines, color=color, stream=sys.stderr)
     sys.stderr.flush()
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from threading import Lock
 
 from inspector.capture.events import ExchangeFacts
+from inspector.capture.outbox_sink import OutboxSink
 from inspector.capture.recorder import Recorder
 from inspector.diagnostics import Diagnostic
 from inspector.model import Span, ToolCall
@@ -56,14 +57,14 @@ class RequestLines:
         """Say what keeps the recorder from its work."""
         self._say(message)
 
-    def storing(self, trouble: Exception | None, backlog: int) -> None:
-        """Say, when it changes, that the database refuses what is written, or takes it again."""
+    def storing(self, trouble: Exception | None, backlog: int, *, taker: str, where: str) -> None:
+        """Say, when it changes, that the taker refuses what is recorded, or takes it again."""
         if trouble is not None and backlog and self._is_storing:
             self._is_storing = False
-            self._say(f"{trouble}. The traffic goes on; what is recorded waits in memory.")
+            self._say(f"{trouble}. The traffic goes on; what is recorded waits {where}.")
         elif not backlog and not self._is_storing:
             self._is_storing = True
-            self._say("The database takes the record again; nothing waits.")
+            self._say(f"The {taker} takes the record again; nothing waits.")
 
     def _say(self, message: str) -> None:
         with self._lock:
@@ -96,13 +97,19 @@ def farewell(requests: int, others: int, redacted: int, *, lost: Sequence[str]) 
         yield (Run(f"{GLYPHS['warning']} {sentence}", Style.WARNING),)
 
 
-def lost_messages(recorder: Recorder, sink: StoreSink) -> Iterator[str]:
+def lost_messages(recorder: Recorder, sink: StoreSink | OutboxSink) -> Iterator[str]:
     """What a recording lost or nearly lost, a sentence each."""
     if recorder.dropped_bytes:
         yield f"{recorder.dropped_bytes:,} bytes came faster than they could be recorded; their turns say so."
     if recorder.refused_events:
         yield f"{counted(recorder.refused_events, 'event')} could not be handed to the database."
-    if sink.trouble is not None:
+    if isinstance(sink, OutboxSink):
+        if sink.backlog:
+            waits = f"{counted(sink.backlog, 'batch', 'batches')} of events wait in {sink.place}"
+            yield f"{waits}; the next `weaklink record --to` sends them."
+        if sink.dropped:
+            yield f"{counted(sink.dropped, 'event')} found no room, or were refused."
+    elif sink.trouble is not None:
         yield f"The database refused what was written for a time: {visible_line(str(sink.trouble))}."
 
 

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from msgspec import Struct
 
+from inspector.capture.event_lines import EVENTS_PATH
 from inspector.errors import WeaklinkError
 from inspector.host_header import address_of, host_name, is_loopback
 from inspector.scanning import lazy_pattern
@@ -16,6 +17,7 @@ from inspector.scanning import lazy_pattern
 _TOKEN = lazy_pattern(r"[A-Za-z0-9._~-]+")
 _HEADER = lazy_pattern(r"[A-Za-z0-9-]{1,64}")
 _COOKIE = "weaklink_token"
+_WRITES = "write"
 _REMEMBERED_S = 2.0  # how long a revoked token is still taken for valid
 _MOST_REMEMBERED = 1_000
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -97,15 +99,16 @@ _Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 class Guard:
     """An ASGI application before another one, which sees only what may come in.
 
-    `is_stored` says whether a word is a valid token of the database; what it said is remembered for two seconds.
+    `role_of` tells the role of a token of the database, "" for what is none; what it said is remembered for two
+    seconds. A recorder that posts events shows its token as `Authorization: Bearer`, and needs one of the role `write`.
     """
 
     def __init__(
-        self, app: _App, access: Access, headers: _Headers, is_stored: Callable[[str], bool] | None = None
+        self, app: _App, access: Access, headers: _Headers, role_of: Callable[[str], str] | None = None
     ) -> None:
         self._app, self._access, self._headers = app, access, headers
-        self._is_stored = is_stored or (lambda _: False)
-        self._remembered: dict[str, tuple[float, bool]] = {}
+        self._role_of = role_of or (lambda _: "")
+        self._remembered: dict[str, tuple[float, str]] = {}
 
     async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
         """Pass the request on, or refuse it in a sentence."""
@@ -133,28 +136,40 @@ class Guard:
                 "or start it with `--name` and this host's name."
             )
         origin = _header(scope, b"origin")
+        if scope["type"] == "http" and scope["path"] == EVENTS_PATH and not origin:
+            return self._refusal_of_recorder(scope)
         changes = scope["type"] == "websocket" or scope["method"] not in _SAFE
         if (changes or origin) and not self._access.takes_origin(origin, host):
             return 403, "Another page asked; only the dashboard's own pages may."
-        if self._access.needs_token and not self._takes(_cookie_of(scope, self._access.cookie)):
+        if self._access.needs_token and not self._role(_cookie_of(scope, self._access.cookie)):
             if self._access.stored_tokens:
                 return 401, "This dashboard needs a token: open its address with `?token=` and yours behind it."
             return 401, "This dashboard wants its token: open the address that `weaklink web` printed."
         return None
 
-    def _takes(self, word: str) -> bool:
-        """Whether a word is a valid token."""
+    def _refusal_of_recorder(self, scope: _Message) -> tuple[int, str] | None:
+        """The same for who posts events and is no browser: a page would need a header that no server here allows."""
+        if not self._access.needs_token:
+            return None
+        kind, _, word = _header(scope, b"authorization").partition(" ")
+        role = self._role(word.strip()) if kind.lower() == "bearer" else ""
+        if not role:
+            return 401, "This collector needs a token: `--to-token`, or WEAKLINK_COLLECTOR_TOKEN."
+        return None if role == _WRITES else (403, "This token can only read; recorders need the role `write`.")
+
+    def _role(self, word: str) -> str:
+        """The role of a token, "" for what is none; that of the command may do everything."""
         if self._access.is_token(word):
-            return True
+            return _WRITES
         if not self._access.stored_tokens or not _TOKEN.fullmatch(word):
-            return False
-        until, is_valid = self._remembered.get(word, (0.0, False))
+            return ""
+        until, role = self._remembered.get(word, (0.0, ""))
         if until < monotonic():
             if len(self._remembered) >= _MOST_REMEMBERED:
                 self._remembered.clear()
-            is_valid = self._is_stored(word)
-            self._remembered[word] = monotonic() + _REMEMBERED_S, is_valid
-        return is_valid
+            role = self._role_of(word)
+            self._remembered[word] = monotonic() + _REMEMBERED_S, role
+        return role
 
     def _without_token(self, scope: _Message) -> tuple[bytes, str] | None:
         """Where a browser that brings a valid token in its address is sent, without it; None for any other."""
@@ -162,7 +177,7 @@ class Guard:
         if not self._access.needs_token or not self._access.answers_to(host) or scope["method"] != "GET":
             return None
         asked = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        word = next((value for key, value in asked if key == "token" and self._takes(value)), None)
+        word = next((value for key, value in asked if key == "token" and self._role(value)), None)
         if word is None:
             return None
         rest = urlencode([(key, value) for key, value in asked if key != "token"])

@@ -21,6 +21,7 @@ from streamlit.starlette import App
 
 from inspector.errors import StoreError, WeaklinkError
 from inspector.scanning import lazy_pattern
+from ui.web.collecting import collector_route
 from ui.web.guard import Access, Guard
 from ui.web.options import DashboardOptions, set_options
 from ui.web.stores import store
@@ -56,21 +57,22 @@ def serve(access: Access, where: str | None, *, is_local: bool) -> None:
     _refuse_taken(access)
     set_options(DashboardOptions(where, is_local=is_local, access=access))
     index = index_page()
-    guard = Middleware(Guard, access=access, headers=security_headers(index), is_stored=_is_stored)
+    guard = Middleware(Guard, access=access, headers=security_headers(index), role_of=_role_of)
     options = {**_OPTIONS, **theme_options(), "server.address": access.host, "server.port": access.port}
     App(
         SCRIPT,
-        routes=[trace_route()],
+        routes=[trace_route(), collector_route()],
         middleware=[guard, Middleware(IndexMiddleware, page=index), Middleware(TimerMiddleware)],
     ).run(config=options)
 
 
-def _is_stored(word: str) -> bool:
-    """Whether a word is a valid token of the database; none is while the database cannot be read."""
+def _role_of(word: str) -> str:
+    """The role of a token of the database, "" for what is none; none is while the database cannot be read."""
     try:
-        return store().tokens.holder(word) is not None
+        held = store().tokens.holder(word)
     except StoreError:
-        return False
+        return ""
+    return "" if held is None else held.role.value
 
 
 def _refuse_taken(access: Access) -> None:

@@ -52,9 +52,9 @@ def dashboard(home: Path, database: Path, *options: str) -> Iterator[str]:
 
 
 @contextmanager
-def running(home: Path, database: Path, *options: str, first: str = "") -> Iterator[Dashboard]:
+def running(home: Path, database: Path, *options: str, first: str = "", port: int = 0) -> Iterator[Dashboard]:
     """A dashboard over the database, until the block ends; `first` is Python that its process runs before."""
-    port = free_port()
+    port = port or free_port()
     start = [START[0], "-P", "-c", f"{first}\n{START[-1]}"]
     command = [*start, "web", "--db", str(database), "--port", str(port), *options]
     with subprocess.Popen(

@@ -1,0 +1,199 @@
+"""The sink that sends a recording to a team's collector, over a queue on the disk that outlives both processes."""
+
+import http.client
+import time
+from http import HTTPStatus
+from pathlib import Path
+from threading import Event, Thread
+
+from inspector.capture.event_lines import BATCH, INSTANCE, PACKED_TYPE, SENDER, pack_body, read_events, unpack_body
+from inspector.capture.events import RecordEvent
+from inspector.capture.outbox import Outbox, QueuedBody
+from inspector.capture.remote_sink import NEVER, TAKEN, EventsClient, ReplayJournal
+from inspector.capture.send_queue import ROOM_BYTES, SendQueue
+from inspector.errors import SinkError
+
+_TOGETHER_S = 0.1  # what comes within this time travels together
+_AT_ONCE = 1024 * 1024
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
+_FULL_PAUSE_S = 0.5
+_PACKED = {"Content-Type": PACKED_TYPE}
+
+
+class OutboxSink:
+    """Sends events to the collector at `url`, in order; what cannot be sent waits in an outbox.
+
+    One thread puts events on the disk, packed, about 100 ms after they came; another one sends what is there. So a
+    collector may be away for as long as the outbox has room, and a recorder may be killed: the next one with the same
+    outbox sends what was left. Numbers see to it that no body counts twice, and a collector that was started anew is
+    told the traces that are open from their beginning, as by `RemoteSink`. Where the outbox is full, events wait in
+    memory, bounded by `room_bytes`; `dropped` counts what was turned away then. `trouble` is why nothing gets through
+    now, `backlog` how many bodies wait. `close` goes on sending for at most `closing_s` seconds; what then is left
+    stays in the outbox.
+
+    `outbox` is closed with the sink. SinkError for what is no `http://` or `https://` address.
+    """
+
+    def __init__(
+        self, url: str, outbox: Outbox, *, token: str = "", room_bytes: int = ROOM_BYTES, closing_s: float = 10.0
+    ) -> None:
+        self._server = EventsClient(url, token=token)
+        self._outbox = outbox
+        self._waiting = SendQueue(room_bytes)
+        self._journal = ReplayJournal(room_bytes)
+        self._instance, self._replays = "", 0
+        self._lost = 0
+        self._closing_s, self._deadline_s = closing_s, float("inf")
+        self._closing, self._stored, self._sends = Event(), Event(), Event()
+        self.trouble: Exception | None = None
+        self._threads = (
+            Thread(target=self._store, name="weaklink-outbox", daemon=True),
+            Thread(target=self._send_all, name="weaklink-collect", daemon=True),
+        )
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def dropped(self) -> int:
+        """How many events were turned away, and open traces of which a new collector learns the end only."""
+        return self._waiting.dropped + self._lost + self._journal.forgotten
+
+    @property
+    def place(self) -> Path:
+        """The folder where bodies wait."""
+        return self._outbox.place
+
+    @property
+    def backlog(self) -> int:
+        """How many bodies wait on the disk."""
+        return len(self._outbox)
+
+    def accept(self, event: RecordEvent) -> None:
+        """Take one event; never waits for the disk or the network and never raises."""
+        self._waiting.put(event)
+
+    def close(self) -> None:
+        """Put what is in line on the disk and send it, for a time; what is left then is sent by the next recording.
+
+        SinkError where the disk did not take it: it is lost.
+        """
+        if self._closing.is_set():
+            return
+        self._deadline_s = time.monotonic() + self._closing_s
+        self._closing.set()
+        self._waiting.close()
+        self._sends.set()
+        for thread in self._threads:
+            thread.join()
+        self._server.close()
+        left = len(self._waiting)
+        self._outbox.close()
+        if left:
+            self._lost += left
+            raise SinkError(f"{self._outbox.place} did not take {left} events: {self.trouble}") from self.trouble
+
+    def _store(self) -> None:
+        """Put events on the disk, until the sink is closed and none is left."""
+        try:
+            while True:
+                self._waiting.wait()
+                self._closing.wait(_TOGETHER_S)
+                events = self._waiting.take(_AT_ONCE)
+                if events:
+                    if not self._put(events):
+                        self._waiting.put_back(events)
+                        return
+                elif self._closing.is_set():
+                    return
+        finally:
+            self._stored.set()
+            self._sends.set()
+
+    def _put(self, events: list[RecordEvent]) -> bool:
+        """Put a body on the disk as soon as there is room; False where there was none before the time to close."""
+        body = pack_body(events)
+        while True:
+            try:
+                if self._outbox.put(body):
+                    self._sends.set()
+                    return True
+                full = f"the queue in {self._outbox.place} is full ({self._outbox.size_bytes:,} bytes)"
+                self.trouble = SinkError(full)
+            except OSError as error:
+                self.trouble = error
+            if time.monotonic() >= self._deadline_s:
+                return False
+            time.sleep(_FULL_PAUSE_S)
+
+    def _send_all(self) -> None:
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            body = self._outbox.oldest()
+            if body is None:
+                if self._stored.is_set():
+                    return
+                self._sends.wait()
+                self._sends.clear()
+                continue
+            try:
+                self._send(body)
+            except (OSError, http.client.HTTPException, SinkError) as error:
+                self._server.close()
+                self.trouble = self._in_words(error)
+                left_s = self._deadline_s - time.monotonic()
+                if left_s <= 0:
+                    return
+                time.sleep(min(pause_s, left_s)) if self._closing.is_set() else self._closing.wait(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            else:
+                self.trouble = None
+                pause_s = _FIRST_PAUSE_S
+
+    def _send(self, body: QueuedBody) -> None:
+        try:
+            packed = body.path.read_bytes()
+        except FileNotFoundError:
+            self._lost += 1
+            self._outbox.done(body)
+            raise
+        is_own = body.sender == self._outbox.sender
+        headers = {SENDER: body.sender, BATCH: str(body.number), **_PACKED}
+        if is_own and self._instance:
+            headers[INSTANCE] = self._instance
+        status, reason, instance = self._server.post(packed, headers)
+        if status in TAKEN:
+            if is_own:
+                self._note(packed)
+                self._instance = instance
+            self._outbox.done(body)
+        elif status == HTTPStatus.CONFLICT and instance and instance != self._instance:
+            self._replay(instance)
+        elif status in NEVER:
+            self._lost += 1
+            self._outbox.done(body)
+            raise SinkError(f"{self._server.place} refuses what it was sent ({status} {reason})")
+        else:
+            raise SinkError(f"{self._server.place} does not take record events ({status} {reason})")
+
+    def _in_words(self, error: OSError | http.client.HTTPException | SinkError) -> SinkError:
+        if isinstance(error, SinkError):
+            return error
+        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return SinkError(f"{self._server.place} cannot be reached: {why}")
+
+    def _note(self, packed: bytes) -> None:
+        """Remember of a body what a new collector must be told."""
+        plain = unpack_body(packed)
+        if plain is not None:
+            self._journal.note(read_events(plain))
+
+    def _replay(self, instance: str) -> None:
+        """Tell a collector that was started anew the open traces from their beginning, before what waits."""
+        events = list(self._journal.replay())
+        if events:
+            self._replays += 1
+            headers = {SENDER: f"{self._outbox.sender}.{self._replays}", BATCH: "1", INSTANCE: instance, **_PACKED}
+            status, reason, _ = self._server.post(pack_body(events), headers)
+            if status not in TAKEN:
+                raise SinkError(f"{self._server.place} does not take record events ({status} {reason})")
+        self._instance = instance
