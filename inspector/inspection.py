@@ -21,7 +21,7 @@ from inspector.checks.arguments import check_arguments, places_of_cuts, without_
 from inspector.checks.reasoning import check_context, check_reasoning, reasoned_turns
 from inspector.checks.recording import check_arrivals, check_recording
 from inspector.checks.tools import OfferedTools
-from inspector.diagnostics import Diagnostic, Fault, Location, Related
+from inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location, Related
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
@@ -311,17 +311,17 @@ def _chosen(found: Iterable[Diagnostic], select: Sequence[str], ignore: Sequence
 
 
 def _in_order(trace: Trace, found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The diagnostics by place; those of a turn's request, message by message, come before those of its texts."""
     order = {
         (number, part.name): index
         for number, turn in enumerate(trace.turns, 1)
         for index, part in enumerate(turn.parts)
     }
-    return sorted(
-        found,
-        key=lambda one: (
-            one.location.turn,
-            order.get((one.location.turn, one.location.part), 0),
-            one.range,
-            one.rule.code,
-        ),
-    )
+
+    def place(one: Diagnostic) -> tuple[int, int, int, Range, str]:
+        turn, part = one.location.turn, one.location.part
+        message = part.removeprefix(SENT_PART).partition(":")[0] if part.startswith(SENT_PART) else ""
+        number = int(message) if message.isdecimal() else 0
+        return turn, -1 if number else order.get((turn, part), 0), number, one.range, one.rule.code
+
+    return sorted(found, key=place)

@@ -119,8 +119,7 @@ def found_in(row: CaseFields) -> tuple[str, list[Diagnostic]]:
             context_window=row.get("window", 131_072),
         )
         turn, part = row.get("turn", 1), row.get("part", "text")
-        sides = {side for one in inspection.diagnostics for side in (one, one.at_later_layer())}
-        here = [one for one in sides if (one.location.turn, one.location.part) == (turn, part)]
+        here = [one for one in inspection.diagnostics if (one.location.turn, one.location.part) == (turn, part)]
         return PlacedTexts(trace).at(Location(turn, part, Range(0, 0))), here
     if row.get("format") == ROW_FORMAT:
         example = read_example(row["text"], ROW_FORMAT)

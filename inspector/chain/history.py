@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from inspector.chain.layers import ResultDifference, result_difference, same_arguments, same_text, without_injected
 from inspector.chain.steps import quoted, tool_named
-from inspector.diagnostics import Diagnostic, Fault, Location
+from inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location
 from inspector.model import Generation, Role, ToolDefinition, Trace, Turn, TurnFlag
 from inspector.model.requests import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
 from inspector.rules import layers as rules
@@ -41,7 +41,7 @@ _DEEPSEEK_WITH_REASONING = re.compile(r"deepseek-(?:reasoner|v4)", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    """Where a difference is shown: request and message of the later layer, and turn of the earlier one."""
+    """Where a difference is: request and message of the later layer, and turn of the earlier one."""
 
     request: int
     index: int
@@ -51,11 +51,13 @@ class _Difference:
     def at(
         self, rule: Rule, message: str, part: str, here: Range | None = None, there: Range | None = None
     ) -> Diagnostic:
+        """The difference at `there` in the message, against `here` in the turn: without them, its start, and all."""
         own = self.turn.part(part) or (self.turn.parts[0] if self.turn.parts else None)
         length = len(own.text) if own is not None else 0
         where = here if here is not None and here.end <= length else Range(0, length)
-        against = Location(self.request, f"sent:{self.index + 1}:{part}", there or Range(0, 0))
-        return Fault(rule, where, message, against=against).at(self.number, own.name if own is not None else part)
+        against = Location(self.number, own.name if own is not None else part, where)
+        fault = Fault(rule, there if there is not None else Range(0, 0), message, against=against)
+        return fault.at(self.request, f"{SENT_PART}{self.index + 1}:{part}")
 
 
 def history_diagnostics(trace: Trace) -> Iterator[Diagnostic]:

@@ -1,7 +1,7 @@
 """Compares the layers of calls and results: what the server made of the model's text, and what ran, and what was read.
 
-A layer that the source does not hold is not compared. Each difference is one diagnostic, at its characters in the turn
-where it can be read; `Fault.against` is the other side. Where a difference explains the break of the chain, the break's
+A layer that the source does not hold is not compared. Each difference is one diagnostic, at its characters in the later
+layer's text; `Fault.against` is the earlier side. Where a difference explains the break of the chain, the break's
 sentence says whose it is.
 """
 
@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from inspector.chain.data_flow import DataFlow
 from inspector.chain.steps import Chain, Step, quoted, tool_named
-from inspector.diagnostics import Diagnostic, Fault, Location
+from inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Fault, Location
 from inspector.model import RecordedRun, Role, ToolCall, Trace, Turn, TurnFlag
 from inspector.model.requests import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
 from inspector.rules import layers as rules
@@ -70,12 +70,9 @@ _PARTIAL_SOURCES = frozenset({"claude-code", "codex"})  # logs that do not hold 
 
 _INJECTED = {tag: re.compile(rf"<{tag}>.*?</{tag}>", re.DOTALL) for tag in INJECTED_TAGS}
 
-RUN_RESULT, RUN_ARGUMENTS = "run:result", "run:arguments"
-"""The parts that `Fault.against` names for what a tool's run recorded."""
-
 
 class PlacedTexts:
-    """The texts of a trace by place: parts of turns, and those that a request or a run has (`Fault.against`).
+    """The texts of a trace by place: parts of turns, and those that a request or a run has.
 
     The messages of one request are held at a time: places are best looked up in the order of their turns.
     """
@@ -95,10 +92,10 @@ class PlacedTexts:
         if place.part in (RUN_RESULT, RUN_ARGUMENTS):
             run = turn.run
             return "" if run is None else (run.result if place.part == RUN_RESULT else run.arguments) or ""
-        return self._sent(place) if place.part.startswith("sent:") else ""
+        return self._sent(place) if place.part.startswith(SENT_PART) else ""
 
     def _sent(self, place: Location) -> str:
-        number, _, name = place.part.removeprefix("sent:").partition(":")
+        number, _, name = place.part.removeprefix(SENT_PART).partition(":")
         if self._near[0] != place.turn:
             request = self._requests.get(place.turn)
             self._near = place.turn, [] if request is None else request.messages()
@@ -248,9 +245,9 @@ def _other_arguments(step: Step, run: RecordedRun, place: Location) -> Diagnosti
     wrote = quoted(step.call.raw_arguments)
     ran = quoted(run.arguments or "")
     message = f"The model called {tool_named(step.call.name)} with {wrote}, and the agent ran it with {ran}."
-    against = Location(place.turn, RUN_ARGUMENTS, Range(0, len(run.arguments or "")))
-    fault = Fault(rules.EXECUTED_OTHER_ARGUMENTS, step.location.range, message, against=against)
-    return fault.at(step.location.turn, step.location.part)
+    where = Range(0, len(run.arguments or ""))
+    fault = Fault(rules.EXECUTED_OTHER_ARGUMENTS, where, message, against=step.location)
+    return fault.at(place.turn, RUN_ARGUMENTS)
 
 
 def _mixed_up(step: Step, place: Location, own: str, other: Step) -> Diagnostic:
@@ -474,9 +471,8 @@ def with_layer_causes(trace: Trace, chain: Chain, flow: DataFlow, differences: I
 def _changes_before_reading(step: Step, differences: Iterable[Diagnostic]) -> Iterator[str]:
     """The first difference that came about before the result of the step was read, in words."""
     for one in differences:
-        against = one.fault.against
-        is_earlier = against is None or not against.part.startswith("sent:")
-        if one.rule in _CAUSES and is_earlier and _is_at_step(one.location, step):
+        is_earlier = not one.location.part.startswith(SENT_PART)
+        if one.rule in _CAUSES and is_earlier and _is_at_step(one.place_in_turn, step):
             said = one.fault.message.removesuffix(".")
             yield f"the fault is the {one.rule.owner}'s, at the layer {one.rule.layer}: {said[:1].lower()}{said[1:]}"
             return

@@ -7,9 +7,12 @@ from random import Random
 import pytest
 from sqlalchemy import event
 
+from inspector.diagnostics import Location
 from inspector.inspection import inspect_trace
 from inspector.model import RecordedRun
+from inspector.text import Range
 from storage import FilterError, Store
+from storage.console import ask
 from tests.chain.building import trace_of
 from tests.storage.conftest import NewStore
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
@@ -345,6 +348,17 @@ def test_a_trace_in_a_list_has_the_layers_at_which_it_differs(store: Store) -> N
     ids = [saved.id for saved in store.save([(one, inspect_trace(one)) for one in found])]
     assert [store.summary(id_).layers for id_ in ids] == [(), ("executed", "read")]
     assert [one.id for one in store.traces("layer:executed")] == [ids[1]]
+
+
+def test_the_row_of_a_difference_is_at_the_later_layer(store: Store) -> None:
+    one = trace_of("user: Hi", 'call a1: weather {"city": "Oslo"}', "result a1: 4 degrees", "say: 4 degrees.")
+    run = RecordedRun("otlp", "weather", "a1", '{"city": "Rome"}')
+    one = replace(one, turns=(*one.turns[:2], replace(one.turns[2], run=run), *one.turns[3:]))
+    (saved,) = store.save([(one, inspect_trace(one))])
+    answer = ask(store.place, "SELECT turn, part, code FROM diagnostics")
+    assert [tuple(row) for row in answer.rows] == [(3, "run:arguments", "L805")]
+    (kept,) = store.inspected(saved.id)[1].diagnostics
+    assert kept.fault.against == Location(2, "call:0", Range(0, 16))
 
 
 CONTEXT = "<environment_context>\n<cwd>/home/dev</cwd>\n</environment_context>"

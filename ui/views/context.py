@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from inspector.chain.history import history_diagnostics, tools_difference
-from inspector.diagnostics import Diagnostic
+from inspector.diagnostics import SENT_PART, Diagnostic
 from inspector.inspection import CONTEXT_WINDOW
 from inspector.model import Generation, Trace, Turn
 from inspector.model.requests import ReadMessage, ReadRequest, requests_of, shared_prefix
@@ -125,9 +125,9 @@ def _difference_lines(
     differences: Iterable[Diagnostic], request: ReadRequest, turns: Sequence[Turn], width: int
 ) -> Iterator[Line]:
     for diagnostic in differences:
-        against = diagnostic.fault.against
-        if against is not None and against.turn == request.turn and against.part.startswith("sent:"):
-            words = f"~ {diagnostic.rule.code} turn {diagnostic.location.turn}: {diagnostic.fault.message}"
+        place = diagnostic.location
+        if place.turn == request.turn and place.part.startswith(SENT_PART):
+            words = f"~ {diagnostic.rule.code} turn {diagnostic.place_in_turn.turn}: {diagnostic.fault.message}"
             yield from wrapped((Run(visible_line(words), Style.WARNING),), width, indent=4)
             if diagnostic.rule is RESULT_TRUNCATED_BEFORE_READ:
                 yield from _kept_and_lost(diagnostic, turns, width)
@@ -144,7 +144,7 @@ def _changed_settings(then: Generation, now: Generation, width: int) -> Iterator
 
 def _kept_and_lost(diagnostic: Diagnostic, turns: Sequence[Turn], width: int) -> Iterator[Line]:
     """The end of what is kept of a text that was cut, and the beginning of what is lost, apart."""
-    place = diagnostic.location
+    place = diagnostic.place_in_turn
     part = turns[place.turn - 1].part(place.part)
     text = part.text if part is not None else ""
     kept, lost = text[max(place.range.start - _SHOWN, 0) : place.range.start], text[place.range.start : place.range.end]
