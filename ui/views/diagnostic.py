@@ -122,6 +122,14 @@ def place_words(place: Location, index: LineIndex) -> str:
     return f"turn {place.turn}, {part_words(place.part)}, line {line} column {column}"
 
 
+def side_words(diagnostic: Diagnostic) -> str:
+    """Where a difference in a turn's request or in a tool's run is, and against what; `""` for any other fault."""
+    place, other = diagnostic.location, diagnostic.fault.against
+    if place.is_in_turn or other is None:
+        return ""
+    return f"at {part_words(place.part)}; against turn {other.turn}, {part_words(other.part)}"
+
+
 def part_words(part: str) -> str:
     """What a part is called: one of a turn's texts by its name, one of its request or of a tool's run in words."""
     kind, _, rest = part.partition(":")

@@ -18,6 +18,7 @@ from ui.views.dissect.raw import raw
 from ui.views.layers import Layer, TraceLayers, layer_lines
 from ui.views.run_diff import ComparedRun, compare, diff_lines, diff_object
 from ui.views.styled_text import Style, plain
+from ui.views.trace import trace_lines
 from ui.views.trace_json import trace_object
 
 _HERE = Location(2, "call:0", Range(0, 1))
@@ -131,6 +132,15 @@ def test_the_text_of_a_layer_and_whether_layers_differ() -> None:
     plain_layers = TraceLayers(same, inspection).of(inspection.chain.steps[0])
     assert not plain_layers.differ
     assert [layer.basis for layer in plain_layers.result] == ["first-read", "first read, turn 3"]
+
+
+def test_a_page_says_where_a_difference_of_a_request_is() -> None:
+    cut = SentMessage(Role.TOOL, (SentPart("text", _RESULT[:9]),), turn=3, result=ResultHeader("a1"))
+    trace = with_request(1, 2, cut)
+    inspection = inspect_trace(trace, format="hermes")
+    said = "at message 3 of its request, text; against turn 3, text"
+    assert said in "".join(trace_html(1, trace, inspection))
+    assert any(said in plain(line) for line in trace_lines(trace, inspection, id=1, width=99))
 
 
 def other_runs() -> tuple[ComparedRun, ComparedRun]:
