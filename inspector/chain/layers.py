@@ -17,7 +17,8 @@ from typing import TypeAlias
 from inspector.chain.data_flow import DataFlow
 from inspector.chain.steps import Chain, Step, quoted, tool_named
 from inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Fault, Location
-from inspector.model import RecordedRun, Role, ToolCall, Trace, Turn, TurnFlag
+from inspector.json_text import write_json
+from inspector.model import Json, RecordedRun, Role, ToolCall, Trace, Turn, TurnFlag
 from inspector.model.requests import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
 from inspector.rules import layers as rules
 from inspector.rules.rule import Rule
@@ -132,8 +133,7 @@ def compare_reply(written: Sequence[ToolCall], parsed: Sequence[ToolCall]) -> Se
     rest: list[ToolCall] = []
     changed: list[tuple[ToolCall, ToolCall]] = []
     for call in written:
-        same = (one for one in left if one.name == call.name and same_arguments(one.raw_arguments, call.raw_arguments))
-        found = next(same, None)
+        found = next((one for one in left if same_call(call, one)), None)
         if found is None:
             rest.append(call)
         else:
@@ -148,6 +148,25 @@ def compare_reply(written: Sequence[ToolCall], parsed: Sequence[ToolCall]) -> Se
             left.remove(found)
             changed.append((call, found))
     return ServerReply(tuple(lost), tuple(changed), tuple(left) if are_kept and not lost else ())
+
+
+def same_call(written: ToolCall, parsed: ToolCall) -> bool:
+    """Whether a call in the content is one of the reply; parameters that are written as text have no types there."""
+    if written.name != parsed.name:
+        return False
+    if same_arguments(written.raw_arguments, parsed.raw_arguments):
+        return True
+    own, other = written.arguments, parsed.arguments
+    if written.raw_arguments.lstrip()[:1] == "{" or not isinstance(own, dict) or not isinstance(other, dict):
+        return False
+    return own.keys() == other.keys() and all(_same_parameter(own[key], other[key]) for key in own)
+
+
+def _same_parameter(written: Json, parsed: Json) -> bool:
+    texts = [one if isinstance(one, str) else write_json(one) for one in (written, parsed)]
+    if isinstance(written, str) and isinstance(parsed, str):
+        return texts[0].strip() == texts[1].strip()
+    return same_arguments(*texts)
 
 
 def _is_retyped(one: ToolCall, other: ToolCall) -> bool:
@@ -186,7 +205,7 @@ def run_differences(trace: Trace, steps: Iterable[Step]) -> Iterator[Diagnostic]
         return
     placed = [(step, turns[step.result_location.turn - 1]) for step in steps if step.result_location is not None]
     recorded = {step.call.name for step, turn in placed if turn.run is not None and _is_complete(turn.run)}
-    returned = [(step, turn.run.result) for step, turn in placed if turn.run is not None and turn.run.result]
+    returned = [(step, came) for step, turn in placed if turn.run is not None and (came := turn.run.comparable()[1])]
     for step, turn in placed:
         run, place = turn.run, step.result_location
         assert place is not None, "only answered steps are placed"
@@ -194,14 +213,15 @@ def run_differences(trace: Trace, steps: Iterable[Step]) -> Iterator[Diagnostic]
             if step.call.name in recorded and is_recorded_here(turns[step.location.turn - 1]):
                 yield _not_executed(step, place)
             continue
-        if run.arguments is not None and not same_run(run.arguments, step.call.raw_arguments):
+        ran, came = run.comparable()
+        if ran is not None and not same_run(ran, step.call.raw_arguments):
             yield _other_arguments(step, run, place)
         text = turn.part("text")
-        if run.result is not None and run.result not in _NOT_KEPT and text is not None and step.result is not None:
+        if came is not None and came not in _NOT_KEPT and text is not None and step.result is not None:
             read = step.result.content
-            if (found := result_difference(run.result, read)) is not None:
+            if (found := result_difference(came, read)) is not None:
                 other = next((one for one, text in returned if one is not step and same_text(text, read)), None)
-                yield _mixed_up(step, place, run.result, other) if other else _result_diagnostic(step, place, found)
+                yield _mixed_up(step, place, came, other) if other else _result_diagnostic(step, place, found)
 
 
 def is_recorded_here(turn: Turn) -> bool:
@@ -502,7 +522,7 @@ def _lost_values(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[
         is_told = turn.role in (Role.TOOL, Role.USER) and (number in read or number in seen)
         if not is_told or (read.get(number) is turn and turn.run is None):
             continue
-        text = (turn.run.result if turn.run is not None else None) or _whole_text(turn)
+        text = (turn.run.comparable()[1] if turn.run is not None else None) or _whole_text(turn)
         for key in keys:
             if _holds_lost(text, key, prompt):
                 yield f"the {quoted(key)} from turn {number} was no longer in the prompt"

@@ -291,7 +291,9 @@ class RecordedRun:
     """One run of a tool, as whoever ran it recorded it: what was executed, and what the tool itself returned.
 
     `source` names who recorded it (`otlp`, `logger`). `arguments` and `result` are exact texts, None where the source
-    did not keep them; `failed` is None where it does not say.
+    did not keep them; `failed` is None where it does not say. `own_form` names those of the two (`arguments`, `result`)
+    that the source keeps in a form of its own, or only in part: they cannot be compared with the call, or with what the
+    model read.
     """
 
     source: str
@@ -302,6 +304,12 @@ class RecordedRun:
     failed: bool | None = None
     started: Instant | None = None
     ended: Instant | None = None
+    own_form: tuple[str, ...] = ()
+
+    def comparable(self) -> tuple[str | None, str | None]:
+        """The arguments and the result, None where one is not recorded or is in a form of its own."""
+        arguments = None if "arguments" in self.own_form else self.arguments
+        return arguments, None if "result" in self.own_form else self.result
 
 
 class TurnFlag(StrEnum):

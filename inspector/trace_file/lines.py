@@ -183,6 +183,7 @@ class RunLine(msgspec.Struct, omit_defaults=True):
     failed: bool | None = None
     started: InstantLine | None = None
     ended: InstantLine | None = None
+    own_form: tuple[str, ...] = ()
 
 
 class TurnLine(msgspec.Struct, omit_defaults=True):

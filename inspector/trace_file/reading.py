@@ -252,7 +252,8 @@ def turn_of(line: TurnLine) -> Turn:
 
 def _run(line: RunLine) -> RecordedRun:
     times = _instant(line.started), _instant(line.ended)
-    return RecordedRun(line.source, line.name, line.call_id, line.arguments, line.result, line.failed, *times)
+    facts = line.source, line.name, line.call_id, line.arguments, line.result, line.failed
+    return RecordedRun(*facts, *times, line.own_form)
 
 
 def _request(line: SentRequestLine) -> SentRequest:

@@ -146,7 +146,7 @@ def _call(call: CallHeader) -> CallLine:
 
 def _run(run: RecordedRun) -> RunLine:
     times = _instant(run.started), _instant(run.ended)
-    return RunLine(run.source, run.name, run.call_id, run.arguments, run.result, run.failed, *times)
+    return RunLine(run.source, run.name, run.call_id, run.arguments, run.result, run.failed, *times, run.own_form)
 
 
 def _request(request: SentRequest) -> SentRequestLine:

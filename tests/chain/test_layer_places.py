@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+import pytest
+
 from inspector.chain.layers import PlacedTexts
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import inspect_trace
 from inspector.model import Generation, Part, RecordedRun, Role, SentMessage, SentPart, SentRequest, Trace, Turn
 from inspector.text import Range
 from tests.chain.building import trace_of
+from ui.views.layers import TraceLayers
 
 RESULT = "4 degrees and light rain until the evening"
 
@@ -72,3 +75,37 @@ def test_a_call_that_the_server_left_is_where_it_left_it() -> None:
     assert lost.location.turn == 4
     assert "Bergen" in lost.range.of(text)
     assert [one.range for one in lost.fault.related] == [lost.range]
+
+
+@pytest.mark.parametrize(
+    ("written", "parsed", "is_reported"),
+    [
+        (
+            "<parameter=city>\nOslo\n</parameter>\n<parameter=days>\n5\n</parameter>",
+            '{"city": "Oslo", "days": 5}',
+            False,
+        ),
+        (
+            "<parameter=city>\nOslo\n</parameter>\n<parameter=days>\n5\n</parameter>",
+            '{"days": "5", "city": "Oslo"}',
+            False,
+        ),
+        (
+            "<parameter=city>\nOslo\n</parameter>\n<parameter=days>\n05\n</parameter>",
+            '{"city": "Oslo", "days": 5}',
+            True,
+        ),
+        ("<parameter=city>\nOslo\n</parameter>", '{"city": "Oslo", "days": 5}', True),
+    ],
+)
+def test_parameters_that_are_written_as_text_are_compared_by_value(
+    written: str, parsed: str, is_reported: bool
+) -> None:
+    trace = trace_of("user: Weather?", f"call a1: weather {parsed}", "result a1: 4 degrees", "say: 4 degrees.")
+    text = Part("text", f"<tool_call>\n<function=weather>\n{written}\n</function>\n</tool_call>")
+    turns = (trace.turns[0], replace(trace.turns[1], parts=(text, *trace.turns[1].parts)), *trace.turns[2:])
+    inspection = inspect_trace(replace(trace, turns=turns), format="qwen3_coder")
+    assert [one.rule.code for one in inspection.diagnostics if one.rule.layer] == ["L803"] * is_reported
+    layers = TraceLayers(replace(trace, turns=turns), inspection).of(inspection.chain.steps[0])
+    assert [one.text is not None for one in layers.call] == [True, True, False]
+    assert layers.differ is is_reported

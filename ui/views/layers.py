@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from inspector.chain.layers import compare_reply, result_difference, same_arguments, same_run
+from inspector.chain.layers import compare_reply, result_difference, same_call, same_run
 from inspector.chain.steps import Step
 from inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Location
 from inspector.inspection import Inspection
-from inspector.model import Part, ToolCall, Trace, Turn
+from inspector.model import Part, RecordedRun, ToolCall, Trace, Turn
 from inspector.model.requests import requests_of, shared_prefix, shared_suffix
 from inspector.text import Range
 from inspector.wire.provider_json import parse_json
@@ -22,6 +22,8 @@ from ui.views.styled_text import Line, Run, Style, padded, visible_line
 from ui.views.wording import wrapped
 
 NOT_RECORDED = "not recorded"
+NOT_COMPARABLE = "not comparable"
+"""The basis of a layer that its source keeps in a form of its own, or only in part."""
 FIRST_READ = "first-read"
 """The basis of a returned layer that nobody recorded: the first request that holds the result stands for it."""
 
@@ -42,7 +44,9 @@ class Layer(StrEnum):
 class CallLayer(NamedTuple):
     """One layer: its text (None: not recorded), where it is, and a word on where it comes from.
 
-    `request` is the turn whose request has this text, 0 where it is not from a later request.
+    `request` is the turn whose request has this text, 0 where it is not from a later request. `is_same` says whether it
+    has the value of the layer before where their texts alone do not say so. One that is not `is_comparable` is in a
+    form of its own: no layer is compared with it.
     """
 
     name: Layer
@@ -50,11 +54,15 @@ class CallLayer(NamedTuple):
     place: Location | None = None
     basis: str = ""
     request: int = 0
+    is_same: bool | None = None
+    is_comparable: bool = True
 
     def is_same_as(self, before: str | None, *, is_result: bool) -> bool | None:
         """Whether it has the value of the layer before; None where one of the two is not recorded."""
-        if before is None or self.text is None:
+        if before is None or self.text is None or not self.is_comparable:
             return None
+        if self.is_same is not None:
+            return self.is_same
         return result_difference(before, self.text) is None if is_result else same_run(before, self.text)
 
 
@@ -139,10 +147,10 @@ class TraceLayers:
         run = turns[place.turn - 1].run if place is not None else None
         call = [
             *self._answer_layers(step),
-            _run_layer(Layer.EXECUTED, run.arguments if run is not None else None, place, RUN_ARGUMENTS),
+            _run_layer(Layer.EXECUTED, run, place),
         ]
         text = step.result.content if step.result is not None else None
-        returned = _run_layer(Layer.RETURNED, run.result if run is not None else None, place, RUN_RESULT)
+        returned = _run_layer(Layer.RETURNED, run, place)
         if returned.text is None and text is not None:
             returned = returned._replace(basis=FIRST_READ)
         basis = f"first read, turn {place.turn}" if place is not None else ""
@@ -198,17 +206,11 @@ class TraceLayers:
         parsed = [call for name, held in calls.items() if name.startswith("call:") for call in held]
         changed = {id(reply): call for call, reply in compare_reply(written, parsed).changed}
         reply = next((call for call in calls.get(step.location.part, ()) if call.range == step.call.range), step.call)
-        found = changed.get(id(reply)) or next(
-            (
-                call
-                for call in written
-                if call.name == step.call.name and same_arguments(call.raw_arguments, step.call.raw_arguments)
-            ),
-            None,
-        )
+        found = changed.get(id(reply)) or next((call for call in written if same_call(call, step.call)), None)
         place = Location(step.location.turn, "text", found.range) if found is not None else None
         emitted = CallLayer(Layer.EMITTED, found.raw_arguments if found is not None else None, place)
-        return emitted, CallLayer(Layer.PARSED, step.call.raw_arguments, step.location)
+        is_same = None if found is None else id(reply) not in changed
+        return emitted, CallLayer(Layer.PARSED, step.call.raw_arguments, step.location, is_same=is_same)
 
     def _calls_of(self, turn: int) -> dict[str, Sequence[ToolCall]]:
         parts = self._inspection.parts
@@ -275,11 +277,11 @@ def layer_lines(layers: StepLayers, width: int) -> Iterator[tuple[Line, Location
 
 
 def with_before(row: Sequence[CallLayer]) -> Iterator[tuple[str | None, CallLayer]]:
-    """The layers, each with the text of the last recorded one before it."""
+    """The layers, each with the text of the last one before it that is recorded and can be compared."""
     before: str | None = None
     for layer in row:
         yield before, layer
-        before = layer.text if layer.text is not None else before
+        before = layer.text if layer.text is not None and layer.is_comparable else before
 
 
 def layer_words(layer: CallLayer, before: str | None, *, is_result: bool) -> Line:
@@ -334,11 +336,16 @@ def _shown(text: str) -> str:
     return visible_line(text)
 
 
-def _run_layer(name: Layer, text: str | None, place: Location | None, part: str) -> CallLayer:
-    """What a tool's run recorded, of the turn with its result."""
-    if text is None or place is None:
+def _run_layer(name: Layer, run: RecordedRun | None, place: Location | None) -> CallLayer:
+    """What a tool's run recorded of its arguments or its result, which are beside the turn with the result."""
+    is_call = name is Layer.EXECUTED
+    text = None if run is None else run.arguments if is_call else run.result
+    if text is None or run is None or place is None:
         return CallLayer(name, None)
-    return CallLayer(name, text, Location(place.turn, part, Range(0, len(text))))
+    is_comparable = run.comparable()[0 if is_call else 1] is not None
+    where = Location(place.turn, RUN_ARGUMENTS if is_call else RUN_RESULT, Range(0, len(text)))
+    basis = "" if is_comparable else NOT_COMPARABLE
+    return CallLayer(name, text, where, basis, is_comparable=is_comparable)
 
 
 def _is_same_part(one: Location, other: Location) -> bool:

@@ -159,6 +159,7 @@ def _layer_objects(layers: Sequence[CallLayer], *, is_result: bool) -> list[Json
         {
             "layer": layer.name.value,
             "recorded": layer.text is not None,
+            "comparable": layer.is_comparable,
             "same": layer.is_same_as(before, is_result=is_result),
             "text": None if layer.place is not None and layer.place.is_in_turn else layer.text,
             "place": _place(layer.place) if layer.place is not None else None,

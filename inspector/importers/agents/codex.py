@@ -275,7 +275,7 @@ class Rollout:
                 self._fail(event)
             case "turn_aborted":
                 self._abort(text_of(event, "reason") or "interrupted")
-            case "exec_command_end" | "mcp_tool_call_end":
+            case "exec_command_end" | "mcp_tool_call_end" | "patch_apply_end":
                 run = _recorded_run(event, instant(at))
                 if run is not None and run.call_id:
                     self._runs[run.call_id] = run
@@ -300,7 +300,7 @@ class Rollout:
             return turn
         text = turn.part("text")
         if text is not None and _STILL_RUNNING.search(text.text):  # the model read what there was so far
-            run = replace(run, result=None)
+            run = replace(run, own_form=(*run.own_form, "result"))
         return replace(turn, run=run)
 
     def _count(self, info: Json) -> None:
@@ -361,10 +361,10 @@ class Rollout:
 
 
 def _recorded_run(event: JsonObject, ended: Instant | None) -> RecordedRun | None:
-    """What an event says of a command or an MCP tool that ran; None for a command that the user declined.
+    """What an event says of a command, patch or MCP tool that ran; None for a command that the user declined.
 
-    A result that Codex cut before it wrote the event is no record of what was returned. The words of a failed MCP call
-    are Codex' own.
+    A result that Codex cut before it wrote the event, the words of a failed MCP call, which are Codex' own, and the
+    changes of a patch are kept in a form that cannot be compared.
     """
     call_id = text_of(event, "call_id")
     match event:
@@ -372,15 +372,19 @@ def _recorded_run(event: JsonObject, ended: Instant | None) -> RecordedRun | Non
             result = event.get("result")
             answer = result.get("Ok") if isinstance(result, dict) else None
             failed = not isinstance(answer, dict) or True in (answer.get("isError"), answer.get("is_error"))
-            returned = compact_json(answer) if isinstance(answer, dict) else None
-            return RecordedRun(SOURCE, tool, call_id, compact_json(arguments or {}), returned, failed, ended=ended)
+            returned = compact_json(answer if isinstance(answer, dict) else result) if result is not None else None
+            ran, own_form = compact_json(arguments or {}), () if isinstance(answer, dict) else ("result",)
+            return RecordedRun(SOURCE, tool, call_id, ran, returned, failed, ended=ended, own_form=own_form)
         case {"command": list(command), "exit_code": int(code)} if event.get("status") != "declined":
             output = text_of(event, "aggregated_output") or _joined(event)
             is_cut = len(output.encode("utf-8", "replace")) >= _CUT_BYTES or _CUT.search(output) is not None
-            returned = None if is_cut else output or None
-            return RecordedRun(
-                SOURCE, "", call_id, compact_json({"command": command}), returned, code != 0, ended=ended
-            )
+            ran = compact_json({"command": command})
+            own_form = ("result",) if is_cut else ()
+            return RecordedRun(SOURCE, "", call_id, ran, output or None, code != 0, ended=ended, own_form=own_form)
+        case {"changes": dict(changes), "success": bool(success)} if event.get("status") != "declined":
+            ran = compact_json({"changes": changes})
+            told = _joined(event) or None
+            return RecordedRun(SOURCE, "", call_id, ran, told, not success, ended=ended, own_form=("arguments",))
     return None
 
 

@@ -63,6 +63,13 @@ def test_what_ran_and_was_returned_is_beside_the_call() -> None:
     ]
 
 
+def test_a_record_in_another_form_is_shown_and_not_compared() -> None:
+    run = RecordedRun("claude-code", result='{"numFiles": 2}', own_form=("result",))
+    lines = shown(with_run(run))
+    assert 'returned  {"numFiles": 2}  (not comparable)' in lines
+    assert f"read      {_RESULT}  (first read, turn 3)" in lines
+
+
 def test_the_same_value_is_no_difference() -> None:
     run = RecordedRun("otlp", "weather", "a1", '{"city":"Oslo"}')
     assert 'executed  = same value, written differently: {"city":"Oslo"}' in shown(with_run(run))
