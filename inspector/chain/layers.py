@@ -367,7 +367,9 @@ def same_text(one: str, other: str) -> bool:
         return False
     if one[0] not in '[{"' and other[0] not in '[{"':
         return _is_wrapped(one, other) or _is_wrapped(other, one)
-    return _text_of(one) == _text_of(other) or _holds(one, other) or _holds(other, one)
+    if _text_of(one) == _text_of(other) or _holds(one, other) or _holds(other, one):
+        return True
+    return _holds_blocks(one, other) or _holds_blocks(other, one)
 
 
 def _is_wrapped(whole: str, text: str) -> bool:
@@ -395,15 +397,30 @@ def _holds(wrapper: str, text: str) -> bool:
     return False
 
 
+def _holds_blocks(wrapper: str, text: str) -> bool:
+    """Whether an MCP server's result holds the text as blocks, between which agents put white space."""
+    value = _value(wrapper)
+    content = dict(value[1]).get("content") if isinstance(value, tuple) and value[0] == "object" else None
+    blocks = _blocks(content)
+    return bool(blocks) and "".join("".join(blocks).split()) == "".join(text.split())
+
+
+def _blocks(value: object) -> list[str]:
+    """The texts of a list of text blocks; none where the value is anything else."""
+    if not isinstance(value, tuple) or value[0] != "list":
+        return []
+    blocks = [dict(one[1]) for one in value[1] if isinstance(one, tuple) and one[0] == "object"]
+    texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
+    return texts if len(texts) == len(value[1]) else []
+
+
 def _text_of(text: str) -> object:
     """What a text says: a JSON value, or the joined text of its text blocks."""
     value = _value(text)
     if isinstance(value, str):
         return value.strip()
-    if isinstance(value, tuple) and value[0] == "list" and value[1]:
-        blocks = [dict(one[1]) for one in value[1] if isinstance(one, tuple) and one[0] == "object"]
-        if len(blocks) == len(value[1]) and all(isinstance(block.get("text"), str) for block in blocks):
-            return "".join(str(block["text"]) for block in blocks).strip()
+    if blocks := _blocks(value):
+        return "".join(blocks).strip()
     return text if value is None else value
 
 

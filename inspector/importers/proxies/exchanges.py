@@ -7,6 +7,7 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from inspector.apis.providers import find_api
+from inspector.importers.proxies.mcp import McpTraffic
 from inspector.importers.source import Skipped
 from inspector.model import Generation, Provenance, Trace
 from inspector.sessions.exchange import Exchange
@@ -16,6 +17,8 @@ from inspector.sessions.turns import answer_turn
 from inspector.wire.request import DecodedRequest
 
 _NO_MODEL = "requests to no model"
+_MCP_MESSAGES = "MCP messages that call no tool"
+_MCP_RUNS = "calls of MCP tools that no recorded answer asked for"
 _FEW = 5
 
 
@@ -61,6 +64,7 @@ class ProxyFile:
     _bodiless: list[SeenExchange] = field(default_factory=list)
     _other: Counter[str] = field(default_factory=Counter)
     _count: int = 0
+    _mcp: McpTraffic = field(default_factory=McpTraffic)
 
     def traces(self, records: Iterable[ProxyRecord]) -> Iterator[Trace | Skipped]:
         """The traces, and what could not be read; then one record that counts all other traffic.
@@ -69,7 +73,8 @@ class ProxyFile:
         Each trace bears the file's warnings.
         """
         broken: deque[Skipped] = deque()
-        warnings: tuple[str, ...] | None = None  # they are complete when the first trace comes
+        warnings: tuple[str, ...] | None = None  # they and the runs of tools are complete when the first trace comes
+        gathered: list[Trace] = []
         for made in traces_of(self._requests(records, broken)):
             while broken:
                 yield broken.popleft()
@@ -81,7 +86,11 @@ class ProxyFile:
                     yield Skipped(made.record, made.reason)
             else:
                 warnings = self._warned() if warnings is None else warnings
-                yield self._placed(made, warnings)
+                if self._mcp.has_runs:
+                    gathered.append(self._placed(made, warnings))
+                else:
+                    yield self._placed(made, warnings)
+        yield from self._mcp.with_runs(gathered)
         yield from broken
         for seen in self._bodiless:
             yield self._placed(_unasked(seen.exchange), (*self.warnings, *seen.warnings, self.lost_requests))
@@ -95,7 +104,9 @@ class ProxyFile:
             self._count += 1
             if isinstance(record, OtherTraffic):
                 self._other[record.kind] += 1
-            elif (exchange := record.exchange).body is not None:
+            elif self._mcp.take(exchange := record.exchange):
+                continue
+            elif exchange.body is not None:
                 self._asking[exchange.record] = _RequestNotes(record.warnings, exchange.answer is None)
                 yield exchange
             elif exchange.head.method.upper() == "POST" and find_api(exchange.head.target):
@@ -115,6 +126,8 @@ class ProxyFile:
         return (*self.warnings, *told, *unanswered)
 
     def _rest(self) -> Iterator[Skipped]:
+        self._other.update({_MCP_MESSAGES: self._mcp.messages, _MCP_RUNS: self._mcp.unplaced})
+        self._other = +self._other
         if total := self._other.total():
             kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(self._other.items()))
             yield Skipped(
