@@ -179,7 +179,8 @@ class Generation:
     output settings as compact JSON text, `""` where unknown. `tools` are those offered in that very request;
     `tools_origin` is None where none were. `attempt` counts from 1; `retry_of` is the external id of the request it
     repeats. `finish` is the normalised `finish_reason`. `request` holds the messages that the server got, None where
-    the source did not record them. `response_id` is the answer's own id (`chatcmpl-...`, `msg_...`).
+    the source did not record them. `response_id` is the answer's own id (`chatcmpl-...`, `msg_...`). `context_window`
+    is how many tokens the model's window holds, where the source says so.
     """
 
     api: str = ""
@@ -200,6 +201,7 @@ class Generation:
     body: BodyState = BodyState.COMPLETE
     request: SentRequest | None = None
     response_id: str = ""
+    context_window: int | None = None
 
 
 class Chunk(msgspec.Struct, frozen=True, gc=False):

@@ -170,6 +170,7 @@ class GenerationLine(msgspec.Struct, omit_defaults=True):
     body: BodyState = BodyState.COMPLETE
     request: SentRequestLine | None = None
     response_id: str = ""
+    context_window: int | None = None
 
 
 class RunLine(msgspec.Struct, omit_defaults=True):

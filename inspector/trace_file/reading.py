@@ -311,6 +311,7 @@ def generation_of(line: GenerationLine) -> Generation:
         body=line.body,
         request=None if line.request is None else _request(line.request),
         response_id=line.response_id,
+        context_window=line.context_window,
     )
 
 

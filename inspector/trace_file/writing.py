@@ -208,6 +208,7 @@ def generation_line(generation: Generation) -> GenerationLine:
         body=generation.body,
         request=None if generation.request is None else _request(generation.request),
         response_id=generation.response_id,
+        context_window=generation.context_window,
     )
 
 

@@ -231,6 +231,7 @@ def _generation(generation: Generation) -> Facts:
         body=generation.body.value,
         request=generation.request and _request(generation.request),
         response_id=generation.response_id,
+        context_window=generation.context_window,
     )
 
 
@@ -257,6 +258,7 @@ def _generation_from(facts: Facts, tools: tuple[ToolDefinition, ...]) -> Generat
         body=BodyState(facts["body"]),
         request=_request_from(facts["request"]) if "request" in facts else None,
         response_id=facts.get("response_id", ""),
+        context_window=facts.get("context_window"),
     )
 
 

@@ -295,3 +295,12 @@ def test_a_run_in_a_form_of_its_own_stays_so_in_a_trace_file_and_in_a_database(t
         stored = store.trace(saved.id)
     for one in (again, stored):
         assert result_turn(one).run == result_turn(trace).run
+
+
+def test_codex_says_how_many_tokens_the_window_holds(tmp_path: Path) -> None:
+    rows = codex_rows(shell("make all"), ended(_WRAPPED, "done"), f"{_HEAD}done")
+    started = {"type": "task_started", "model_context_window": 258_400}
+    for at in (1, len(rows)):
+        told = [*rows[:at], {**rows[0], "type": "event_msg", "payload": started}, *rows[at:]]
+        made = [turn.generation for turn in trace_of(tmp_path, told).turns if turn.generation is not None]
+        assert [one.context_window for one in made] == [258_400]

@@ -211,6 +211,7 @@ class _CodexAnswer:
     """Items of one answer."""
 
     model: str
+    window: int | None
     items: list[Json] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     ended: Json = None
@@ -218,7 +219,13 @@ class _CodexAnswer:
     def turn(self) -> Turn:
         """The assistant's turn."""
         (turn,) = read_responses_request({"input": list(self.items)}).turns
-        made = Generation(api=API, requested_model=self.model, usage=self.usage, ended=instant(self.ended))
+        made = Generation(
+            api=API,
+            requested_model=self.model,
+            usage=self.usage,
+            ended=instant(self.ended),
+            context_window=self.window,
+        )
         return replace(turn, generation=made)
 
 
@@ -230,6 +237,7 @@ class Rollout:
     model: str = ""
     outcome: Outcome | None = None
     warnings: list[str] = field(default_factory=list)
+    _window: int | None = None
     _turns: list[Turn | _CodexAnswer] = field(default_factory=list)
     _open: _CodexAnswer | None = None
     _last: _CodexAnswer | None = None
@@ -250,7 +258,7 @@ class Rollout:
         kind = text_of(item, "type") or "message"
         if kind in ANSWERS or (kind == "message" and item.get("role") == "assistant"):
             if self._open is None:
-                self._open = self._last = _CodexAnswer(self.model, usage=self._usage_of_next)
+                self._open = self._last = _CodexAnswer(self.model, self._window, usage=self._usage_of_next)
                 self._usage_of_next = Usage()
                 self._turns.append(self._open)
             self._open.items.append(_as_call(item) if kind == "local_shell_call" else item)
@@ -264,6 +272,11 @@ class Rollout:
 
     def take_event(self, event: JsonObject, at: Json = None) -> None:
         """Learn from an `event_msg` what the items do not say."""
+        counted = event.get("info")
+        for told in (event, counted if isinstance(counted, dict) else {}):
+            self._window = count_of(told.get("model_context_window")) or self._window
+        if self._last is not None and self._last.window is None:
+            self._last.window = self._window
         match text_of(event, "type"):
             case "token_count":
                 self._count(event.get("info"))
