@@ -109,3 +109,22 @@ def test_parameters_that_are_written_as_text_are_compared_by_value(
     layers = TraceLayers(replace(trace, turns=turns), inspection).of(inspection.chain.steps[0])
     assert [one.text is not None for one in layers.call] == [True, True, False]
     assert layers.differ is is_reported
+
+
+def test_what_is_missing_is_at_the_place_before_which_it_stood() -> None:
+    trace = trace_of(
+        "user: Weather?", 'call a1: weather {"city": "Oslo"}', f"result a1: {RESULT}", "user: And?", "say: 4."
+    )
+    turns = list(trace.turns)
+    thought = Part("reasoning", "Oslo it is.")
+    asked = Generation(request=SentRequest(messages=(1,)))
+    turns[1] = replace(turns[1], parts=(thought, *turns[1].parts), generation=asked)
+    header = turns[1].calls
+    bare = SentMessage(Role.ASSISTANT, (SentPart("call:0", '{"city": "Oslo"}'),), turn=2, calls=header)
+    turns[4] = replace(turns[4], generation=Generation(request=SentRequest(messages=(1, bare, 3, 4))))
+    found = differences(replace(trace, turns=tuple(turns)))
+    assert found["L813"].location == Location(5, "sent:2:call:0", Range(0, 0))
+    turns[4] = replace(turns[4], generation=Generation(request=SentRequest(messages=(2, 3, 4))))
+    found = differences(replace(trace, turns=tuple(turns)))
+    assert found["L811"].location == Location(5, "sent:1:reasoning", Range(0, 0))
+    assert found["L811"].fault.against == Location(1, "text", Range(0, 8))

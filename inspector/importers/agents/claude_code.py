@@ -64,6 +64,7 @@ _LONGEST = 120
 # What clients put before or around the user's own words.
 _TAGGED = lazy_pattern(r"\s*<(?P<tag>[\w-]{1,60})(?:\s[^<>]{0,200})?>.*?</(?P=tag)>\s*", re.DOTALL)
 _READ = 20_000
+_FILE_BEFORE = "originalFile"  # the whole file as it was before `Edit` or `Write`: no version of the call or its result
 _BLANK_HEAD = lazy_pattern(r"\A(?:[^\S\n]*\n)+")
 
 
@@ -181,7 +182,8 @@ def with_run(turns: list[Turn], record: Json, at: Json = None) -> list[Turn]:
     text = _plain_text(record, is_error=is_error) if isinstance(record, str) else returned_text(record)
     own_form: tuple[str, ...] = ()
     if text is None and isinstance(record, dict | list) and record:
-        text, own_form = compact_json(record), ("result",)
+        bare = {key: record[key] for key in record if key != _FILE_BEFORE} if isinstance(record, dict) else record
+        text, own_form = compact_json(bare), ("result",)
     if text is not None:
         run = RecordedRun(SOURCE, "", header.call_id, None, text, header.is_error, ended=instant(at), own_form=own_form)
         turns[places[0]] = replace(turns[places[0]], run=run)
