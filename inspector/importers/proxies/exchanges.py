@@ -7,13 +7,16 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from inspector.apis.providers import find_api
+from inspector.importers.identity import text_of
 from inspector.importers.proxies.mcp import McpTraffic
 from inspector.importers.source import Skipped
-from inspector.model import Generation, Provenance, Trace
+from inspector.model import Generation, Provenance, Trace, Turn
 from inspector.sessions.exchange import Exchange
-from inspector.sessions.gathering import SkippedExchange, decode_exchange, traces_of
+from inspector.sessions.gathering import SkippedExchange, decode_exchange, decompressed, traces_of
 from inspector.sessions.resolver import Placement
 from inspector.sessions.turns import answer_turn
+from inspector.text import decode
+from inspector.wire.provider_json import parse_json
 from inspector.wire.request import DecodedRequest
 
 _NO_MODEL = "requests to no model"
@@ -65,6 +68,7 @@ class ProxyFile:
     _other: Counter[str] = field(default_factory=Counter)
     _count: int = 0
     _mcp: McpTraffic = field(default_factory=McpTraffic)
+    _windows: dict[str, int] = field(default_factory=dict)
 
     def traces(self, records: Iterable[ProxyRecord]) -> Iterator[Trace | Skipped]:
         """The traces, and what could not be read; then one record that counts all other traffic.
@@ -104,9 +108,12 @@ class ProxyFile:
             self._count += 1
             if isinstance(record, OtherTraffic):
                 self._other[record.kind] += 1
-            elif self._mcp.take(exchange := record.exchange):
                 continue
-            elif exchange.body is not None:
+            exchange = record.exchange
+            self._windows |= listed_windows(exchange)
+            if self._mcp.take(exchange):
+                continue
+            if exchange.body is not None:
                 self._asking[exchange.record] = _RequestNotes(record.warnings, exchange.answer is None)
                 yield exchange
             elif exchange.head.method.upper() == "POST" and find_api(exchange.head.target):
@@ -117,7 +124,16 @@ class ProxyFile:
     def _placed(self, trace: Trace, warnings: tuple[str, ...]) -> Trace:
         known = trace.provenance
         said = (*warnings, *known.warnings)
-        return replace(trace, provenance=replace(known, source_version=self.source_version, warnings=said))
+        turns = trace.turns if not self._windows else tuple(map(self._with_window, trace.turns))
+        provenance = replace(known, source_version=self.source_version, warnings=said)
+        return replace(trace, turns=turns, provenance=provenance)
+
+    def _with_window(self, turn: Turn) -> Turn:
+        made = turn.generation
+        window = None if made is None else self._windows.get(made.requested_model or made.answered_model)
+        if made is None or window is None:
+            return turn
+        return replace(turn, generation=replace(made, context_window=window))
 
     def _warned(self) -> tuple[str, ...]:
         told = dict.fromkeys(warning for one in self._asking.values() for warning in one.warnings)
@@ -133,6 +149,24 @@ class ProxyFile:
             yield Skipped(
                 f"{total} of {self._count} {self.units}", f"part of no trace, as they are {kinds}", is_irrelevant=True
             )
+
+
+def listed_windows(exchange: Exchange) -> dict[str, int]:
+    """How many tokens the windows of models hold by their names, from an answer of `/models`; never raises.
+
+    vLLM and SGLang write `max_model_len`, OpenRouter `context_length`.
+    """
+    if not exchange.head.target.partition("?")[0].endswith("/models") or exchange.status != 200:
+        return {}
+    body = decompressed(b"".join(raw for _, raw in exchange.answer or ()), exchange.headers)
+    try:
+        value = parse_json(decode(body))
+    except ValueError:
+        return {}
+    listed = value.get("data") if isinstance(value, dict) else None
+    models = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    found = ((text_of(one, "id"), one.get("max_model_len", one.get("context_length"))) for one in models)
+    return {name: tokens for name, tokens in found if name and type(tokens) is int and tokens > 0}
 
 
 def _unasked(exchange: Exchange) -> Trace:

@@ -1,4 +1,4 @@
-"""MCP traffic of a proxy is what ran and came back, beside the calls that it belongs to."""
+"""What a proxy saw beside requests to models: MCP traffic is what ran and came back, lists of models have windows."""
 
 import base64
 import json
@@ -190,4 +190,24 @@ def test_a_har_has_them_too_and_damaged_messages_are_other_traffic(tmp_path: Pat
     assert run is not None
     assert (run.source, run.result) == ("mcp", READ)
     (rest,) = (one for one in records if isinstance(one, Skipped))
+    assert "requests to no model (1)" in rest.reason
+
+
+@pytest.mark.parametrize(
+    ("listed", "expected"),
+    [
+        (b'{"object": "list", "data": [{"id": "demo", "max_model_len": 8192}, {"id": "other"}]}', 8192),
+        (b'{"data": [{"id": "demo", "context_length": 4096}, 7, {"id": "demo2", "context_length": "x"}]}', 4096),
+        (b'{"data": {"id": "demo"}}', None),
+        (b'{"data": [', None),
+    ],
+)
+def test_the_list_of_a_servers_models_says_how_large_their_windows_are(
+    listed: bytes, expected: int | None, tmp_path: Path
+) -> None:
+    first, last = model_flows()
+    models = mcp_flow(None, listed, path="/v1/models?all", at_s=-1.0)
+    trace, (rest,) = records_of(tmp_path, first, models, last)
+    windows = {turn.generation.context_window for turn in trace.turns if turn.generation is not None}
+    assert windows == {expected}
     assert "requests to no model (1)" in rest.reason
