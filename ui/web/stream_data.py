@@ -1,5 +1,6 @@
 """The data of the dissector in the browser as JSON: texts, spans, faults, chunk times and the tree of values."""
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -203,15 +204,16 @@ def _spans(inspected: PartInspection | None, shown: Range) -> list[Json]:
 
 def _layers(trace: Trace, inspection: Inspection) -> Iterator[Json]:
     """Where the layers of each call and its result are, of those with several, and the sides of other differences."""
-    layers, known = TraceLayers(trace, inspection), set[tuple[int, str]]()
+    layers = TraceLayers(trace, inspection)
+    apart: defaultdict[tuple[int, str], list[Location]] = defaultdict(list)
+    for one in (one for found in layers.differences.values() for one in found):
+        apart[one.place_in_turn.turn, one.place_in_turn.part] += (one.place_in_turn, one.location)
     for step in islice(inspection.chain.steps, _MOST_LAYERED_STEPS):
         places = layers.of(step).places
-        known.update((place.turn, place.part) for place in places)
-        yield from _layer_rows(trace, places, step.number)
-    apart = (one for found in layers.differences.values() for one in found)
-    others = (one for one in apart if (one.place_in_turn.turn, one.place_in_turn.part) not in known)
-    for number, one in enumerate(islice(others, _MOST_LAYERED_STEPS), 1):
-        yield from _layer_rows(trace, (one.place_in_turn, one.location), -number)
+        later = [side for place in places for side in apart.pop((place.turn, place.part), ())[1::2]]
+        yield from _layer_rows(trace, (*places, *later), step.number)
+    for number, sides in enumerate(islice(apart.values(), _MOST_LAYERED_STEPS), 1):
+        yield from _layer_rows(trace, sides, -number)
 
 
 def _layer_rows(trace: Trace, places: Iterable[Location], group: int) -> Iterator[Json]:
