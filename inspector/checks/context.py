@@ -9,6 +9,7 @@ import msgspec
 from inspector.checks.reasoning import estimated_tokens
 from inspector.checks.turn_places import at_end
 from inspector.diagnostics import Diagnostic
+from inspector.json_members import window_of_tokens
 from inspector.model import Generation, Json, Role, Trace, Turn
 from inspector.rules.reasoning import CONTEXT_NEARLY_FULL
 
@@ -51,8 +52,9 @@ def window_of(generation: Generation | None, given: int | None = None) -> Contex
     """The window of a request: the `given` one, what the source says, Ollama's `num_ctx`, or an assumption."""
     if given is not None:
         return ContextWindow(given)
-    if generation is not None and generation.context_window:
-        return ContextWindow(generation.context_window, "as the source says")
+    stated = window_of_tokens(generation.context_window) if generation is not None else None
+    if stated is not None:
+        return ContextWindow(stated, "as the source says")
     asked = _requested(generation.parameters) if generation is not None else None
     return ContextWindow(CONTEXT_WINDOW, "assumed") if asked is None else ContextWindow(asked, "`num_ctx`")
 
@@ -67,8 +69,7 @@ def _requested(parameters: str) -> int | None:
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
     options = settings.get("options", settings) if isinstance(settings, dict) else None
-    asked = options.get("num_ctx") if isinstance(options, dict) else None
-    return asked if type(asked) is int and 0 < asked < 1 << 40 else None
+    return window_of_tokens(options.get("num_ctx")) if isinstance(options, dict) else None
 
 
 def turn_contexts(trace: Trace, given: int | None = None) -> Iterator[TurnContext]:

@@ -12,7 +12,7 @@ from inspector.apis.openai.responses import API, read_responses_request
 from inspector.importers.identity import instant, place_of, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_members import count_of
+from inspector.json_members import count_of, window_of_tokens
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import (
     BodyState,
@@ -274,7 +274,7 @@ class Rollout:
         """Learn from an `event_msg` what the items do not say."""
         counted = event.get("info")
         for told in (event, counted if isinstance(counted, dict) else {}):
-            self._window = count_of(told.get("model_context_window")) or self._window
+            self._window = window_of_tokens(told.get("model_context_window")) or self._window
         if self._last is not None and self._last.window is None:
             self._last.window = self._window
         match text_of(event, "type"):

@@ -10,6 +10,7 @@ from inspector.apis.providers import find_api
 from inspector.importers.identity import text_of
 from inspector.importers.proxies.mcp import McpTraffic
 from inspector.importers.source import Skipped
+from inspector.json_members import window_of_tokens
 from inspector.model import Generation, Provenance, Trace, Turn
 from inspector.sessions.exchange import Exchange
 from inspector.sessions.gathering import SkippedExchange, decode_exchange, decompressed, traces_of
@@ -165,8 +166,8 @@ def listed_windows(exchange: Exchange) -> dict[str, int]:
         return {}
     listed = value.get("data") if isinstance(value, dict) else None
     models = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    found = ((text_of(one, "id"), one.get("max_model_len", one.get("context_length"))) for one in models)
-    return {name: tokens for name, tokens in found if name and type(tokens) is int and tokens > 0}
+    sizes = ((text_of(one, "id"), one.get("max_model_len", one.get("context_length"))) for one in models)
+    return {name: tokens for name, size in sizes if name and (tokens := window_of_tokens(size)) is not None}
 
 
 def _unasked(exchange: Exchange) -> Trace:
