@@ -10,8 +10,9 @@ from inspector.json_text import Json
 from inspector.rules.rule import Rule
 from inspector.text import Range
 
-LATER_PARTS = ("sent:", "run:arguments")
-"""How the parts of a place begin that is not in a turn's own texts, and is the later side of a difference."""
+SENT_PART, RUN_RESULT, RUN_ARGUMENTS = "sent:", "run:result", "run:arguments"
+"""The parts of places that are in no text of a turn: how those of a request begin, and what a tool's run recorded."""
+_OUTSIDE_TURNS = (SENT_PART, RUN_RESULT, RUN_ARGUMENTS)
 
 
 class Edit(Struct, frozen=True):
@@ -64,9 +65,9 @@ class Fault(Struct, frozen=True):
 
     `message` states this case in one sentence and quotes the stream in backticks; `hint` says the smallest repair
     in words, or is None where none is honest; `path` is a JSON Pointer into the arguments, or None. `call` is the call
-    that the model tried to make here in a shape that its format does not read. `against` is the other side of a
-    difference between two layers; its part is `run:result`, `run:arguments`, or `sent:N:PART` for message N (from 1) of
-    the request that the turn answers.
+    that the model tried to make here in a shape that its format does not read. `against` is the earlier side of a
+    difference between two layers, whose later side the fault is at. A part of either may be `run:result`,
+    `run:arguments`, or `sent:N:PART` for message N (from 1) of the request that the turn answers.
     """
 
     rule: Rule
@@ -110,6 +111,11 @@ class Location(Struct, frozen=True, order=True):
     part: str
     range: Range
 
+    @property
+    def is_in_turn(self) -> bool:
+        """Whether the part is one of a turn's own texts, and not of its request or of a tool's run."""
+        return not self.part.startswith(_OUTSIDE_TURNS)
+
 
 class Diagnostic(Struct, frozen=True):
     """One reported fault: a fault and the turn and part it lies in."""
@@ -127,16 +133,11 @@ class Diagnostic(Struct, frozen=True):
         """The fault's place within its part."""
         return self.fault.range
 
-    def at_later_layer(self) -> "Diagnostic":
-        """As reports have it: a difference between layers is at the later layer's text, `against` the earlier one's.
-
-        The texts of turns, in which faces mark it, are often the earlier side: what was said, and not what a later
-        request or a run had of it. Any other diagnostic is itself.
-        """
-        later, earlier = self.fault.against, self.location
-        if later is None or not later.part.startswith(LATER_PARTS):
-            return self
-        return Diagnostic(later, replace(self.fault, range=later.range, against=earlier, fix=None, related=()))
+    @property
+    def place_in_turn(self) -> Location:
+        """Its place in a turn's own texts: that of the other side, where its own is in a request or a tool's run."""
+        other = self.fault.against
+        return other if other is not None and not self.location.is_in_turn else self.location
 
 
 def apply_fixes(text: str, faults: Iterable[Fault], *, only_safe: bool = True) -> str:

@@ -20,10 +20,11 @@ from inspector.chain.layers import (
 from inspector.chain.pairing import Echoes, PlacedCall, PlacedResult, pair, with_attempts
 from inspector.chain.steps import Chain, Step, tool_named
 from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
-from inspector.checks.reasoning import check_context, check_reasoning, reasoned_turns
+from inspector.checks.context import check_context
+from inspector.checks.reasoning import check_reasoning, reasoned_turns
 from inspector.checks.recording import check_arrivals, check_recording
 from inspector.checks.tools import OfferedTools
-from inspector.diagnostics import Diagnostic, Fault, Location, Related
+from inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location, Related
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
@@ -42,8 +43,6 @@ from inspector.wire.events import PROMPT_PART
 
 REASONING_BUDGET = 30_000
 """How many tokens of reasoning a turn may take unless somebody says otherwise."""
-CONTEXT_WINDOW = 131_072
-"""How many tokens a model's window holds unless somebody says otherwise."""
 _SAMPLE = 65_536
 
 
@@ -81,7 +80,7 @@ def inspect_trace(
     ignore: Sequence[str] = (),
     error_patterns: Sequence[str] = (),
     reasoning_budget: int = REASONING_BUDGET,
-    context_window: int = CONTEXT_WINDOW,
+    context_window: int | None = None,
 ) -> Inspection:
     """Read every part of a trace, pair calls with results, and find the break.
 
@@ -89,7 +88,8 @@ def inspect_trace(
     codes, names or code prefixes: only diagnostics of selected rules (all where none is named) that are not ignored
     are reported; the chain is judged by all. `error_patterns` are regular expressions (Python's `re`): a result that
     holds one in its first or last 65,536 code points is an error, by its words. `reasoning_budget` is how many tokens
-    of reasoning a turn may take (R601), `context_window` how many the model's window holds (R603). Raises
+    of reasoning a turn may take (R601), `context_window` how many the model's window holds (R603), None for what the
+    source or the request states, else 131,072. Raises
     UnknownFormatError, UnknownRuleError and InvalidPatternError, and nothing for the trace itself, whatever it holds.
     """
     trace = replace(trace, turns=tuple(trace.turns))  # out of a column: every check goes over all of them
@@ -116,7 +116,7 @@ def analyse_parts(
     *,
     error_patterns: Sequence[str] = (),
     reasoning_budget: int = REASONING_BUDGET,
-    context_window: int = CONTEXT_WINDOW,
+    context_window: int | None = None,
 ) -> tuple[Chain, list[Diagnostic]]:
     """The chain of a trace whose parts are read, and what is wrong with its recording, its calls and its results.
 
@@ -311,17 +311,17 @@ def _chosen(found: Iterable[Diagnostic], select: Sequence[str], ignore: Sequence
 
 
 def _in_order(trace: Trace, found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The diagnostics by place; those of a turn's request, message by message, come before those of its texts."""
     order = {
         (number, part.name): index
         for number, turn in enumerate(trace.turns, 1)
         for index, part in enumerate(turn.parts)
     }
-    return sorted(
-        found,
-        key=lambda one: (
-            one.location.turn,
-            order.get((one.location.turn, one.location.part), 0),
-            one.range,
-            one.rule.code,
-        ),
-    )
+
+    def place(one: Diagnostic) -> tuple[int, int, int, Range, str]:
+        turn, part = one.location.turn, one.location.part
+        message = part.removeprefix(SENT_PART).partition(":")[0] if part.startswith(SENT_PART) else ""
+        number = int(message) if message.isdecimal() else 0
+        return turn, -1 if number else order.get((turn, part), 0), number, one.range, one.rule.code
+
+    return sorted(found, key=place)

@@ -18,6 +18,12 @@ def count_of(value: Json) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def window_of_tokens(value: Json) -> int | None:
+    """How many tokens a context window holds, from 1 up to a million millions; None for anything else."""
+    size = count_of(value)
+    return size if size is not None and 0 < size <= 10**12 else None
+
+
 def object_of(value: Json) -> dict[str, Json]:
     """An object; an empty one for anything else."""
     return value if isinstance(value, dict) else {}

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from inspector.chain.metrics_figures import TraceFigures, figures_of
 from inspector.chain.steps import Break, Step, StepOutcome
+from inspector.checks.context import fullest_share
 from inspector.inspection import Inspection, PartInspection
 from inspector.json_text import write_json
 from inspector.model import Json, Role, SpanKind, Trace
@@ -122,7 +123,8 @@ def _filter_columns(inspection: Inspection, trace: Trace) -> Row:
     """The derived columns of the trace's row that are there for filters and figures."""
     assistant = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.ASSISTANT]
     infos = sum(one.rule.severity is Severity.INFO for one in inspection.diagnostics)
-    return {"infos": infos} | measure_columns(inspection, texts_of(trace), assistant)
+    measures = measure_columns(inspection, texts_of(trace), assistant)
+    return {"infos": infos, "context_share": fullest_share(trace)} | measures
 
 
 def _break_columns(broken: Break | None) -> Row:

@@ -189,6 +189,7 @@ trace = sa.Table(
     count("errors"),
     count("warnings"),
     count("infos"),
+    sa.Column("context_share", sa.Double),
     text("kinds"),
     text("reasoning"),
     count("steps"),

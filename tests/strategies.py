@@ -132,6 +132,8 @@ def generations() -> st.SearchStrategy[Generation]:
         | st.builds(GenerationError, st.sampled_from(ErrorPhase), words, st.none() | st.integers(0, 599), words),
         body=st.sampled_from(BodyState),
         request=st.none() | sent_requests(),
+        response_id=words,
+        context_window=st.none() | st.integers(1, 2**40),
     )
 
 
@@ -157,9 +159,9 @@ def recorded_runs() -> st.SearchStrategy[RecordedRun]:
     """Runs of tools."""
     words, maybe = texts(max_size=2), st.none() | texts(max_size=2)
     failed = st.none() | st.booleans()
-    return st.builds(
-        RecordedRun, words, words, maybe, maybe, maybe, failed, st.none() | instants(), st.none() | instants()
-    )
+    times = st.none() | instants()
+    own_form = st.sampled_from(((), ("result",), ("arguments", "result")))
+    return st.builds(RecordedRun, words, words, maybe, maybe, maybe, failed, times, times, own_form)
 
 
 @st.composite

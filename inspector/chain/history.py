@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from inspector.chain.layers import ResultDifference, result_difference, same_arguments, same_text, without_injected
 from inspector.chain.steps import quoted, tool_named
-from inspector.diagnostics import Diagnostic, Fault, Location
+from inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location
 from inspector.model import Generation, Role, ToolDefinition, Trace, Turn, TurnFlag
 from inspector.model.requests import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
 from inspector.rules import layers as rules
@@ -41,21 +41,43 @@ _DEEPSEEK_WITH_REASONING = re.compile(r"deepseek-(?:reasoner|v4)", re.IGNORECASE
 
 
 class _Difference(Struct, frozen=True):
-    """Where a difference is shown: request and message of the later layer, and turn of the earlier one."""
+    """Where a difference is: request and message of the later layer, and turn of the earlier one.
+
+    `said` is what the later layer has at that message, None where its request ends before it; `is_gone` says that this
+    is another message, before which the whole turn stood.
+    """
 
     request: int
     index: int
     number: int
     turn: Turn
+    said: Turn | None
+    is_gone: bool = False
 
     def at(
         self, rule: Rule, message: str, part: str, here: Range | None = None, there: Range | None = None
     ) -> Diagnostic:
+        """The difference at `there` in the message, against `here` in the turn: without them, its start, and all."""
         own = self.turn.part(part) or (self.turn.parts[0] if self.turn.parts else None)
         length = len(own.text) if own is not None else 0
         where = here if here is not None and here.end <= length else Range(0, length)
-        against = Location(self.request, f"sent:{self.index + 1}:{part}", there or Range(0, 0))
-        return Fault(rule, where, message, against=against).at(self.number, own.name if own is not None else part)
+        against = Location(self.number, own.name if own is not None else part, where)
+        name, missing = self._place_of(part)
+        fault = Fault(rule, there if there is not None else missing, message, against=against)
+        return fault.at(self.request, f"{SENT_PART}{self.index + 1}:{name}")
+
+    def _place_of(self, part: str) -> tuple[str, Range]:
+        """The part and its start; where it is missing, the next part, before which it stood, or the end of the last."""
+        parts = self.said.parts if self.said is not None else ()
+        if not parts or (any(one.name == part for one in parts) and not self.is_gone):
+            return part, Range(0, 0)
+        if self.is_gone:
+            return parts[0].name, Range(0, 0)
+        names = [one.name for one in self.turn.parts]
+        later = names[names.index(part) + 1 :] if part in names else []
+        following = next((one.name for one in parts if one.name in later), None)
+        end = len(parts[-1].text)
+        return (following, Range(0, 0)) if following is not None else (parts[-1].name, Range(end, end))
 
 
 def history_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
@@ -92,7 +114,7 @@ def _versions(request: ReadRequest, turns: Sequence[Turn]) -> Iterator[Diagnosti
         said, number = message.version, message.turn
         if said is None or number is None:
             continue
-        place = _Difference(request.turn, request.kept + offset, number, turns[number - 1])
+        place = _Difference(request.turn, request.kept + offset, number, turns[number - 1], said)
         match place.turn.role:
             case Role.ASSISTANT:
                 yield from _answer(place, said)
@@ -237,11 +259,13 @@ def _dropped(before: ReadRequest, now: ReadRequest, turns: Sequence[Turn]) -> It
     there = {one.turn for one in behind if one.turn is not None}
     gone = [one.turn for one in held if one.turn is not None and one.turn not in there and not _is_own(turns, one.turn)]
     if not gone:
-        yield from _reordered(held, behind, _Difference(now.turn, kept, 0, turns[0]), turns)
+        yield from _reordered(held, behind, _Difference(now.turn, kept, 0, turns[0], None), turns)
         return
     first = turns[gone[0] - 1]
     stood = next(at for at, one in enumerate(held) if one.turn == gone[0])  # what is before it is still there
-    place = _Difference(now.turn, kept + stood, gone[0], first)
+    following = behind[stood] if stood < len(behind) else None
+    said = None if following is None else following.version or turns[(following.turn or 1) - 1]
+    place = _Difference(now.turn, kept + stood, gone[0], first, said, is_gone=True)
     was = {one.turn for one in held}
     new = (one.version or turns[(one.turn or 1) - 1] for one in behind if one.turn is None or one.turn not in was)
     summary = next(
@@ -278,7 +302,7 @@ def _reordered(
         return
     at = next(index for index, pair in enumerate(zip(order, expected, strict=True)) if pair[0] != pair[1])
     turn = turns[order[at] - 1]
-    place = _Difference(place.request, place.index + at, order[at], turn)
+    place = _Difference(place.request, place.index + at, order[at], turn, None)
     message = f"The request of turn {place.request} has turn {order[at]} before turn {expected[at]} (reordered)."
     yield place.at(rules.HISTORY_REWRITTEN, message, _first_said(turn))
 

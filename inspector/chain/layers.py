@@ -1,7 +1,7 @@
 """Compares the layers of calls and results: what the server made of the model's text, and what ran, and what was read.
 
-A layer that the source does not hold is not compared. Each difference is one diagnostic, at its characters in the turn
-where it can be read; `Fault.against` is the other side. Where a difference explains the break of the chain, the break's
+A layer that the source does not hold is not compared. Each difference is one diagnostic, at its characters in the later
+layer's text; `Fault.against` is the earlier side. Where a difference explains the break of the chain, the break's
 sentence says whose it is.
 """
 
@@ -18,8 +18,9 @@ from msgspec.structs import replace
 
 from inspector.chain.data_flow import DataFlow
 from inspector.chain.steps import Chain, Step, quoted, tool_named
-from inspector.diagnostics import Diagnostic, Fault, Location
-from inspector.model import RecordedRun, Role, ToolCall, Trace, Turn, TurnFlag
+from inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Fault, Location
+from inspector.json_text import write_json
+from inspector.model import Json, RecordedRun, Role, ToolCall, Trace, Turn, TurnFlag
 from inspector.model.requests import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
 from inspector.rules import layers as rules
 from inspector.rules.rule import Rule
@@ -72,12 +73,9 @@ _PARTIAL_SOURCES = frozenset({"claude-code", "codex"})  # logs that do not hold 
 
 _INJECTED = {tag: re.compile(rf"<{tag}>.*?</{tag}>", re.DOTALL) for tag in INJECTED_TAGS}
 
-RUN_RESULT, RUN_ARGUMENTS = "run:result", "run:arguments"
-"""The parts that `Fault.against` names for what a tool's run recorded."""
-
 
 class PlacedTexts:
-    """The texts of a trace by place: parts of turns, and those that a request or a run has (`Fault.against`).
+    """The texts of a trace by place: parts of turns, and those that a request or a run has.
 
     The messages of one request are held at a time: places are best looked up in the order of their turns.
     """
@@ -97,10 +95,10 @@ class PlacedTexts:
         if place.part in (RUN_RESULT, RUN_ARGUMENTS):
             run = turn.run
             return "" if run is None else (run.result if place.part == RUN_RESULT else run.arguments) or ""
-        return self._sent(place) if place.part.startswith("sent:") else ""
+        return self._sent(place) if place.part.startswith(SENT_PART) else ""
 
     def _sent(self, place: Location) -> str:
-        number, _, name = place.part.removeprefix("sent:").partition(":")
+        number, _, name = place.part.removeprefix(SENT_PART).partition(":")
         if self._near[0] != place.turn:
             request = self._requests.get(place.turn)
             self._near = place.turn, [] if request is None else request.messages()
@@ -136,8 +134,7 @@ def compare_reply(written: Sequence[ToolCall], parsed: Sequence[ToolCall]) -> Se
     rest: list[ToolCall] = []
     changed: list[tuple[ToolCall, ToolCall]] = []
     for call in written:
-        same = (one for one in left if one.name == call.name and same_arguments(one.raw_arguments, call.raw_arguments))
-        found = next(same, None)
+        found = next((one for one in left if same_call(call, one)), None)
         if found is None:
             rest.append(call)
         else:
@@ -152,6 +149,25 @@ def compare_reply(written: Sequence[ToolCall], parsed: Sequence[ToolCall]) -> Se
             left.remove(found)
             changed.append((call, found))
     return ServerReply(tuple(lost), tuple(changed), tuple(left) if are_kept and not lost else ())
+
+
+def same_call(written: ToolCall, parsed: ToolCall) -> bool:
+    """Whether a call in the content is one of the reply; parameters that are written as text have no types there."""
+    if written.name != parsed.name:
+        return False
+    if same_arguments(written.raw_arguments, parsed.raw_arguments):
+        return True
+    own, other = written.arguments, parsed.arguments
+    if written.raw_arguments.lstrip()[:1] == "{" or not isinstance(own, dict) or not isinstance(other, dict):
+        return False
+    return own.keys() == other.keys() and all(_same_parameter(own[key], other[key]) for key in own)
+
+
+def _same_parameter(written: Json, parsed: Json) -> bool:
+    texts = [one if isinstance(one, str) else write_json(one) for one in (written, parsed)]
+    if isinstance(written, str) and isinstance(parsed, str):
+        return texts[0].strip() == texts[1].strip()
+    return same_arguments(*texts)
 
 
 def _is_retyped(one: ToolCall, other: ToolCall) -> bool:
@@ -190,7 +206,7 @@ def run_differences(trace: Trace, steps: Iterable[Step]) -> Iterator[Diagnostic]
         return
     placed = [(step, turns[step.result_location.turn - 1]) for step in steps if step.result_location is not None]
     recorded = {step.call.name for step, turn in placed if turn.run is not None and _is_complete(turn.run)}
-    returned = [(step, turn.run.result) for step, turn in placed if turn.run is not None and turn.run.result]
+    returned = [(step, came) for step, turn in placed if turn.run is not None and (came := turn.run.comparable()[1])]
     for step, turn in placed:
         run, place = turn.run, step.result_location
         assert place is not None, "only answered steps are placed"
@@ -198,14 +214,15 @@ def run_differences(trace: Trace, steps: Iterable[Step]) -> Iterator[Diagnostic]
             if step.call.name in recorded and is_recorded_here(turns[step.location.turn - 1]):
                 yield _not_executed(step, place)
             continue
-        if run.arguments is not None and not same_run(run.arguments, step.call.raw_arguments):
+        ran, came = run.comparable()
+        if ran is not None and not same_run(ran, step.call.raw_arguments):
             yield _other_arguments(step, run, place)
         text = turn.part("text")
-        if run.result is not None and run.result not in _NOT_KEPT and text is not None and step.result is not None:
+        if came is not None and came not in _NOT_KEPT and text is not None and step.result is not None:
             read = step.result.content
-            if (found := result_difference(run.result, read)) is not None:
+            if (found := result_difference(came, read)) is not None:
                 other = next((one for one, text in returned if one is not step and same_text(text, read)), None)
-                yield _mixed_up(step, place, run.result, other) if other else _result_diagnostic(step, place, found)
+                yield _mixed_up(step, place, came, other) if other else _result_diagnostic(step, place, found)
 
 
 def is_recorded_here(turn: Turn) -> bool:
@@ -249,9 +266,9 @@ def _other_arguments(step: Step, run: RecordedRun, place: Location) -> Diagnosti
     wrote = quoted(step.call.raw_arguments)
     ran = quoted(run.arguments or "")
     message = f"The model called {tool_named(step.call.name)} with {wrote}, and the agent ran it with {ran}."
-    against = Location(place.turn, RUN_ARGUMENTS, Range(0, len(run.arguments or "")))
-    fault = Fault(rules.EXECUTED_OTHER_ARGUMENTS, step.location.range, message, against=against)
-    return fault.at(step.location.turn, step.location.part)
+    where = Range(0, len(run.arguments or ""))
+    fault = Fault(rules.EXECUTED_OTHER_ARGUMENTS, where, message, against=step.location)
+    return fault.at(place.turn, RUN_ARGUMENTS)
 
 
 def _mixed_up(step: Step, place: Location, own: str, other: Step) -> Diagnostic:
@@ -351,7 +368,9 @@ def same_text(one: str, other: str) -> bool:
         return False
     if one[0] not in '[{"' and other[0] not in '[{"':
         return _is_wrapped(one, other) or _is_wrapped(other, one)
-    return _text_of(one) == _text_of(other) or _holds(one, other) or _holds(other, one)
+    if _text_of(one) == _text_of(other) or _holds(one, other) or _holds(other, one):
+        return True
+    return _holds_blocks(one, other) or _holds_blocks(other, one)
 
 
 def _is_wrapped(whole: str, text: str) -> bool:
@@ -379,15 +398,30 @@ def _holds(wrapper: str, text: str) -> bool:
     return False
 
 
+def _holds_blocks(wrapper: str, text: str) -> bool:
+    """Whether an MCP server's result holds the text as blocks, between which agents put white space."""
+    value = _value(wrapper)
+    content = dict(value[1]).get("content") if isinstance(value, tuple) and value[0] == "object" else None
+    blocks = _blocks(content)
+    return bool(blocks) and "".join("".join(blocks).split()) == "".join(text.split())
+
+
+def _blocks(value: object) -> list[str]:
+    """The texts of a list of text blocks; none where the value is anything else."""
+    if not isinstance(value, tuple) or value[0] != "list":
+        return []
+    blocks = [dict(one[1]) for one in value[1] if isinstance(one, tuple) and one[0] == "object"]
+    texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
+    return texts if len(texts) == len(value[1]) else []
+
+
 def _text_of(text: str) -> object:
     """What a text says: a JSON value, or the joined text of its text blocks."""
     value = _value(text)
     if isinstance(value, str):
         return value.strip()
-    if isinstance(value, tuple) and value[0] == "list" and value[1]:
-        blocks = [dict(one[1]) for one in value[1] if isinstance(one, tuple) and one[0] == "object"]
-        if len(blocks) == len(value[1]) and all(isinstance(block.get("text"), str) for block in blocks):
-            return "".join(str(block["text"]) for block in blocks).strip()
+    if blocks := _blocks(value):
+        return "".join(blocks).strip()
     return text if value is None else value
 
 
@@ -475,9 +509,8 @@ def with_layer_causes(trace: Trace, chain: Chain, flow: DataFlow, differences: I
 def _changes_before_reading(step: Step, differences: Iterable[Diagnostic]) -> Iterator[str]:
     """The first difference that came about before the result of the step was read, in words."""
     for one in differences:
-        against = one.fault.against
-        is_earlier = against is None or not against.part.startswith("sent:")
-        if one.rule in _CAUSES and is_earlier and _is_at_step(one.location, step):
+        is_earlier = not one.location.part.startswith(SENT_PART)
+        if one.rule in _CAUSES and is_earlier and _is_at_step(one.place_in_turn, step):
             said = one.fault.message.removesuffix(".")
             yield f"the fault is the {one.rule.owner}'s, at the layer {one.rule.layer}: {said[:1].lower()}{said[1:]}"
             return
@@ -507,7 +540,7 @@ def _lost_values(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[
         is_told = turn.role in (Role.TOOL, Role.USER) and (number in read or number in seen)
         if not is_told or (read.get(number) is turn and turn.run is None):
             continue
-        text = (turn.run.result if turn.run is not None else None) or _whole_text(turn)
+        text = (turn.run.comparable()[1] if turn.run is not None else None) or _whole_text(turn)
         for key in keys:
             if _holds_lost(text, key, prompt):
                 yield f"the {quoted(key)} from turn {number} was no longer in the prompt"

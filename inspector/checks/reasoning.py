@@ -1,4 +1,4 @@
-"""R6xx checks: reasoning that is too long, missing, empty or incomplete, and a nearly full context window."""
+"""R6xx checks: reasoning that is too long, missing, empty or incomplete."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import BodyState, Json, Part, Role, Span, SpanKind, Trace, Turn, TurnFlag
 from inspector.model.columns import Entries
 from inspector.rules import reasoning as rules
-from inspector.rules.reasoning import CONTEXT_NEARLY_FULL, REASONING_OVER_BUDGET
+from inspector.rules.reasoning import REASONING_OVER_BUDGET
 from inspector.text import Range
 
 _LONGEST = 65_536  # settings are short; what is longer holds something else (Ollama's `context`)
@@ -25,8 +25,6 @@ _FEWEST = 5  # how many turns of its kind a turn is compared with, at least
 _RARE = 10  # the turns without reasoning among those of their kind that are still an exception: one in so many
 _PARTS = ("goal", "actions", "observation", "reflection")
 _HINT = "Read its end for a loop; limit thinking in the request, or give the model a smaller step."
-_NEARLY = 0.9
-_HINT_CONTEXT_WINDOW = "Shorten tool results, drop what is answered, or sum up what was said."
 _CONTINUATION_BYTES = bytes(range(0x80, 0xC0))  # of UTF-8
 
 BYTES_PER_TOKEN = 4
@@ -347,53 +345,6 @@ def _estimated_place(reasoning: Sequence[ReasoningSpan], budget: int) -> tuple[R
             return one, one.span.inner.start + estimated_place(one.span.inner.of(one.part.text), left)
         left -= taken
     return None
-
-
-def check_context(trace: Trace, window: int) -> Iterator[Diagnostic]:
-    """R603 at each assistant turn with which the conversation comes to fill nine tenths of `window` tokens.
-
-    Turns after it that are as full are not told again, until the conversation has been made shorter.
-    """
-    is_reported = any(_reported(turn) is not None for turn in trace.turns)
-    was_full = False
-    for number, turn, taken in _reports(trace) if is_reported else _estimates(trace):
-        is_full = 0 < taken >= window * _NEARLY
-        if is_full and not was_full:
-            how = "" if is_reported else "about "
-            source = "by the server's count" if is_reported else "estimated from its length"
-            share = f"{taken / window:.0%} of" if taken <= window else "more than"
-            message = (
-                f"With this turn the conversation takes {how}{taken:,} tokens, {source}: {share} the context window "
-                f"of {window:,}."
-            )
-            yield at_end(turn, number, CONTEXT_NEARLY_FULL, message, _HINT_CONTEXT_WINDOW)
-        was_full = is_full
-
-
-def _reports(trace: Trace) -> Iterator[tuple[int, Turn, int]]:
-    for number, turn in enumerate(trace.turns, 1):
-        taken = _reported(turn)
-        if taken is not None:
-            yield number, turn, taken
-
-
-def _reported(turn: Turn) -> int | None:
-    usage = turn.generation.usage if turn.generation is not None else None
-    if usage is None or usage.input_tokens is None:
-        return None
-    return usage.input_tokens + (usage.output_tokens or 0)
-
-
-def _estimates(trace: Trace) -> Iterator[tuple[int, Turn, int]]:
-    """The texts up to each assistant turn; templates drop the reasoning of earlier turns, so it is not counted."""
-    so_far = 0
-    for number, turn in enumerate(trace.turns, 1):
-        said = {part.name: estimated_tokens(part.text) for part in turn.parts if not part.name.startswith("wire:")}
-        thought = said.pop("reasoning", 0)
-        tools = turn.generation.tools if turn.generation is not None else ()
-        so_far += sum(said.values())
-        if turn.role is Role.ASSISTANT:
-            yield number, turn, so_far + thought + sum(estimated_tokens(tool.raw) for tool in tools)
 
 
 def estimated_tokens(text: str) -> int:

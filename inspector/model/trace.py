@@ -170,7 +170,8 @@ class Generation(Struct, frozen=True):
     output settings as compact JSON text, `""` where unknown. `tools` are those offered in that very request;
     `tools_origin` is None where none were. `attempt` counts from 1; `retry_of` is the external id of the request it
     repeats. `finish` is the normalised `finish_reason`. `request` holds the messages that the server got, None where
-    the source did not record them. `response_id` is the answer's own id (`chatcmpl-...`, `msg_...`).
+    the source did not record them. `response_id` is the answer's own id (`chatcmpl-...`, `msg_...`). `context_window`
+    is how many tokens the model's window holds, where the source says so.
     """
 
     api: str = ""
@@ -191,6 +192,7 @@ class Generation(Struct, frozen=True):
     body: BodyState = BodyState.COMPLETE
     request: SentRequest | None = None
     response_id: str = ""
+    context_window: int | None = None
 
 
 class Chunk(msgspec.Struct, frozen=True, gc=False):
@@ -279,7 +281,9 @@ class RecordedRun(Struct, frozen=True):
     """One run of a tool, as whoever ran it recorded it: what was executed, and what the tool itself returned.
 
     `source` names who recorded it (`otlp`, `logger`). `arguments` and `result` are exact texts, None where the source
-    did not keep them; `failed` is None where it does not say.
+    did not keep them; `failed` is None where it does not say. `own_form` names those of the two (`arguments`, `result`)
+    that the source keeps in a form of its own, or only in part: they cannot be compared with the call, or with what the
+    model read.
     """
 
     source: str
@@ -290,6 +294,12 @@ class RecordedRun(Struct, frozen=True):
     failed: bool | None = None
     started: Instant | None = None
     ended: Instant | None = None
+    own_form: tuple[str, ...] = ()
+
+    def comparable(self) -> tuple[str | None, str | None]:
+        """The arguments and the result, None where one is not recorded or is in a form of its own."""
+        arguments = None if "arguments" in self.own_form else self.arguments
+        return arguments, None if "result" in self.own_form else self.result
 
 
 class TurnFlag(StrEnum):

@@ -122,17 +122,17 @@ def _counts(step: Step, diagnostics: Iterable[Diagnostic], rules: frozenset[Rule
 def _at_step(step: Step, one: Inspected) -> Iterator[Diagnostic]:
     """The diagnostics of a step's call and of its result."""
     for found in one.inspection.diagnostics:
-        place = step.result_location
-        in_result = place is not None and (found.location.turn, found.location.part) == (place.turn, place.part)
-        if _in_call(found, step) or (in_result and place is not None and place.range.covers(found.range)):
+        place, here = step.result_location, found.place_in_turn
+        in_result = place is not None and (here.turn, here.part) == (place.turn, place.part)
+        if _in_call(found, step) or (in_result and place is not None and place.range.covers(here.range)):
             yield found
 
 
 def _in_call(one: Diagnostic, step: Step) -> bool:
-    place = step.location
-    if (one.location.turn, one.location.part) != (place.turn, place.part):
+    place, here = step.location, one.place_in_turn
+    if (here.turn, here.part) != (place.turn, place.part):
         return False
-    return one.range.start <= place.range.end and place.range.start <= one.range.end
+    return here.range.start <= place.range.end and place.range.start <= here.range.end
 
 
 def _faults(one: Inspected, rules: frozenset[Rule], counted: frozenset[Severity]) -> str:
@@ -171,7 +171,6 @@ def step_words(step: Step, chain: Chain) -> str:
 
 def fault_lines(diagnostic: Diagnostic, trace: Trace) -> Iterator[str]:
     """A diagnostic: its message, its place, the line of the text that it lies in with carets, and the hint."""
-    diagnostic = diagnostic.at_later_layer()
     fault, place = diagnostic.fault, diagnostic.location
     lines = LineIndex(PlacedTexts(trace).at(place))
     number, column = lines.position(min(place.range.start, len(lines.text)))

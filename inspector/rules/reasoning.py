@@ -44,8 +44,8 @@ CONTEXT_NEARLY_FULL = Rule(
     "the middle. The count is the server's own (input and output) where it gave one, else an estimate from the text, "
     "and the message says which. The first turn that comes near the window is marked; those after it are not, until "
     "the conversation has been shortened.",
-    "Shorten tool results, drop what is answered, or sum up. weaklink takes 131,072 tokens for the window; say so if "
-    "the model's own is another.",
+    "Shorten tool results, drop what is answered, or sum up. Where neither the source nor the request (Ollama's "
+    "`num_ctx`) states the window, weaklink assumes 131,072 tokens; say so if the model's own is another.",
     bad="@user\nGo on.\n@assistant input_tokens=128400 output_tokens=900\nThe next file is main.c.",
     good="@user\nGo on.\n@assistant input_tokens=52400 output_tokens=900\nThe next file is main.c.",
 )

@@ -170,6 +170,7 @@ class GenerationLine(msgspec.Struct, omit_defaults=True):
     body: BodyState = BodyState.COMPLETE
     request: SentRequestLine | None = None
     response_id: str = ""
+    context_window: int | None = None
 
 
 class RunLine(msgspec.Struct, omit_defaults=True):
@@ -183,6 +184,7 @@ class RunLine(msgspec.Struct, omit_defaults=True):
     failed: bool | None = None
     started: InstantLine | None = None
     ended: InstantLine | None = None
+    own_form: tuple[str, ...] = ()
 
 
 class TurnLine(msgspec.Struct, omit_defaults=True):

@@ -252,7 +252,8 @@ def turn_of(line: TurnLine) -> Turn:
 
 def _run(line: RunLine) -> RecordedRun:
     times = _instant(line.started), _instant(line.ended)
-    return RecordedRun(line.source, line.name, line.call_id, line.arguments, line.result, line.failed, *times)
+    facts = line.source, line.name, line.call_id, line.arguments, line.result, line.failed
+    return RecordedRun(*facts, *times, line.own_form)
 
 
 def _request(line: SentRequestLine) -> SentRequest:
@@ -310,6 +311,7 @@ def generation_of(line: GenerationLine) -> Generation:
         body=line.body,
         request=None if line.request is None else _request(line.request),
         response_id=line.response_id,
+        context_window=line.context_window,
     )
 
 

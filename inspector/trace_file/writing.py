@@ -146,7 +146,7 @@ def _call(call: CallHeader) -> CallLine:
 
 def _run(run: RecordedRun) -> RunLine:
     times = _instant(run.started), _instant(run.ended)
-    return RunLine(run.source, run.name, run.call_id, run.arguments, run.result, run.failed, *times)
+    return RunLine(run.source, run.name, run.call_id, run.arguments, run.result, run.failed, *times, run.own_form)
 
 
 def _request(request: SentRequest) -> SentRequestLine:
@@ -208,6 +208,7 @@ def generation_line(generation: Generation) -> GenerationLine:
         body=generation.body,
         request=None if generation.request is None else _request(generation.request),
         response_id=generation.response_id,
+        context_window=generation.context_window,
     )
 
 

@@ -69,6 +69,7 @@ VIEWS: tuple[View, ...] = (
             ("steps_recovered", "failed steps that were recovered"),
             ("errors", "diagnostics of severity error"),
             ("warnings", "diagnostics of severity warning"),
+            ("context_share", "the largest share of its context window that a turn took, or null"),
             ("reasoning", "`on`, `off` or `mixed`"),
             ("prompt", "the version of system prompt and tools: a hash", "prompt_hash"),
             ("break_step", "the step that broke the chain, or null"),

@@ -189,6 +189,7 @@ _FIGURES: dict[FilterKey, sa.ColumnElement[float]] = {
     FilterKey.CALLS: _trace.tool_calls,
     FilterKey.REWARD: _trace.reward,
     FilterKey.ID: _trace.id,
+    FilterKey.CONTEXT: _trace.context_share,
 }
 
 _WITH_ERRORS = IndexScan(tables.trace, (sa.literal_column("trace.errors > 0", sa.Boolean),))
@@ -356,8 +357,6 @@ _FIELDS: dict[FilterKey, Callable[[sa.Connection, Field], PlannedTerm]] = {
 
 
 def _figure(connection: sa.Connection, term: NumberTerm) -> PlannedTerm:
-    if term.key is FilterKey.CONTEXT:
-        return PlannedTerm(unindexed(_compared(_fullest_turn(), term.comparison, term.number)))
     condition = _compared(_FIGURES[term.key], term.comparison, term.number)
     if term.key is FilterKey.ERRORS and term.comparison is ComparisonOperator.MORE:
         return PlannedTerm(unindexed(condition), walks=(_WITH_ERRORS,), is_wider=True)
@@ -365,13 +364,6 @@ def _figure(connection: sa.Connection, term: NumberTerm) -> PlannedTerm:
         return PlannedTerm(unindexed(condition))
     ids = sa.select(_trace.id).where(condition)
     return PlannedTerm(unindexed(condition), bounded_count(connection, ids), ids=ids)
-
-
-def _fullest_turn() -> sa.ScalarSelect[int]:
-    """The most tokens that a turn of the trace took, in and out, as its server counted them; NULL where none did."""
-    turn = tables.turn.c
-    taken = sa.func.max(turn.input_tokens + sa.func.coalesce(turn.output_tokens, 0))
-    return sa.select(taken).where(turn.trace_id == _trace.id).correlate(tables.trace).scalar_subquery()
 
 
 def _compared(column: sa.ColumnElement[Any], comparison: ComparisonOperator, number: float) -> sa.ColumnElement[bool]:

@@ -9,7 +9,6 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 
 from inspector.chain.steps import Status
-from inspector.inspection import CONTEXT_WINDOW
 from inspector.model import Liveness, SpanKind, TaskOutcome
 from inspector.rules import layers
 from inspector.rules.catalogue import RULES
@@ -117,7 +116,6 @@ _CONTEXT_CODES: Mapping[str, tuple[str, ...]] = {
     "cache": (layers.CACHE_PREFIX_BROKEN.code,),
     "full": (CONTEXT_NEARLY_FULL.code,),
 }
-_FULL = lazy_pattern(r">=?\s*90\s*%")  # what the rule of full contexts finds, also where tokens are estimated
 _IS_SHARE = lazy_pattern(r"[<>=!]|[0-9.]+\s*%")
 _SHARE = lazy_pattern(r"(?P<sign>[<>]=?)\s*(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)\s*%")
 _CODES_OF = {FilterKey.LAYER: _LAYER_CODES, FilterKey.CONTEXT: _CONTEXT_CODES}
@@ -243,15 +241,11 @@ def _value(key: FilterKey, piece: FilterValue) -> Term:
 
 
 def _share(piece: FilterValue) -> Term:
-    """How much of the context window the fullest turn took, as a number of tokens."""
+    """How much of its context window the fullest turn took."""
     found = _SHARE.fullmatch(piece.text)
     if found is None:
         raise FilterError(f"expected a share, such as `>50%` or `<10%`, not `{piece.text[:40]}`", piece.position)
-    if _FULL.fullmatch(piece.text) is not None:
-        return Field(FilterKey.CODE, (CONTEXT_NEARLY_FULL.code,))
-    return NumberTerm(
-        FilterKey.CONTEXT, ComparisonOperator(found["sign"]), float(found["number"]) / 100 * CONTEXT_WINDOW
-    )
+    return NumberTerm(FilterKey.CONTEXT, ComparisonOperator(found["sign"]), float(found["number"]) / 100)
 
 
 def _known(key: FilterKey, piece: FilterValue) -> str:

@@ -138,17 +138,17 @@ def _run(run: RecordedRun, read: Part | None) -> list[Any]:
         if prefix + suffix >= _SHARED:
             result = [prefix, result[prefix : len(result) - suffix], suffix]
     texts = [run.source, run.name, run.call_id, run.arguments, result, run.failed]
-    return [*texts, _instant(run.started), _instant(run.ended)]
+    return [*texts, _instant(run.started), _instant(run.ended), *([list(run.own_form)] if run.own_form else [])]
 
 
 def _run_from(facts: list[Any], parts: tuple[Part, ...]) -> RecordedRun:
-    source, name, call_id, arguments, result, failed, started, ended = facts
+    source, name, call_id, arguments, result, failed, started, ended, *own_form = facts
     if isinstance(result, list):
         prefix, own, suffix = result
         read = next((part.text for part in parts if part.name == "text"), "")
         result = f"{read[:prefix]}{own}{read[len(read) - suffix :]}"
     times = _instant_from(started), _instant_from(ended)
-    return RecordedRun(source, name, call_id, arguments, result, failed, *times)
+    return RecordedRun(source, name, call_id, arguments, result, failed, *times, tuple(*own_form))
 
 
 def _request(request: SentRequest) -> list[Any]:
@@ -231,6 +231,7 @@ def _generation(generation: Generation) -> Facts:
         body=generation.body.value,
         request=generation.request and _request(generation.request),
         response_id=generation.response_id,
+        context_window=generation.context_window,
     )
 
 
@@ -257,6 +258,7 @@ def _generation_from(facts: Facts, tools: tuple[ToolDefinition, ...]) -> Generat
         body=BodyState(facts["body"]),
         request=_request_from(facts["request"]) if "request" in facts else None,
         response_id=facts.get("response_id", ""),
+        context_window=facts.get("context_window"),
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 from inspector.errors import UnreadableFileError
 from inspector.importers import Skipped, read_source
 from inspector.importers.servers.served_completions import OutputPiece, ServedCompletion, traces_served
+from inspector.inspection import inspect_trace
 from inspector.memory import RECORD_BYTES
 from inspector.model import BodyState, Grade, Json, ParentWhy, Role, Trace
 from tests.importers.archives import Packed, archive
@@ -176,13 +177,16 @@ def test_what_a_simulated_user_does_with_tools_is_not_in_the_agents_trace() -> N
     assert user.parent.external_id == agent.external_ids[0]
 
 
-def test_calls_that_were_parsed_out_of_a_text_count_once_as_they_stand_there() -> None:
+def test_calls_that_were_parsed_out_of_a_text_are_kept_beside_it_and_count_once() -> None:
     [trace] = traces(CASES / "tau-bench" / "document.json")
     answer, result = trace.turns[2:4]
-    assert answer.calls == ()
+    assert [call.name for call in answer.calls] == ["get_user"]
     assert 'invoke name="get_user"' in answer.parts[0].text
     assert result.result is not None
-    assert (result.result.name, result.result.call_id) == ("get_user", None)
+    assert (result.result.name, result.result.call_id) == ("get_user", answer.calls[0].id)
+    inspection = inspect_trace(trace)
+    assert [(step.call.name, step.location.part) for step in inspection.chain.steps] == [("get_user", "call:0")]
+    assert not [one for one in inspection.diagnostics if one.rule.layer]
 
 
 def test_vllms_deltas_keep_their_token_ids() -> None:

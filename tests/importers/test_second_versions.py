@@ -9,8 +9,11 @@ import pytest
 from inspector.importers import read_source
 from inspector.inspection import inspect_trace
 from inspector.model import Trace, Turn
+from inspector.trace_file import read_trace_file, write_trace_file
+from storage import open_store
 
 _OUTPUT = "".join(f"line {number} of the build\n" for number in range(200))
+OWN_FORM = "kept in the form of the source"
 _PREVIEW = "<persisted-output>\nOutput too large (4KB). Full output saved to: /x\n\nPreview (first 1KB):\n"
 
 
@@ -57,9 +60,9 @@ def bash(stdout: str, stderr: str = "", **more: Any) -> dict[str, Any]:
     ("name", "record", "read", "returned"),
     [
         ("Bash", bash("\n\n05:12\n", " late \n"), "05:12\nlate", "05:12\nlate"),
-        ("Bash", bash(""), "(Bash completed with no output)", None),
-        ("Bash", bash("so f", interrupted=True), "so f\n<error>Command was aborted</error>", None),
-        ("Bash", bash("", backgroundTaskId="b1"), "Command running in background with ID: b1", None),
+        ("Bash", bash(""), "(Bash completed with no output)", OWN_FORM),
+        ("Bash", bash("so f", interrupted=True), "so f\n<error>Command was aborted</error>", OWN_FORM),
+        ("Bash", bash("", backgroundTaskId="b1"), "Command running in background with ID: b1", OWN_FORM),
         ("Bash", "Error: Exit code 2\nno rule", "Exit code 2\nno rule", "Exit code 2\nno rule"),
         ("Bash", "User rejected tool use", "The user doesn't want to proceed with this tool use.", None),
         ("Fly", "Error: No such tool: Fly", "<tool_use_error>Error: No such tool: Fly</tool_use_error>", None),
@@ -76,8 +79,19 @@ def bash(stdout: str, stderr: str = "", **more: Any) -> dict[str, Any]:
             "one\n2\tb",
         ),
         ("mcp__tide__at", [{"type": "text", "text": "05:12"}], [{"type": "text", "text": "05:12"}], None),
-        ("Edit", {"filePath": "/a", "oldString": "a", "newString": "b"}, "The file /a has been updated.", None),
-        ("mcp__x__y", {"what the": "server sends"}, "another form of it", None),
+        ("Edit", {"filePath": "/a", "oldString": "a", "newString": "b"}, "The file /a has been updated.", OWN_FORM),
+        ("Write", {"type": "create", "filePath": "/a", "content": "one"}, "File created successfully at: /a", OWN_FORM),
+        ("Edit", {"filePath": "/a", "originalFile": "before"}, "The file /a has been updated.", OWN_FORM),
+        ("Glob", {"filenames": ["/a", "/b"], "numFiles": 2, "truncated": False}, "/a\n/b", OWN_FORM),
+        ("Grep", {"mode": "count", "numFiles": 1, "content": "/a:2"}, "/a:2\n\nFound 2 total occurrences", OWN_FORM),
+        (
+            "Task",
+            {"content": [{"type": "text", "text": "It is high at 05:12."}], "totalTokens": 900},
+            [{"type": "text", "text": "It is high at 05:12."}, {"type": "text", "text": "agentId: a1"}],
+            OWN_FORM,
+        ),
+        ("mcp__x__y", {"what the": "server sends"}, "another form of it", OWN_FORM),
+        ("Bash", {}, "nothing", None),
     ],
 )
 def test_claude_codes_record_is_the_returned_layer_and_its_decoration_no_difference(
@@ -87,6 +101,12 @@ def test_claude_codes_record_is_the_returned_layer_and_its_decoration_no_differe
     run = result_turn(trace).run
     if name == "mcp__tide__at":
         returned = '[{"type":"text","text":"05:12"}]'
+    assert "before" not in (run.result or "" if run else "")
+    if returned is OWN_FORM:
+        record = {key: record[key] for key in record if key != "originalFile"}
+        assert run is not None
+        assert run.own_form == ("result",)
+        returned = json.dumps(record, separators=(",", ":"))
     assert (run.result if run else None) == returned
     assert codes(trace) == []
 
@@ -157,6 +177,15 @@ def mcp(arguments: Any, result: Any) -> dict[str, Any]:
     return {"type": "mcp_tool_call_end", "invocation": invocation, "result": result}
 
 
+_PATCH = {"type": "custom_tool_call", "name": "apply_patch", "input": "*** Begin Patch\n*** End Patch"}
+_PATCH_HEAD = "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess. Updated the following files:\n"
+
+
+def patched(stdout: str) -> dict[str, Any]:
+    changes = {"/srv/a.txt": {"type": "update", "unified_diff": "@@ -1 +1 @@\n-a\n+b\n", "move_path": None}}
+    return {"type": "patch_apply_end", "stdout": stdout, "stderr": "", "success": True, "changes": changes}
+
+
 _WRAPPED = ["/bin/zsh", "-lc", "make all"]
 _HEAD = "Chunk ID: f800eb\nWall time: 1.0 seconds\nProcess exited with code 0\nOriginal token count: 9\nOutput:\n"
 _FAILED_HEAD = "Exit code: 1\nWall time: 0 seconds\nOutput:\n"
@@ -204,6 +233,8 @@ _CUT_HEAD = "Exit code: 0\nWall time: 0.1 seconds\nTotal output lines: 200\nOutp
             [],
         ),
         (_LOOKUP, mcp({"port": "Brest"}, {"Err": "no server"}), "tool call error: no server", []),
+        (_PATCH, patched("Success. Updated the following files:\nM a.txt\n"), f"{_PATCH_HEAD}M a.txt\n", []),
+        (_PATCH, patched("Success. Updated the following files:\nM a.txt\n"), f"{_PATCH_HEAD}M b.txt\n", ["L808"]),
         (_LOOKUP, mcp({"port": "Nice"}, {"Ok": {"content": [{"type": "text", "text": "05:12"}]}}), "05:12", ["L805"]),
         (_LOOKUP, mcp({"port": "Brest"}, {"Ok": {"content": [{"type": "text", "text": "05:12"}]}}), "06:12", ["L808"]),
     ],
@@ -223,3 +254,56 @@ def test_codex_events_give_the_exit_code_the_tool_and_the_texts(tmp_path: Path) 
     run = result_turn(trace_of(tmp_path, codex_rows(_LOOKUP, answered, "[]"))).run
     assert run is not None
     assert (run.name, run.arguments, run.failed) == ("lookup", '{"port":"Brest"}', False)
+
+
+def test_what_codex_kept_in_part_or_in_another_form_is_kept_and_compared_with_nothing(tmp_path: Path) -> None:
+    cut = f"{'x' * 4990}…12 chars truncated…{'x' * 4990}"
+    run = result_turn(trace_of(tmp_path, codex_rows(shell("make all"), ended(_WRAPPED, cut), "x" * 9992))).run
+    assert run is not None
+    assert (run.result, run.own_form) == (cut, ("result",))
+    read = "Wall time: 30.0024 seconds\nProcess running with session ID 7\nOutput:\na\n"
+    run = result_turn(trace_of(tmp_path, codex_rows(shell("make all"), ended(_WRAPPED, "a\nb\n"), read))).run
+    assert run is not None
+    assert (run.result, run.own_form) == ("a\nb\n", ("result",))
+    run = result_turn(trace_of(tmp_path, codex_rows(_PATCH, patched("done"), "done"))).run
+    assert run is not None
+    assert run.own_form == ("arguments",)
+    assert json.loads(run.arguments or "")["changes"]["/srv/a.txt"]["type"] == "update"
+
+
+def test_claude_codes_printed_stream_has_the_record_too(tmp_path: Path) -> None:
+    def row(kind: str, message: Any, **more: Any) -> Any:
+        return {"type": kind, "session_id": "s1", "message": message, **more}
+
+    block = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "make"}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "05:12"}
+    rows = [
+        row("assistant", {"id": "msg_1", "role": "assistant", "model": "m", "content": [block]}),
+        row("user", {"role": "user", "content": [result]}, tool_use_result=bash("05:12 and 17:40")),
+    ]
+    trace = trace_of(tmp_path, rows)
+    run = result_turn(trace).run
+    assert run is not None
+    assert run.result == "05:12 and 17:40"
+    assert codes(trace) == ["L808"]
+
+
+def test_a_run_in_a_form_of_its_own_stays_so_in_a_trace_file_and_in_a_database(tmp_path: Path) -> None:
+    record = {"filePath": "/a", "oldString": "a", "newString": "b"}
+    trace = trace_of(tmp_path, claude_rows("Edit", record, "The file /a has been updated."))
+    write_trace_file(tmp_path / "kept.jsonl", [trace])
+    (again,) = read_trace_file(tmp_path / "kept.jsonl")
+    with open_store(tmp_path / "w.db") as store:
+        (saved,) = store.save([(trace, inspect_trace(trace))])
+        stored = store.trace(saved.id)
+    for one in (again, stored):
+        assert result_turn(one).run == result_turn(trace).run
+
+
+def test_codex_says_how_many_tokens_the_window_holds(tmp_path: Path) -> None:
+    rows = codex_rows(shell("make all"), ended(_WRAPPED, "done"), f"{_HEAD}done")
+    started = {"type": "task_started", "model_context_window": 258_400}
+    for at in (1, len(rows)):
+        told = [*rows[:at], {**rows[0], "type": "event_msg", "payload": started}, *rows[at:]]
+        made = [turn.generation for turn in trace_of(tmp_path, told).turns if turn.generation is not None]
+        assert [one.context_window for one in made] == [258_400]

@@ -300,8 +300,8 @@ def _fixed() -> st.SearchStrategy[Said]:
         ('note:"k_i","00%"', lambda one: any("k_i" in note or "00%" in note for note in one.notes)),
         ("outcome:success", lambda one: source_says_success(one.trace) is True),
         ("outcome:FAIL*,unknown", lambda one: source_says_success(one.trace) is not True),
-        ("context:>2%", lambda one: (_fullest(one) or 0) > 2621.44),
-        ("context:<2.5%", lambda one: _fullest(one) is not None and (_fullest(one) or 0) < 3276.8),
+        ("context:>2%", lambda one: _fullest(one) > 0.02),
+        ("context:<2.5%", lambda one: 0 <= _fullest(one) < 0.025),
         ("reward:>=0", lambda one: _reward(one) in (0.0, 1.0)),
         ("reward:-0.5,1", lambda one: _reward(one) in (-0.5, 1.0)),
         ("reward:<0", lambda one: _reward(one) == -0.5),
@@ -317,11 +317,18 @@ def _reward(one: Made) -> float | None:
     return one.trace.outcome.reward if one.trace.outcome else None
 
 
-def _fullest(one: Made) -> int | None:
-    """The most tokens that a turn took."""
-    usages = [turn.generation.usage for turn in one.trace.turns if turn.generation is not None]
+def _fullest(one: Made) -> float:
+    """The largest share of a window of 131,072 tokens that an answer took; -1 without one."""
+    turns = one.trace.turns
+    usages = [turn.generation.usage for turn in turns if turn.generation is not None]
     taken = [use.input_tokens + (use.output_tokens or 0) for use in usages if use.input_tokens is not None]
-    return max(taken, default=None)
+    if not taken:
+        so_far = [
+            sum(-(-len(part.text.encode("utf-8", "surrogatepass")) // 4) for part in turn.parts) for turn in turns
+        ]
+        made = (at for at, turn in enumerate(turns) if turn.role is Role.ASSISTANT)
+        taken = [sum(so_far[: at + 1]) for at in made]
+    return max(taken, default=-131_072) / 131_072
 
 
 def _at(one: Made) -> float:

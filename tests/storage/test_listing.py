@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from sqlalchemy import event
 
+from inspector.diagnostics import Location
 from inspector.inspection import inspect_trace
-from inspector.model import RecordedRun
+from inspector.model import Generation, RecordedRun, Trace, Usage
+from inspector.text import Range
 from storage import FilterError, Store
+from storage.console import ask
 from tests.chain.building import trace_of
 from tests.storage.conftest import NewStore
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
@@ -345,6 +349,36 @@ def test_a_trace_in_a_list_has_the_layers_at_which_it_differs(store: Store) -> N
     ids = [saved.id for saved in store.save([(one, inspect_trace(one)) for one in found])]
     assert [store.summary(id_).layers for id_ in ids] == [(), ("executed", "read")]
     assert [one.id for one in store.traces("layer:executed")] == [ids[1]]
+
+
+def test_the_row_of_a_difference_is_at_the_later_layer(store: Store) -> None:
+    one = trace_of("user: Hi", 'call a1: weather {"city": "Oslo"}', "result a1: 4 degrees", "say: 4 degrees.")
+    run = RecordedRun("otlp", "weather", "a1", '{"city": "Rome"}')
+    one = replace(one, turns=(*one.turns[:2], replace(one.turns[2], run=run), *one.turns[3:]))
+    (saved,) = store.save([(one, inspect_trace(one))])
+    answer = ask(store.place, "SELECT turn, part, code FROM diagnostics")
+    assert [tuple(row) for row in answer.rows] == [(3, "run:arguments", "L805")]
+    (kept,) = store.inspected(saved.id)[1].diagnostics
+    assert kept.fault.against == Location(2, "call:0", Range(0, 16))
+
+
+def test_the_share_of_the_context_is_of_the_window_that_is_stated_also_in_estimates(store: Store) -> None:
+    def made(words: str, **facts: Any) -> Trace:
+        return trace_of(f"user: {words}", "say: Yes.", last=Generation(**facts))
+
+    traces = [
+        made("counted", usage=Usage(700, 100)),
+        made("stated", usage=Usage(700, 100), context_window=1_000),
+        made("asked", usage=Usage(300, 100), parameters='{"num_ctx":1000}'),
+        made("estimated " * 100, parameters='{"options":{"num_ctx":400}}'),
+    ]
+    ids = [saved.id for saved in store.save([(one, inspect_trace(one)) for one in traces])]
+    found = {
+        words: {one.id for one in store.traces(words)} for words in ("context:>50%", "context:<1%", "context:>=40%")
+    }
+    assert found["context:>50%"] == {ids[1], ids[3]}
+    assert found["context:<1%"] == {ids[0]}
+    assert found["context:>=40%"] == {ids[1], ids[2], ids[3]}
 
 
 CONTEXT = "<environment_context>\n<cwd>/home/dev</cwd>\n</environment_context>"

@@ -18,7 +18,7 @@ from inspector.importers.proxies.har import open_har
 from inspector.importers.reading import UNREAD_RULES, unread_file, unread_record
 from inspector.importers.records import Element, Line, PositionCounter, layout_of, read_elements, read_lines, renumbered
 from inspector.importers.source import Skipped, SourceFile
-from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET, Inspection, inspect_trace
+from inspector.inspection import REASONING_BUDGET, Inspection, inspect_trace
 from inspector.memory import RECORD_BYTES
 from inspector.model import Trace
 from inspector.redaction.finding import Finder
@@ -70,7 +70,7 @@ class CheckOptions(Struct, frozen=True):
     ignore: Sequence[str] = ()
     error_patterns: Sequence[str] = ()
     reasoning_budget: int = REASONING_BUDGET
-    context_window: int = CONTEXT_WINDOW
+    context_window: int | None = None
     allow_skipped: bool = False
     strict: bool = False
 

@@ -16,7 +16,7 @@ from inspector.errors import UnknownFormatError, UnknownRuleError, UnreadableFil
 from inspector.formats.registry import find_format
 from inspector.importers.reading import UNREAD_RULES
 from inspector.importers.registry import source_names
-from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET
+from inspector.inspection import REASONING_BUDGET
 from inspector.model import Json
 from inspector.rules.catalogue import RULES, select_rules
 from inspector.rules.rule import Rule, Severity
@@ -289,7 +289,7 @@ def check_settings(given: CheckArguments, config_file: str | None, *, no_config:
             ignore,
             config.error_patterns or (),
             REASONING_BUDGET if config.reasoning_budget is None else config.reasoning_budget,
-            CONTEXT_WINDOW if config.context_window is None else config.context_window,
+            config.context_window,
             allow_skipped=allow_skipped,
             strict=strict,
         ),

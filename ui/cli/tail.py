@@ -205,8 +205,7 @@ class TailReader:
             return
         kept, inspection = whole
         texts = PlacedTexts(kept)
-        for marked in inspection.diagnostics:
-            one = marked.at_later_layer()
+        for one in inspection.diagnostics:
             if one.rule not in but and one.location.turn in trace.ended and one.location.turn <= len(kept.turns):
                 trace.texts[one.location.turn, one.location.part] = texts.at(one.location)
                 self.fault_found(key, one.location.turn, one)

@@ -109,14 +109,15 @@ class _LineRecord:
         self._parts: dict[tuple[int, str], RecordPart] = {}
 
     def place(self, diagnostic: Diagnostic) -> FilePlace | None:
-        at = diagnostic.location.turn, diagnostic.location.part
+        in_turn = diagnostic.place_in_turn
+        at = in_turn.turn, in_turn.part
         if at[1] == ROW_PART:
             row_fix = diagnostic.fault.fix
             return self._placed(diagnostic.range, row_fix.edits if row_fix is not None and row_fix.safe else ())
         if at not in self._parts and at in self._slots:
             self._parts[at] = RecordPart(self._text, self._slots[at])
         part = self._parts.get(at)
-        place = part.place(diagnostic.range) if part is not None else None
+        place = part.place(in_turn.range) if part is not None else None
         if part is None or place is None:
             return None
         fix = diagnostic.fault.fix
@@ -291,19 +292,14 @@ def findings_of(
     """
     known: dict[tuple[int, str], LineIndex] = {}
     places, fingerprints, texts = FilePlaces(written or trace, source, line), Fingerprints(trace), PlacedTexts(trace)
-    reported = sorted(((one.at_later_layer(), one) for one in inspection.diagnostics), key=_turn_of)
-    for diagnostic, marked in reported:
+    for diagnostic in inspection.diagnostics:
         at = (diagnostic.location.turn, diagnostic.location.part)
         if at not in known:
             known = {at: LineIndex(texts.at(diagnostic.location))}
-        lines = known[at]
-        said = lines.text if marked is diagnostic else texts.at(marked.location)
-        place, fingerprint = places.place(marked), fingerprints.of(marked, said)
+        lines, in_turn = known[at], diagnostic.place_in_turn
+        said = lines.text if in_turn is diagnostic.location else texts.at(in_turn)
+        place, fingerprint = places.place(diagnostic), fingerprints.of(diagnostic, said)
         yield Finding(path, trace.provenance.record, title_of(trace), diagnostic, lines, place, fingerprint)
-
-
-def _turn_of(reported: tuple[Diagnostic, Diagnostic]) -> int:
-    return reported[0].location.turn
 
 
 def grouped_findings(findings: Sequence[Finding], chain: Chain) -> tuple[Finding, ...]:
@@ -326,12 +322,13 @@ class Fingerprints:
         self._opening = hashlib.sha256(_bytes(asked)).digest()
 
     def of(self, diagnostic: Diagnostic, text: str) -> str:
-        """32 hexadecimal digits; `text` is that of the part that the fault lies in."""
-        place = diagnostic.range
+        """32 hexadecimal digits; `text` is that of the turn's part that the fault is in, or is against."""
+        in_turn = diagnostic.place_in_turn
+        place = in_turn.range
         digest = hashlib.sha256(self._opening)
         for piece in (
             diagnostic.rule.code,
-            diagnostic.location.part.partition(":")[0],
+            in_turn.part.partition(":")[0],
             text[max(place.start - _AROUND, 0) : place.start],
             place.of(text),
             text[place.end : place.end + _AROUND],

@@ -1,10 +1,11 @@
 """Traces as one HTML page that needs nothing else: no script, no font, no picture, nothing from any network."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from html import escape
 
 from inspector.chain.steps import Chain
-from inspector.diagnostics import Diagnostic
+from inspector.diagnostics import Diagnostic, Fault, Related
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import ToolCall, Trace, Turn
 from inspector.version import __version__
@@ -24,6 +25,7 @@ from ui.reports.html import (
 )
 from ui.views.break_story import break_lines
 from ui.views.chain import ending, result_words
+from ui.views.diagnostic import side_words
 from ui.views.dissect.side import initial_position
 from ui.views.layers import TraceLayers, layer_words, with_before
 from ui.views.minimap import LEGEND, minimap
@@ -227,6 +229,12 @@ def _turn(
         faults = [one.fault for one in diagnostics if one.location.part == part.part]
         yield from part_html(source.text if source else "", part, faults, steps, room)
     shown = {part.part for part in parts}
-    others = [one.fault for one in diagnostics if one.location.part not in shown]
+    others = [_with_sides(one) for one in diagnostics if one.location.part not in shown]
     fit = room.of(others, is_kept=False)
     yield from faults_html(fit, left_out=len(others) - len(fit))
+
+
+def _with_sides(one: Diagnostic) -> Fault:
+    """The fault of a turn's request, or of a tool's run, with a note on where it is."""
+    said = side_words(one)
+    return replace(one.fault, related=(*one.fault.related, Related(one.range, said))) if said else one.fault

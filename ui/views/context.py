@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from inspector.chain.history import history_diagnostics, tools_difference
-from inspector.diagnostics import Diagnostic
-from inspector.inspection import CONTEXT_WINDOW
+from inspector.checks.context import window_of
+from inspector.checks.reasoning import estimated_tokens
+from inspector.diagnostics import SENT_PART, Diagnostic
 from inspector.model import Generation, Trace, Turn
 from inspector.model.requests import ReadMessage, ReadRequest, requests_of, shared_prefix
 from inspector.rules.layers import RESULT_TRUNCATED_BEFORE_READ
@@ -125,9 +126,9 @@ def _difference_lines(
     differences: Iterable[Diagnostic], request: ReadRequest, turns: Sequence[Turn], width: int
 ) -> Iterator[Line]:
     for diagnostic in differences:
-        against = diagnostic.fault.against
-        if against is not None and against.turn == request.turn and against.part.startswith("sent:"):
-            words = f"~ {diagnostic.rule.code} turn {diagnostic.location.turn}: {diagnostic.fault.message}"
+        place = diagnostic.location
+        if place.turn == request.turn and place.part.startswith(SENT_PART):
+            words = f"~ {diagnostic.rule.code} turn {diagnostic.place_in_turn.turn}: {diagnostic.fault.message}"
             yield from wrapped((Run(visible_line(words), Style.WARNING),), width, indent=4)
             if diagnostic.rule is RESULT_TRUNCATED_BEFORE_READ:
                 yield from _kept_and_lost(diagnostic, turns, width)
@@ -144,7 +145,7 @@ def _changed_settings(then: Generation, now: Generation, width: int) -> Iterator
 
 def _kept_and_lost(diagnostic: Diagnostic, turns: Sequence[Turn], width: int) -> Iterator[Line]:
     """The end of what is kept of a text that was cut, and the beginning of what is lost, apart."""
-    place = diagnostic.location
+    place = diagnostic.place_in_turn
     part = turns[place.turn - 1].part(place.part)
     text = part.text if part is not None else ""
     kept, lost = text[max(place.range.start - _SHOWN, 0) : place.range.start], text[place.range.start : place.range.end]
@@ -193,13 +194,27 @@ def _words(turn: Turn) -> str:
 
 def _sums(messages: Sequence[ReadMessage], turns: Sequence[Turn], number: int) -> str:
     generation = turns[number - 1].generation or Generation()
-    usage = generation.usage
     words = [counted(len(messages), "message"), counted(_size(messages, turns), "character")]
     words.append(counted(len(generation.tools), "tool"))
-    if usage.input_tokens is not None:
-        share = usage.input_tokens / CONTEXT_WINDOW
-        words.append(f"{counted(usage.input_tokens, 'token')} ({share:.0%} of a window of {CONTEXT_WINDOW})")
+    tokens, is_counted = _taken(messages, turns, generation)
+    about = "" if is_counted else "about "
+    said = counted(tokens, "token") if is_counted else f"{counted(tokens, 'token')}, estimated"
+    words.append(f"{about}{said}: {_share(tokens, generation)}")
     return ", ".join(words)
+
+
+def _taken(messages: Sequence[ReadMessage], turns: Sequence[Turn], generation: Generation) -> tuple[int, bool]:
+    """The tokens of a request, and whether its server counted them; else they are estimated from its texts."""
+    if generation.usage.input_tokens is not None:
+        return generation.usage.input_tokens, True
+    parts = (part for one in messages for part in _message(one, turns).parts)
+    texts = (part.text for part in parts if not part.name.startswith(WIRE_PREFIX))
+    return sum(map(estimated_tokens, (*texts, *(tool.raw for tool in generation.tools)))), False
+
+
+def _share(tokens: int, generation: Generation) -> str:
+    window = window_of(generation)
+    return f"{tokens / window.tokens:.0%} of a window of {window.said}"
 
 
 def _size(messages: Sequence[ReadMessage], turns: Sequence[Turn]) -> int:
@@ -222,11 +237,14 @@ def _changed(what: str, number: int, message: ReadMessage, turns: Sequence[Turn]
 
 
 def _tokens(before: ReadRequest | None, request: ReadRequest, turns: Sequence[Turn]) -> str:
-    now = _generation(request, turns).usage.input_tokens
-    then = _generation(before, turns).usage.input_tokens if before is not None else 0
-    if now is None or then is None:
-        return f"tokens: {NOT_RECORDED}"
-    return f"tokens: {now - then:+}, {now / CONTEXT_WINDOW:.0%} of a window of {CONTEXT_WINDOW}"
+    generation = _generation(request, turns)
+    now, is_counted = _taken(request.messages(), turns, generation)
+    then, was_counted = 0, is_counted
+    if before is not None:
+        then, was_counted = _taken(before.messages(), turns, _generation(before, turns))
+    gained = f"{now - then:+}" if was_counted == is_counted else NOT_RECORDED
+    about = "" if is_counted else f", about {now:,}, estimated"
+    return f"tokens: {gained}{about}, {_share(now, generation)}"
 
 
 def _prefix(before: ReadRequest | None, request: ReadRequest, old: Sequence[ReadMessage], turns: Sequence[Turn]) -> str:

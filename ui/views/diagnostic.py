@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from inspector.chain.layers import RUN_ARGUMENTS
-from inspector.diagnostics import Diagnostic, Fix, Location
+from inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, Diagnostic, Fix, Location
 from inspector.text import LineIndex, Range
 from ui.views.styled_text import LINE_FEED, Line, Run, Style, cell_width, style_of, visible_line, visible_runs
 from ui.views.wording import counted, help_line, quoted, title, wrapped
 
 _SMALL_FIX = 200
 _INDENT = 6
+_RUN_WORDS = {RUN_ARGUMENTS: "the arguments that were executed", RUN_RESULT: "the result that the tool returned"}
 
 
 class Excerpt(Struct, frozen=True):
@@ -119,15 +119,24 @@ def diagnostic_lines(
 def place_words(place: Location, index: LineIndex) -> str:
     """Where a place begins, in words; `index` holds the lines of the part that it lies in."""
     line, column = index.position(place.range.start)
-    return f"turn {place.turn}, {_part_words(place.part)}, line {line} column {column}"
+    return f"turn {place.turn}, {part_words(place.part)}, line {line} column {column}"
 
 
-def _part_words(part: str) -> str:
+def side_words(diagnostic: Diagnostic) -> str:
+    """Where a difference in a turn's request or in a tool's run is, and against what; `""` for any other fault."""
+    place, other = diagnostic.location, diagnostic.fault.against
+    if place.is_in_turn or other is None:
+        return ""
+    return f"at {part_words(place.part)}; against turn {other.turn}, {part_words(other.part)}"
+
+
+def part_words(part: str) -> str:
+    """What a part is called: one of a turn's texts by its name, one of its request or of a tool's run in words."""
     kind, _, rest = part.partition(":")
     number, _, name = rest.partition(":")
     if kind == "sent" and name:
         return f"message {visible_line(number)} of its request, {visible_line(name)}"
-    return "the arguments that were executed" if part == RUN_ARGUMENTS else visible_line(part)
+    return _RUN_WORDS.get(part) or visible_line(part)
 
 
 def _where(diagnostic: Diagnostic, file: str, index: LineIndex) -> str:

@@ -10,17 +10,20 @@ from typing import NamedTuple
 from msgspec import structs
 from msgspec.structs import replace
 
-from inspector.chain.layers import compare_reply, result_difference, same_arguments, same_run
+from inspector.chain.layers import compare_reply, result_difference, same_call, same_run
 from inspector.chain.steps import Step
-from inspector.diagnostics import Diagnostic, Location
+from inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Location
 from inspector.inspection import Inspection
-from inspector.model import ToolCall, Trace, Turn
+from inspector.model import Part, RecordedRun, ToolCall, Trace, Turn
 from inspector.model.requests import requests_of, shared_prefix, shared_suffix
+from inspector.text import Range
 from inspector.wire.provider_json import parse_json
 from ui.views.styled_text import Line, Run, Style, padded, visible_line
 from ui.views.wording import wrapped
 
 NOT_RECORDED = "not recorded"
+NOT_COMPARABLE = "not comparable"
+"""The basis of a layer that its source keeps in a form of its own, or only in part."""
 FIRST_READ = "first-read"
 """The basis of a returned layer that nobody recorded: the first request that holds the result stands for it."""
 
@@ -41,7 +44,9 @@ class Layer(StrEnum):
 class CallLayer(NamedTuple):
     """One layer: its text (None: not recorded), where it is, and a word on where it comes from.
 
-    `request` is the turn whose request has this text, 0 where it is not from a later request.
+    `request` is the turn whose request has this text, 0 where it is not from a later request. `is_same` says whether it
+    has the value of the layer before where their texts alone do not say so. One that is not `is_comparable` is in a
+    form of its own: no layer is compared with it.
     """
 
     name: Layer
@@ -49,11 +54,15 @@ class CallLayer(NamedTuple):
     place: Location | None = None
     basis: str = ""
     request: int = 0
+    is_same: bool | None = None
+    is_comparable: bool = True
 
     def is_same_as(self, before: str | None, *, is_result: bool) -> bool | None:
         """Whether it has the value of the layer before; None where one of the two is not recorded."""
-        if before is None or self.text is None:
+        if before is None or self.text is None or not self.is_comparable:
             return None
+        if self.is_same is not None:
+            return self.is_same
         return result_difference(before, self.text) is None if is_result else same_run(before, self.text)
 
 
@@ -89,6 +98,19 @@ class StepLayers(NamedTuple):
         return call[-1] if call else None, result[-1] if result else None
 
 
+class SentVersion(NamedTuple):
+    """The words that the request of a turn has, in message `number` (from 1), for what was said otherwise before."""
+
+    request: int
+    number: int
+    said: Turn
+
+    def place(self, part: str) -> Location:
+        """One of its parts, whole."""
+        found = self.said.part(part)
+        return Location(self.request, f"{SENT_PART}{self.number}:{part}", Range(0, len(found.text) if found else 0))
+
+
 class TraceLayers:
     """The layers of the steps of one trace; what later requests have in other words is looked up once.
 
@@ -99,13 +121,15 @@ class TraceLayers:
         self._trace, self._inspection, self._has_requests = trace, inspection, has_requests
 
     @cached_property
-    def sent_versions(self) -> Mapping[int, tuple[int, Turn]]:
-        """The turns that a later request has in other words: the first such request's turn, and the words there."""
-        found: dict[int, tuple[int, Turn]] = {}
+    def sent_versions(self) -> Mapping[int, SentVersion]:
+        """The turns that a later request has in other words, each with the first such request's."""
+        found: dict[int, SentVersion] = {}
         for request in requests_of(self._trace.turns) if self._has_requests else ():
-            for message in () if isinstance(request, int) else request.own:
-                if message.turn is not None and message.version is not None and not isinstance(request, int):
-                    found.setdefault(message.turn, (request.turn, message.version))
+            if isinstance(request, int):
+                continue
+            for number, message in enumerate(request.own, request.kept + 1):
+                if message.turn is not None and message.version is not None:
+                    found.setdefault(message.turn, SentVersion(request.turn, number, message.version))
         return found
 
     @cached_property
@@ -113,29 +137,50 @@ class TraceLayers:
         """The diagnostics of each turn's request: how it differs from what was said before."""
         found: dict[int, list[Diagnostic]] = {}
         for diagnostic in self._inspection.diagnostics if self._has_requests else ():
-            against = diagnostic.fault.against
-            if against is not None and against.part.startswith("sent:"):
-                found.setdefault(against.turn, []).append(diagnostic)
+            if diagnostic.location.part.startswith(SENT_PART):
+                found.setdefault(diagnostic.location.turn, []).append(diagnostic)
         return found
 
     def of(self, step: Step) -> StepLayers:
         """The layers of a step."""
         turns, place = self._trace.turns, step.result_location
         run = turns[place.turn - 1].run if place is not None else None
-        call = [*self._answer_layers(step), CallLayer(Layer.EXECUTED, run.arguments if run is not None else None)]
+        call = [
+            *self._answer_layers(step),
+            _run_layer(Layer.EXECUTED, run, place),
+        ]
         text = step.result.content if step.result is not None else None
-        returned = CallLayer(Layer.RETURNED, run.result if run is not None else None)
+        returned = _run_layer(Layer.RETURNED, run, place)
         if returned.text is None and text is not None:
             returned = returned._replace(basis=FIRST_READ)
         basis = f"first read, turn {place.turn}" if place is not None else ""
         result = [returned, CallLayer(Layer.READ, text, place, basis)]
-        for number, said in self._later_versions(step):
-            later = f"request of turn {number}"
-            if (sent := _sent_call(said, step)) is not None:
-                call.append(CallLayer(Layer.READ, sent, None, later, number))
+        for sent in self._later_versions(step):
+            said, later = sent.said, f"request of turn {sent.request}"
+            if (part := _sent_call(said, step)) is not None:
+                call.append(CallLayer(Layer.READ, part.text, sent.place(part.name), later, sent.request))
             elif (whole := said.part("text")) is not None and said.result is not None:
-                result.append(CallLayer(Layer.READ, whole.text, None, later, number))
+                result.append(CallLayer(Layer.READ, whole.text, sent.place("text"), later, sent.request))
         return StepLayers(tuple(call), tuple(result))
+
+    def in_turn(self, place: Location) -> Location:
+        """What a place in a request has of a turn's own texts, where a difference or another version is known there."""
+        if not place.part.startswith(SENT_PART):
+            return place
+        number, _, name = place.part.removeprefix(SENT_PART).partition(":")
+        for one in self.differences.get(place.turn, ()):
+            if one.location.part == place.part:
+                return one.place_in_turn
+        for turn, sent in self.sent_versions.items():
+            if (sent.request, str(sent.number)) == (place.turn, number):
+                return Location(turn, name, place.range)
+        return place
+
+    def other_sides(self, place: Location) -> list[Location]:
+        """The two places of each difference that has a place as one of its sides."""
+        found = (one for held in self.differences.values() for one in held)
+        sides = ((one.place_in_turn, one.location) for one in found)
+        return [side for both in sides if any(_is_same_part(place, one) for one in both) for side in both]
 
     def emitted_at(self, place: Location) -> Step | None:
         """The step whose call the model wrote at a place, where the server's reply has the call too."""
@@ -161,17 +206,11 @@ class TraceLayers:
         parsed = [call for name, held in calls.items() if name.startswith("call:") for call in held]
         changed = {id(reply): call for call, reply in compare_reply(written, parsed).changed}
         reply = next((call for call in calls.get(step.location.part, ()) if call.range == step.call.range), step.call)
-        found = changed.get(id(reply)) or next(
-            (
-                call
-                for call in written
-                if call.name == step.call.name and same_arguments(call.raw_arguments, step.call.raw_arguments)
-            ),
-            None,
-        )
+        found = changed.get(id(reply)) or next((call for call in written if same_call(call, step.call)), None)
         place = Location(step.location.turn, "text", found.range) if found is not None else None
         emitted = CallLayer(Layer.EMITTED, found.raw_arguments if found is not None else None, place)
-        return emitted, CallLayer(Layer.PARSED, step.call.raw_arguments, step.location)
+        is_same = None if found is None else id(reply) not in changed
+        return emitted, CallLayer(Layer.PARSED, step.call.raw_arguments, step.location, is_same=is_same)
 
     def _calls_of(self, turn: int) -> dict[str, Sequence[ToolCall]]:
         parts = self._inspection.parts
@@ -182,7 +221,7 @@ class TraceLayers:
             found[parts[index].part] = parts[index].calls
         return found
 
-    def _later_versions(self, step: Step) -> Iterator[tuple[int, Turn]]:
+    def _later_versions(self, step: Step) -> Iterator[SentVersion]:
         """The first version of the call's turn, and of its result's, that later requests have in other words."""
         for place in (step.location, step.result_location):
             found = self.sent_versions.get(place.turn) if place is not None else None
@@ -238,11 +277,11 @@ def layer_lines(layers: StepLayers, width: int) -> Iterator[tuple[Line, Location
 
 
 def with_before(row: Sequence[CallLayer]) -> Iterator[tuple[str | None, CallLayer]]:
-    """The layers, each with the text of the last recorded one before it."""
+    """The layers, each with the text of the last one before it that is recorded and can be compared."""
     before: str | None = None
     for layer in row:
         yield before, layer
-        before = layer.text if layer.text is not None else before
+        before = layer.text if layer.text is not None and layer.is_comparable else before
 
 
 def layer_words(layer: CallLayer, before: str | None, *, is_result: bool) -> Line:
@@ -297,9 +336,24 @@ def _shown(text: str) -> str:
     return visible_line(text)
 
 
-def _sent_call(said: Turn, step: Step) -> str | None:
-    """The arguments that a request has for the call of a step; None where it has none."""
+def _run_layer(name: Layer, run: RecordedRun | None, place: Location | None) -> CallLayer:
+    """What a tool's run recorded of its arguments or its result, which are beside the turn with the result."""
+    is_call = name is Layer.EXECUTED
+    text = None if run is None else run.arguments if is_call else run.result
+    if text is None or run is None or place is None:
+        return CallLayer(name, None)
+    is_comparable = run.comparable()[0 if is_call else 1] is not None
+    where = Location(place.turn, RUN_ARGUMENTS if is_call else RUN_RESULT, Range(0, len(text)))
+    basis = "" if is_comparable else NOT_COMPARABLE
+    return CallLayer(name, text, where, basis, is_comparable=is_comparable)
+
+
+def _is_same_part(one: Location, other: Location) -> bool:
+    return (one.turn, one.part) == (other.turn, other.part)
+
+
+def _sent_call(said: Turn, step: Step) -> Part | None:
+    """The part with the arguments that a request has for the call of a step; None where it has none."""
     named = [call for call in said.calls if call.id == step.call.id] if step.call.id else list(said.calls)
     header = next((call for call in named if call.part == step.location.part or call.id), None)
-    part = said.part(header.part) if header is not None else None
-    return part.text if part is not None else None
+    return said.part(header.part) if header is not None else None

@@ -59,7 +59,8 @@ def boxes(trace: Trace, inspection: Inspection) -> Iterator[Box]:
 
 def differing_in(diagnostics: Iterable[Diagnostic]) -> Differing:
     """The parts of which another layer has something else, by a warning or an error."""
-    return {(one.location.turn, one.location.part) for one in diagnostics if is_layer_difference(one.rule)}
+    places = (one.place_in_turn for one in diagnostics if is_layer_difference(one.rule))
+    return {(place.turn, place.part) for place in places}
 
 
 def is_layer_difference(rule: Rule) -> bool:

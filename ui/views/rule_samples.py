@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from inspector.checks.context import CONTEXT_WINDOW
 from inspector.dataset.candidates import row_candidate
 from inspector.dataset.data_row import DataRow, MissingLibraryError
 from inspector.dataset.lint.duplicates import DuplicateFinder, duplicate_fault, sample_keys
@@ -13,7 +14,7 @@ from inspector.dataset.record_rewrite import RecordPart, find_slots
 from inspector.dataset.samples import ROW_PART, Sample, read_sample
 from inspector.dataset.verifiers import find_verifier, run_verifier
 from inspector.diagnostics import Diagnostic, Fault
-from inspector.inspection import CONTEXT_WINDOW, Inspection, inspect_trace
+from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Json, Part, Role, Trace, Turn
 from inspector.text import Range
 

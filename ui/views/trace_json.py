@@ -159,8 +159,9 @@ def _layer_objects(layers: Sequence[CallLayer], *, is_result: bool) -> list[Json
         {
             "layer": layer.name.value,
             "recorded": layer.text is not None,
+            "comparable": layer.is_comparable,
             "same": layer.is_same_as(before, is_result=is_result),
-            "text": layer.text if layer.place is None else None,
+            "text": None if layer.place is not None and layer.place.is_in_turn else layer.text,
             "place": _place(layer.place) if layer.place is not None else None,
             "basis": layer.basis,
             "request": layer.request or None,
@@ -217,8 +218,7 @@ class _PlacedObjects:
         self._texts = PlacedTexts(trace)
         self._lines: dict[tuple[int, str], LineIndex] = {}
 
-    def of(self, marked: Diagnostic) -> JsonObject:
-        diagnostic = marked.at_later_layer()
+    def of(self, diagnostic: Diagnostic) -> JsonObject:
         place = diagnostic.location
         key = place.turn, place.part
         if key not in self._lines:

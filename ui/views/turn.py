@@ -28,6 +28,7 @@ from inspector.model.columns import Column, Entries
 from inspector.segmentation import Segmenter
 from inspector.text import Range
 from inspector.wire.events import PROMPT_PART, WIRE_PREFIX
+from ui.views.diagnostic import side_words
 from ui.views.marked_text import Folding, SpanNote, fault_lines, marked_lines
 from ui.views.places import NO_STEPS, StepPlaces
 from ui.views.status import RUNNING, call_head, call_lines
@@ -150,6 +151,8 @@ def turn_lines(
     for diagnostic in diagnostics:
         if diagnostic.location.part not in shown:
             yield from fault_lines(diagnostic.fault, width)
+            if said := side_words(diagnostic):
+                yield from wrapped((Run(f"  {said}", Style.DIM),), width, indent=4)
 
 
 def _part_lines(

@@ -1,5 +1,6 @@
 """The data of the dissector in the browser as JSON: texts, spans, faults, chunk times and the tree of values."""
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Generic, TypeVar
@@ -8,12 +9,13 @@ from msgspec import Struct
 
 from inspector.chain.grouping import causes_of
 from inspector.chain.steps import Chain, Status
-from inspector.diagnostics import Diagnostic
+from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Json, Part, Trace
 from inspector.rules.rule import Rule
 from inspector.scanning import lazy_pattern
 from inspector.text import Range
+from ui.views.diagnostic import part_words
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.lanes import STALL_S
 from ui.views.dissect.tree import HEAVY, turn_rows
@@ -130,7 +132,7 @@ def stream_data(trace: Trace, inspection: Inspection, window: TurnWindow) -> dic
         ],
         "steps": list(_steps(inspection)),
         "layers": list(_layers(trace, inspection)),
-        "faults": fault_data(inspection.diagnostics, inspection.chain),
+        "faults": fault_data(trace, inspection.diagnostics, inspection.chain),
         "order": {
             str(number): [part.name for part in turn.parts]
             for number, turn in enumerate(trace.turns, 1)
@@ -201,12 +203,24 @@ def _spans(inspected: PartInspection | None, shown: Range) -> list[Json]:
 
 
 def _layers(trace: Trace, inspection: Inspection) -> Iterator[Json]:
-    """Where the layers of each call and its result are, of those with several."""
+    """Where the layers of each call and its result are, of those with several, and the sides of other differences."""
     layers = TraceLayers(trace, inspection)
+    apart: defaultdict[tuple[int, str], list[Location]] = defaultdict(list)
+    for one in (one for found in layers.differences.values() for one in found):
+        apart[one.place_in_turn.turn, one.place_in_turn.part] += (one.place_in_turn, one.location)
     for step in islice(inspection.chain.steps, _MOST_LAYERED_STEPS):
         places = layers.of(step).places
-        for place in places if len(places) > 1 else ():
-            yield {**location_object(place), "step": step.number}
+        later = [side for place in places for side in apart.pop((place.turn, place.part), ())[1::2]]
+        yield from _layer_rows(trace, (*places, *later), step.number)
+    for number, sides in enumerate(islice(apart.values(), _MOST_LAYERED_STEPS), 1):
+        yield from _layer_rows(trace, sides, -number)
+
+
+def _layer_rows(trace: Trace, places: Iterable[Location], group: int) -> Iterator[Json]:
+    """The places of one group, each where the stream shows it; none of a single one."""
+    shown = list(dict.fromkeys(stream_place(trace, place) for place in places))
+    for place in shown if len(shown) > 1 else ():
+        yield {**location_object(place), "step": group}
 
 
 def _arrivals(part: Part) -> dict[str, Json]:
@@ -297,12 +311,21 @@ def _row(row: TreeRow) -> Json:
 _Named = TypeVar("_Named", bound=Hashable)
 
 
-def fault_data(diagnostics: Sequence[Diagnostic], chain: Chain) -> dict[str, Json]:
+def stream_place(trace: Trace, place: Location) -> Location:
+    """Where the stream shows a place: one in a turn's request, or in a tool's run, at the beginning of the turn."""
+    if place.is_in_turn or not 0 < place.turn <= len(trace.turns):
+        return place
+    parts = trace.turns[place.turn - 1].parts
+    return Location(place.turn, parts[0].name if parts else "text", Range(0, 0))
+
+
+def fault_data(trace: Trace, diagnostics: Sequence[Diagnostic], chain: Chain) -> dict[str, Json]:
     """The faults in their order: `start` and `end` in code points; `part`, `rule`, `message` and `hint` are indices.
 
     They point into `parts` (turn and name), `rules` (severity, code, name and glyph) and `sentences`, the first of
     which is empty and stands for no hint. `firsts` are the indices of the faults that are listed: on a broken trace the
-    first of each cause; `more` counts the others.
+    first of each cause; `more` counts the others. `against` has a row for the other side of each difference between
+    layers, by the fault's index.
     """
     is_broken = chain.status is Status.BROKEN
     causes = causes_of(diagnostics) if is_broken else None
@@ -312,9 +335,12 @@ def fault_data(diagnostics: Sequence[Diagnostic], chain: Chain) -> dict[str, Jso
     rules: _UniqueValues[Rule] = _UniqueValues()
     sentences: _UniqueValues[str] = _UniqueValues()
     sentences.index_of("")
+    against: dict[str, Json] = {}
     columns: dict[str, list[Json]] = {name: [] for name in ("part", "start", "end", "rule", "message", "hint", "more")}
     for index, one in enumerate(diagnostics):
-        fault, at, more = one.fault, one.location, counts.get(index, 0)
+        fault, at, more = one.fault, stream_place(trace, one.location), counts.get(index, 0)
+        if fault.against is not None:
+            against[str(index)] = _against_row(trace, fault.against)
         columns["more"].append(more)
         columns["part"].append(parts.index_of((at.turn, at.part)))
         columns["start"].append(at.range.start)
@@ -325,10 +351,17 @@ def fault_data(diagnostics: Sequence[Diagnostic], chain: Chain) -> dict[str, Jso
     return {
         **columns,
         "firsts": firsts,
+        "against": against,
         "parts": [[turn, part] for turn, part in parts.found],
         "rules": [[one.severity.value, one.code, one.name, GLYPHS[one.severity]] for one in rules.found],
         "sentences": [visible_line(one) for one in sentences.found],
     }
+
+
+def _against_row(trace: Trace, place: Location) -> Json:
+    """The row below a fault that leads to its other side."""
+    said = f"≠ against turn {place.turn}, {part_words(place.part)}"
+    return {**location_object(stream_place(trace, place)), "depth": 1, "runs": run_objects(("dim", said))}
 
 
 class _UniqueValues(Generic[_Named]):

@@ -21,6 +21,7 @@ from ui.views.wording import counted, quoted
 from ui.web.components import lines_data
 from ui.web.pictures import MOST_BOXES, Picture, flow_picture, rail, rail_boxes, selected_box, timing_picture
 from ui.web.stores import ShownTrace, data_flow, store
+from ui.web.stream_data import stream_place
 
 _LONGEST = 80
 _LONGEST_MESSAGE = 400
@@ -57,7 +58,7 @@ def _ending(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     if broken is not None:
         head = Run(f"step {broken.step}, turn {broken.turn}: ", Style.ERROR)
         message = broken.message if len(broken.message) <= _LONGEST_MESSAGE else f"{broken.message[:_LONGEST_MESSAGE]}…"
-        said.append(SideLine((head, *quoted(message)), initial_position(shown.inspection)))
+        said.append(_shown_line(shown, SideLine((head, *quoted(message)), initial_position(shown.inspection))))
     return lines_data(said, label="How the trace ended", wraps=True)
 
 
@@ -84,15 +85,15 @@ def _origins(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
     if not shown.inspection.chain.steps:
         return lines_data([], label="Where values came from")
     step = step_at(shown.dissection, _position(shown, at))
-    return _lines(origins(data_flow(shown), step), "Where values came from")
+    return _lines(shown, origins(data_flow(shown), step), "Where values came from")
 
 
 def _verdict(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
-    return _lines(verdict(shown.dissection, _WIDTH), "Verdict")
+    return _lines(shown, verdict(shown.dissection, _WIDTH), "Verdict")
 
 
 def _schema(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
-    return _lines(schema(shown.dissection, _position(shown, at), _WIDTH), "Schema")
+    return _lines(shown, schema(shown.dissection, _position(shown, at), _WIDTH), "Schema")
 
 
 def _timing(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
@@ -105,20 +106,20 @@ def _timing(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
 
 
 def _times(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
-    return _lines(timing(shown.dissection), "Times of the answers")
+    return _lines(shown, timing(shown.dissection), "Times of the answers")
 
 
 def _raw(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
-    return _lines(raw(shown.dissection, _position(shown, at), _WIDTH), "Request and answer")
+    return _lines(shown, raw(shown.dissection, _position(shown, at), _WIDTH), "Request and answer")
 
 
 def _context(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
-    return _lines(context(shown.dissection, _position(shown, at), _WIDTH), "What the model read")
+    return _lines(shown, context(shown.dissection, _position(shown, at), _WIDTH), "What the model read")
 
 
 def _notes(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     marks = store().marks.of([shown.summary.id]).get(shown.summary.id, ())
-    return _lines(notes(shown.dissection, marks, _WIDTH), "Notes and facts")
+    return _lines(shown, notes(shown.dissection, marks, _WIDTH), "Notes and facts")
 
 
 VIEWS: Mapping[str, Callable[[ShownTrace, Location | None], dict[str, Json]]] = {
@@ -148,8 +149,14 @@ def _position(shown: ShownTrace, at: Location | None) -> Location:
     return Location(next((number for number, turn in turns if turn.role is Role.ASSISTANT), 1), "text", Range(0, 0))
 
 
-def _lines(source: SideSource, name: str) -> dict[str, Json]:
-    return lines_data(list(_first(source)), label=name)
+def _lines(shown: ShownTrace, source: SideSource, name: str) -> dict[str, Json]:
+    return lines_data([_shown_line(shown, one) for one in _first(source)], label=name)
+
+
+def _shown_line(shown: ShownTrace, one: SideLine) -> SideLine:
+    """A line that leads to where the stream shows its place."""
+    place = one.location
+    return one if place is None or place.is_in_turn else SideLine(one.line, stream_place(shown.trace, place))
 
 
 def _first(source: SideSource) -> Iterator[SideLine]:

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Protocol
 
+from inspector.checks.context import CONTEXT_WINDOW
 from inspector.dataset.data_row import missing_library
 from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.errors import UnreadableFileError
-from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET
+from inspector.inspection import REASONING_BUDGET
 from inspector.model import Role, SpanKind
 from inspector.rules.training import CUT_BY_BUDGET
 from inspector.text import Range

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from inspector.chain.steps import Status
+from inspector.checks.context import CONTEXT_WINDOW
 from inspector.dataset.corrections import deliberate_steps
 from inspector.dataset.lint.annotations import annotation_mismatches
 from inspector.dataset.lint.budget import TokenCounter, cut_by_budget
@@ -23,7 +24,7 @@ from inspector.dataset.lint.templates import (
 )
 from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic
-from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET, Inspection
+from inspector.inspection import REASONING_BUDGET, Inspection
 from inspector.rules.catalogue import select_rules
 from inspector.rules.training import TOOLS_NOT_DECLARED
 

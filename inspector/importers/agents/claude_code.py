@@ -65,6 +65,7 @@ _LONGEST = 120
 # What clients put before or around the user's own words.
 _TAGGED = lazy_pattern(r"\s*<(?P<tag>[\w-]{1,60})(?:\s[^<>]{0,200})?>.*?</(?P=tag)>\s*", re.DOTALL)
 _READ = 20_000
+_FILE_BEFORE = "originalFile"  # the whole file as it was before `Edit` or `Write`: no version of the call or its result
 _BLANK_HEAD = lazy_pattern(r"\A(?:[^\S\n]*\n)+")
 
 
@@ -172,31 +173,38 @@ def user_turns(message: Json, flags: frozenset[TurnFlag]) -> Iterator[Turn]:
         yield replace(read, flags=flags) if flags else read
 
 
-def _with_run(turns: list[Turn], value: JsonObject) -> list[Turn]:
+def with_run(turns: list[Turn], record: Json, at: Json = None) -> list[Turn]:
     """The turns of a row, whose only result has beside it what the tool itself returned (`toolUseResult`)."""
     places = [at for at, turn in enumerate(turns) if turn.role is Role.TOOL and turn.result is not None]
     if len(places) != 1 or (header := turns[places[0]].result) is None:
         return turns
-    text = returned_text(value.get("toolUseResult"), is_error=header.is_error is True)
+    is_error = header.is_error is True
+    text = _plain_text(record, is_error=is_error) if isinstance(record, str) else returned_text(record)
+    own_form: tuple[str, ...] = ()
+    if text is None and isinstance(record, dict | list) and record:
+        bare = {key: record[key] for key in record if key != _FILE_BEFORE} if isinstance(record, dict) else record
+        text, own_form = compact_json(bare), ("result",)
     if text is not None:
-        ended = instant(value.get("timestamp"))
-        run = RecordedRun(SOURCE, call_id=header.call_id, result=text, failed=header.is_error, ended=ended)
+        run = RecordedRun(SOURCE, "", header.call_id, None, text, header.is_error, ended=instant(at), own_form=own_form)
         turns[places[0]] = replace(turns[places[0]], run=run)
     return turns
 
 
-def returned_text(record: Json, *, is_error: bool) -> str | None:
-    """The text that a tool returned, from a row's `toolUseResult`; None where the record has no such text.
+def _plain_text(record: str, *, is_error: bool) -> str | None:
+    """A record that is a text; the words of most errors (`User rejected tool use`) are Claude Code's, not a tool's."""
+    if is_error:
+        return record.removeprefix("Error: ") if record.startswith("Error: Exit code ") else None
+    return record or None
 
-    Claude Code records each tool in a shape of its own. Only those whose text goes to the model as it is are read:
-    `Bash` (joined as Claude Code joins it), `Read`, `WebFetch`, the blocks of MCP servers, and plain texts. The words
-    of other errors (`User rejected tool use`) are Claude Code's, not a tool's.
+
+def returned_text(record: Json) -> str | None:
+    """The text that goes to the model as it is, from a row's `toolUseResult`; None where the record has another form.
+
+    Claude Code records each tool in a form of its own. `Bash` (joined as Claude Code joins it), `Read`, `WebFetch` and
+    the text blocks of MCP servers have such a text; of `Edit`, `Write`, `Glob`, `Grep`, `Task` and others the model
+    reads words that Claude Code makes of the record.
     """
     match record:
-        case str() if is_error:
-            return record.removeprefix("Error: ") if record.startswith("Error: Exit code ") else None
-        case str():
-            return record or None
         case {"isImage": True} | {"backgroundTaskId": str()} | {"interrupted": True}:
             return None
         case {"stdout": str(stdout)} if isinstance(record, dict):
@@ -413,7 +421,7 @@ class _ClaudeCodeSession(Struct):
         message = value.get("message")
         if not isinstance(message, dict | str):
             return "the row's `message` is neither an object nor a text"
-        turns = _with_run(list(user_turns(message, flags)), value)
+        turns = with_run(list(user_turns(message, flags)), value.get("toolUseResult"), value.get("timestamp"))
         self.turns += turns
         parent = text_of(value, "parentUuid")
         if parent and not flags and any(turn.role is Role.USER for turn in turns):

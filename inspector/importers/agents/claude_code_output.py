@@ -18,6 +18,7 @@ from inspector.importers.agents.claude_code import (
     content_text,
     error_of,
     user_turns,
+    with_run,
 )
 from inspector.importers.identity import text_of
 from inspector.importers.records import Row, read_rows
@@ -143,7 +144,8 @@ class _ClaudeOutputSession(Struct):
                 message = value.get("message")
                 if not isinstance(message, dict | str):
                     return "the row's `message` is neither an object nor a text"
-                self.turns += user_turns(message, _INJECTED if value.get("isSynthetic") is True else frozenset())
+                flags = _INJECTED if value.get("isSynthetic") is True else frozenset()
+                self.turns += with_run(list(user_turns(message, flags)), value.get("tool_use_result"))
             case "result":
                 self._result(value)
         return ""

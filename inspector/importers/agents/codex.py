@@ -14,7 +14,7 @@ from inspector.apis.openai.responses import API, read_responses_request
 from inspector.importers.identity import instant, place_of, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_members import count_of
+from inspector.json_members import count_of, window_of_tokens
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import (
     BodyState,
@@ -212,6 +212,7 @@ class _CodexAnswer(Struct):
     """Items of one answer."""
 
     model: str
+    window: int | None
     items: list[Json] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     ended: Json = None
@@ -219,7 +220,13 @@ class _CodexAnswer(Struct):
     def turn(self) -> Turn:
         """The assistant's turn."""
         (turn,) = read_responses_request({"input": list(self.items)}).turns
-        made = Generation(api=API, requested_model=self.model, usage=self.usage, ended=instant(self.ended))
+        made = Generation(
+            api=API,
+            requested_model=self.model,
+            usage=self.usage,
+            ended=instant(self.ended),
+            context_window=self.window,
+        )
         return replace(turn, generation=made)
 
 
@@ -230,6 +237,7 @@ class Rollout(Struct):
     model: str = ""
     outcome: Outcome | None = None
     warnings: list[str] = field(default_factory=list)
+    _window: int | None = None
     _turns: list[Turn | _CodexAnswer] = field(default_factory=list)
     _open: _CodexAnswer | None = None
     _last: _CodexAnswer | None = None
@@ -250,7 +258,7 @@ class Rollout(Struct):
         kind = text_of(item, "type") or "message"
         if kind in ANSWERS or (kind == "message" and item.get("role") == "assistant"):
             if self._open is None:
-                self._open = self._last = _CodexAnswer(self.model, usage=self._usage_of_next)
+                self._open = self._last = _CodexAnswer(self.model, self._window, usage=self._usage_of_next)
                 self._usage_of_next = Usage()
                 self._turns.append(self._open)
             self._open.items.append(_as_call(item) if kind == "local_shell_call" else item)
@@ -264,6 +272,11 @@ class Rollout(Struct):
 
     def take_event(self, event: JsonObject, at: Json = None) -> None:
         """Learn from an `event_msg` what the items do not say."""
+        counted = event.get("info")
+        for told in (event, counted if isinstance(counted, dict) else {}):
+            self._window = window_of_tokens(told.get("model_context_window")) or self._window
+        if self._last is not None and self._last.window is None:
+            self._last.window = self._window
         match text_of(event, "type"):
             case "token_count":
                 self._count(event.get("info"))
@@ -275,7 +288,7 @@ class Rollout(Struct):
                 self._fail(event)
             case "turn_aborted":
                 self._abort(text_of(event, "reason") or "interrupted")
-            case "exec_command_end" | "mcp_tool_call_end":
+            case "exec_command_end" | "mcp_tool_call_end" | "patch_apply_end":
                 run = _recorded_run(event, instant(at))
                 if run is not None and run.call_id:
                     self._runs[run.call_id] = run
@@ -300,7 +313,7 @@ class Rollout(Struct):
             return turn
         text = turn.part("text")
         if text is not None and _STILL_RUNNING.search(text.text):  # the model read what there was so far
-            run = replace(run, result=None)
+            run = replace(run, own_form=(*run.own_form, "result"))
         return replace(turn, run=run)
 
     def _count(self, info: Json) -> None:
@@ -361,10 +374,10 @@ class Rollout(Struct):
 
 
 def _recorded_run(event: JsonObject, ended: Instant | None) -> RecordedRun | None:
-    """What an event says of a command or an MCP tool that ran; None for a command that the user declined.
+    """What an event says of a command, patch or MCP tool that ran; None for a command that the user declined.
 
-    A result that Codex cut before it wrote the event is no record of what was returned. The words of a failed MCP call
-    are Codex' own.
+    A result that Codex cut before it wrote the event, the words of a failed MCP call, which are Codex' own, and the
+    changes of a patch are kept in a form that cannot be compared.
     """
     call_id = text_of(event, "call_id")
     match event:
@@ -372,15 +385,19 @@ def _recorded_run(event: JsonObject, ended: Instant | None) -> RecordedRun | Non
             result = event.get("result")
             answer = result.get("Ok") if isinstance(result, dict) else None
             failed = not isinstance(answer, dict) or True in (answer.get("isError"), answer.get("is_error"))
-            returned = compact_json(answer) if isinstance(answer, dict) else None
-            return RecordedRun(SOURCE, tool, call_id, compact_json(arguments or {}), returned, failed, ended=ended)
+            returned = compact_json(answer if isinstance(answer, dict) else result) if result is not None else None
+            ran, own_form = compact_json(arguments or {}), () if isinstance(answer, dict) else ("result",)
+            return RecordedRun(SOURCE, tool, call_id, ran, returned, failed, ended=ended, own_form=own_form)
         case {"command": list(command), "exit_code": int(code)} if event.get("status") != "declined":
             output = text_of(event, "aggregated_output") or _joined(event)
             is_cut = len(output.encode("utf-8", "replace")) >= _CUT_BYTES or _CUT.search(output) is not None
-            returned = None if is_cut else output or None
-            return RecordedRun(
-                SOURCE, "", call_id, compact_json({"command": command}), returned, code != 0, ended=ended
-            )
+            ran = compact_json({"command": command})
+            own_form = ("result",) if is_cut else ()
+            return RecordedRun(SOURCE, "", call_id, ran, output or None, code != 0, ended=ended, own_form=own_form)
+        case {"changes": dict(changes), "success": bool(success)} if event.get("status") != "declined":
+            ran = compact_json({"changes": changes})
+            told = _joined(event) or None
+            return RecordedRun(SOURCE, "", call_id, ran, told, not success, ended=ended, own_form=("arguments",))
     return None
 
 

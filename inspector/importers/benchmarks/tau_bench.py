@@ -2,7 +2,7 @@
 
 A row is `{"task_id": 0, "reward": 1.0, "info": {...}, "traj": [messages], "trial": 0}` (tau-bench, `EnvRunResult` in
 `tau_bench/types.py`); a file is one array of them, and docent keeps each as a document. Where calls were parsed out of
-the text and stand beside it again (docent), they count as they stand in the text.
+the text (docent), the text is what the model emitted and the calls beside it what was parsed.
 
 Agents of the kinds `act` and `react` (`agents/chat_react_agent.py`) write JSON behind `Action:`, a call or, under the
 name `respond`, the words to the user; results are words of the user that begin `API output: `. Here they are calls,
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from inspector.apis.openai.messages import CALLS, read_message
+from inspector.apis.openai.messages import read_message
 from inspector.importers.identity import row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
@@ -39,12 +39,10 @@ _RESULT = lazy_pattern(
     r"(?P<strategy>tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+--?\d+_user-.*\.json"
 )
 
-_INVOKED = lazy_pattern(r'<(?:\w{1,20}:)?invoke name="([^"]*)"')
 _ACTION = "Action:"
 _RESPOND = "respond"
 _API_OUTPUT = "API output: "
 _NOT_STORED = "the source keeps no tools, no times and no usage, and of several calls in an answer the first only"
-_DOUBLED = "calls that are both in an answer's text and beside it count once, as written in the text"
 _ACTIONS = "actions written as JSON in the text are calls and words here, as tau-bench read them"
 _FROM_NAME = "the model was taken from the file's name"
 
@@ -85,10 +83,9 @@ def _trace(row: Row, model: str) -> Trace | Skipped:
         why = f"; the trial failed: `{failed[:500]}`" if failed else ""
         return Skipped(row.record, f"the row has no list `traj` with messages in it{why}")
     trial = value.get("trial")
-    turns = tuple(_turns(listed, model))
+    turns = tuple(_turn(message, model) for message in listed)
     more = {
         _FROM_NAME: bool(model),
-        _DOUBLED: any(map(_is_doubled, listed)),
         _ACTIONS: any(turn.source_role == "user" and turn.role is Role.TOOL for turn in turns),
     }
     return Trace(
@@ -108,33 +105,6 @@ def _trace(row: Row, model: str) -> Trace | Skipped:
 def _outcome(reward: Json, failed: str) -> Outcome | None:
     earned = float(reward) if isinstance(reward, int | float) and not isinstance(reward, bool) else None
     return None if earned is None and not failed else Outcome(exit_status=failed or None, reward=earned)
-
-
-def _turns(messages: list[Json], model: str) -> Iterator[Turn]:
-    in_text = False
-    for message in messages:
-        turn = _turn(message, model)
-        if turn.role is Role.ASSISTANT:
-            in_text = _is_doubled(message)
-        if in_text and turn.role is Role.ASSISTANT:
-            yield replace(turn, parts=tuple(part for part in turn.parts if part.name == "text"), calls=())
-        elif in_text and turn.result is not None:
-            yield replace(turn, result=replace(turn.result, call_id=None))  # the call in the text has no id
-        else:
-            yield turn
-
-
-def _is_doubled(message: Json) -> bool:
-    """Whether all calls of a message stand in its text too, in the same order, and were parsed from there."""
-    if not isinstance(message, dict):
-        return False
-    calls, said = message.get(CALLS), message.get("content")
-    if not isinstance(calls, list) or not calls or not isinstance(said, str):
-        return False
-    functions = [call.get("function") if isinstance(call, dict) else None for call in calls]
-    are_parsed = all(isinstance(one, dict) and isinstance(one.get("arguments"), dict) for one in functions)
-    names = [text_of(one, "name") for one in functions if isinstance(one, dict)]
-    return are_parsed and names == _INVOKED.findall(said)
 
 
 def _turn(message: Json, model: str) -> Turn:

@@ -9,15 +9,22 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from inspector.apis.providers import find_api
+from inspector.importers.identity import text_of
+from inspector.importers.proxies.mcp import McpTraffic
 from inspector.importers.source import Skipped
-from inspector.model import Generation, Provenance, Trace
+from inspector.json_members import window_of_tokens
+from inspector.model import Generation, Provenance, Trace, Turn
 from inspector.sessions.exchange import Exchange
-from inspector.sessions.gathering import SkippedExchange, decode_exchange, traces_of
+from inspector.sessions.gathering import SkippedExchange, decode_exchange, decompressed, traces_of
 from inspector.sessions.resolver import Placement
 from inspector.sessions.turns import answer_turn
+from inspector.text import decode
+from inspector.wire.provider_json import parse_json
 from inspector.wire.request import DecodedRequest
 
 _NO_MODEL = "requests to no model"
+_MCP_MESSAGES = "MCP messages that call no tool"
+_MCP_RUNS = "calls of MCP tools that no recorded answer asked for"
 _FEW = 5
 
 
@@ -60,6 +67,8 @@ class ProxyFile(Struct):
     _bodiless: list[SeenExchange] = field(default_factory=list)
     _other: Counter[str] = field(default_factory=Counter)
     _count: int = 0
+    _mcp: McpTraffic = field(default_factory=McpTraffic)
+    _windows: dict[str, int] = field(default_factory=dict)
 
     def traces(self, records: Iterable[ProxyRecord]) -> Iterator[Trace | Skipped]:
         """The traces, and what could not be read; then one record that counts all other traffic.
@@ -68,7 +77,8 @@ class ProxyFile(Struct):
         Each trace bears the file's warnings.
         """
         broken: deque[Skipped] = deque()
-        warnings: tuple[str, ...] | None = None  # they are complete when the first trace comes
+        warnings: tuple[str, ...] | None = None  # they and the runs of tools are complete when the first trace comes
+        gathered: list[Trace] = []
         for made in traces_of(self._requests(records, broken)):
             while broken:
                 yield broken.popleft()
@@ -80,7 +90,11 @@ class ProxyFile(Struct):
                     yield Skipped(made.record, made.reason)
             else:
                 warnings = self._warned() if warnings is None else warnings
-                yield self._placed(made, warnings)
+                if self._mcp.has_runs:
+                    gathered.append(self._placed(made, warnings))
+                else:
+                    yield self._placed(made, warnings)
+        yield from self._mcp.with_runs(gathered)
         yield from broken
         for seen in self._bodiless:
             yield self._placed(_unasked(seen.exchange), (*self.warnings, *seen.warnings, self.lost_requests))
@@ -94,7 +108,12 @@ class ProxyFile(Struct):
             self._count += 1
             if isinstance(record, OtherTraffic):
                 self._other[record.kind] += 1
-            elif (exchange := record.exchange).body is not None:
+                continue
+            exchange = record.exchange
+            self._windows |= listed_windows(exchange)
+            if self._mcp.take(exchange):
+                continue
+            if exchange.body is not None:
                 self._asking[exchange.record] = _RequestNotes(record.warnings, exchange.answer is None)
                 yield exchange
             elif exchange.head.method.upper() == "POST" and find_api(exchange.head.target):
@@ -105,7 +124,16 @@ class ProxyFile(Struct):
     def _placed(self, trace: Trace, warnings: tuple[str, ...]) -> Trace:
         known = trace.provenance
         said = (*warnings, *known.warnings)
-        return replace(trace, provenance=replace(known, source_version=self.source_version, warnings=said))
+        turns = trace.turns if not self._windows else tuple(map(self._with_window, trace.turns))
+        provenance = replace(known, source_version=self.source_version, warnings=said)
+        return replace(trace, turns=turns, provenance=provenance)
+
+    def _with_window(self, turn: Turn) -> Turn:
+        made = turn.generation
+        window = None if made is None else self._windows.get(made.requested_model or made.answered_model)
+        if made is None or window is None:
+            return turn
+        return replace(turn, generation=replace(made, context_window=window))
 
     def _warned(self) -> tuple[str, ...]:
         told = dict.fromkeys(warning for one in self._asking.values() for warning in one.warnings)
@@ -114,11 +142,31 @@ class ProxyFile(Struct):
         return (*self.warnings, *told, *unanswered)
 
     def _rest(self) -> Iterator[Skipped]:
+        self._other.update({_MCP_MESSAGES: self._mcp.messages, _MCP_RUNS: self._mcp.unplaced})
+        self._other = +self._other
         if total := self._other.total():
             kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(self._other.items()))
             yield Skipped(
                 f"{total} of {self._count} {self.units}", f"part of no trace, as they are {kinds}", is_irrelevant=True
             )
+
+
+def listed_windows(exchange: Exchange) -> dict[str, int]:
+    """How many tokens the windows of models hold by their names, from an answer of `/models`; never raises.
+
+    vLLM and SGLang write `max_model_len`, OpenRouter `context_length`.
+    """
+    if not exchange.head.target.partition("?")[0].endswith("/models") or exchange.status != 200:
+        return {}
+    body = decompressed(b"".join(raw for _, raw in exchange.answer or ()), exchange.headers)
+    try:
+        value = parse_json(decode(body))
+    except ValueError:
+        return {}
+    listed = value.get("data") if isinstance(value, dict) else None
+    models = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    sizes = ((text_of(one, "id"), one.get("max_model_len", one.get("context_length"))) for one in models)
+    return {name: tokens for name, size in sizes if name and (tokens := window_of_tokens(size)) is not None}
 
 
 def _unasked(exchange: Exchange) -> Trace:

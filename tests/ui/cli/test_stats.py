@@ -129,6 +129,7 @@ def test_words_that_name_no_file_are_a_filter(weaklink: Run) -> None:
     named = answer(weaklink, "--filter", "status:broken or tool:nothing")
     assert answer(weaklink, "status:broken", "or", "tool:nothing") == named != answer(weaklink)
     assert answer(weaklink, "not status:ok") == answer(weaklink, "--filter", "not status:ok")
+    assert answer(weaklink, "context:>50%")["traces"] == 0 < answer(weaklink, "context:<50%")["traces"]
     assert answer(weaklink, "model:q*") == answer(weaklink, "model:qwen3")
     assert answer(weaklink, "model:qwen3", "-f", "status:broken") == answer(weaklink, "model:qwen3 status:broken")
 

@@ -49,7 +49,7 @@ def text(lines: list[Line]) -> list[str]:
 def test_the_request_of_a_turn_has_its_messages_in_their_own_words() -> None:
     lines = text(list(context_lines(TRACE, 6, width=120)))
     assert lines[0].startswith("The request of turn 6: 4 messages,")
-    assert "13,107 tokens (10% of a window of 131072)" in lines[0]
+    assert "13,107 tokens: 10% of a window of 131,072 (assumed)" in lines[0]
     assert [line.split()[:3] for line in lines[1:]] == [
         ["1", "user", "turn"],
         ["2", "assistant", "turn"],
@@ -66,7 +66,7 @@ def test_the_difference_names_what_was_added_dropped_and_cut() -> None:
     assert any(line.startswith("+ added message 4, user, turn 5") for line in lines)
     assert any(line.startswith("~ L809 turn 3:") and "20 of 50 characters are kept" in line for line in lines)
     assert any("dropped message 2" in line or "lacks" in line for line in lines) is False
-    assert lines[-2].endswith("tokens: +13077, 10% of a window of 131072")
+    assert lines[-2].endswith("tokens: +13077, 10% of a window of 131,072 (assumed)")
     assert f"kept: {RESULT[:20]}" in " ".join(lines)
     assert f"lost: {RESULT[20:]}" in " ".join(lines)
     assert lines[-1].startswith("prompt cache: 2 equal messages,")
@@ -154,3 +154,17 @@ def test_tools_that_change_later_are_no_difference_of_the_request_before() -> No
     trace = replace(TRACE, turns=tuple(turns))
     assert not any("L815" in line for line in text(list(context_diff_lines(trace, 4, width=120))))
     assert any("tools: added `search`" in line for line in text(list(context_diff_lines(trace, 6, width=120))))
+
+
+def test_the_share_is_of_the_window_that_is_stated_and_estimated_where_no_server_counted() -> None:
+    asked = Generation(parameters='{"options":{"num_ctx":1000}}', usage=Usage(250))
+    told = Generation(context_window=500, usage=Usage(250))
+    assert after(asked, asked, "be", "be")[-2].endswith("tokens: +0, 25% of a window of 1,000 (`num_ctx`)")
+    assert after(told, told, "be", "be")[-2].endswith("tokens: +0, 50% of a window of 500 (as the source says)")
+    guessed = Generation(parameters='{"num_ctx":20}')
+    assert (
+        "tokens: +2, about 9, estimated, 45% of a window of 20 (`num_ctx`)"
+        in after(guessed, guessed, "a prompt of words", "a prompt of words")[-2]
+    )
+    mixed = after(asked, guessed, "be", "be")[-2]
+    assert "tokens: not recorded, about" in mixed

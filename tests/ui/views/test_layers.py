@@ -18,6 +18,7 @@ from ui.views.dissect.raw import raw
 from ui.views.layers import Layer, TraceLayers, layer_lines
 from ui.views.run_diff import ComparedRun, compare, diff_lines, diff_object
 from ui.views.styled_text import Style, plain
+from ui.views.trace import trace_lines
 from ui.views.trace_json import trace_object
 
 _HERE = Location(2, "call:0", Range(0, 1))
@@ -60,6 +61,13 @@ def test_what_ran_and_was_returned_is_beside_the_call() -> None:
         f"read      ≠ {_RESULT}[-, then snow-]  (first read, turn",
         "          3)",
     ]
+
+
+def test_a_record_in_another_form_is_shown_and_not_compared() -> None:
+    run = RecordedRun("claude-code", result='{"numFiles": 2}', own_form=("result",))
+    lines = shown(with_run(run))
+    assert 'returned  {"numFiles": 2}  (not comparable)' in lines
+    assert f"read      {_RESULT}  (first read, turn 3)" in lines
 
 
 def test_the_same_value_is_no_difference() -> None:
@@ -123,12 +131,23 @@ def test_the_text_of_a_layer_and_whether_layers_differ() -> None:
     assert layers.text_of(Layer.EXECUTED) == ('{"city": "Bergen"}', None)
     assert layers.text_of(Layer.PARSED) == ('{"city": "Oslo"}', None)
     assert layers.text_of(Layer.RETURNED) == (None, _RESULT)
-    assert [place.turn for place in layers.places] == [2, 3]
+    assert [(place.turn, place.part) for place in layers.places] == [
+        *((2, "call:0"), (3, "run:arguments"), (3, "run:result"), (3, "text")),
+    ]
     same = story()
     inspection = inspect_trace(same, format="hermes")
     plain_layers = TraceLayers(same, inspection).of(inspection.chain.steps[0])
     assert not plain_layers.differ
     assert [layer.basis for layer in plain_layers.result] == ["first-read", "first read, turn 3"]
+
+
+def test_a_page_says_where_a_difference_of_a_request_is() -> None:
+    cut = SentMessage(Role.TOOL, (SentPart("text", _RESULT[:9]),), turn=3, result=ResultHeader("a1"))
+    trace = with_request(1, 2, cut)
+    inspection = inspect_trace(trace, format="hermes")
+    said = "at message 3 of its request, text; against turn 3, text"
+    assert said in "".join(trace_html(1, trace, inspection))
+    assert any(said in plain(line) for line in trace_lines(trace, inspection, id=1, width=99))
 
 
 def other_runs() -> tuple[ComparedRun, ComparedRun]:

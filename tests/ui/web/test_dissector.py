@@ -6,7 +6,10 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
+from inspector.inspection import inspect_trace
 from storage import open_store
+from tests.chain.test_layer_places import changed_story
+from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled
 
 _FOLDER = Path(__file__).parents[3] / "ui" / "web"
@@ -99,6 +102,30 @@ def test_tree_and_stream_have_roles_names_and_an_order_in_the_accessibility_tree
     assert "".join(said.split()) == "".join("".join(rows).split())
     page.get_by_role("button", name="Copy").click()
     expect(page.locator(".status")).to_contain_text(re.compile("copied 1 character$|did not allow"))
+
+
+def test_a_difference_is_shown_at_the_later_turn_and_its_row_leads_to_the_other_side(
+    tmp_path: Path, page: Page
+) -> None:
+    trace = changed_story()
+    with open_store(tmp_path / "w.db") as store:
+        (saved,) = store.save([(trace, inspect_trace(trace))])
+    with dashboard(tmp_path, tmp_path / "w.db") as address:
+        page.goto(f"{address}trace?trace={saved.id}")
+        stream = page.locator(".streambox")
+        expect(stream).to_contain_text("warning[L809] result-truncated-before-read")
+        page.get_by_role("tab", name="faults").click()
+        row = page.locator(".leftbox .item", has_text="L809")
+        expect(row).to_contain_text("turn 5")
+        row.click()
+        expect(page).to_have_url(re.compile("turn=5&part=text&start=0"))
+        page.locator(".leftbox .item", has_text="≠ against turn 4, text").last.click()
+        expect(page).to_have_url(re.compile("turn=4&part=text&start=19"))
+        stream.focus()
+        page.keyboard.press("x")
+        expect(page).to_have_url(re.compile("turn=5&part=text&start=0"))
+        page.keyboard.press("x")
+        expect(page).to_have_url(re.compile("turn=3&part=call"))
 
 
 def test_no_script_of_ours_makes_markup_of_text() -> None:

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from inspector.inspection import data_flow_of, inspect_trace
 from inspector.model import Part, Role, Trace, Turn
 from storage import open_store
+from tests.chain.test_layer_places import changed_story
 from tests.ui.scenes import broken_trace
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.side import initial_position
@@ -165,7 +166,7 @@ def test_the_browser_is_given_every_fault_and_each_sentence_once() -> None:
     bad = "<tool_call>\n{'name': 'get', 'arguments': {'city': 'Oslo',}}\n</tool_call>\n"
     trace = Trace((Turn(Role.USER, (Part("text", "go"),)), Turn(Role.ASSISTANT, (Part("text", bad * 1_001),))))
     inspection = inspect_trace(trace, format="hermes")
-    data: Any = fault_data(inspection.diagnostics, inspection.chain)
+    data: Any = fault_data(trace, inspection.diagnostics, inspection.chain)
     assert len(inspection.diagnostics) > 2_000
     told = [
         (*data["parts"][part], start, end, data["rules"][rule][1], data["sentences"][message], data["sentences"][hint])
@@ -181,6 +182,22 @@ def test_the_browser_is_given_every_fault_and_each_sentence_once() -> None:
         for one in inspection.diagnostics
     ]
     assert len(set(data["sentences"])) == len(data["sentences"])
+
+
+def test_a_fault_in_a_request_is_at_its_turn_and_a_row_leads_to_the_other_side() -> None:
+    trace = changed_story()
+    inspection = inspect_trace(trace, format="hermes")
+    data: Any = stream_data(trace, inspection, window_of(trace, 1))
+    faults = data["faults"]
+    codes = [faults["rules"][rule][1] for rule in faults["rule"]]
+    parts = [faults["parts"][part] for part in faults["part"]]
+    assert parts[codes.index("L809")] == [5, "text"]
+    assert parts[codes.index("L805")] == [4, "text"]
+    row = faults["against"][str(codes.index("L809"))]
+    assert (row["turn"], row["part"], row["depth"]) == (4, "text", 1)
+    assert row["runs"] == [["dim", "≠ against turn 4, text"]]
+    prompt = [(row["turn"], row["part"]) for row in data["layers"] if row["step"] < 0]
+    assert prompt == [(1, "text"), (5, "text")]
 
 
 def test_a_trace_that_does_not_fit_into_a_page_brings_the_turns_around_the_one_that_is_asked_for() -> None:

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from inspector.chain.steps import Break
+from inspector.checks.context import CONTEXT_WINDOW
 from inspector.dataset.data_row import DataRow, MissingLibraryError, RejectedRow
 from inspector.dataset.lint.budget import TokenizerFile
 from inspector.dataset.lint.duplicates import DuplicateFinder, SampleKeys, require_comparison, sample_keys
@@ -21,7 +22,7 @@ from inspector.dataset.samples import Sample, read_sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.importers.reading import unread_record
 from inspector.importers.source import Skipped
-from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET
+from inspector.inspection import REASONING_BUDGET
 from inspector.model import Role
 from inspector.redaction.redactor import Redactor
 from inspector.rules.rule import Rule, Severity

@@ -7,7 +7,7 @@ from threading import Event
 
 from msgspec.structs import replace
 
-from inspector.diagnostics import Location
+from inspector.diagnostics import SENT_PART, Location
 from inspector.inspection import data_flow_of, step_flow_of
 from inspector.text import Range
 from ui.tui.dialogs import JumpScreen, LineDialog, jump_labels
@@ -16,7 +16,16 @@ from ui.tui.dissector.side_pane import SideKind
 from ui.tui.line_bar import LineBar, StatusLine, StatusText
 from ui.tui.store_access import StoreAccess, start_work
 from ui.views.dissect.lanes import StreamOptions, missing_lanes
-from ui.views.dissect.navigation import call_place, find, next_fault, next_step, place_line, step_at, trace_line
+from ui.views.dissect.navigation import (
+    call_place,
+    find,
+    layer_places,
+    next_fault,
+    next_step,
+    place_line,
+    step_at,
+    trace_line,
+)
 from ui.views.dissect.side import origin_of, origin_words
 from ui.views.dissect.viewport import VisibleFault
 from ui.views.styled_text import Run, Style, visible_line
@@ -131,22 +140,20 @@ class TraceNavigation(StreamSwitches):
         start_work(self, self._to_origin, "flow")
 
     def action_next_layer(self) -> None:
-        """Go from one layer of the selected call or result to the next: as the model wrote it, as the server has it."""
-        layers = self._opened.dissection.layers if self._opened is not None else None
-        step = self.selected_step()
-        if step is None and layers is not None and self._place is not None:
-            step = layers.emitted_at(self._place)
-        if layers is None or self._place is None or step is None:
+        """Go from one layer of what is selected to the next: as the model wrote it, as a later request has it."""
+        here = self._place
+        places = layer_places(self._opened.dissection, here) if self._opened is not None and here is not None else []
+        if here is None or not places:
             self.tell("Select a call or a result: its layers are the versions that others have of it.")
             return
-        self.panes.side.turn_to(SideKind.RAW)
-        places = layers.of(step).places
-        here = self._place
         at = next((at for at, one in enumerate(places) if (one.turn, one.part) == (here.turn, here.part)), -1)
         if at == 0 and len(places) == 1:
-            self.tell("No other layer of this call is in the texts of the trace.")
-        else:
-            self._jump(places[(at + 1) % len(places)])
+            self.panes.side.turn_to(SideKind.RAW)
+            self.tell("No other layer of this call is recorded.")
+            return
+        there = places[(at + 1) % len(places)]
+        self.panes.side.turn_to(SideKind.CONTEXT if there.part.startswith(SENT_PART) else SideKind.RAW)
+        self._jump(there)
 
     def action_context(self) -> None:
         """Show what the model read in the selected turn."""

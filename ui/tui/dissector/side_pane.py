@@ -22,7 +22,7 @@ from ui.tui.line_bar import ClickTarget, LineBar
 from ui.tui.line_view import LineList, LineView
 from ui.tui.store_access import start_work
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.navigation import call_at, step_at
+from ui.views.dissect.navigation import call_at, layered_step, step_at
 from ui.views.dissect.raw import context, raw
 from ui.views.dissect.schema import schema
 from ui.views.dissect.side import SideLine, SideLines, SideSource, diagnostic_list, notes, origins, step_list, verdict
@@ -226,7 +226,7 @@ class SidePane(Vertical):
         if dissection is None or place is None or self.kind in (*_LISTS, SideKind.NOTES):
             return self.kind, width, id(dissection), self.marks
         if self.kind is SideKind.RAW:
-            step = step_at(dissection, place) or dissection.layers.emitted_at(place)
+            step = layered_step(dissection, place)
             return self.kind, width, id(dissection), place.turn, step.number if step else None
         if self.kind is SideKind.CONTEXT:
             return self.kind, width, id(dissection), place.turn

@@ -51,7 +51,8 @@ class FaultIndex:
             self.places.add(at.turn, number(at.turn, at.part), at.range.start, at.range.end)
             codes.append(_CODES[one.rule.severity])
             if is_layer_difference(one.rule):
-                self.differing.add((at.turn, at.part))
+                differs = one.place_in_turn
+                self.differing.add((differs.turn, differs.part))
             if causes is not None:
                 causes.add(one)
         self.places.settle()

@@ -8,6 +8,7 @@ from inspector.chain.steps import Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.model import Grade, Liveness, Part, Role, ToolCall, ToolDefinition
 from inspector.text import Range
+from ui.views.diagnostic import part_words
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.lanes import chunk_words
 from ui.views.dissect.tree_rows import TreeRow
@@ -32,6 +33,20 @@ def step_at(dissection: Dissection, location: Location) -> Step | None:
     if len(answered) == 1:
         return answered[0]
     return dissection.steps.answered_at(location.turn, location.part, location.range.start)
+
+
+def layered_step(dissection: Dissection, location: Location) -> Step | None:
+    """The step at a place, which may also be in a later request, in a tool's run, or in what the model emitted."""
+    here = dissection.layers.in_turn(location)
+    return step_at(dissection, here) or dissection.layers.emitted_at(here)
+
+
+def layer_places(dissection: Dissection, location: Location) -> list[Location]:
+    """Where the layers of the step at a place are, and the sides of each difference there; each part once."""
+    step = layered_step(dissection, location)
+    places = dissection.layers.of(step).places if step is not None else []
+    found = (*places, *dissection.layers.other_sides(location))
+    return list({(one.turn, one.part): one for one in reversed(found)}.values())[::-1]
 
 
 def call_place(dissection: Dissection, location: Location) -> Location:
@@ -83,7 +98,9 @@ def next_fault(dissection: Dissection, location: Location, *, back: bool = False
 
 def fault_at(dissection: Dissection, location: Location) -> Diagnostic | None:
     """The diagnostic at a place, the smallest of several, else the nearest behind it, else before; None for none."""
-    here = dissection.wrong_in_part(location.turn, location.part).smallest_at(location.range.start)
+    faults = dissection.wrong_in_part(location.turn, location.part)
+    here = None if location.is_in_turn else next((one for one in faults if one.location == location), None)
+    here = here or faults.smallest_at(location.range.start)
     return here or next_fault(dissection, location) or next_fault(dissection, location, back=True)
 
 
@@ -141,7 +158,7 @@ def place_line(dissection: Dissection, place: Location, row: TreeRow | None, ste
         named.append(Run(f"step {step.number} {visible_line((step.call.name or '')[:_LONGEST])}", Style.TOOL_CALL))
     if row is not None and row.pointer:
         named.append(Run(f" {visible_line(row.pointer[:_LONGEST])}", Style.KEY))
-    where = f"turn {place.turn} {visible_line(place.part[:_LONGEST])}"
+    where = f"turn {place.turn} {part_words(place.part[:_LONGEST])}"
     if part is None:
         return (*named, Run(f"{'  ' if named else ''}{where}", Style.DIM))
     start = place.range.start

@@ -20,7 +20,7 @@ from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 from ui.views.context import context_diff_lines, context_rows
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.navigation import step_at
+from ui.views.dissect.navigation import layered_step
 from ui.views.dissect.side import SideLine, SideLines
 from ui.views.layers import layer_lines
 from ui.views.styled_text import Line, Run, Style, visible_line, visible_runs
@@ -54,7 +54,7 @@ def raw(dissection: Dissection, location: Location, width: int) -> SideLines:
     Layers lead to where they stand, parts of the wire to their text.
     """
     turn = location.turn
-    step = step_at(dissection, location) or dissection.layers.emitted_at(location)
+    step = layered_step(dissection, location)
     layers = layer_lines(dissection.layers.of(step), width) if step is not None else ()
     return SideLines(
         (

@@ -20,6 +20,12 @@ function faultsOf(said, byName, orders) {
   });
 }
 
+// The row that leads to the other side of a difference between layers, where a fault has one.
+function othersOf(said, index, byName, orders) {
+  const row = (said.against || {})[index];
+  return row ? withUnits(byName, [row], orders) : [];
+}
+
 // Each part is given those of the faults that touch its characters, in the order in which they begin.
 function shareFaults(parts, faults) {
   const own = parts.map(() => []);

@@ -13,8 +13,10 @@ function deedOf(dissector, key) {
     e: to(state.faultPlaces, 1),
     E: to(state.faultPlaces, -1),
     x: () => {
-      const found = nextLayer(state.layers, look.selected);
-      if (found) dissector.select(found, true);
+      const found = nextLayer(state.layers, look.selected, look.layer);
+      if (!found) return;
+      look.layer = found;
+      dissector.select(found, true);
     },
     "]": to(state.stepPlaces, 1),
     "[": to(state.stepPlaces, -1),

@@ -106,7 +106,7 @@ class Dissector {
     this.leftRow = undefined;
     const [steps, values, layers] = [data.steps, data.values, data.layers || []].map((rows) => withUnits(this.byName, rows, data.order));
     const all = faultsOf(data.faults, this.byName, data.order);
-    const faults = data.faults.firsts.map((index) => all[index]);
+    const faults = data.faults.firsts.flatMap((index) => [all[index], ...othersOf(data.faults, index, this.byName, data.order)]);
     const faultPlaces = inOrder(all);
     shareFaults(parts, faultPlaces);
     this.state = { parts, steps, values, faults, faultPlaces, stepPlaces: inOrder(steps), layers: inOrder(layers) };

@@ -44,8 +44,10 @@ function nextOf(places, here, direction) {
 }
 
 // The same call, or its result, in the next of its layers; the first layers of all where nothing is selected.
-function nextLayer(layers, here) {
-  const before = here && layers.findLast((one) => !isBefore(here, one));
+// `last` is the one that was gone to last: of several at one place it says whose layers these are.
+function nextLayer(layers, here, last) {
+  const isThere = here && last && compared(last, here) === 0;
+  const before = isThere ? layers.find((one) => one.step === last.step && compared(one, last) === 0) : here && layers.findLast((one) => !isBefore(here, one));
   if (!before) return layers[0];
   const group = layers.filter((one) => one.step === before.step);
   return group[(group.indexOf(before) + 1) % group.length];

@@ -14,7 +14,7 @@ from ui.web.markup import label, put_sentence, put_title
 from ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
 from ui.web.pictures import location_object
 from ui.web.stores import ShownTrace, put_page_name, shown_trace, store
-from ui.web.stream_data import window_notes, window_of
+from ui.web.stream_data import stream_place, window_notes, window_of
 from ui.web.trace_actions import trace_actions
 from ui.web.trace_api import browser_data, default_position, position_of
 from ui.web.trace_listing import title_of
@@ -128,7 +128,9 @@ def trace_title(shown: ShownTrace) -> None:
 def place_of(shown: ShownTrace) -> Location | None:
     """The place that the address names, else the break, else the first fault; none in a trace that grows."""
     named = position_of(*(parameter(name) for name in ("turn", "part", "start", "end")))
-    return named if named is not None or shown.summary.is_open else initial_position(shown.inspection)
+    if named is None and not shown.summary.is_open:
+        named = initial_position(shown.inspection)
+    return named if named is None else stream_place(shown.trace, named)
 
 
 def look_at(location: Location) -> None:

@@ -9,6 +9,7 @@ from inspector.diagnostics import Location
 from inspector.inspection import inspect_trace
 from inspector.model import CallHeader, Generation, Part, ResultHeader, Role, SentRequest, ToolDefinition, Trace, Turn
 from inspector.text import Range
+from tests.chain.test_layer_places import changed_story
 from tests.ui.tui.apps import settled, shown, told
 from tests.ui.tui.dissector.stage import SMALL, dissecting
 from tests.ui.views.dissect import scenes
@@ -93,6 +94,28 @@ async def test_a_key_goes_from_layer_to_layer_and_the_request_has_a_view(tmp_pat
         assert "The request of turn 2" in stage.side
         await stage.press("2", "g", "x")
         assert "Select a call or a result" in told(stage.app)
+
+
+async def test_x_goes_to_what_ran_and_to_what_a_later_request_has(tmp_path: Path) -> None:
+    trace = changed_story()
+    inspection = inspect_trace(trace, format="hermes")
+    async with dissecting(tmp_path, Dissection(trace, inspection)) as (stage, _):
+        stage.screen._jump(Location(3, "call:0", Range(2, 3)))
+        seen = []
+        for _ in range(4):
+            await stage.press("x")
+            seen.append((stage.place.turn, stage.place.part))
+        assert seen == [(4, "run:arguments"), (4, "text"), (5, "sent:4:text"), (3, "call:0")]
+        stage.screen._jump(inspection.diagnostics[-1].location)
+        prompt = next(one for one in inspection.diagnostics if one.rule.code == "L816")
+        stage.screen._jump(prompt.location)
+        await settled(stage.pilot)
+        assert "turn 5 message 1 of its request, text" in shown(stage.app)
+        await stage.press("x")
+        assert (stage.place.turn, stage.place.part) == (1, "text")
+        await stage.press("x")
+        assert stage.place == prompt.location
+        assert "The request of turn 5" in stage.side
 
 
 async def test_c_says_once_that_the_request_was_not_recorded(tmp_path: Path) -> None:

@@ -1,0 +1,131 @@
+"""How full the context window is: the tokens that each answer took, of the window that its source or request states."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import msgspec
+
+from inspector.checks.reasoning import estimated_tokens
+from inspector.checks.turn_places import at_end
+from inspector.diagnostics import Diagnostic
+from inspector.json_members import window_of_tokens
+from inspector.model import Generation, Json, Role, Trace, Turn
+from inspector.rules.reasoning import CONTEXT_NEARLY_FULL
+
+CONTEXT_WINDOW = 131_072
+"""How many tokens a model's window is assumed to hold where nobody says otherwise."""
+
+_NEARLY = 0.9
+_LONGEST = 65_536  # settings are short
+_HINT = "Shorten tool results, drop what is answered, or sum up what was said."
+
+
+class ContextWindow(NamedTuple):
+    """How many tokens a window holds, and how that is known, in words: `""` where the caller said it."""
+
+    tokens: int
+    basis: str = ""
+
+    @property
+    def said(self) -> str:
+        """`131,072 (assumed)`."""
+        return f"{self.tokens:,} ({self.basis})" if self.basis else f"{self.tokens:,}"
+
+
+class TurnContext(NamedTuple):
+    """What an answer took of its window: the request and the answer together."""
+
+    number: int
+    turn: Turn
+    tokens: int
+    window: ContextWindow
+    is_estimated: bool
+
+    @property
+    def share(self) -> float:
+        """The part of the window."""
+        return self.tokens / self.window.tokens
+
+
+def window_of(generation: Generation | None, given: int | None = None) -> ContextWindow:
+    """The window of a request: the `given` one, what the source says, Ollama's `num_ctx`, or an assumption."""
+    if given is not None:
+        return ContextWindow(given)
+    stated = window_of_tokens(generation.context_window) if generation is not None else None
+    if stated is not None:
+        return ContextWindow(stated, "as the source says")
+    asked = _requested(generation.parameters) if generation is not None else None
+    return ContextWindow(CONTEXT_WINDOW, "assumed") if asked is None else ContextWindow(asked, "`num_ctx`")
+
+
+@lru_cache(maxsize=256)
+def _requested(parameters: str) -> int | None:
+    """`num_ctx` among the options of a request to Ollama."""
+    if '"num_ctx"' not in parameters or len(parameters) > _LONGEST:
+        return None
+    try:
+        settings: Json = msgspec.json.decode(parameters)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    options = settings.get("options", settings) if isinstance(settings, dict) else None
+    return window_of_tokens(options.get("num_ctx")) if isinstance(options, dict) else None
+
+
+def turn_contexts(trace: Trace, given: int | None = None) -> Iterator[TurnContext]:
+    """What each answer took, by the server's count where the trace has such counts, else estimated from the texts."""
+    has_counts = any(_counted(turn) is not None for turn in trace.turns)
+    found = _counts(trace) if has_counts else _estimates(trace)
+    for number, turn, tokens in found:
+        yield TurnContext(number, turn, tokens, window_of(turn.generation, given), not has_counts)
+
+
+def fullest_share(trace: Trace) -> float | None:
+    """The largest part of its window that an answer took; None in a trace without an answer."""
+    return max((one.share for one in turn_contexts(trace)), default=None)
+
+
+def check_context(trace: Trace, window: int | None = None) -> Iterator[Diagnostic]:
+    """R603 at each assistant turn with which the conversation comes to fill nine tenths of its window.
+
+    Turns after it that are as full are not told again, until the conversation has been made shorter.
+    """
+    was_full = False
+    for one in turn_contexts(trace, window):
+        is_full = 0 < one.tokens >= one.window.tokens * _NEARLY
+        if is_full and not was_full:
+            how = "about " if one.is_estimated else ""
+            source = "estimated from its length" if one.is_estimated else "by the server's count"
+            share = f"{one.share:.0%} of" if one.tokens <= one.window.tokens else "more than"
+            message = (
+                f"With this turn the conversation takes {how}{one.tokens:,} tokens, {source}: {share} the context "
+                f"window of {one.window.said}."
+            )
+            yield at_end(one.turn, one.number, CONTEXT_NEARLY_FULL, message, _HINT)
+        was_full = is_full
+
+
+def _counts(trace: Trace) -> Iterator[tuple[int, Turn, int]]:
+    for number, turn in enumerate(trace.turns, 1):
+        taken = _counted(turn)
+        if taken is not None:
+            yield number, turn, taken
+
+
+def _counted(turn: Turn) -> int | None:
+    usage = turn.generation.usage if turn.generation is not None else None
+    if usage is None or usage.input_tokens is None:
+        return None
+    return usage.input_tokens + (usage.output_tokens or 0)
+
+
+def _estimates(trace: Trace) -> Iterator[tuple[int, Turn, int]]:
+    """The texts up to each assistant turn; templates drop the reasoning of earlier turns, so it is not counted."""
+    so_far = 0
+    for number, turn in enumerate(trace.turns, 1):
+        said = {part.name: estimated_tokens(part.text) for part in turn.parts if not part.name.startswith("wire:")}
+        thought = said.pop("reasoning", 0)
+        tools = turn.generation.tools if turn.generation is not None else ()
+        so_far += sum(said.values())
+        if turn.role is Role.ASSISTANT:
+            yield number, turn, so_far + thought + sum(estimated_tokens(tool.raw) for tool in tools)

@@ -1,0 +1,213 @@
+"""What a proxy saw beside requests to models: MCP traffic is what ran and came back, lists of models have windows."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.importers import Skipped, read_source
+from inspector.inspection import inspect_trace
+from inspector.model import RecordedRun, Trace
+from tests.importers.flow_files import asked, flow, request, response, streamed, tnetstring
+
+READ = "17:42 and 05:12"
+CALL: Any = {"id": "call_1", "type": "function", "function": {"name": "tide__at", "arguments": '{"port": "Brest"}'}}
+
+
+def rpc(**members: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", **members}
+
+
+def ran(port: str = "Brest", *, id: Any = 7, name: str = "at") -> dict[str, Any]:
+    return rpc(id=id, method="tools/call", params={"name": name, "arguments": {"port": port}})
+
+
+def came(text: str, *, id: Any = 7) -> dict[str, Any]:
+    return rpc(id=id, result={"content": [{"type": "text", "text": text}], "isError": False})
+
+
+def events(*messages: Any) -> bytes:
+    return b"".join(b"event: message\ndata: %s\n\n" % json.dumps(one).encode() for one in messages)
+
+
+def model_flows(read: str = READ, *, call: Any = CALL) -> tuple[dict[str, object], dict[str, object]]:
+    """A model calls a tool, and answers when it has read the result."""
+    user: Any = {"role": "user", "content": "When is high tide?"}
+    said: Any = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result: Any = {"role": "tool", "tool_call_id": call["id"], "content": read}
+    called = streamed({"tool_calls": [{"index": 0, **call}]}, finish="tool_calls")
+    answered = streamed({"content": "At 17:42."}, id="chatcmpl-2")
+    first = flow(request=request(asked(user)), response=response(called), id="1")
+    last = request(asked(user, said, result), at_s=10.0)
+    return first, flow(request=last, response=response(answered, at_s=10.0), id="9")
+
+
+def mcp_flow(
+    body: Any,
+    answer: bytes,
+    *,
+    kind: str = "application/json",
+    path: str = "/mcp",
+    at_s: float = 2.0,
+    session: str = "",
+) -> dict[str, object]:
+    sent: Any = request(b"" if body is None else json.dumps(body).encode(), path=path, at_s=at_s)
+    if session:
+        sent["headers"] = [*sent["headers"], [b"Mcp-Session-Id", session.encode()]]
+    return flow(request=sent, response=response(answer, kind=kind, at_s=at_s), id=f"{path}{at_s}")
+
+
+def records_of(tmp_path: Path, *flows: dict[str, object]) -> tuple[Trace, list[Skipped]]:
+    path = tmp_path / "flows.mitm"
+    path.write_bytes(b"".join(map(tnetstring, flows)))
+    records = list(read_source(path).records)
+    (trace,) = (one for one in records if isinstance(one, Trace))
+    return trace, [one for one in records if isinstance(one, Skipped)]
+
+
+def run_in(trace: Trace) -> RecordedRun | None:
+    return next(turn.run for turn in trace.turns if turn.result is not None)
+
+
+def codes(trace: Trace) -> list[str]:
+    return [one.rule.code for one in inspect_trace(trace).diagnostics if one.rule.layer]
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+def test_a_run_is_beside_the_result_of_its_call(kind: str, tmp_path: Path) -> None:
+    note = rpc(method="notifications/progress", params={"progress": 1})
+    body = json.dumps(came(READ)).encode() if kind == "application/json" else events(note, came(READ))
+    first, last = model_flows()
+    trace, skipped = records_of(tmp_path, first, mcp_flow(ran(), body, kind=kind), last)
+    run = run_in(trace)
+    assert run is not None
+    assert (run.source, run.name, run.arguments, run.result, run.failed) == (
+        "mcp",
+        "at",
+        '{"port":"Brest"}',
+        READ,
+        False,
+    )
+    assert run.started is not None
+    assert run.started.at_s == 1_790_000_002.0
+    assert codes(trace) == []
+    assert skipped == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "answer", "expected"),
+    [
+        (ran("Nice"), came(READ), ["L805"]),
+        (ran(), came("06:00"), ["L808"]),
+        (ran(), came(f"{READ}. Low tide is at 11:30 and at 23:50, all in local time of Brest."), ["L809"]),
+        (ran(), rpc(id=7, error={"code": -32602, "message": "no such port"}), []),
+        (ran(), rpc(id=7, result={"content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]}), []),
+        (ran(), rpc(id=7, result={"content": [{"type": "text", "text": one} for one in ("17:42 and", "05:12")]}), []),
+        (ran(), rpc(id=7, result={"content": [{"type": "text", "text": READ}], "structuredContent": {"at": 1}}), []),
+    ],
+    ids=["other arguments", "another result", "cut", "an error", "a picture", "two texts", "structured"],
+)
+def test_a_run_that_differs_is_reported_and_another_form_is_not(
+    sent: Any, answer: Any, expected: list[str], tmp_path: Path
+) -> None:
+    first, last = model_flows()
+    trace, _ = records_of(tmp_path, first, mcp_flow(sent, json.dumps(answer).encode()), last)
+    run = run_in(trace)
+    assert run is not None
+    assert run.result is not None
+    assert codes(trace) == expected
+
+
+def test_the_older_transport_answers_on_the_stream_of_the_session(tmp_path: Path) -> None:
+    first, last = model_flows()
+    opened = b"event: endpoint\ndata: /messages/?session_id=a1\n\n" + events(came(READ, id=0))
+    other = b"event: endpoint\ndata: /messages/?session_id=b2\n\n" + events(came("another session", id=0))
+    trace, _ = records_of(
+        tmp_path,
+        mcp_flow(None, other, kind="text/event-stream", path="/sse", at_s=0.1),
+        mcp_flow(None, opened, kind="text/event-stream", path="/sse", at_s=0.2),
+        first,
+        mcp_flow(ran(id=0), b"Accepted", kind="text/plain", path="/messages/?session_id=a1"),
+        last,
+    )
+    run = run_in(trace)
+    assert run is not None
+    assert run.result == READ
+
+
+def test_runs_of_no_call_and_other_messages_are_counted(tmp_path: Path) -> None:
+    first, last = model_flows()
+    hello = mcp_flow(rpc(id=1, method="initialize", params={}), json.dumps(rpc(id=1, result={})).encode(), at_s=0.3)
+    early = mcp_flow(ran(), json.dumps(came("before the call")).encode(), at_s=-5.0, session="s1")
+    foreign = mcp_flow(ran(name="attic", id=8), json.dumps(came("no such call", id=8)).encode(), session="s2")
+    trace, (rest,) = records_of(tmp_path, early, hello, first, foreign, last)
+    assert run_in(trace) is None
+    assert rest.record == "3 of 5 flows"
+    assert "MCP messages that call no tool (1)" in rest.reason
+    assert "calls of MCP tools that no recorded answer asked for (2)" in rest.reason
+
+
+def test_equal_names_are_told_apart_by_their_arguments_whatever_their_order(tmp_path: Path) -> None:
+    first, last = model_flows()
+    swapped = [
+        mcp_flow(ran("Nice", id=1), json.dumps(came("12:00", id=1)).encode(), at_s=1.0),
+        mcp_flow(ran("Brest", id=2), json.dumps(came(READ, id=2)).encode(), at_s=2.0),
+    ]
+    trace, (rest,) = records_of(tmp_path, first, *swapped, last)
+    run = run_in(trace)
+    assert run is not None
+    assert run.result == READ
+    assert "(1)" in rest.reason
+
+
+def test_a_har_has_them_too_and_damaged_messages_are_other_traffic(tmp_path: Path) -> None:
+    def entry(path: str, body: bytes, answer: bytes, kind: str, at: int) -> Any:
+        url = f"https://127.0.0.1{path}"
+        content = {"mimeType": kind, "text": base64.b64encode(answer).decode(), "encoding": "base64"}
+        heads = [{"name": "Content-Type", "value": kind}]
+        return {
+            "startedDateTime": f"2026-04-02T08:00:{at:02}.000Z",
+            "time": 500,
+            "request": {"method": "POST", "url": url, "headers": [], "postData": {"text": body.decode()}},
+            "response": {"status": 200, "headers": heads, "content": content},
+        }
+
+    flows: Any = model_flows()
+    models = [(one["request"]["content"], one["response"]["content"]) for one in flows]
+    entries = [
+        entry("/v1/chat/completions", *models[0], "text/event-stream", 0),
+        entry("/mcp", json.dumps(ran()).encode(), events(came(READ)), "text/event-stream", 2),
+        entry("/mcp", b'{"jsonrpc": "2.0", "id": 1', b'{"jsonrpc"', "application/json", 3),
+        entry("/v1/chat/completions", *models[1], "text/event-stream", 9),
+    ]
+    path = tmp_path / "session.har"
+    path.write_text(json.dumps({"log": {"version": "1.2", "creator": {"name": "x"}, "entries": entries}}))
+    records = list(read_source(path).records)
+    (trace,) = (one for one in records if isinstance(one, Trace))
+    run = run_in(trace)
+    assert run is not None
+    assert (run.source, run.result) == ("mcp", READ)
+    (rest,) = (one for one in records if isinstance(one, Skipped))
+    assert "requests to no model (1)" in rest.reason
+
+
+@pytest.mark.parametrize(
+    ("listed", "expected"),
+    [
+        (b'{"object": "list", "data": [{"id": "demo", "max_model_len": 8192}, {"id": "other"}]}', 8192),
+        (b'{"data": [{"id": "demo", "context_length": 4096}, 7, {"id": "demo2", "context_length": "x"}]}', 4096),
+        (b'{"data": {"id": "demo"}}', None),
+        (b'{"data": [', None),
+    ],
+)
+def test_the_list_of_a_servers_models_says_how_large_their_windows_are(
+    listed: bytes, expected: int | None, tmp_path: Path
+) -> None:
+    first, last = model_flows()
+    models = mcp_flow(None, listed, path="/v1/models?all", at_s=-1.0)
+    trace, (rest,) = records_of(tmp_path, first, models, last)
+    windows = {turn.generation.context_window for turn in trace.turns if turn.generation is not None}
+    assert windows == {expected}
+    assert "requests to no model (1)" in rest.reason
