@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
+from inspector.inspection import inspect_trace
 from inspector.model import Chunk, Json, Part, Role, Trace, Turn
 from storage import StoreSink, open_store
 from tests.ui.scenes import broken_trace
@@ -99,6 +100,25 @@ def test_an_answer_holds_what_changed_with_the_selection_alone(client: TestClien
     assert all(found[name]["selected"] != views[name]["selected"] for name in ("rail", "flow"))
     seen = {**asked, "view": [f"{name}:{views[name]['version']}" for name in ("ending", "rail")]}
     assert len(client.get("/weaklink/trace/1", params=seen).content) < _WIDEST_ANSWER
+
+
+def test_a_selected_call_of_another_tool_costs_at_most_two_kilobytes_with_its_schema(database: Path) -> None:
+    names = ("city", "country", "days", "units", "language", "hour", "station", "detail", "note", "region")
+    fields: dict[str, Json] = {name: {"type": "string", "description": f"The {name}, as {name}s go."} for name in names}
+    schema: Json = {"type": "object", "properties": fields, "required": ["city"]}
+    tool = {"type": "function", "function": {"name": "get_weather", "parameters": schema}}
+    tools = Turn(Role.SYSTEM, (Part("text", f"<tools>\n{json.dumps(tool)}\n</tools>"),))
+    text = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'
+    turns = (tools, Turn(Role.ASSISTANT, (Part("text", text),)))
+    offering = Trace(turns, name="long schema", format="hermes")
+    with open_store(database, create=False) as store:
+        store.save([(offering, inspect_trace(offering))])
+    client = TestClient(Starlette(routes=[trace_route()]))
+    params = {"view": "schema:0", "turn": "2", "part": "text", "start": "0", "end": "9"}
+    answer = client.get("/weaklink/trace/2", params=params)
+    assert "as regions go" in answer.text
+    assert len(answer.content) > _WIDEST_ANSWER
+    assert answer.num_bytes_downloaded < _WIDEST_ANSWER
 
 
 @pytest.mark.parametrize(
