@@ -6,13 +6,17 @@ A delta is an object with one of these forms; `dissector/delta.js` applies it:
 * `{"t": text}`: the text, continued by this one;
 * `{"n": length, "c": {index: delta}, "t": items}`: the list cut to that length, with these items changed, then these
   items behind it;
+* `{"n": length, "c": {index: delta}, "s": steps}`: the same where the items behind are integers; each is written as its
+  difference to the one before it, the first as that to the last item kept where that is an integer, else to 0;
 * `{"c": {name: delta}, "d": names}`: the object with these members changed or new, and without those.
 """
 
+from itertools import accumulate, islice
 from typing import cast
 
 from inspector.model import Json
 
+_LEAST_STEPS = 3  # numbers behind a list; fewer of them are as short written out
 _MOST_CHANGED = 0.5  # of the items of a list; with more of them the whole list is shorter
 
 
@@ -38,7 +42,17 @@ def _list_delta(before: list[Json], now: list[Json]) -> dict[str, Json]:
     if len(changed) > max(length * _MOST_CHANGED, 4):
         return {"v": now}
     deltas: dict[str, Json] = {str(index): json_delta(before[index], now[index]) for index in changed}
-    return {"n": length, "c": deltas, "t": now[length:]}
+    tail = now[length:]
+    numbers = [one for one in tail if type(one) is int]
+    if len(numbers) < _LEAST_STEPS or len(numbers) < len(tail):
+        return {"n": length, "c": deltas, "t": tail}
+    earlier = [_last_number(now[:length]), *numbers]
+    return {"n": length, "c": deltas, "s": [one - before for before, one in zip(earlier, numbers, strict=False)]}
+
+
+def _last_number(kept: list[Json]) -> int:
+    last = kept[-1] if kept else 0
+    return last if type(last) is int else 0
 
 
 def _is_same(one: Json, other: Json) -> bool:
@@ -61,6 +75,8 @@ def with_delta(before: Json, delta: dict[str, Json]) -> Json:
         kept = before[: cast("int", delta["n"])]
         for index, change in changes.items():
             kept[int(index)] = with_delta(kept[int(index)], change)
+        if "s" in delta:
+            return [*kept, *islice(accumulate(cast("list[int]", delta["s"]), initial=_last_number(kept)), 1, None)]
         return kept + cast("list[Json]", delta["t"])
     assert isinstance(before, dict)
     left = {key: value for key, value in before.items() if key not in cast("list[str]", delta["d"])}

@@ -229,10 +229,15 @@ def _arrivals(part: Part) -> dict[str, Json]:
         return {}
     return {
         "ends": list(chunks.ends),
-        "times": None if chunks.offsets_s is None else list(chunks.offsets_s),
+        "times_ms": None if chunks.offsets_s is None else [_milliseconds(at_s) for at_s in chunks.offsets_s],
         "ids": None if chunks.token_ids is None else [_list(ids) for ids in chunks.token_ids],
         "logprobs": None if chunks.logprobs is None else [_list(logs) for logs in chunks.logprobs],
     }
+
+
+def _milliseconds(at_s: float | None) -> int | None:
+    """Whole ones, which are short and whose differences are exact: a running trace sends one for each chunk."""
+    return None if at_s is None else round(at_s * 1_000)
 
 
 def _list(values: Sequence[float] | None) -> Json:

@@ -6,7 +6,7 @@ missing), and any number of `view=NAME:VERSION`: the views that are seen, with t
 answer holds each view's `selected`, and its data where the version is another. `have=VERSION` requests what the data of
 the dissector became since: as a `delta` of it (`json_delta`), or as `data` where that version is no longer kept.
 
-Answers are compressed where the browser takes that: most of a delta are numbers of chunks, which look alike.
+Answers are compressed where the browser takes that: rows of values, lines of schemas and steps of chunks look alike.
 """
 
 from collections import OrderedDict

@@ -184,6 +184,16 @@ def test_a_phone_shows_how_a_trace_ended_what_it_is_and_where_it_broke(demo_dash
         assert box["x"] < 300
 
 
+def test_on_a_phone_the_menu_makes_way_for_the_page_that_was_chosen(demo_dashboard: str, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{demo_dashboard}rules")
+    settled(page)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Settings").click()
+    expect(page).to_have_url(f"{demo_dashboard}settings")
+    expect(page.get_by_test_id("stSidebarNavLink").first).not_to_be_in_viewport()
+
+
 _WIDER = """() => [...document.querySelectorAll('*')]
     .flatMap((one) => (one.shadowRoot ? [...one.shadowRoot.querySelectorAll('.listing')] : []))
     .concat([...document.querySelectorAll('.listing')])
@@ -194,10 +204,12 @@ _WIDER = """() => [...document.querySelectorAll('*')]
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_table_is_wider_than_its_place(demo_dashboard: str, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    for path in ("", "traces", "tools", "rules", "compare", "compare?what=groups", "compare?runs=1 2"):
+    with_tables = ("", "traces", "tools", "rules", "compare", "compare?what=groups", "compare?runs=1 2")
+    for path in (*with_tables, "data", "imports"):
         page.goto(f"{demo_dashboard}{path}")
         settled(page)
-        assert page.locator(".listing").count()
+        assert page.locator(".listing").count() or path not in with_tables
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
         assert page.evaluate(_WIDER) == [], path
 
 

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
+from inspector.inspection import inspect_trace
 from inspector.model import Chunk, Json, Part, Role, Trace, Turn
 from storage import StoreSink, open_store
 from tests.ui.scenes import broken_trace
@@ -62,6 +65,10 @@ def test_the_browser_applies_deltas_as_python_does(browser: Browser) -> None:
         ([1, "a", {"k": [1]}], [1, "ab", {"k": [1, 2], "n": None}, 3]),
         ({"gone": 1, "kept": [True], "grown": "x"}, {"kept": [1], "grown": "xy", "new": {}}),
         ([1, 2, 3], [1]),
+        ([5, 9], [5, 9, 12, 11, 2_000_000]),
+        (["a"], ["a", 4, 8, 12]),
+        ([True], [True, 4, 8, 12]),
+        ([None, 1], [None, 1, 4, None, 12]),
         (None, {"a": 1}),
     ]
     page: Page = browser.new_page()
@@ -93,6 +100,25 @@ def test_an_answer_holds_what_changed_with_the_selection_alone(client: TestClien
     assert all(found[name]["selected"] != views[name]["selected"] for name in ("rail", "flow"))
     seen = {**asked, "view": [f"{name}:{views[name]['version']}" for name in ("ending", "rail")]}
     assert len(client.get("/weaklink/trace/1", params=seen).content) < _WIDEST_ANSWER
+
+
+def test_a_selected_call_of_another_tool_costs_at_most_two_kilobytes_with_its_schema(database: Path) -> None:
+    names = ("city", "country", "days", "units", "language", "hour", "station", "detail", "note", "region")
+    fields: dict[str, Json] = {name: {"type": "string", "description": f"The {name}, as {name}s go."} for name in names}
+    schema: Json = {"type": "object", "properties": fields, "required": ["city"]}
+    tool = {"type": "function", "function": {"name": "get_weather", "parameters": schema}}
+    tools = Turn(Role.SYSTEM, (Part("text", f"<tools>\n{json.dumps(tool)}\n</tools>"),))
+    text = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'
+    turns = (tools, Turn(Role.ASSISTANT, (Part("text", text),)))
+    offering = Trace(turns, name="long schema", format="hermes")
+    with open_store(database, create=False) as store:
+        store.save([(offering, inspect_trace(offering))])
+    client = TestClient(Starlette(routes=[trace_route()]))
+    params = {"view": "schema:0", "turn": "2", "part": "text", "start": "0", "end": "9"}
+    answer = client.get("/weaklink/trace/2", params=params)
+    assert "as regions go" in answer.text
+    assert len(answer.content) > _WIDEST_ANSWER
+    assert answer.num_bytes_downloaded < _WIDEST_ANSWER
 
 
 @pytest.mark.parametrize(
@@ -143,28 +169,36 @@ _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo", "day
 _PIECE = 4  # characters of a chunk, as many as a token has
 
 
+@pytest.mark.parametrize("gained", [100, 200])
 @pytest.mark.parametrize(
     "text",
     ["The quick brown fox jumps over the lazy dog and rests. " * 120, "".join(_CALL % at for at in range(90))],
     ids=["prose", "calls"],
 )
-def test_many_small_chunks_and_calls_are_at_most_three_times_their_text_on_the_wire(tmp_path: Path, text: str) -> None:
+def test_many_small_chunks_and_calls_are_at_most_three_times_their_text_on_the_wire(
+    tmp_path: Path, text: str, gained: int
+) -> None:
     database = tmp_path / "live.db"
     sink = StoreSink(str(database))
     sink.accept(TraceStarted("k", Trace((Turn(Role.USER, (Part("text", "go"),)),), name="r", format="hermes")))
     sink.accept(TurnStarted("k", 2, Role.ASSISTANT))
-    pieces = [Chunk(at, "text", text[at : at + _PIECE], at / 400) for at in range(0, len(text), _PIECE)]
+    uneven = Random(7)
+    waits = accumulate(uneven.uniform(0.001, 0.02) for _ in text)  # with all the digits that a clock gives
+    pieces = [
+        Chunk(at, "text", text[at : at + _PIECE], at_s)
+        for at, at_s in zip(range(0, len(text), _PIECE), waits, strict=False)
+    ]
     half = len(pieces) // 2
     sink.accept(ChunksArrived("k", 2, tuple(pieces[:half])))
     sink.flush()
     set_options(DashboardOptions(str(database)))
     client = TestClient(Starlette(routes=[trace_route()]))
     have: Any = browser_data(shown_trace(1), None)
-    sink.accept(ChunksArrived("k", 2, tuple(pieces[half : half + 200])))
+    sink.accept(ChunksArrived("k", 2, tuple(pieces[half : half + gained])))
     sink.flush()
     answer = client.get("/weaklink/trace/1", params={"have": have["version"]})
     assert "delta" in answer.json()
-    assert answer.num_bytes_downloaded <= 3 * 200 * _PIECE
+    assert answer.num_bytes_downloaded <= 3 * gained * _PIECE
     sink.close()
     set_options(DashboardOptions())
 

@@ -13,14 +13,14 @@ function chunkStart(part, chunk) {
 
 // How long the stream had stood still when a chunk came, in seconds; null where no time was kept.
 function waitBefore(part, chunk) {
-  const [earlier, now] = part.times ? [part.times[chunk - 1], part.times[chunk]] : [];
-  return typeof earlier === "number" && typeof now === "number" ? now - earlier : null;
+  const [earlier, now] = part.times_ms ? [part.times_ms[chunk - 1], part.times_ms[chunk]] : [];
+  return typeof earlier === "number" && typeof now === "number" ? (now - earlier) / 1000 : null;
 }
 
 // The stalls of a part in order: where the late chunk begins, and how long the wait was.
 function stallsOf(part, bound) {
   const found = [];
-  if (!part.times) return found;
+  if (!part.times_ms) return found;
   for (let chunk = 1; chunk < part.ends.length; chunk += 1) {
     const wait = part.offsets.holds(part.ends[chunk - 1]) ? waitBefore(part, chunk) : null;
     if (wait !== null && wait >= bound) found.push({ unit: chunkStart(part, chunk), wait });

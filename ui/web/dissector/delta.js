@@ -6,7 +6,9 @@ function withDelta(before, delta) {
   if (Array.isArray(before)) {
     const kept = before.slice(0, delta.n);
     for (const [index, change] of Object.entries(delta.c)) kept[index] = withDelta(kept[index], change);
-    return kept.concat(delta.t);
+    if (!("s" in delta)) return kept.concat(delta.t);
+    let number = Number.isInteger(kept[kept.length - 1]) ? kept[kept.length - 1] : 0;
+    return kept.concat(delta.s.map((step) => (number += step)));
   }
   const gone = new Set(delta.d);
   const left = Object.entries(before).filter(([name]) => !gone.has(name));

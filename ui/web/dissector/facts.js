@@ -13,10 +13,10 @@ function factsAt(part, unit) {
 function chunkFacts(part, chunk) {
   if (chunk >= part.ends.length) return [];
   const said = [`chunk ${(chunk + 1).toLocaleString("en")} of ${part.ends.length.toLocaleString("en")}`];
-  const time = part.times && part.times[chunk];
+  const time = part.times_ms && part.times_ms[chunk];
   if (typeof time === "number") {
     const wait = waitBefore(part, chunk);
-    said.push(`${time.toFixed(3)} s${wait === null ? "" : ` (+${Math.round(wait * 1000)} ms)`}`);
+    said.push(`${(time / 1000).toFixed(3)} s${wait === null ? "" : ` (+${Math.round(wait * 1000)} ms)`}`);
   }
   const ids = part.ids && part.ids[chunk];
   if (ids && ids.length) said.push(`token ${ids.slice(0, 4).join(" ")}${ids.length > 4 ? " …" : ""}`);

@@ -13,6 +13,8 @@ class Palette {
     this.dialog.onkeydown = (event) => this.key(event);
     this.fromPage = (event) => this.heard(event);
     window.addEventListener("keydown", this.fromPage);
+    this.leaving = (event) => event.target.closest?.("[data-testid=stSidebarNavLink]") && closeMenu();
+    window.addEventListener("click", this.leaving);
   }
 
   take(data, tell) {
@@ -46,6 +48,7 @@ class Palette {
     button.onclick = () => {
       this.dialog.close();
       this.tell("chosen", value);
+      closeMenu();
     };
     return button;
   }
@@ -83,7 +86,14 @@ class Palette {
 
   close() {
     window.removeEventListener("keydown", this.fromPage);
+    window.removeEventListener("click", this.leaving);
   }
+}
+
+// Where the menu is drawn over the page, on narrow screens, it makes way for the page that was chosen in it.
+function closeMenu() {
+  if (!window.matchMedia("(max-width: 768px)").matches) return;
+  document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
 }
 
 function made(tag, text, inner) {
