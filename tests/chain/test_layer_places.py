@@ -1,8 +1,7 @@
 """A difference between layers is at the later layer's text, and the earlier one is its other side."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from inspector.chain.layers import PlacedTexts
 from inspector.diagnostics import Diagnostic, Location

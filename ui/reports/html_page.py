@@ -1,8 +1,9 @@
 """Traces as one HTML page that needs nothing else: no script, no font, no picture, nothing from any network."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from html import escape
+
+from msgspec.structs import replace
 
 from inspector.chain.steps import Chain
 from inspector.diagnostics import Diagnostic, Fault, Related

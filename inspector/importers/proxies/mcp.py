@@ -9,8 +9,10 @@ No run belongs to a call whose answer began after it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from urllib.parse import parse_qs, urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.importers.source import JsonObject
 from inspector.json_members import object_of
@@ -32,8 +34,7 @@ _Key = tuple[str, str, str]
 """An upstream, a session of it, and the id of a request in it, as JSON."""
 
 
-@dataclass(slots=True)
-class _McpRun:
+class _McpRun(Struct):
     """A call of a tool of a server, with the answer where that was recorded."""
 
     key: _Key
@@ -78,8 +79,7 @@ def _result_text(result: JsonObject) -> tuple[str, bool]:
     return compact_json(result), len(texts) == len(listed)
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenCall:
+class _OpenCall(Struct, frozen=True):
     """A call with a result in its trace: `turn` is that of the result, by its index."""
 
     trace: int
