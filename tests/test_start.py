@@ -69,10 +69,10 @@ def _answer(folder: Path) -> str:
     [
         (lambda _: ["--version"], 5),
         (lambda _: ["--help"], 10),
-        (lambda _: ["rule", "J104"], 168),
+        (lambda _: ["rule", "J104"], 170),
         (_segment, 145),
-        (_check, 298),
-        (_list, 196),
+        (_check, 300),
+        (_list, 198),
     ],
 )
 def test_a_command_loads_few_of_the_modules(words: Callable[[Path], list[str]], most: int, tmp_path: Path) -> None:

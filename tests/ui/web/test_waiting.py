@@ -8,10 +8,10 @@ from tests.ui.web.dashboards import running
 from tests.ui.web.pages_walked import settled, watched
 
 _IMPATIENT = """
-from ui.web.options import DashboardOptions
-DashboardOptions.__init__.__defaults__ = tuple(
-    0.0 if one == 0.15 else one for one in DashboardOptions.__init__.__defaults__
-)
+from msgspec.structs import replace
+from ui.web import options
+told = options.set_options
+options.set_options = lambda serving: told(replace(serving, patience_s=0.0))
 """
 """A dashboard that draws every page without the figures first, as on a busy machine."""
 

@@ -1,0 +1,70 @@
+"""An upgrade while recorders write: they wait for it, or write again, and nothing of what they record is lost."""
+
+from threading import Event, Thread
+from time import sleep
+
+import pytest
+from alembic import command
+
+from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
+from inspector.model import Chunk, Part, Role, Trace, Turn
+from storage import StoreSink, open_store, upgrade_store
+from storage.engine import new_engine, place_of, writing
+from storage.schema import REVISIONS, config
+
+_RECORDERS = 4
+_SESSIONS = 3  # of each recorder after the upgrade began, and one before
+
+
+class _Recorder(Thread):
+    """Records sessions of a few chunks, one after the other, until it is told to stop; each answer says its number."""
+
+    def __init__(self, database: str, name: str, stop: Event) -> None:
+        super().__init__()
+        self._sink, self._label, self._until = StoreSink(database), name, stop
+        self.made: list[str] = []
+
+    def run(self) -> None:
+        while not self._until.is_set() or len(self.made) <= _SESSIONS:
+            key = f"{self._label} {len(self.made)}"
+            self.made.append(key)
+            words = [f"{key}, word {at}. " for at in range(20)]
+            self._sink.accept(TraceStarted(key, Trace((), name=key)))
+            self._sink.accept(TurnEnded(key, 1, Turn(Role.USER, (Part("text", f"Say {key}"),))))
+            self._sink.accept(TurnStarted(key, 2, Role.ASSISTANT))
+            for at, word in enumerate(words):
+                self._sink.accept(ChunksArrived(key, 2, (Chunk(at, "text", word, at / 10),)))
+                sleep(0.005)
+            self._sink.accept(TurnEnded(key, 2, Turn(Role.ASSISTANT, (Part("text", "".join(words)),))))
+            self._sink.accept(TraceEnded(key))
+        self._sink.flush()
+        self.dropped = self._sink.dropped
+        self._sink.close()
+
+
+@pytest.mark.parametrize("revision", REVISIONS[-3:-2])
+def test_an_upgrade_under_load_loses_nothing(database: str, revision: str) -> None:
+    stop = Event()
+    with open_store(database):
+        pass
+    engine = new_engine(place_of(database))
+    recorders = [_Recorder(database, f"recorder {number}", stop) for number in range(_RECORDERS)]
+    with writing(engine) as connection:
+        command.downgrade(config(connection), revision)  # as an older weaklink has it, whose recorders these are
+    engine.dispose()
+    for recorder in recorders:
+        recorder.start()
+    while not all(recorder.made for recorder in recorders):
+        sleep(0.01)
+    assert upgrade_store(database) is True
+    stop.set()
+    for recorder in recorders:
+        recorder.join()
+    assert [recorder.dropped for recorder in recorders] == [0] * _RECORDERS
+    made = {key for recorder in recorders for key in recorder.made}
+    assert len(made) > _RECORDERS * _SESSIONS
+    with open_store(database) as store:
+        found = {store.trace(one.id) for one in store.traces(limit=10_000)}
+    assert {trace.name for trace in found} == made
+    for trace in found:
+        assert trace.turns[1].parts[0].text == "".join(f"{trace.name}, word {at}. " for at in range(20))
