@@ -28,6 +28,7 @@ from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 
 _MARKER = 400  # code points: what an agent may put in the place of what it cut
+_BETWEEN_BLOCKS = ("\n", "", "\n\n")
 _FEWEST_KEPT = 8
 _DEEPEST = 200
 _NOT_KEPT = frozenset({"{}", "null", '""', ""})  # what instrumentations write that keep no output
@@ -324,7 +325,18 @@ def result_difference(other: str, read: str) -> ResultDifference | None:
     bare = _without_decoration(without_injected(read))
     if bare is not None and same_text(other, bare):
         return None
-    return ResultDifference(other, read)
+    found = ResultDifference(other, read)
+    return found if found.is_cut else _cut_blocks(other, read) or found
+
+
+def _cut_blocks(other: str, read: str) -> ResultDifference | None:
+    """How an MCP server's text blocks, joined as agents join them, were cut; None where they were not."""
+    blocks = _result_blocks(_value(other)) if other.lstrip()[:1] == "{" else []
+    if len(blocks) < 2:
+        return None
+    found = max((ResultDifference(between.join(blocks), read) for between in _BETWEEN_BLOCKS), key=lambda one: one.kept)
+    found.other = (0, len(other))  # its places are those of the joined text, which stands nowhere
+    return found if found.is_cut else None
 
 
 def _head(text: str) -> int:
@@ -400,10 +412,14 @@ def _holds(wrapper: str, text: str) -> bool:
 
 def _holds_blocks(wrapper: str, text: str) -> bool:
     """Whether an MCP server's result holds the text as blocks, between which agents put white space."""
-    value = _value(wrapper)
-    content = dict(value[1]).get("content") if isinstance(value, tuple) and value[0] == "object" else None
-    blocks = _blocks(content)
+    blocks = _result_blocks(_value(wrapper))
     return bool(blocks) and "".join("".join(blocks).split()) == "".join(text.split())
+
+
+def _result_blocks(value: object) -> list[str]:
+    """The texts of an MCP server's result; none where the value is anything else."""
+    content = dict(value[1]).get("content") if isinstance(value, tuple) and value[0] == "object" else None
+    return _blocks(content)
 
 
 def _blocks(value: object) -> list[str]:

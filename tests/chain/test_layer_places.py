@@ -1,9 +1,11 @@
 """A difference between layers is at the later layer's text, and the earlier one is its other side."""
 
+import json
+
 import pytest
 from msgspec.structs import replace
 
-from inspector.chain.layers import PlacedTexts
+from inspector.chain.layers import PlacedTexts, result_difference
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import inspect_trace
 from inspector.model import Generation, Part, RecordedRun, Role, SentMessage, SentPart, SentRequest, Trace, Turn
@@ -127,3 +129,20 @@ def test_what_is_missing_is_at_the_place_before_which_it_stood() -> None:
     found = differences(replace(trace, turns=tuple(turns)))
     assert found["L811"].location == Location(5, "sent:1:reasoning", Range(0, 0))
     assert found["L811"].fault.against == Location(1, "text", Range(0, 8))
+
+
+@pytest.mark.parametrize("between", ["", "\n", "\n\n"])
+def test_a_result_of_several_blocks_that_was_cut_is_cut_not_changed(between: str) -> None:
+    blocks = [f"Row {row}: " + "x" * 90 for row in range(9)]
+    whole = json.dumps({"content": [{"type": "text", "text": one} for one in blocks]})
+    read = between.join(blocks)[:300] + "... [truncated]"
+    found = result_difference(whole, read)
+    assert found is not None
+    assert found.is_cut
+    assert found.kept == 300
+    assert found.kept + found.lost == len(between.join(blocks))
+    assert found.other == (0, len(whole))
+    other = result_difference(whole, "quite another text")
+    assert other is not None
+    assert not other.is_cut
+    assert result_difference(whole, between.join(blocks)) is None
