@@ -34,6 +34,8 @@ _RULES = """
 [role="tab"][aria-selected="true"], [role="tab"][aria-selected="true"] * { color: inherit !important; }
 [data-testid="stCheckbox"] label { min-height: 24px; align-items: center; }
 button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
+[data-testid="stSkeleton"] { opacity: 0; animation: wl-late 0s 1.5s forwards; }
+@keyframes wl-late { to { opacity: 1; } }
 .wl.narrow { display: none; }
 @media (max-width: 45rem) {
   .wl .folds { white-space: pre-wrap; overflow-wrap: anywhere; }

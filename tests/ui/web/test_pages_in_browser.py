@@ -233,6 +233,22 @@ def test_a_phone_shows_every_number_of_compared_groups(demo_dashboard: str, page
         expect(cell).to_be_visible()
 
 
+_SKELETON = """() => {
+    const made = document.createElement('div');
+    made.dataset.testid = 'stSkeleton';
+    document.body.append(made);
+    return getComputedStyle(made).opacity;
+}"""
+
+
+def test_no_skeleton_flashes_while_a_part_of_the_page_comes(demo_dashboard: str, page: Page) -> None:
+    page.goto(f"{demo_dashboard}traces")
+    settled(page)
+    assert page.evaluate(_SKELETON) == "0"
+    made = page.locator("body > [data-testid=stSkeleton]")
+    expect(made).to_have_css("opacity", "1")  # what takes long is announced
+
+
 def test_what_breaks_is_sorted_by_a_click_on_a_title(demo_dashboard: str, page: Page) -> None:
     page.goto(demo_dashboard)
     table = page.locator(".listing").filter(has=page.get_by_label(re.compile("First breaks by rule")))
