@@ -70,8 +70,8 @@ def _list_delta(before: list[Json], now: list[Json]) -> dict[str, Json]:
 def _members(items: list[dict[str, Json]]) -> dict[str, Json]:
     """Objects, member by member: those of the rows of a table differ little from one to the next."""
     names = list(dict.fromkeys(name for one in items for name in one))
-    values = {name: json_delta([], [one[name] for one in items if name in one]) for name in names}
-    absent = {name: [at for at, one in enumerate(items) if name not in one] for name in names}
+    values: dict[str, Json] = {name: json_delta([], [one[name] for one in items if name in one]) for name in names}
+    absent: dict[str, list[Json]] = {name: [at for at, one in enumerate(items) if name not in one] for name in names}
     return {"r": len(items), "m": values, "a": {name: at for name, at in absent.items() if at}}
 
 
