@@ -32,7 +32,7 @@ def trace_actions(shown: ShownTrace, at: Location | None) -> None:
         filter_menu(shown.summary, shown.dissection, at)
         with st.popover(_marked(shown), key="weaklink_mark", on_change="rerun"):  # for what is selected by then
             _marks(shown, at)
-        with st.popover("Link and ids", icon=":material/content_copy:", key="weaklink_copy", on_change="rerun"):
+        with st.popover("Link", icon=":material/content_copy:", key="weaklink_copy", on_change="rerun"):
             _copies(shown, at)
         st.download_button(
             "One HTML file",
