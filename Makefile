@@ -44,7 +44,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-pythons test-lowest test-atropos test-clients test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster wheel release constraints clean install dev system-packages
+.PHONY: help demo test test-pythons test-lowest test-atropos test-clients test-stores test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,7 +80,10 @@ test-atropos: dev ## Run the tests of the Atropos environment with the real atro
 test-clients: dev build/clients/installed ## Record and replay agents of seven Python SDKs, of Node's and of Go (where it is installed)
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/ui/cli/test_replay_sdks.py $(ARGS)
 
-test-slow: dev system-packages build/axe/installed build/clients/installed ## Run the campaigns that take minutes, and every property with 500 examples
+test-stores: dev build/stores/installed ## Read from and write to servers of S3, Google's storage and the client of Hugging Face's hub
+	$(BIN)/python -m pytest -m 'slow or not slow' tests/ui/importing/test_object_stores.py $(ARGS)
+
+test-slow: dev system-packages build/axe/installed build/clients/installed build/stores/installed ## Run the campaigns that take minutes, and every property with 500 examples
 	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest $(ON_ALL_CORES) -m 'slow or hypothesis' $(ARGS)
 
 check: lint types test ## All that must hold before a change lands
@@ -135,6 +138,11 @@ build/clients/installed: Makefile | .venv/installed-dev
 	$(PYTHON) -m venv --clear build/clients
 	$(UV) pip install --quiet --python build/clients/bin/python $(SDKS)
 	! command -v npm >/dev/null || npm install --silent --no-audit --no-fund --ignore-scripts --prefix build/clients $(NODE_SDK)
+	@touch $@
+
+build/stores/installed: | .venv/installed-dev
+	$(PYTHON) -m venv --clear build/stores
+	$(UV) pip install --quiet --python build/stores/bin/python 'moto[server]' gcp-storage-emulator huggingface_hub
 	@touch $@
 
 # axe-core checks the dashboard's pages for contrast and labels. Where npm cannot give it, that test says that it is left out.

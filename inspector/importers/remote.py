@@ -1,7 +1,8 @@
 """Files by URL: `file://`, and object stores (`s3://`, `gs://`, `hf://` and what fsspec knows) through pyarrow.
 
 A remote file is read in ranges, never copied to the disk. Keys come from where each store's library looks for them
-(environment, profile, instance). An S3 server other than Amazon's is named by `AWS_ENDPOINT_URL`.
+(environment, profile, instance). An S3 server other than Amazon's is named by `AWS_ENDPOINT_URL`,
+an emulator of Google's storage by `STORAGE_EMULATOR_HOST`.
 """
 
 import io
@@ -11,7 +12,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
@@ -84,12 +85,21 @@ def file_system_of(url: str) -> tuple[Any, str]:
 
 
 def _with_endpoint(root: str) -> str:
-    """The URL of a bucket with the server that the environment names, for pyarrow reads no `http://` of its own."""
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    if not root.startswith("s3://") or not endpoint:
+    """The URL of a bucket with the server that the environment names, for pyarrow looks only for the real ones.
+
+    An emulator of Google's storage, which `STORAGE_EMULATOR_HOST` names as for Google's own clients, has no keys.
+    """
+    scheme, _, bucket = root.partition("://")
+    if scheme == "s3":
+        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        more, user = "&allow_bucket_creation=false", ""
+    else:
+        endpoint, more, user = os.environ.get("STORAGE_EMULATOR_HOST"), "", "anonymous@"
+    if not endpoint:
         return root
-    parts = urlsplit(endpoint)
-    return f"{root}?endpoint_override={parts.netloc}&scheme={parts.scheme}&allow_bucket_creation=false"
+    parts = urlsplit(endpoint if "://" in endpoint else f"http://{endpoint}")
+    where = quote(parts.netloc, safe="")
+    return f"{scheme}://{user}{bucket}?endpoint_override={where}&scheme={parts.scheme}{more}"
 
 
 def _found(filesystem: Any, path: str, scheme: str, url: str) -> Iterator[RemoteFile]:
