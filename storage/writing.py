@@ -21,6 +21,7 @@ from storage import tables
 from storage.derived_rows import DerivedRows, derived_rows
 from storage.exchanges import replace_exchanges
 from storage.packing.blobs import escaped, unescaped
+from storage.partitions import prepare_ids, prepare_partitions
 from storage.record_rows import RecordRows, TraceExtent, record_rows
 from storage.rollups import SUMMED, drop_rollups
 from storage.rows import Row, in_groups
@@ -223,6 +224,7 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now
     ]
     if not rows:
         return {}
+    prepare_ids(connection, len(rows), now_s)
     _insert(connection, tables.trace, list(rows[0]), [tuple(row.values()) for row in rows])
     trace = tables.trace.c
     ids = {
@@ -236,6 +238,7 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now
 
 def insert_trace_rows(connection: sa.Connection, rows: Sequence[Row]) -> None:
     """The rows of traces that bring their ids, which nothing else of the traces may precede."""
+    prepare_partitions(connection, [row["id"] for row in rows])
     _insert(connection, tables.trace, list(rows[0]), [tuple(row.values()) for row in rows])
     drop_rollups(connection, [row["id"] for row in rows])
 

@@ -1,0 +1,85 @@
+"""Partitions by time on PostgreSQL, of the tables that hold what traces are made of; see `storage.partitions`.
+
+The rows that are there become the first partition as they lie: each table is renamed and attached. A partitioned table
+has no foreign key on `trace`: deleting one trace would ask every partition of every table.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "v0013"
+down_revision = "v0012"
+branch_labels = None
+depends_on = None
+
+_STEP, _AHEAD = 1_000_000, 2
+_TABLES = (
+    *("external_id", "turn", "part", "inspection", "call", "diagnostic", "trace_tool", "trace_code", "argument"),
+    *("figures", "violation", "exchange", "search_text"),
+)
+_CONSTRAINTS = """
+SELECT conname, contype::text, confrelid = 'trace'::regclass, pg_get_constraintdef(oid) FROM pg_constraint
+WHERE conrelid = '"{name}"'::regclass AND contype IN ('p', 'f') ORDER BY contype DESC, conname
+"""
+_INDEXES = """
+SELECT relname, pg_get_indexdef(indexrelid) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+WHERE indrelid = '"{name}"'::regclass AND NOT indisprimary ORDER BY relname
+"""
+_LIKE = "INCLUDING DEFAULTS INCLUDING STORAGE"
+
+
+def upgrade() -> None:
+    if op.get_bind().dialect.name != "postgresql":
+        return
+    last = op.get_bind().scalar(sa.text("SELECT pg_sequence_last_value(pg_get_serial_sequence('trace', 'id')::regclass)"))
+    first = (last or 0) // _STEP
+    for name in _TABLES:
+        constraints, indexes = _set_aside(name, f"p{first}")
+        _execute(f'CREATE TABLE "{name}" (LIKE "{name}_p{first}" {_LIKE}) PARTITION BY RANGE (trace_id)')
+        for constraint, _, is_of_trace, definition in constraints:
+            if not is_of_trace:
+                _execute(f'ALTER TABLE "{name}" ADD CONSTRAINT "{constraint}" {definition}')
+        for _, definition in indexes:
+            _execute(definition)
+        end = (first + 1) * _STEP
+        _execute(f'ALTER TABLE "{name}" ATTACH PARTITION "{name}_p{first}" FOR VALUES FROM (MINVALUE) TO ({end})')
+        for number in range(first + 1, first + 1 + _AHEAD):
+            _execute(f'CREATE TABLE "{name}_p{number}" (LIKE "{name}" INCLUDING ALL)')
+            bounds = f"FROM ({number * _STEP}) TO ({(number + 1) * _STEP})"
+            _execute(f'ALTER TABLE "{name}" ATTACH PARTITION "{name}_p{number}" FOR VALUES {bounds}')
+
+
+def downgrade() -> None:
+    if op.get_bind().dialect.name != "postgresql":
+        return
+    for name in _TABLES:
+        constraints, indexes = _set_aside(name, "all")
+        _execute(f'CREATE TABLE "{name}" (LIKE "{name}_all" {_LIKE})')
+        _execute(f'INSERT INTO "{name}" SELECT * FROM "{name}_all"')
+        _execute(f'DROP TABLE "{name}_all"')
+        for constraint, _, _, definition in constraints:
+            _execute(f'ALTER TABLE "{name}" ADD CONSTRAINT "{constraint}" {definition}')
+        key = f'CONSTRAINT "fk_{name}_trace_id" ' if name != "search_text" else ""
+        _execute(f'ALTER TABLE "{name}" ADD {key}FOREIGN KEY (trace_id) REFERENCES trace (id) ON DELETE CASCADE')
+        for _, definition in indexes:
+            _execute(definition)
+
+
+def _set_aside(name: str, suffix: str) -> tuple[list[sa.Row[tuple[str, str, bool, str]]], list[sa.Row[tuple[str, str]]]]:
+    """Rename a table with its key and indexes, so that their names are free; its constraints and its indexes."""
+    bind = op.get_bind()
+    constraints = bind.execute(sa.text(_CONSTRAINTS.format(name=name))).all()
+    indexes = bind.execute(sa.text(_INDEXES.format(name=name))).all()
+    _execute(f'ALTER TABLE "{name}" RENAME TO "{name}_{suffix}"')
+    for constraint, kind, is_of_trace, _ in constraints:
+        if kind == "p":
+            _execute(f'ALTER TABLE "{name}_{suffix}" RENAME CONSTRAINT "{constraint}" TO "{constraint}_{suffix}"')
+        elif is_of_trace:
+            _execute(f'ALTER TABLE "{name}_{suffix}" DROP CONSTRAINT "{constraint}"')
+    for index, _ in indexes:
+        _execute(f'ALTER INDEX "{index}" RENAME TO "{index}_{suffix}"')
+    return constraints, indexes
+
+
+def _execute(statement: str) -> None:
+    op.execute(sa.text(statement.replace(":", "\\:")))
