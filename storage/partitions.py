@@ -12,9 +12,9 @@ partitions are always there that nobody writes to yet: the next writer makes wha
 To attach an empty table blocks neither readers nor writers.
 
 `drop_partition` drops the tables of a range, which costs the same however many rows they have. `trace` itself is not
-partitioned: its identity is unique over all times, and lists go by time over all of it. Nor does a foreign key lead
-from a partitioned table to `trace`: to delete a trace would ask each partition. `storage.writing.delete_traces` deletes
-the rows, and `weaklink db check` finds any that belong to no trace.
+partitioned: its identity is unique over all times, and lists go by time over all of it. On PostgreSQL no table has a
+foreign key on `trace`: to delete a trace would ask each partition of each. `storage.writing.delete_traces` deletes the
+rows, and `weaklink db check` finds any that belong to no trace.
 """
 
 import re
@@ -36,13 +36,17 @@ _PERIOD_S = 7 * 86_400.0
 PARTITIONED = (*(table.name for table in (*tables.RECORD, *tables.DERIVED, tables.exchange)), "search_text")
 """The names of the partitioned tables."""
 
-_STATE = sa.text("""
+_STATE = sa.text(
+    """
 SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('trace', 'id')::regclass), 0) AS last,
     newest.id AS newest, newest.imported_at_s,
     (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'part'::regclass) AS is_owner
 FROM (VALUES (1)) AS one LEFT JOIN (SELECT id, imported_at_s FROM trace ORDER BY id DESC LIMIT 1) AS newest ON true
-""".replace("::", "\\:\\:"))
-_NAMES = sa.text("SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'part'\\:\\:regclass")
+""".replace("::", "\\:\\:")
+)
+_NAMES = sa.text(
+    "SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'part'\\:\\:regclass"
+)
 _NAME: re.Pattern[str] = lazy_pattern(r"part_p(\d+)")
 
 
@@ -53,10 +57,14 @@ def prepare_ids(connection: sa.Connection, count: int, now_s: float) -> None:
     state = connection.execute(_STATE).one()
     there = _numbers(connection)
     number, used = divmod(state.last, STEP)
-    is_over = state.newest is not None and state.newest // STEP == number and _period(state.imported_at_s) < _period(now_s)
+    is_over = (
+        state.newest is not None and state.newest // STEP == number and _period(state.imported_at_s) < _period(now_s)
+    )
     if is_over and used >= _WORTH and (state.is_owner or number + 1 in there):
         number, used = number + 1, 0
-        connection.execute(sa.text("SELECT setval(pg_get_serial_sequence('trace', 'id'), :last)"), {"last": number * STEP})
+        connection.execute(
+            sa.text("SELECT setval(pg_get_serial_sequence('trace', 'id'), :last)"), {"last": number * STEP}
+        )
     _make(connection, {number, number + (used + count) // STEP}, there, is_owner=state.is_owner)
 
 

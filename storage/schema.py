@@ -1,5 +1,6 @@
 """The version of a database's tables: made when new, refused when not ours, upgraded by Alembic on request."""
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from storage import tables
 from storage.engine import DatabaseLocation, write_ahead, writing
 from storage.packing.blobs import from_blob
 from storage.packing.values import unpack
+from storage.partitions import prepare_ids
 from storage.record_rows import outcome_columns
 from storage.rows import Row, in_groups
 from storage.writing import update_traces
@@ -112,6 +114,7 @@ def upgrade(engine: sa.Engine, place: DatabaseLocation) -> bool:
         state = _state(connection)
         _refuse_foreign(state, place)
         migrate(connection, REVISIONS[-1])
+        prepare_ids(connection, 1, time.time())
         if state in _BEFORE_OUTCOMES:
             fill_in_outcomes(connection)
     return state != REVISIONS[-1]

@@ -337,3 +337,6 @@ RECORD = (external_id, turn, part)
 
 DERIVED = (inspection, call, diagnostic, trace_tool, trace_code, argument, figures, violation)
 """What goes when a trace is inspected again."""
+
+BESIDE = (search_pending, mark, live, live_piece)
+"""What else belongs to a trace, and only while something is to be done with it or somebody marked it."""

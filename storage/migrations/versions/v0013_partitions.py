@@ -1,7 +1,7 @@
 """Partitions by time on PostgreSQL, of the tables that hold what traces are made of; see `storage.partitions`.
 
-The rows that are there become the first partition as they lie: each table is renamed and attached. A partitioned table
-has no foreign key on `trace`: deleting one trace would ask every partition of every table.
+The rows that are there become the first partition as they lie: each table is renamed and attached. No table keeps its
+foreign key on `trace`: to delete a trace would ask every partition of every table, and cost eight times as much.
 """
 
 import sqlalchemy as sa
@@ -17,6 +17,7 @@ _TABLES = (
     *("external_id", "turn", "part", "inspection", "call", "diagnostic", "trace_tool", "trace_code", "argument"),
     *("figures", "violation", "exchange", "search_text"),
 )
+_OTHERS = ("mark", "search_pending", "live", "live_piece")
 _CONSTRAINTS = """
 SELECT conname, contype::text, confrelid = 'trace'::regclass, pg_get_constraintdef(oid) FROM pg_constraint
 WHERE conrelid = '"{name}"'::regclass AND contype IN ('p', 'f') ORDER BY contype DESC, conname
@@ -31,7 +32,9 @@ _LIKE = "INCLUDING DEFAULTS INCLUDING STORAGE"
 def upgrade() -> None:
     if op.get_bind().dialect.name != "postgresql":
         return
-    last = op.get_bind().scalar(sa.text("SELECT pg_sequence_last_value(pg_get_serial_sequence('trace', 'id')::regclass)"))
+    last = op.get_bind().scalar(
+        sa.text("SELECT pg_sequence_last_value(pg_get_serial_sequence('trace', 'id')::regclass)")
+    )
     first = (last or 0) // _STEP
     for name in _TABLES:
         constraints, indexes = _set_aside(name, f"p{first}")
@@ -47,6 +50,8 @@ def upgrade() -> None:
             _execute(f'CREATE TABLE "{name}_p{number}" (LIKE "{name}" INCLUDING ALL)')
             bounds = f"FROM ({number * _STEP}) TO ({(number + 1) * _STEP})"
             _execute(f'ALTER TABLE "{name}" ATTACH PARTITION "{name}_p{number}" FOR VALUES {bounds}')
+    for name in _OTHERS:
+        _execute(f'ALTER TABLE "{name}" DROP CONSTRAINT "fk_{name}_trace_id"')
 
 
 def downgrade() -> None:
@@ -59,13 +64,16 @@ def downgrade() -> None:
         _execute(f'DROP TABLE "{name}_all"')
         for constraint, _, _, definition in constraints:
             _execute(f'ALTER TABLE "{name}" ADD CONSTRAINT "{constraint}" {definition}')
-        key = f'CONSTRAINT "fk_{name}_trace_id" ' if name != "search_text" else ""
-        _execute(f'ALTER TABLE "{name}" ADD {key}FOREIGN KEY (trace_id) REFERENCES trace (id) ON DELETE CASCADE')
         for _, definition in indexes:
             _execute(definition)
+    for name in (*_TABLES, *_OTHERS):
+        key = f'CONSTRAINT "fk_{name}_trace_id" ' if name != "search_text" else ""
+        _execute(f'ALTER TABLE "{name}" ADD {key}FOREIGN KEY (trace_id) REFERENCES trace (id) ON DELETE CASCADE')
 
 
-def _set_aside(name: str, suffix: str) -> tuple[list[sa.Row[tuple[str, str, bool, str]]], list[sa.Row[tuple[str, str]]]]:
+def _set_aside(
+    name: str, suffix: str
+) -> tuple[list[sa.Row[tuple[str, str, bool, str]]], list[sa.Row[tuple[str, str]]]]:
     """Rename a table with its key and indexes, so that their names are free; its constraints and its indexes."""
     bind = op.get_bind()
     constraints = bind.execute(sa.text(_CONSTRAINTS.format(name=name))).all()
