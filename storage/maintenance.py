@@ -45,7 +45,7 @@ _TURN_COLUMNS = (
     *("started_at_s", "ended_at_s", "input_tokens", "output_tokens"),
 )
 
-_AGE = sa.func.coalesce(tables.trace.c.started_at_s, tables.trace.c.imported_at_s)
+_age = sa.func.coalesce(tables.trace.c.started_at_s, tables.trace.c.imported_at_s)
 _TURN_CHARACTERS = 500  # what a turn takes besides its text, as characters
 _INSPECTED = 20  # traces that are inspected while other writers wait
 
@@ -130,12 +130,12 @@ class Retention(Struct, frozen=True):
 def doomed_traces(connection: sa.Connection, retention: Retention) -> list[int]:
     """The traces that are to be deleted, the oldest first."""
     trace = tables.trace.c
-    wanted = sa.select(trace.id, trace.identity, trace.characters + _TURN_CHARACTERS * trace.turns, _AGE)
-    wanted = wanted.where(trace.id.not_in(sa.select(tables.live.c.trace_id))).order_by(_AGE, trace.id)
+    wanted = sa.select(trace.id, trace.identity, trace.characters + _TURN_CHARACTERS * trace.turns, _age)
+    wanted = wanted.where(trace.id.not_in(sa.select(tables.live.c.trace_id))).order_by(_age, trace.id)
     if retention.keep_broken or retention.keep_ok:
         wanted = wanted.where(trace.status != "broken")
     if retention.before_s is not None and retention.max_bytes is None:
-        wanted = wanted.where(_AGE < retention.before_s)
+        wanted = wanted.where(_age < retention.before_s)
     surplus = _surplus(connection, retention.max_bytes)
     doomed: list[int] = []
     for id_, identity, weight, age_s in connection.execute(wanted):
@@ -149,7 +149,7 @@ def doomed_traces(connection: sa.Connection, retention: Retention) -> list[int]:
 def _holds_newer(connection: sa.Connection, ids: IdRange, before_s: float) -> bool:
     """Whether one of these traces is from that time or later, or still being recorded."""
     trace, live = tables.trace.c, tables.live.c
-    newer = sa.select(trace.id).where(trace.id >= ids.start, trace.id < ids.end, _AGE >= before_s)
+    newer = sa.select(trace.id).where(trace.id >= ids.start, trace.id < ids.end, _age >= before_s)
     running = sa.select(live.trace_id).where(live.trace_id >= ids.start, live.trace_id < ids.end)
     return bool(connection.scalar(sa.select(sa.or_(newer.exists(), running.exists()))))
 

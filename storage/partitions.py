@@ -51,7 +51,7 @@ _NAME: re.Pattern[str] = lazy_pattern(r"part_p(\d+)")
 
 
 def prepare_ids(connection: sa.Connection, count: int, now_s: float) -> None:
-    """Let the ids of the next `count` traces be of this period, and have partitions; to be called as the only writer."""
+    """Let the ids of the next `count` traces be of this period, and have partitions; for the only writer."""
     if connection.dialect.name != "postgresql":
         return
     state = connection.execute(_STATE).one()

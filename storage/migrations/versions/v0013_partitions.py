@@ -71,13 +71,12 @@ def downgrade() -> None:
         _execute(f'ALTER TABLE "{name}" ADD {key}FOREIGN KEY (trace_id) REFERENCES trace (id) ON DELETE CASCADE')
 
 
-def _set_aside(
-    name: str, suffix: str
-) -> tuple[list[sa.Row[tuple[str, str, bool, str]]], list[sa.Row[tuple[str, str]]]]:
+def _set_aside(name: str, suffix: str) -> tuple[list[tuple[str, str, bool, str]], list[tuple[str, str]]]:
     """Rename a table with its key and indexes, so that their names are free; its constraints and its indexes."""
     bind = op.get_bind()
-    constraints = bind.execute(sa.text(_CONSTRAINTS.format(name=name))).all()
-    indexes = bind.execute(sa.text(_INDEXES.format(name=name))).all()
+    found = bind.execute(sa.text(_CONSTRAINTS.format(name=name)))
+    constraints = [(str(one[0]), str(one[1]), bool(one[2]), str(one[3])) for one in found]
+    indexes = [(str(one[0]), str(one[1])) for one in bind.execute(sa.text(_INDEXES.format(name=name)))]
     _execute(f'ALTER TABLE "{name}" RENAME TO "{name}_{suffix}"')
     for constraint, kind, is_of_trace, _ in constraints:
         if kind == "p":
