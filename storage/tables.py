@@ -249,6 +249,7 @@ access_token = sa.Table(
     blob("digest"),
     sa.Column("made_at_s", sa.Double, nullable=False),
     sa.Column("revoked_at_s", sa.Double, nullable=True),
+    sa.Column("expires_at_s", sa.Double),
     sa.UniqueConstraint("digest"),
 )
 
