@@ -9,8 +9,8 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from multiprocessing.queues import Queue
 from threading import Event, Thread
 
 import psycopg
@@ -73,27 +73,20 @@ def team() -> None:
 
 def run_team(where: str, *, recorders: int, seconds: float) -> TeamRun:
     """Record and read for so long; every trace in the database that no recorder sent is taken for one from before."""
-    context = get_context("spawn")
     before = _traces_in(where)
-    sent: Queue[tuple[str, int, int, float]] = context.Queue()
-    read: Queue[dict[str, list[float]]] = context.Queue()
-    processes = [context.Process(target=_record, args=(where, at, seconds, sent)) for at in range(recorders)]
-    processes += [context.Process(target=_read, args=(where, seconds, read)) for _ in range(_READERS)]
     most, over = [0], Event()
     watcher = Thread(target=_watch, args=(where, most, over))
     watcher.start()
     try:
-        for process in processes:
-            process.start()
-        reports = [sent.get(timeout=seconds + 300) for _ in range(recorders)]
-        pages = [read.get(timeout=seconds + 300) for _ in range(_READERS)]
+        with ProcessPoolExecutor(recorders + _READERS, mp_context=get_context("spawn")) as processes:
+            recording = [processes.submit(_record, where, f"recorder {at}", seconds) for at in range(recorders)]
+            reading = [processes.submit(_read, where, seconds) for _ in range(_READERS)]
+            reports = [one.result() for one in recording]
+            pages = [one.result() for one in reading]
     finally:
         over.set()
         watcher.join()
-        for process in processes:
-            process.join(30)
-            process.kill()
-    names = [f"{name} {number}" for name, streams, made, _ in reports for number in range(streams + made)]
+    names = [f"recorder {at} {number}" for at, (made, _) in enumerate(reports) for number in range(made)]
     lost, lost_chunks = _lost(where, names)
     return TeamRun(
         sessions=len(names),
@@ -102,7 +95,7 @@ def run_team(where: str, *, recorders: int, seconds: float) -> TeamRun:
         lost_chunks=lost_chunks,
         doubled=_traces_in(where) - before - len(names) + lost,
         connections=most[0],
-        behind_s=max(behind_s for _, _, _, behind_s in reports),
+        behind_s=max(behind_s for _, behind_s in reports),
         pages_s={page: [took for one in pages for took in one[page]] for page in _PAGES},
     )
 
@@ -119,15 +112,14 @@ def _watch(where: str, most: list[int], over: Event) -> None:
             most[0] = max(most[0], row[0] if row else 0)
 
 
-def _record(where: str, number: int, seconds: float, sent: "Queue[tuple[str, int, int, float]]") -> None:
-    """One recorder: streams one behind the other on each of its lines, until the time is over."""
-    name = f"recorder {number}"
+def _record(where: str, name: str, seconds: float) -> tuple[int, float]:
+    """One recorder: streams one behind the other on each of its lines; how many, and how long the last was written."""
     sink = StoreSink(where)
     made = asyncio.run(_streams(sink, name, time.monotonic() + seconds))
     began_s = time.monotonic()
     sink.close()
     assert not sink.dropped, f"{sink.dropped} events had no room"
-    sent.put((name, _STREAMS, made - _STREAMS, time.monotonic() - began_s))
+    return made, time.monotonic() - began_s
 
 
 async def _streams(sink: StoreSink, name: str, until_s: float) -> int:
@@ -160,7 +152,7 @@ def _word(key: str, at: int) -> str:
     return f"{key}, word {at}. "
 
 
-def _read(where: str, seconds: float, read: "Queue[dict[str, list[float]]]") -> None:
+def _read(where: str, seconds: float) -> dict[str, list[float]]:
     """One reader: the pages in turn, a second of thought behind each round, until the time is over."""
     took: dict[str, list[float]] = {page: [] for page in _PAGES}
     until_s = time.monotonic() + seconds
@@ -171,7 +163,7 @@ def _read(where: str, seconds: float, read: "Queue[dict[str, list[float]]]") -> 
                 show(store)
                 took[page].append(time.perf_counter() - began_s)
             time.sleep(1.0)
-    read.put(took)
+    return took
 
 
 def _newest(store: Store) -> None:
@@ -203,6 +195,8 @@ def _search(store: Store) -> None:
 def _running_trace(store: Store) -> None:
     """The newest trace, which is most likely being recorded."""
     id_ = store.paging().pulse().newest_id
+    if not id_:
+        return
     store.inspected(id_, in_columns=True)
     store.open_turns(id_)
 
@@ -234,5 +228,6 @@ def _lost(where: str, names: list[str]) -> tuple[int, int]:
 def _lost_chunks(name: str, trace: Trace) -> int:
     if len(trace.turns) != 2:
         return _CHUNKS
-    said = [chunk.text for part in trace.turns[1].parts for chunk in part.arrivals()]
-    return sum(at >= len(said) or said[at] != _word(name, at) for at in range(_CHUNKS))
+    text = trace.turns[1].parts[0].text
+    lost = sum(_word(name, at) not in text for at in range(_CHUNKS))
+    return lost if len(text) == sum(len(_word(name, at)) for at in range(_CHUNKS)) else max(lost, 1)
