@@ -5,8 +5,9 @@ of each of `PARTITIONED` has the rows of traces whose ids are from `n * STEP` up
 everything below too. Every key has the trace's id, so no table needs another column, and a query by id reads one
 partition.
 
-Before new traces get their ids, `prepare_ids` looks at the newest trace. If that arrived in an earlier period (a week)
-and its partition has traces enough to be worth a table of its own, the sequence of ids is advanced to the next
+Before new traces get their ids, `prepare_ids` looks at the newest trace. If that arrived in an earlier period (a week,
+or as many days as the database's setting `weaklink.partition_days` says) and its partition has traces enough to be
+worth a table of its own, the sequence of ids is advanced to the next
 partition. A period with more traces than a partition has ids takes several. Bounds are known ahead, so `AHEAD`
 partitions are always there that nobody writes to yet: the next writer makes what is missing, in its own transaction.
 To attach an empty table blocks neither readers nor writers.
@@ -32,13 +33,14 @@ STEP = 1_000_000
 AHEAD = 2
 """Partitions that are there and empty."""
 _WORTH = 10_000  # traces; a partition with fewer goes on, whatever the time: to delete their rows takes seconds
-_PERIOD_S = 7 * 86_400.0
+_DAYS = 7
 PARTITIONED = (*(table.name for table in (*tables.RECORD, *tables.DERIVED, tables.exchange)), "search_text")
 """The names of the partitioned tables."""
 
 _STATE = sa.text(
     """
-SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('trace', 'id')::regclass), 0) AS last,
+SELECT coalesce(nullif(current_setting('weaklink.partition_days', true), '')::double precision, :days) AS days,
+    coalesce(pg_sequence_last_value(pg_get_serial_sequence('trace', 'id')::regclass), 0) AS last,
     newest.id AS newest, newest.imported_at_s,
     (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'part'::regclass) AS is_owner
 FROM (VALUES (1)) AS one LEFT JOIN (SELECT id, imported_at_s FROM trace ORDER BY id DESC LIMIT 1) AS newest ON true
@@ -54,11 +56,13 @@ def prepare_ids(connection: sa.Connection, count: int, now_s: float) -> None:
     """Let the ids of the next `count` traces be of this period, and have partitions; for the only writer."""
     if connection.dialect.name != "postgresql":
         return
-    state = connection.execute(_STATE).one()
+    state = connection.execute(_STATE, {"days": _DAYS}).one()
     there = _numbers(connection)
     number, used = divmod(state.last, STEP)
     is_over = (
-        state.newest is not None and state.newest // STEP == number and _period(state.imported_at_s) < _period(now_s)
+        state.newest is not None
+        and state.newest // STEP == number
+        and _period(state.imported_at_s, state.days) < _period(now_s, state.days)
     )
     if is_over and used >= _WORTH and (state.is_owner or number + 1 in there):
         number, used = number + 1, 0
@@ -71,7 +75,7 @@ def prepare_ids(connection: sa.Connection, count: int, now_s: float) -> None:
 def prepare_partitions(connection: sa.Connection, ids: Collection[int]) -> None:
     """Make the partitions of traces that bring their ids; to be called as the only writer."""
     if connection.dialect.name == "postgresql" and ids:
-        is_owner = connection.execute(_STATE).one().is_owner
+        is_owner = connection.execute(_STATE, {"days": _DAYS}).one().is_owner
         _make(connection, {id_ // STEP for id_ in ids}, _numbers(connection), is_owner=is_owner)
 
 
@@ -79,7 +83,7 @@ def past_partitions(connection: sa.Connection) -> list[IdRange]:
     """The ids of each partition that no new trace comes into any more, the oldest first; none on SQLite."""
     if connection.dialect.name != "postgresql":
         return []
-    current = connection.execute(_STATE).one().last // STEP
+    current = connection.execute(_STATE, {"days": _DAYS}).one().last // STEP
     numbers = [number for number in sorted(_numbers(connection)) if number < current]
     starts = [0, *((number * STEP) for number in numbers[1:])]
     return [IdRange(start, (number + 1) * STEP) for start, number in zip(starts, numbers, strict=False)]
@@ -95,8 +99,8 @@ def drop_partition(connection: sa.Connection, ids: IdRange) -> None:
         connection.exec_driver_sql(f'DROP TABLE "{name}_p{ids.end // STEP - 1}"')
 
 
-def _period(at_s: float) -> int:
-    return int(at_s // _PERIOD_S)
+def _period(at_s: float, days: float) -> int:
+    return int(at_s // (max(days, 1.0) * 86_400.0))
 
 
 def _numbers(connection: sa.Connection) -> set[int]:

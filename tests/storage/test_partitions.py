@@ -78,6 +78,20 @@ def test_a_new_week_begins_a_partition_once_there_are_traces_enough(store: Store
     assert {one.name for one in store.traces()} == set("abcdefg")
 
 
+def test_the_days_of_a_partition_are_a_setting_of_the_database(
+    store: Store, clock: _Clock, postgresql_database: str
+) -> None:
+    name = postgresql_database.rpartition("/")[2]
+    clock.save(store, "a", "b")
+    with psycopg.connect(postgresql_database, autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE {name} SET weaklink.partition_days = 28".encode())
+    with open_store(postgresql_database) as other:
+        clock.pass_weeks()
+        assert clock.save(other, "c") == [3]
+        clock.pass_weeks(3)
+        assert clock.save(other, "d") == [STEP + 1]
+
+
 def test_every_partitioned_table_gets_its_rows_where_its_trace_is(store: Store, clock: _Clock) -> None:
     clock.save(store, "a", "b", text=BAD_CALL)
     clock.pass_weeks()
