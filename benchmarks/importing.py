@@ -23,7 +23,7 @@ from storage.record_rows import record_rows
 from storage.writing import TraceRows
 
 _SHAPE = Shape(steps=3, tools=3, parameters=3, result_size=300, toolsets=3)
-_ROUNDS = 5
+_ROUNDS = 3
 _RUNS = 2
 _TRACES = int(os.environ.get("WEAKLINK_BENCH_IMPORT_TRACES", "2000"))
 _FILES = 500
@@ -36,12 +36,12 @@ def _conversation(number: int) -> object:
 
 
 _KINDS: dict[str, tuple[int, Callable[[int], object]]] = {
-    "conversations of three calls": (300, _conversation),
-    "short calls": (500, short_calls),
-    "sessions of coding agents": (30, coding_session),
-    "long reasoning": (50, long_reasoning),
+    "conversations of three calls": (800, _conversation),
+    "short calls": (5_000, short_calls),
+    "sessions of coding agents": (65, coding_session),
+    "long reasoning": (80, long_reasoning),
 }
-"""How many traces of each kind are imported, and how one is made."""
+"""How many traces of each kind are imported (5 MB of each), and how one is made."""
 
 
 def import_stages() -> None:

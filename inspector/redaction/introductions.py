@@ -60,7 +60,9 @@ class FoundIntroduction(Struct, frozen=True):
 class Detector(Struct, frozen=True):
     """Finds introductions by `pattern`, in lower case, where one of `signs` is in the text; `judge` decides.
 
-    Where `can_hold_secrets`, other secrets may lie within an introduction; its value then begins at its end.
+    Where `can_hold_secrets`, other secrets may lie within an introduction; its value then begins at its end. A text
+    must also hold one of `marks`, where there are any. Patterns begin with a character, not with what stands before
+    it: so the search goes from one such character to the next.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Detector(Struct, frozen=True):
     pattern: re.Pattern[str]
     judge: Callable[["FoundIntroduction"], SecretVerdict]
     can_hold_secrets: bool = False
+    marks: tuple[str, ...] = ()
 
 
 _BACKSLASHES = r"\\{1,64}"
@@ -464,7 +467,7 @@ _COMMAND_QUOTE = r"(?P<open>\\{0,64}[\"'])?"
 _NAME_SIGNS = ("pass", "pwd", "secret", "token", "key", "cred", "cookie", "auth", "sess", "sig", "code", "jwt")
 DETECTORS = (
     Detector("named", _NAME_SIGNS, _NAMED, _judge_named),
-    Detector("tagged", _NAME_SIGNS, _TAGGED, _judge_tagged, can_hold_secrets=True),
+    Detector("tagged", _NAME_SIGNS, _TAGGED, _judge_tagged, can_hold_secrets=True, marks=(">", "&gt;", "u003e")),
     Detector("address", ("://", ":\\"), lazy_pattern(r":(?:\\{0,64}/){2}"), _judge_address),
     Detector(
         "PEM private key",
@@ -488,12 +491,12 @@ DETECTORS = (
         _judge_hook,
     ),
     Detector("Telegram bot", (":a",), lazy_pattern(r"(?<![0-9])[0-9]{6,12}:(?=a)"), _judge_telegram),
-    Detector("Azure client secret", ("q~",), lazy_pattern(r"(?<=[a-z0-9_~.]{3}[0-9])q~"), _judge_azure),
+    Detector("Azure client secret", ("q~",), lazy_pattern(r"q~(?<=[a-z0-9_~.]{3}[0-9]q~)"), _judge_azure),
     Detector(
         "user of a command",
         ("-u", "--user", "--proxy-user"),
         lazy_pattern(
-            rf"(?<=\s)(?:-u|--(?:proxy-)?user)(?:\s{{1,4}}(?:{_CONTINUED})?|=)?"
+            rf"-(?<=\s-)(?:u|-(?:proxy-)?user)(?:\s{{1,4}}(?:{_CONTINUED})?|=)?"
             r"(?P<quote>\\{0,64}[\"'])?(?=[\w.@%+-])"
         ),
         _judge_user,
@@ -501,7 +504,7 @@ DETECTORS = (
     Detector(
         "password of a command",
         ("mysql", "mariadb", "sshpass", "login", "redis-cli"),
-        lazy_pattern(rf"(?<=[ \t])-(?P<option>[pa])(?P<blank>\s{{0,4}}(?:{_CONTINUED})?){_COMMAND_QUOTE}(?=[^\s-])"),
+        lazy_pattern(rf"-(?<=[ \t]-)(?P<option>[pa])(?P<blank>\s{{0,4}}(?:{_CONTINUED})?){_COMMAND_QUOTE}(?=[^\s-])"),
         _judge_command,
     ),
 )

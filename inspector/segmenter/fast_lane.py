@@ -24,7 +24,7 @@ from inspector.segmenter.payload import Payload
 from inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, State, Table, Transition
 from inspector.text import Range
 
-_SAMPLE = 8_192
+_SAMPLE = 1_024
 _DENSE = 1_500
 _FoundMarkers: TypeAlias = dict[str, re.Match[str] | int]
 """For each family of a state's markers the next one, or the place before which none begins."""

@@ -1,22 +1,27 @@
 """The difference of two JSON values, small where the later one continues the earlier: a text or a list that grew.
 
-A delta is an object with one of these forms; `dissector/delta.js` applies it:
+A delta is an object with one of these forms, of which empty members are left out; `dissector/delta.js` applies it:
 
 * `{"v": value}`: the value is now this one;
 * `{"t": text}`: the text, continued by this one;
-* `{"n": length, "c": {index: delta}, "t": items}`: the list cut to that length, with these items changed, then these
-  items behind it;
+* `{"n": length, "c": {index: delta}, "t": items}`: the list cut to that length (without `n`, uncut), with these items
+  changed, then these items behind it;
 * `{"n": length, "c": {index: delta}, "s": steps}`: the same where the items behind are integers; each is written as its
   difference to the one before it, the first as that to the last item kept where that is an integer, else to 0;
+* `{"n": length, "c": {index: delta}, "r": count, "m": {name: delta}, "a": {name: indexes}}`: the same where the items
+  behind are so many objects; of each member there is the delta that makes the list of its values of an empty list, and
+  the items that have none;
 * `{"c": {name: delta}, "d": names}`: the object with these members changed or new, and without those.
 """
 
 from itertools import accumulate, islice
 from typing import cast
 
+from inspector.json_text import write_json
 from inspector.model import Json
 
-_LEAST_STEPS = 3  # numbers behind a list; fewer of them are as short written out
+_LEAST_ALIKE = 3  # items behind a list; fewer of them are as short written out
+_SMALL = 6  # members of a value that may be as short as a delta of it
 _MOST_CHANGED = 0.5  # of the items of a list; with more of them the whole list is shorter
 
 
@@ -26,14 +31,20 @@ def json_delta(before: Json, now: Json) -> dict[str, Json]:
         return {"t": now[len(before) :]}
     if isinstance(before, dict) and isinstance(now, dict):
         changed: dict[str, Json] = {
-            key: json_delta(before[key], value) if key in before else {"v": value}
+            key: _shorter(json_delta(before[key], value), value) if key in before else {"v": value}
             for key, value in now.items()
             if key not in before or not _is_same(before[key], value)
         }
-        return {"c": changed, "d": [key for key in before if key not in now]}
+        return _without_empty({"c": changed, "d": [key for key in before if key not in now]})
     if isinstance(before, list) and isinstance(now, list):
         return _list_delta(before, now)
     return {"v": now}
+
+
+def _shorter(delta: dict[str, Json], value: Json) -> dict[str, Json]:
+    """The delta, or a small value itself where that is no longer."""
+    is_small = isinstance(value, list | dict) and len(value) <= _SMALL
+    return {"v": value} if is_small and len(write_json({"v": value})) <= len(write_json(delta)) else delta
 
 
 def _list_delta(before: list[Json], now: list[Json]) -> dict[str, Json]:
@@ -41,13 +52,31 @@ def _list_delta(before: list[Json], now: list[Json]) -> dict[str, Json]:
     changed = [index for index in range(length) if not _is_same(before[index], now[index])]
     if len(changed) > max(length * _MOST_CHANGED, 4):
         return {"v": now}
-    deltas: dict[str, Json] = {str(index): json_delta(before[index], now[index]) for index in changed}
+    delta: dict[str, Json] = {"c": {str(index): json_delta(before[index], now[index]) for index in changed}}
+    if length < len(before):
+        delta["n"] = length
     tail = now[length:]
-    numbers = [one for one in tail if type(one) is int]
-    if len(numbers) < _LEAST_STEPS or len(numbers) < len(tail):
-        return {"n": length, "c": deltas, "t": tail}
-    earlier = [_last_number(now[:length]), *numbers]
-    return {"n": length, "c": deltas, "s": [one - before for before, one in zip(earlier, numbers, strict=False)]}
+    if len(tail) >= _LEAST_ALIKE and all(type(one) is int for one in tail):
+        numbers = cast("list[int]", tail)
+        earlier = [_last_number(now[:length]), *numbers]
+        delta["s"] = [one - before for before, one in zip(earlier, numbers, strict=False)]
+    elif len(tail) >= _LEAST_ALIKE and all(type(one) is dict and one for one in tail):
+        delta |= _members(cast("list[dict[str, Json]]", tail))
+    else:
+        delta["t"] = tail
+    return _without_empty(delta)
+
+
+def _members(items: list[dict[str, Json]]) -> dict[str, Json]:
+    """Objects, member by member: those of the rows of a table differ little from one to the next."""
+    names = list(dict.fromkeys(name for one in items for name in one))
+    values: dict[str, Json] = {name: json_delta([], [one[name] for one in items if name in one]) for name in names}
+    absent: dict[str, list[Json]] = {name: [at for at, one in enumerate(items) if name not in one] for name in names}
+    return {"r": len(items), "m": values, "a": {name: at for name, at in absent.items() if at}}
+
+
+def _without_empty(delta: dict[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in delta.items() if value or name == "n"}
 
 
 def _last_number(kept: list[Json]) -> int:
@@ -70,14 +99,28 @@ def with_delta(before: Json, delta: dict[str, Json]) -> Json:
         return delta["v"]
     if isinstance(before, str):
         return before + cast("str", delta["t"])
-    changes = cast("dict[str, dict[str, Json]]", delta["c"])
+    changes = cast("dict[str, dict[str, Json]]", delta.get("c", {}))
     if isinstance(before, list):
-        kept = before[: cast("int", delta["n"])]
+        kept = before[: cast("int", delta.get("n", len(before)))]
         for index, change in changes.items():
             kept[int(index)] = with_delta(kept[int(index)], change)
-        if "s" in delta:
-            return [*kept, *islice(accumulate(cast("list[int]", delta["s"]), initial=_last_number(kept)), 1, None)]
-        return kept + cast("list[Json]", delta["t"])
+        return kept + _added(kept, delta)
     assert isinstance(before, dict)
-    left = {key: value for key, value in before.items() if key not in cast("list[str]", delta["d"])}
+    left = {key: value for key, value in before.items() if key not in cast("list[str]", delta.get("d", ()))}
     return left | {key: with_delta(left.get(key), change) for key, change in changes.items()}
+
+
+def _added(kept: list[Json], delta: dict[str, Json]) -> list[Json]:
+    """The items behind those that are kept."""
+    if "s" in delta:
+        return list(islice(accumulate(cast("list[int]", delta["s"]), initial=_last_number(kept)), 1, None))
+    if "r" not in delta:
+        return cast("list[Json]", delta.get("t", []))
+    absent = cast("dict[str, list[int]]", delta.get("a", {}))
+    items: list[dict[str, Json]] = [{} for _ in range(cast("int", delta["r"]))]
+    for name, change in cast("dict[str, dict[str, Json]]", delta["m"]).items():
+        values = iter(cast("list[Json]", with_delta([], change)))
+        for at, one in enumerate(items):
+            if at not in absent.get(name, ()):
+                one[name] = next(values)
+    return cast("list[Json]", items)

@@ -130,11 +130,14 @@ def listing(
     most_rem: int = 40,
     order: str = "",
     is_ascending: bool = False,
+    is_stacked: bool = False,
 ) -> ListingEvent:
     """A table whose rows can be walked by keys and opened by Enter or a double click, by any click where it is eager.
 
     `label` names it to those who hear the page; it scrolls where it is higher than `most_rem`. `order` is that of the
     rows, which `is_ascending` says goes upwards: a click on the title of a column with an order asks for that one.
+    Where there is no room for all columns, the cells of a row that `is_stacked` stand below each other with their
+    titles, and none is left out.
     """
     data: dict[str, Json] = {
         "columns": [
@@ -155,6 +158,7 @@ def listing(
         "most": most_rem,
         "order": order,
         "ascending": is_ascending,
+        "stacked": is_stacked,
     }
     drawn = _component("listing", ("main.js",))(
         key=key,

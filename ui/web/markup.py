@@ -1,7 +1,7 @@
 """Styled lines of the views as HTML, and hostile text in Streamlit's markdown labels: every text is escaped."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from itertools import starmap
 
@@ -13,6 +13,7 @@ from ui.views.colours import DARK, LIGHT
 from ui.views.styled_text import Line, Style, visible_line
 from ui.web.theme import colour_rules
 
+_SCREEN, _PHONE = 100, 42  # characters on a line
 _RULES = """
 .wl { font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; overflow-x: auto; }
 .stMainBlockContainer { padding: 3.5rem clamp(1rem, 3vw, 4rem) 2rem; }
@@ -33,7 +34,14 @@ _RULES = """
 [role="tab"][aria-selected="true"], [role="tab"][aria-selected="true"] * { color: inherit !important; }
 [data-testid="stCheckbox"] label { min-height: 24px; align-items: center; }
 button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
-@media (max-width: 45rem) { .wl .folds { white-space: pre-wrap; overflow-wrap: anywhere; } }
+[data-testid="stSkeleton"] { opacity: 0; animation: wl-late 0s 1.5s forwards; }
+@keyframes wl-late { to { opacity: 1; } }
+.wl.narrow { display: none; }
+@media (max-width: 45rem) {
+  .wl .folds { white-space: pre-wrap; overflow-wrap: anywhere; }
+  .wl.narrow { display: block; }
+  .wl.wide { display: none; }
+}
 """
 
 _CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # too faint by themselves
@@ -75,10 +83,19 @@ def put_sentence(text: str, *, is_strong: bool = False, aside: str = "") -> None
 
 def put_lines(lines: Iterable[Line]) -> None:
     """Draw lines below each other, in the styles of the palette."""
+    st.html(_lines_html(lines))
+
+
+def put_laid_out(lines: Callable[[int], Iterable[Line]]) -> None:
+    """Draw lines that are laid out for a width in characters: one for a screen, one for a phone, of which one shows."""
+    st.html(_lines_html(lines(_SCREEN), "wide") + _lines_html(lines(_PHONE), "narrow"))
+
+
+def _lines_html(lines: Iterable[Line], shown_where: str = "") -> str:
     shown = list(lines)
     drawn = "\n".join(starmap(_line_html, zip(shown, folds(shown), strict=True)))
     name = "dark" if st.context.theme.type == "dark" else "light"
-    st.html(f'<div class="wl {name}" tabindex="0">{drawn}</div>')  # by keys it can be moved sideways
+    return f'<div class="wl {name} {shown_where}" tabindex="0">{drawn}</div>'  # by keys it can be moved sideways
 
 
 def _line_html(line: Line, is_folded: bool) -> str:  # noqa: FBT001  # called by `starmap`

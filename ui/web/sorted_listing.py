@@ -51,8 +51,12 @@ def sorted_listing(
     label: str,
     selected: str | None = None,
     is_eager: bool = False,
+    most_rem: int = 40,
 ) -> ListingEvent:
-    """Draw a row of each item; `name` is the address's parameter of the order, `default` that without one."""
+    """Draw a row of each item; `name` is the address's parameter of the order, `default` that without one.
+
+    The default is a column's order; the other arguments are those of `listing`.
+    """
     orders = {one.column.order for one in columns}
     wanted = parameter(name)
     order = wanted if wanted.removeprefix(_OTHER_WAY) in orders else default
@@ -64,6 +68,7 @@ def sorted_listing(
         selected=selected,
         label=label,
         is_eager=is_eager,
+        most_rem=most_rem,
         order=order.removeprefix(_OTHER_WAY),
         is_ascending=bool(shown) and _is_ascending(shown[0], columns, order),
     )

@@ -1,6 +1,7 @@
 """Actions on a trace's page: mark, note, download, links, and going to the previous or next trace of the list."""
 
 import shlex
+from itertools import islice
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -11,6 +12,7 @@ from ui.views.dissect.navigation import step_at
 from ui.views.links import Link
 from ui.views.styled_text import visible_line
 from ui.web.asking import ask_again, ask_results
+from ui.web.markup import label
 from ui.web.navigation import go_to_page, parameter
 from ui.web.options import current_options
 from ui.web.stores import ShownTrace, store, writable
@@ -19,6 +21,7 @@ from ui.web.value_filters import filter_menu
 from ui.web.visitors import READS_ONLY, require_write, visitor
 
 _NOTE = "weaklink_note"
+_MOST_IDS, _LONGEST = 4, 1_000
 
 
 def trace_actions(shown: ShownTrace, at: Location | None) -> None:
@@ -29,11 +32,8 @@ def trace_actions(shown: ShownTrace, at: Location | None) -> None:
         filter_menu(shown.summary, shown.dissection, at)
         with st.popover(_marked(shown), key="weaklink_mark", on_change="rerun"):  # for what is selected by then
             _marks(shown, at)
-        with st.popover("Link", icon=":material/link:", key="weaklink_link", on_change="rerun"):
-            st.caption("This address opens the same characters" if at is not None else "This address opens this trace")
-            st.code(_address(), language=None, wrap_lines=True)
-            st.caption("The same in a terminal" if at is not None else "This trace in a terminal")
-            st.code(_command(id_, at), language=None, wrap_lines=True)
+        with st.popover("Link", icon=":material/content_copy:", key="weaklink_copy", on_change="rerun"):
+            _copies(shown, at)
         st.download_button(
             "One HTML file",
             data=lambda: "".join(html_page([(id_, shown.trace, shown.inspection)], title=f"trace {id_}")).encode(),
@@ -48,12 +48,26 @@ def trace_actions(shown: ShownTrace, at: Location | None) -> None:
     ask_results(shown)
 
 
+def _copies(shown: ShownTrace, at: Location | None) -> None:
+    """What people take elsewhere, each with its button: the address, the command, and the ids."""
+    one = shown.summary
+    what = "the same characters" if at is not None else "this trace"
+    copies = {
+        f"The address that opens {what}": _address(),
+        f"The command that opens {what} in a terminal": _command(one.id, at),
+        **{label(name): value for name, value in islice(one.external_ids.items(), _MOST_IDS)},
+    }
+    for said, text in copies.items():
+        st.caption(said)
+        st.code(visible_line(text[:_LONGEST]), language=None, wrap_lines=True)
+
+
 def _adjacent_links(shown: ShownTrace) -> None:
     newer, older = adjacent_traces(shown.summary)
     ways = ((newer, "Newer", ":material/chevron_left:", "{"), (older, "Older", ":material/chevron_right:", "}"))
-    for to, label, icon, key in ways:
-        said = f"The next {label.lower()} trace of this filter; key {key} in the stream"
-        if st.button(label, icon=icon, disabled=to is None, help=said) and to is not None:
+    for to, way, icon, key in ways:
+        said = f"The next {way.lower()} trace of this filter; key {key} in the stream"
+        if st.button(way, icon=icon, disabled=to is None, help=said) and to is not None:
             go_to_page("trace", trace=to, filter=parameter("filter"))
 
 

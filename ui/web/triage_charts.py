@@ -15,12 +15,13 @@ from ui.views.styled_text import Run, Style, visible_line
 from ui.views.trace_list import trace_title
 from ui.views.wording import counted
 from ui.web.charts import HIGH, LOW, Rows, columns, heat_map, statuses_over_time
-from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, listing
+from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow
 from ui.web.filter_bar import STATUSES
 from ui.web.markup import label
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import CountQuery, grouped, hits, sliced
 from ui.web.query_results import PageResults, put_placeholder
+from ui.web.sorted_listing import SortedColumn, sorted_listing
 from ui.web.value_filters import field, narrowed
 
 _MOST_BARS = 10
@@ -262,10 +263,16 @@ def _what_breaks(figures: TriageFigures, wanted: str, worst_of: Callable[[str], 
         st.caption("No chain broke.")
         return
     rows = code_rows(codes)
-    columns_ = (ListingColumn("first break"), ListingColumn("chains, share of all breaks"))
-    shown = [_code_row(row) for row in rows]
-    done = listing(
-        columns_, shown, key=f"weaklink_codes_{wanted}", label="First breaks by rule", is_eager=True, most_rem=14
+    done = sorted_listing(
+        _BREAK_COLUMNS,
+        rows,
+        _code_row,
+        name="breaks",
+        default="chains",
+        key=f"weaklink_codes_{wanted}",
+        label="First breaks by rule",
+        is_eager=True,
+        most_rem=14,
     )
     left_out = f" {counted(len(codes) - len(rows), 'more rule')} broke others." if len(codes) > len(rows) else ""
     st.caption(f"A click lists the chains.{left_out}")
@@ -282,6 +289,12 @@ def _what_breaks(figures: TriageFigures, wanted: str, worst_of: Callable[[str], 
             help="The trace with the most errors, of the newest hundred that this rule broke.",
         ):
             go_to_page("trace", trace=worst.id, filter=narrower)
+
+
+_BREAK_COLUMNS: tuple[SortedColumn[Mapping[str, Any]], ...] = (
+    SortedColumn(ListingColumn("first break", order="rule"), lambda row: str(row["rule"])),
+    SortedColumn(ListingColumn("chains, share of all breaks", order="chains"), lambda row: float(row["traces"])),
+)
 
 
 def _code_row(row: Mapping[str, object]) -> ListingRow:
@@ -303,13 +316,28 @@ def _what_got_worse(figures: TriageFigures, wanted: str) -> None:
     if not rules:
         st.caption(f"{'Nothing got worse' if now and before else 'Nothing to compare'}: {weeks}.")
         return
-    heads = (ListingColumn("first break"), ListingColumn("last 7 days", "end"), ListingColumn("before", "end"))
-    shown = [_worse_row(one) for one in rules[:_MOST_WORSE]]
-    done = listing(heads, shown, key=f"weaklink_worse_{wanted}", label="Rules that got worse", is_eager=True)
+    done = sorted_listing(
+        _WORSE_COLUMNS,
+        rules[:_MOST_WORSE],
+        _worse_row,
+        name="worse",
+        default="increase",
+        key=f"weaklink_worse_{wanted}",
+        label="Rules that got worse",
+        is_eager=True,
+    )
     st.caption(f"Chains broken, and their share of all traces: {weeks}.")
     if done.opened is not None:
         week = WEEK_BEFORE if done.opened.startswith(_BEFORE) else LAST_WEEK
         open_list(wanted, week, field("break", done.opened.removeprefix(_BEFORE)))
+
+
+_WORSE_COLUMNS: tuple[SortedColumn[WorseRule], ...] = (
+    SortedColumn(ListingColumn("first break", order="rule"), lambda one: code_title(one.value)),
+    SortedColumn(ListingColumn("last 7 days", "end", order="now"), lambda one: one.now / one.traces_now),
+    SortedColumn(ListingColumn("before", "end", order="before"), lambda one: one.before / one.traces_before),
+    SortedColumn(ListingColumn("more", "end", order="increase"), lambda one: one.increase),
+)
 
 
 def _worse_row(one: WorseRule) -> ListingRow:
@@ -318,6 +346,7 @@ def _worse_row(one: WorseRule) -> ListingRow:
         (Run(code_title(one.value), Style.STRONG),),
         (Run(f"{one.now:,} · {percent(now)} %", Style.ERROR),),
         LinkCell(f"{_BEFORE}{one.value}", (Run(f"{one.before:,} · {percent(before)} %"),)),
+        (Run(f"+{percent(one.increase)} %"),),
     )
     return ListingRow(one.value, cells)
 
@@ -327,26 +356,36 @@ def _tools(figures: TriageFigures, wanted: str, height: int) -> None:
     if not figures.has(figures.asked.tools):
         put_placeholder(height)
         return
-    rows = tool_rows(figures.sheet[figures.asked.tools])
-    if not rows:
+    tools = figures.sheet[figures.asked.tools]
+    if not tools:
         st.caption("No chain broke.")
         return
-    heads = (ListingColumn("first break at"), ListingColumn("chains, share of all breaks"))
-    done = listing(
-        heads, rows, key=f"weaklink_broken_tools_{wanted}", label="Breaks by tool", is_eager=True, most_rem=22
+    total = sum(one.traces for one in tools)
+    done = sorted_listing(
+        _TOOL_COLUMNS,
+        tools[:_MOST_TOOLS],
+        lambda one: _tool_row(one, total),
+        name="broken",
+        default="chains",
+        key=f"weaklink_broken_tools_{wanted}",
+        label="Breaks by tool",
+        is_eager=True,
+        most_rem=22,
     )
     if done.opened is not None:
         open_list(wanted, field("break_tool", done.opened))
 
 
-def tool_rows(tools: Sequence[Slice]) -> list[ListingRow]:
-    """The tools at whose calls most chains broke first; the key is the tool's name."""
-    total = sum(one.traces for one in tools)
-    rows = []
-    for one in tools[:_MOST_TOOLS]:
-        bar = BarCell(one.traces / total, (Run(f"{one.traces:,} · {percent(one.traces / total)} %"),))
-        rows.append(ListingRow(one.value, ((Run(visible_line(one.value) or "(no readable name)", Style.STRONG),), bar)))
-    return rows
+_TOOL_COLUMNS: tuple[SortedColumn[Slice], ...] = (
+    SortedColumn(ListingColumn("first break at", order="tool"), lambda one: one.value),
+    SortedColumn(ListingColumn("chains, share of all breaks", order="chains"), lambda one: one.traces),
+)
+
+
+def _tool_row(one: Slice, total: int) -> ListingRow:
+    """A tool at whose calls chains broke first; the key is the tool's name."""
+    bar = BarCell(one.traces / total, (Run(f"{one.traces:,} · {percent(one.traces / total)} %"),))
+    return ListingRow(one.value, ((Run(visible_line(one.value) or "(no readable name)", Style.STRONG),), bar))
 
 
 def _days(figures: TriageFigures, wanted: str, height: int) -> None:

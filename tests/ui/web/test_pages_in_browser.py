@@ -213,6 +213,55 @@ def test_no_table_is_wider_than_its_place(demo_dashboard: str, page: Page, width
         assert page.evaluate(_WIDER) == [], path
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_comparison_of_runs_needs_no_scrolling_sideways(demo_dashboard: str, page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{demo_dashboard}compare?runs=1 2 3")
+    settled(page)
+    shown = page.locator(".wl:visible")
+    assert shown.count() == 1
+    assert "Runs differ first" in shown.inner_text()
+    assert shown.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 0
+
+
+def test_a_phone_shows_every_number_of_compared_groups(demo_dashboard: str, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{demo_dashboard}compare?what=groups&by=format")
+    groups = _listing(page, "Groups").locator("tr").first.locator("td")
+    assert groups.count() > 4
+    for cell in groups.all():
+        expect(cell).to_be_visible()
+
+
+_SKELETON = """() => {
+    const made = document.createElement('div');
+    made.dataset.testid = 'stSkeleton';
+    document.body.append(made);
+    return getComputedStyle(made).opacity;
+}"""
+
+
+def test_no_skeleton_flashes_while_a_part_of_the_page_comes(demo_dashboard: str, page: Page) -> None:
+    page.goto(f"{demo_dashboard}traces")
+    settled(page)
+    assert page.evaluate(_SKELETON) == "0"
+    made = page.locator("body > [data-testid=stSkeleton]")
+    expect(made).to_have_css("opacity", "1")  # what takes long is announced
+
+
+def test_what_breaks_is_sorted_by_a_click_on_a_title(demo_dashboard: str, page: Page) -> None:
+    page.goto(demo_dashboard)
+    table = page.locator(".listing").filter(has=page.get_by_label(re.compile("First breaks by rule")))
+    rules = table.locator("tbody tr td:first-child")
+    expect(rules.first).to_be_visible()
+    by_chains = rules.all_inner_texts()
+    table.get_by_role("button", name="first break").click()
+    expect(page).to_have_url(re.compile("breaks=rule"))
+    expect(rules).to_have_text(sorted(by_chains, key=str.casefold))
+    page.go_back()
+    expect(rules).to_have_text(by_chains)
+
+
 def test_the_list_shows_the_outcome_of_tasks_beside_the_preview(demo_dashboard: str, page: Page) -> None:
     page.goto(f"{demo_dashboard}traces")
     settled(page)

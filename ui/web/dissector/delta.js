@@ -4,14 +4,28 @@ function withDelta(before, delta) {
   if ("v" in delta) return delta.v;
   if (typeof before === "string") return before + delta.t;
   if (Array.isArray(before)) {
-    const kept = before.slice(0, delta.n);
-    for (const [index, change] of Object.entries(delta.c)) kept[index] = withDelta(kept[index], change);
-    if (!("s" in delta)) return kept.concat(delta.t);
-    let number = Number.isInteger(kept[kept.length - 1]) ? kept[kept.length - 1] : 0;
-    return kept.concat(delta.s.map((step) => (number += step)));
+    const kept = before.slice(0, delta.n ?? before.length);
+    for (const [index, change] of Object.entries(delta.c || {})) kept[index] = withDelta(kept[index], change);
+    return kept.concat(addedItems(kept, delta));
   }
   const gone = new Set(delta.d);
   const left = Object.entries(before).filter(([name]) => !gone.has(name));
-  const changed = Object.entries(delta.c).map(([name, change]) => [name, withDelta(before[name], change)]);
+  const changed = Object.entries(delta.c || {}).map(([name, change]) => [name, withDelta(before[name], change)]);
   return Object.fromEntries([...left, ...changed]);
+}
+
+function addedItems(kept, delta) {
+  if ("s" in delta) {
+    let number = Number.isInteger(kept[kept.length - 1]) ? kept[kept.length - 1] : 0;
+    return delta.s.map((step) => (number += step));
+  }
+  if (!("r" in delta)) return delta.t || [];
+  const items = Array.from({ length: delta.r }, () => []);
+  for (const [name, change] of Object.entries(delta.m)) {
+    const absent = new Set(delta.a?.[name]);
+    const values = withDelta([], change);
+    let at = 0;
+    items.forEach((members, index) => absent.has(index) || members.push([name, values[at++]]));
+  }
+  return items.map((members) => Object.fromEntries(members));
 }

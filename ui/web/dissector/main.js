@@ -4,7 +4,7 @@ const ROW = 20;
 const LEFT = ["steps", "values", "faults"];
 const NO_LOOK = { selected: null, blanks: false, chunks: false, odds: false, cursor: -1 };
 const SOON_MS = 100;
-const EVERY_MS = 1000;
+const EVERY_MS = 1500;
 
 class Dissector {
   constructor(root, tell) {

@@ -14,6 +14,7 @@ function cell(tag, runs, column, share) {
     made.append(run);
   }
   made.title = made.textContent.length > 24 ? made.textContent : "";
+  made.dataset.column = column.title;
   return made;
 }
 
@@ -40,6 +41,7 @@ class Listing {
     const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
     this.root.classList.toggle("dark", isDark);
     this.root.classList.toggle("light", !isDark);
+    this.root.classList.toggle("stacked", Boolean(data.stacked));
     const ours = this.told === undefined && !this.soon ? undefined : this.data?.rows[this.at]?.key;
     if (data.selected === this.told) this.told = undefined;
     const before = this.body.children[this.at];

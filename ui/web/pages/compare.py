@@ -1,6 +1,7 @@
 """Compare: two to six runs step by step, or whole groups of traces measure by measure."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -22,7 +23,7 @@ from ui.views.wording import counted
 from ui.web.charts import HIGH
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
 from ui.web.filter_bar import filter_bar, nothing_found
-from ui.web.markup import put_lines, put_sentence
+from ui.web.markup import put_laid_out, put_sentence
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import grouped, prompts_of
 from ui.web.query_results import page_results, put_placeholder, put_progress, wait_for
@@ -40,7 +41,6 @@ _ALL = "(all others)"
 _UNKNOWN = "?"
 _LONGEST = 100
 _SHOWN = ("broken", "well_formed", "schema_compliance", "error_recovery")
-_WIDTH = 100
 _KEY = "weaklink_runs"
 _ALIKE = 50
 _ID = lazy_pattern(r"\d{1,15}")
@@ -160,7 +160,7 @@ def _differences(found: Statistics) -> None:
             ListingColumn("difference (95 %)", "end", room=MinimumWidth.MEDIUM),
             ListingColumn("p", "end", room=MinimumWidth.MEDIUM),
         )
-        listing((*heads, *tail), rows, key="weaklink_differences", label="Differences")
+        listing((*heads, *tail), rows, key="weaklink_differences", label="Differences", is_stacked=True)
 
 
 def _certainty(one: MeasureComparison) -> float:
@@ -207,7 +207,7 @@ def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, P
         for index, measure in enumerate(measures)
     ]
     columns = (ListingColumn(_title(by)), ListingColumn("traces", "end"), *heads)
-    done = listing(columns, rows, key=f"weaklink_groups_{by}", label="Groups")
+    done = listing(columns, rows, key=f"weaklink_groups_{by}", label="Groups", is_stacked=True)
     st.caption("A group's number of traces, or Enter, opens them.")
     if done.opened is not None:
         go_to_page("traces", filter=narrowed(wanted, field(by.value, done.opened)))
@@ -240,7 +240,7 @@ def _changed() -> None:
 
 
 def _diff(diff: RunDiff) -> None:
-    put_lines(diff_lines(diff, _WIDTH))
+    put_laid_out(partial(diff_lines, diff))
     parted = diff.alignment.divergence
     with st.container(horizontal=True):
         for index, run in enumerate(diff.runs):
@@ -254,7 +254,7 @@ def _diff(diff: RunDiff) -> None:
     if st.toggle("Requests side by side", key="weaklink_requests", help="What both models were sent there"):
         steps = parted.steps[:2] if parted is not None else (None, None)
         sides = [(run.trace, step.location.turn if step else 0) for run, step in zip(diff.runs, steps, strict=False)]
-        put_lines(request_pair_lines(sides[0], sides[1], _WIDTH))
+        put_laid_out(partial(request_pair_lines, sides[0], sides[1]))
 
 
 def _place(turn: int, part: str, where: Range) -> dict[str, object]:
