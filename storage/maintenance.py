@@ -148,10 +148,10 @@ def doomed_traces(connection: sa.Connection, retention: Retention) -> list[int]:
 
 def _holds_newer(connection: sa.Connection, ids: IdRange, before_s: float) -> bool:
     """Whether one of these traces is from that time or later, or still being recorded."""
-    trace, live = tables.trace.c, tables.live.c
-    newer = sa.select(trace.id).where(trace.id >= ids.start, trace.id < ids.end, _age >= before_s)
-    running = sa.select(live.trace_id).where(live.trace_id >= ids.start, live.trace_id < ids.end)
-    return bool(connection.scalar(sa.select(sa.or_(newer.exists(), running.exists()))))
+    trace = tables.trace.c
+    running = trace.id.in_(sa.select(tables.live.c.trace_id))
+    kept = sa.select(trace.id).where(trace.id >= ids.start, trace.id < ids.end, sa.or_(_age >= before_s, running))
+    return bool(connection.scalar(sa.select(kept.exists())))
 
 
 def _surplus(connection: sa.Connection, max_bytes: int | None) -> float:

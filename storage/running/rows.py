@@ -170,7 +170,9 @@ def new_owner() -> str:
 
 def orphaned_traces(connection: sa.Connection, now_s: float) -> list[int]:
     """The running traces whose recorder has ended without ending them."""
-    rows = connection.execute(sa.select(_live.trace_id, _live.owner, _live.beat_at_s).order_by(_live.trace_id)).all()
+    there = tables.live.join(tables.trace)  # a recorder of an earlier version leaves rows of traces that are gone
+    running = sa.select(_live.trace_id, _live.owner, _live.beat_at_s).select_from(there).order_by(_live.trace_id)
+    rows = connection.execute(running).all()
     return [id_ for id_, owner, beat_at_s in rows if now_s - beat_at_s > SILENT_S or not _lives(owner)]
 
 

@@ -187,6 +187,18 @@ def test_rows_of_no_trace_are_a_problem(store: Store, clock: _Clock) -> None:
     assert store.maintenance.check().problems == ("1 rows of the table `figures` belong to traces that are not there",)
 
 
+def test_a_sign_of_life_of_a_trace_that_is_gone_stops_nothing(store: Store, clock: _Clock) -> None:
+    clock.save(store, "a", "b")
+    with store._database.writing() as connection:
+        connection.execute(sa.insert(tables.live), {"trace_id": 77, "owner": "host 1 x", "beat_at_s": 0.0})
+    assert store.recover() == 0
+    clock.pass_weeks()
+    clock.save(store, "c", "d")
+    assert store.maintenance.prune(Retention(clock.now_s - 1.0)) == 2
+    assert 0 not in _partitions(store)
+    assert store.maintenance.check().problems == ()
+
+
 def _zeros(table: sa.Table) -> dict[str, int]:
     return {column.name: 0 for column in table.c if column.name != "trace_id"}
 
