@@ -297,6 +297,13 @@ def vacuum(engine: sa.Engine) -> None:
         connection.exec_driver_sql("ANALYZE")
 
 
+def analyze(engine: sa.Engine, names: Sequence[str]) -> None:
+    """Let PostgreSQL count again what is in these tables, each in a transaction of its own; nobody waits for it."""
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT", **{_BARE: True}) as connection:
+        for name in names:
+            connection.exec_driver_sql(f'ANALYZE "{name}"')
+
+
 def back_up(place: DatabaseLocation, file: Path, *, busy_timeout_s: float = _BUSY_TIMEOUT_S) -> None:
     """Copy a database that is a file into a new one, as it is at one moment, while others read and write it.
 

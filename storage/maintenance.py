@@ -30,7 +30,7 @@ from storage.engine import (
 )
 from storage.packing.blobs import from_blob
 from storage.packing.values import unpack_sums
-from storage.partitions import PARTITIONED, past_partitions
+from storage.partitions import PARTITIONED, analyze_partitioned, past_partitions
 from storage.reading import NOT_INSPECTED, find_id, read_inspection, read_trace
 from storage.record_rows import RecordRows, record_rows
 from storage.rows import Row, in_groups
@@ -358,6 +358,7 @@ class Maintenance:
             delete_traces(connection, ids)
             drop_unused_toolsets(connection)
         self._drop_partitions(-math.inf)  # those that are empty by now
+        analyze_partitioned(self._database)
         return gone + len(ids)
 
     def _drop_partitions(self, before_s: float) -> int:

@@ -27,6 +27,7 @@ from inspector.errors import StoreError
 from inspector.scanning import lazy_pattern
 from storage import tables
 from storage.blocks import IdRange
+from storage.engine import Database, analyze, database_errors
 
 STEP = 1_000_000
 """Ids of a partition; the migration that makes the first ones has it too."""
@@ -45,6 +46,11 @@ SELECT coalesce(nullif(current_setting('weaklink.partition_days', true), '')::do
     (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'part'::regclass) AS is_owner
 FROM (VALUES (1)) AS one LEFT JOIN (SELECT id, imported_at_s FROM trace ORDER BY id DESC LIMIT 1) AS newest ON true
 """.replace("::", "\\:\\:")
+)
+_IS_DUE = sa.text(
+    "SELECT coalesce(last_analyze < now() - make_interval(days => :days), true)"
+    " AND EXISTS (SELECT FROM trace OFFSET :worth LIMIT 1)"
+    " FROM pg_stat_user_tables WHERE relid = 'search_text'\\:\\:regclass"
 )
 _NAMES = sa.text(
     "SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'part'\\:\\:regclass"
@@ -87,6 +93,21 @@ def past_partitions(connection: sa.Connection) -> list[IdRange]:
     numbers = [number for number in sorted(_numbers(connection)) if number < current]
     starts = [0, *((number * STEP) for number in numbers[1:])]
     return [IdRange(start, (number + 1) * STEP) for start, number in zip(starts, numbers, strict=False)]
+
+
+def analyze_partitioned(database: Database) -> bool:
+    """Count again what is in the partitioned tables, where that is long ago; whether it was.
+
+    PostgreSQL does so by itself for each partition, but not for the tables as a whole, by which it plans joins.
+    """
+    if database.engine.dialect.name != "postgresql":
+        return False
+    with database.reading() as connection:
+        is_due = bool(connection.scalar(_IS_DUE, {"worth": _WORTH, "days": _DAYS}))
+    if is_due:
+        with database_errors(database.place):
+            analyze(database.engine, PARTITIONED)
+    return is_due
 
 
 def drop_partition(connection: sa.Connection, ids: IdRange) -> None:

@@ -6,13 +6,14 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
+from benchmarks.postgresql_server import new_database
 from inspector.capture.events import TraceStarted
 from inspector.errors import StoreError
 from inspector.model import Trace
 from storage import Store, StoreSink, open_store, partitions, tables, upgrade_store
 from storage.copying import copy_traces
 from storage.maintenance import Retention
-from storage.partitions import AHEAD, PARTITIONED, STEP, past_partitions
+from storage.partitions import AHEAD, PARTITIONED, STEP, analyze_partitioned, past_partitions
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 _WEEK_S = 7 * 86_400.0
@@ -178,6 +179,24 @@ def test_copies_keep_ids_that_lie_partitions_apart(store: Store, clock: _Clock, 
         ids = {one.id for one in there.traces()}
     assert len(ids) == 2 * (AHEAD + 3)
     assert len({id_ // STEP for id_ in ids}) == AHEAD + 3
+
+
+def test_the_planner_knows_the_tables_as_a_whole_once_there_is_much_in_them(postgresql: str, clock: _Clock) -> None:
+    with new_database(postgresql) as url, open_store(url) as store:  # one that no other test had
+        clock.save(store, "a", "b")
+        store.catch_up()
+        assert _planned(store) == 0
+        clock.save(store, "c")
+        store.catch_up()
+        assert _planned(store) > 0
+        assert analyze_partitioned(store._database) is False  # once a week is enough
+
+
+def _planned(store: Store) -> int:
+    """For how many columns of partitioned tables as a whole PostgreSQL has statistics."""
+    with store._database.reading() as connection:
+        counted = "SELECT count(*) FROM pg_stats WHERE inherited AND tablename IN ('part', 'search_text', 'call')"
+        return int(connection.scalar(sa.text(counted)) or 0)
 
 
 def test_rows_of_no_trace_are_a_problem(store: Store, clock: _Clock) -> None:
