@@ -44,7 +44,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-pythons test-lowest test-atropos test-clients test-stores test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster wheel release constraints clean install dev system-packages
+.PHONY: help demo test test-pythons test-lowest test-atropos test-clients test-stores test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-team wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -128,6 +128,9 @@ bench-proxy: dev build/mitmproxy/installed ## Measure the recording proxy beside
 
 bench-cluster: dev ## Measure Ray on this machine over WEAKLINK_BENCH_ROWS (6,000) conversations: 1 and 2 workers, a worker killed, memory
 	$(BIN)/python -m benchmarks cluster
+
+bench-team: dev system-packages ## Measure ten recorders of 20 streams for WEAKLINK_BENCH_SECONDS (60) into one PostgreSQL, beside three readers
+	$(BIN)/python -m benchmarks team
 
 build/mitmproxy/installed: | .venv/bin/python
 	$(BIN)/python -m venv --clear build/mitmproxy

@@ -45,6 +45,7 @@ BENCHMARKS = {
     "attempts": "attempts:attempts",
     "cluster": "cluster:cluster",
     "collector": "collector:collector",
+    "team": "team:team",
 }
 
 

@@ -4,6 +4,7 @@ A trace is copied whole, in one transaction: its record, its inspection, its exc
 was interrupted goes on where it stopped: what is there already is not copied again.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -29,13 +30,15 @@ class CopyReport(Struct, frozen=True):
     """What became of the traces of the source.
 
     `present` were in the target already, as they are or in a longer version; `replaced` in a shorter one. `running`
-    are still being recorded, and were left out. `problems` are sentences about copies that are not like their original.
+    are still being recorded, and were left out; so were the valid access tokens, for a token opens one database alone.
+    `problems` are sentences about copies that are not like their original.
     """
 
     copied: int = 0
     replaced: int = 0
     present: int = 0
     running: int = 0
+    tokens_left_out: int = 0
     problems: tuple[str, ...] = ()
 
 
@@ -64,7 +67,8 @@ def copy_traces(source: Store, target: Store, advance: Callable[[int], None] = l
                 problems += _differences(reader, copies, group)
             advance(len(group))
     target.statistics.sum_pending()
-    return CopyReport(copied, replaced, present, len(running), tuple(problems))
+    tokens = sum(one.is_valid(time.time()) for one in source.tokens.all())
+    return CopyReport(copied, replaced, present, len(running), tokens, tuple(problems))
 
 
 def _groups(sizes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:

@@ -25,6 +25,9 @@ VARIABLE = "WEAKLINK_DB"
 
 _BUSY_TIMEOUT_S = 10.0
 _PIECE = 1 << 18  # bytes of a large value that are read at a time
+CONNECTIONS = 10
+"""At most so many connections an open store has to a server at once; half of them stay open."""
+_STALE_S = 1_800  # what a firewall or a pooler between us and the server may have forgotten
 _WRITES, _BARE = "weaklink_writes", "weaklink_bare"  # marks on a connection: BEGIN IMMEDIATE, no BEGIN at all
 _ONLY_READS = "weaklink_only_reads"  # a mark on an engine
 _WRITERS_LOCK = 0x7765616B  # "weak": writers of one PostgreSQL database wait for each other, as SQLite's do
@@ -129,7 +132,16 @@ def new_engine(
     marks = {_ONLY_READS: read_only}
     if place.path is None:
         try:
-            engine = sa.create_engine(place.url, hide_parameters=True, execution_options=marks)
+            engine = sa.create_engine(
+                place.url,
+                hide_parameters=True,
+                execution_options=marks,
+                pool_size=CONNECTIONS // 2,
+                max_overflow=CONNECTIONS - CONNECTIONS // 2,
+                pool_timeout=busy_timeout_s,
+                pool_recycle=_STALE_S,
+                pool_pre_ping=True,  # one that the server has closed is replaced before it is used
+            )
         except ModuleNotFoundError as error:
             raise StoreError(f"{place}: PostgreSQL needs its driver: pip install 'weaklink[postgres]'") from error
         event.listen(engine, "begin", partial(_begin_postgresql, busy_timeout_s=busy_timeout_s, read_only=read_only))
@@ -285,6 +297,13 @@ def vacuum(engine: sa.Engine) -> None:
         connection.exec_driver_sql("ANALYZE")
 
 
+def analyze(engine: sa.Engine, names: Sequence[str]) -> None:
+    """Let PostgreSQL count again what is in these tables, each in a transaction of its own; nobody waits for it."""
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT", **{_BARE: True}) as connection:
+        for name in names:
+            connection.exec_driver_sql(f'ANALYZE "{name}"')
+
+
 def back_up(place: DatabaseLocation, file: Path, *, busy_timeout_s: float = _BUSY_TIMEOUT_S) -> None:
     """Copy a database that is a file into a new one, as it is at one moment, while others read and write it.
 
@@ -374,6 +393,10 @@ def database_errors(place: DatabaseLocation) -> Iterator[None]:
         raise StoreError(f"{place}: {_why(error.orig or error)}") from error
     except UnicodeDecodeError as error:  # what SQLite says of a schema that is no text any more
         raise StoreError(f"{place}: {_SQLITE[sqlite3.SQLITE_CORRUPT]}") from error
+    except exc.TimeoutError as error:
+        raise StoreError(
+            f"{place}: all {CONNECTIONS} connections of this program to the server are in use; try again later"
+        ) from error
     except exc.SQLAlchemyError as error:
         raise StoreError(f"{place}: {_first_line(error)}") from error
 

@@ -1,5 +1,6 @@
 """Maintenance of a store: counting, inspecting again, deleting old traces, checking the database for damage."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -13,6 +14,7 @@ from inspector.inspection import Inspection
 from inspector.model import Trace
 from inspector.version import __version__
 from storage import tables
+from storage.blocks import IdRange
 from storage.checksums import CHECKED_COLUMNS, RECORD_COLUMNS, check_row
 from storage.derived_rows import DerivedRows, derived_rows
 from storage.engine import (
@@ -28,12 +30,13 @@ from storage.engine import (
 )
 from storage.packing.blobs import from_blob
 from storage.packing.values import unpack_sums
+from storage.partitions import PARTITIONED, analyze_partitioned, past_partitions
 from storage.reading import NOT_INSPECTED, find_id, read_inspection, read_trace
 from storage.record_rows import RecordRows, record_rows
 from storage.rows import Row, in_groups
 from storage.summaries import row_of
 from storage.toolsets import drop_unused_toolsets, load_toolsets
-from storage.writing import delete_traces, rewrite_derived
+from storage.writing import delete_partition, delete_traces, rewrite_derived
 
 _MOST_OF_FILE = 100  # problems that SQLite lists
 
@@ -42,6 +45,7 @@ _TURN_COLUMNS = (
     *("started_at_s", "ended_at_s", "input_tokens", "output_tokens"),
 )
 
+_age = sa.func.coalesce(tables.trace.c.started_at_s, tables.trace.c.imported_at_s)
 _TURN_CHARACTERS = 500  # what a turn takes besides its text, as characters
 _INSPECTED = 20  # traces that are inspected while other writers wait
 
@@ -126,13 +130,12 @@ class Retention(Struct, frozen=True):
 def doomed_traces(connection: sa.Connection, retention: Retention) -> list[int]:
     """The traces that are to be deleted, the oldest first."""
     trace = tables.trace.c
-    age = sa.func.coalesce(trace.started_at_s, trace.imported_at_s)
-    wanted = sa.select(trace.id, trace.identity, trace.characters + _TURN_CHARACTERS * trace.turns, age)
-    wanted = wanted.where(trace.id.not_in(sa.select(tables.live.c.trace_id))).order_by(age, trace.id)
+    wanted = sa.select(trace.id, trace.identity, trace.characters + _TURN_CHARACTERS * trace.turns, _age)
+    wanted = wanted.where(trace.id.not_in(sa.select(tables.live.c.trace_id))).order_by(_age, trace.id)
     if retention.keep_broken or retention.keep_ok:
         wanted = wanted.where(trace.status != "broken")
     if retention.before_s is not None and retention.max_bytes is None:
-        wanted = wanted.where(age < retention.before_s)
+        wanted = wanted.where(_age < retention.before_s)
     surplus = _surplus(connection, retention.max_bytes)
     doomed: list[int] = []
     for id_, identity, weight, age_s in connection.execute(wanted):
@@ -141,6 +144,14 @@ def doomed_traces(connection: sa.Connection, retention: Retention) -> list[int]:
             doomed.append(id_)
             surplus -= weight
     return doomed
+
+
+def _holds_newer(connection: sa.Connection, ids: IdRange, before_s: float) -> bool:
+    """Whether one of these traces is from that time or later, or still being recorded."""
+    trace = tables.trace.c
+    running = trace.id.in_(sa.select(tables.live.c.trace_id))
+    kept = sa.select(trace.id).where(trace.id >= ids.start, trace.id < ids.end, sa.or_(_age >= before_s, running))
+    return bool(connection.scalar(sa.select(kept.exists())))
 
 
 def _surplus(connection: sa.Connection, max_bytes: int | None) -> float:
@@ -210,8 +221,12 @@ def _check_all(
 
 def _check_file(connection: sa.Connection) -> Iterator[str]:
     """What the database says of its own pages and indexes, and rows that belong to nothing."""
-    if connection.dialect.name != "sqlite":
-        return  # a server checks its pages itself, where it was set up with checksums
+    if connection.dialect.name != "sqlite":  # a server checks its pages itself, where it was set up with checksums
+        for name in (*PARTITIONED, *(table.name for table in tables.BESIDE)):
+            lost = f'SELECT count(*) FROM "{name}" AS one WHERE NOT EXISTS (SELECT FROM trace WHERE id = one.trace_id)'
+            if count := connection.exec_driver_sql(lost).scalar_one():
+                yield f"{count:,} rows of the table `{name}` belong to traces that are not there"
+        return
     for (sentence,) in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST_OF_FILE})"):
         if sentence != "ok":
             yield f"the file: {sentence}"
@@ -331,12 +346,31 @@ class Maintenance:
             return len(doomed_traces(connection, retention))
 
     def prune(self, retention: Retention) -> int:
-        """Delete the traces that are not to be kept; how many there were."""
+        """Delete the traces that are not to be kept; how many there were.
+
+        A partition of PostgreSQL of which nothing is kept is dropped, each in a transaction of its own.
+        """
+        gone = 0
+        if retention.before_s is not None and not retention.keep_broken and not retention.keep_ok:
+            gone = self._drop_partitions(retention.before_s)
         with self._database.writing() as connection:
             ids = doomed_traces(connection, retention)
             delete_traces(connection, ids)
             drop_unused_toolsets(connection)
-        return len(ids)
+        self._drop_partitions(-math.inf)  # those that are empty by now
+        analyze_partitioned(self._database)
+        return gone + len(ids)
+
+    def _drop_partitions(self, before_s: float) -> int:
+        """Drop the partitions whose traces are all from before a time; how many traces they had."""
+        with self._database.reading() as connection:
+            past = past_partitions(connection)
+        gone = 0
+        for ids in past:
+            with self._database.writing() as connection:
+                if not _holds_newer(connection, ids, before_s):
+                    gone += delete_partition(connection, ids)
+        return gone
 
     def stats(self) -> StoreStats:
         """What the store holds."""

@@ -14,7 +14,7 @@ from inspector.chain.metrics import MEASURES
 from inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
 from inspector.chain.metrics_groups import Aspect, GroupKey
 from storage import tables
-from storage.blocks import FAN, LEVELS, IdRange, TraceBlock, cover, enclosing_blocks, ids_up_to, smallest
+from storage.blocks import LEVELS, IdRange, TraceBlock, cover, enclosing_blocks, ids_up_to, smallest
 from storage.packing.blobs import from_blob, to_blob
 from storage.packing.values import GroupSums, added_sums, pack_sums, unpack_sums
 from storage.rows import in_groups
@@ -66,7 +66,7 @@ def summed_query(connection: sa.Connection, question: AnyStatisticsQuery) -> Gro
 
 def summed_in_block(connection: sa.Connection, question: AnyStatisticsQuery, ids: IdRange, there: IdRange) -> GroupSums:
     """The sums over the traces with these ids; all that there are lie in `there`."""
-    taken, left = cover(ids, _outermost(connection, question))
+    taken, left = cover(ids, _outermost(connection, question, ids, there))
     parts = _kept_sums(connection, question, taken)
     parts += [question.sums(connection, (), None if some.holds(there) else some) for some in left if some.meets(there)]
     return added_sums(parts)
@@ -80,14 +80,26 @@ def stored_ids(connection: sa.Connection) -> IdRange | None:
     return None if first is None else IdRange(first, last + 1)
 
 
-def _outermost(connection: sa.Connection, question: AnyStatisticsQuery) -> list[TraceBlock]:
-    """The blocks that there is a rollup of, but for those within the next larger one that has one too."""
-    larger = tables.rollup.alias("larger").c
-    is_within = sa.exists().where(
-        larger.question == _rollup.question, larger.level == _rollup.level + 1, larger.block == _rollup.block // FAN
-    )
-    wanted = sa.select(_rollup.level, _rollup.block).where(_rollup.question == rollup_name(question), ~is_within)
-    return [TraceBlock(level, number) for level, number in connection.execute(wanted)]
+def _outermost(
+    connection: sa.Connection, question: AnyStatisticsQuery, ids: IdRange, there: IdRange
+) -> list[TraceBlock]:
+    """The blocks of these ids that there is a rollup of, but for those within a larger one that has one too.
+
+    Looked for from the largest down, and further only within those that have none: of millions of traces, a few keys
+    are asked for.
+    """
+    found: list[TraceBlock] = []
+    left = enclosing_blocks(ids.start, ids.end - 1)
+    while left:
+        level = left[0].level
+        kept: set[int] = set()
+        for group in in_groups(block.number for block in left):
+            wanted = sa.select(_rollup.block).where(_rollup.question == rollup_name(question), _rollup.level == level)
+            kept |= set(connection.scalars(wanted.where(_rollup.block.in_(group))))
+        found += [block for block in left if block.number in kept]
+        missing = [block for block in left if block.number not in kept]
+        left = [smaller for block in missing for smaller in block.below if smaller.ids.meets(there)]
+    return found
 
 
 def _kept_sums(connection: sa.Connection, question: AnyStatisticsQuery, blocks: list[TraceBlock]) -> list[GroupSums]:
@@ -158,3 +170,12 @@ def drop_rollups(connection: sa.Connection, ids: Iterable[int]) -> None:
         conditions.append(sa.and_(_rollup_columns.level == min(level).level, _rollup_columns.block.in_(numbers)))
         level = {block.above for block in level}
     connection.execute(sa.delete(tables.rollup).where(sa.or_(*conditions)))
+
+
+def drop_rollups_between(connection: sa.Connection, ids: IdRange) -> None:
+    """The same for all ids of a range, however many there are."""
+    first, last = smallest(ids.start), smallest(ids.end - 1)
+    for _ in range(LEVELS):
+        is_met = sa.and_(_rollup_columns.level == first.level, _rollup_columns.block.between(first.number, last.number))
+        connection.execute(sa.delete(tables.rollup).where(is_met))
+        first, last = first.above, last.above

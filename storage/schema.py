@@ -1,5 +1,6 @@
 """The version of a database's tables: made when new, refused when not ours, upgraded by Alembic on request."""
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from storage import tables
 from storage.engine import DatabaseLocation, write_ahead, writing
 from storage.packing.blobs import from_blob
 from storage.packing.values import unpack
+from storage.partitions import prepare_ids
 from storage.record_rows import outcome_columns
 from storage.rows import Row, in_groups
 from storage.writing import update_traces
@@ -57,7 +59,7 @@ def fill_in_outcomes(connection: sa.Connection) -> None:
 
 
 VERSION_TABLE = "weaklink_version"
-REVISIONS = ("v0006", "v0007", "v0008", "v0009", "v0010", "v0011", "v0012")
+REVISIONS = ("v0006", "v0007", "v0008", "v0009", "v0010", "v0011", "v0012", "v0013", "v0014")
 """Every version of the tables, oldest first; a new one comes with its script in `migrations/versions`."""
 _NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")
 _BEFORE_OUTCOMES = REVISIONS[: REVISIONS.index("v0008")]
@@ -112,6 +114,7 @@ def upgrade(engine: sa.Engine, place: DatabaseLocation) -> bool:
         state = _state(connection)
         _refuse_foreign(state, place)
         migrate(connection, REVISIONS[-1])
+        prepare_ids(connection, 1, time.time())
         if state in _BEFORE_OUTCOMES:
             fill_in_outcomes(connection)
     return state != REVISIONS[-1]

@@ -29,6 +29,7 @@ from storage.listing import Paging, page
 from storage.liveness import IDLE_AFTER_S
 from storage.maintenance import Maintenance
 from storage.marks import Bookmarks
+from storage.partitions import analyze_partitioned
 from storage.reading import find_id, find_ids, read_inspection, read_trace, read_turns
 from storage.record_rows import RecordRows
 from storage.running.following import Following
@@ -60,6 +61,7 @@ def upgrade_store(where: str | Path | None = None) -> bool:
         with database_errors(place):
             is_changed = upgrade(engine, place)
         Store(Database(engine, place)).statistics.sum_pending()
+        analyze_partitioned(Database(engine, place))
         return is_changed
     finally:
         engine.dispose()
@@ -165,9 +167,11 @@ class Store:
         All of it, or at most `limit` traces or one block; how many traces and blocks, 0 when all is done.
         """
         done = self.search.index_pending(limit=limit)
-        if limit is not None and done:
-            return done
-        return done + self.statistics.sum_pending(limit=None if limit is None else 1)
+        if limit is not None:
+            return done or self.statistics.sum_pending(limit=1)
+        done += self.statistics.sum_pending()
+        analyze_partitioned(self._database)
+        return done
 
     def delete(self, ids: Iterable[int | str]) -> int:
         """Delete traces; how many."""

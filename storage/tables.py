@@ -249,6 +249,7 @@ access_token = sa.Table(
     blob("digest"),
     sa.Column("made_at_s", sa.Double, nullable=False),
     sa.Column("revoked_at_s", sa.Double, nullable=True),
+    sa.Column("expires_at_s", sa.Double),
     sa.UniqueConstraint("digest"),
 )
 
@@ -337,3 +338,6 @@ RECORD = (external_id, turn, part)
 
 DERIVED = (inspection, call, diagnostic, trace_tool, trace_code, argument, figures, violation)
 """What goes when a trace is inspected again."""
+
+BESIDE = (search_pending, mark, live, live_piece)
+"""What else belongs to a trace, and only while something is to be done with it or somebody marked it."""

@@ -18,11 +18,13 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
 from inspector.version import __version__
 from storage import tables
+from storage.blocks import IdRange
 from storage.derived_rows import DerivedRows, derived_rows
 from storage.exchanges import replace_exchanges
 from storage.packing.blobs import escaped, unescaped
+from storage.partitions import drop_partition, prepare_ids, prepare_partitions
 from storage.record_rows import RecordRows, TraceExtent, record_rows
-from storage.rollups import SUMMED, drop_rollups
+from storage.rollups import SUMMED, drop_rollups, drop_rollups_between
 from storage.rows import Row, in_groups
 from storage.search import remove_from_index
 from storage.tables import UNKNOWN_TIME_S
@@ -223,6 +225,7 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now
     ]
     if not rows:
         return {}
+    prepare_ids(connection, len(rows), now_s)
     _insert(connection, tables.trace, list(rows[0]), [tuple(row.values()) for row in rows])
     trace = tables.trace.c
     ids = {
@@ -236,6 +239,7 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now
 
 def insert_trace_rows(connection: sa.Connection, rows: Sequence[Row]) -> None:
     """The rows of traces that bring their ids, which nothing else of the traces may precede."""
+    prepare_partitions(connection, [row["id"] for row in rows])
     _insert(connection, tables.trace, list(rows[0]), [tuple(row.values()) for row in rows])
     drop_rollups(connection, [row["id"] for row in rows])
 
@@ -285,10 +289,22 @@ def delete_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
     """Delete traces with all that hangs on them, but the tools they were offered."""
     for group in in_groups(ids):
         remove_from_index(connection, group)
-        delete_rows(
-            connection, (*tables.RECORD, *tables.DERIVED, tables.search_pending, tables.mark, tables.exchange), group
-        )
+        delete_rows(connection, (*tables.RECORD, *tables.DERIVED, tables.exchange, *tables.BESIDE), group)
         connection.execute(sa.delete(tables.trace).where(tables.trace.c.id.in_(group)))
+
+
+def delete_partition(connection: sa.Connection, ids: IdRange) -> int:
+    """Delete the traces of one of `past_partitions`, and the partition; how many traces there were.
+
+    What hangs on them costs the same however much it is; a row of `trace` costs about a microsecond.
+    """
+    drop_rollups_between(connection, ids)
+    for table in tables.BESIDE:
+        connection.execute(sa.delete(table).where(table.c.trace_id >= ids.start, table.c.trace_id < ids.end))
+    trace = tables.trace.c
+    done = connection.execute(sa.delete(tables.trace).where(trace.id >= ids.start, trace.id < ids.end)).rowcount
+    drop_partition(connection, ids)
+    return done
 
 
 def update_traces(connection: sa.Connection, rows: Sequence[Row]) -> None:

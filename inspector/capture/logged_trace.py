@@ -10,6 +10,7 @@ from inspector.capture.redacting import Redacts
 from inspector.capture.safeguards import ErrorCounters, now_s
 from inspector.errors import SinkError
 from inspector.model import Chunk, ExternalId, Generation, Instant, Outcome, Role, Trace, Turn
+from inspector.model.trace import RECORDING_ID
 
 _CLOSING_S = 30.0
 """How long the end of a recording waits for its sink."""
@@ -27,7 +28,7 @@ class LoggedTrace:
         self.mistakes = ErrorCounters()
         self.key = uuid4().hex
         self.outcome: Outcome | None = None
-        self._trace = replace(trace, external_ids=(*trace.external_ids, ExternalId("recording", self.key)))
+        self._trace = replace(trace, external_ids=(*trace.external_ids, ExternalId(RECORDING_ID, self.key)))
         self._owns_sink = owns_sink
         self._turns = 0
         self._closed = False

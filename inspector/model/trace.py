@@ -340,6 +340,10 @@ class ExternalId(Struct, frozen=True):
     value: str
 
 
+RECORDING_ID = "recording"
+"""The name of the external id that weaklink gives to each trace that it records."""
+
+
 class RecognisedBy(StrEnum):
     """How it was found out which requests belong to one session."""
 

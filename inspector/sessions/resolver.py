@@ -25,6 +25,7 @@ from inspector.model import (
     Turn,
     TurnFlag,
 )
+from inspector.model.trace import RECORDING_ID
 from inspector.sessions.exchange import RequestHead
 from inspector.sessions.fingerprints import (
     RunningDigest,
@@ -79,7 +80,7 @@ class _OpenRequest(Struct, frozen=True):
 
 def new_recording_id() -> ExternalId:
     """An id that no other trace has."""
-    return ExternalId("recording", uuid4().hex)
+    return ExternalId(RECORDING_ID, uuid4().hex)
 
 
 class SessionResolver:

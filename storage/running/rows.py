@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from inspector.inspection import Inspection
 from inspector.model import Trace, Turn
 from inspector.model.columns import Entries
+from inspector.model.trace import RECORDING_ID
 from storage import tables
 from storage.exchanges import move_exchanges, put_exchanges
 from storage.liveness import IDLE_AFTER_S, SILENT_S
@@ -86,7 +87,7 @@ def _write(connection: sa.Connection, owner: str, step: SessionWrite, now_s: flo
             id_ = write(connection, [step.draft], now_s)[0].id
             put_exchanges(connection, id_, step.exchanges)
             return id_
-        id_ = _begin(connection, owner, step.draft, now_s)
+        id_ = _begin(connection, owner, step, step.draft, now_s)
     elif step.draft is not None and step.ended:
         put_exchanges(connection, id_, step.exchanges)
         return finish_trace(connection, id_, step.draft, step.kept, now_s)
@@ -106,12 +107,31 @@ def _write(connection: sa.Connection, owner: str, step: SessionWrite, now_s: flo
     return id_
 
 
-def _begin(connection: sa.Connection, owner: str, made: TraceRows, now_s: float) -> int:
-    (id_,) = insert_traces(connection, {secrets.token_bytes(32): made}, now_s).values()
-    insert_records(connection, [(id_, made.record)])
-    insert_derived(connection, [(id_, made.sort_at_s, made.derived)])
+def _begin(connection: sa.Connection, owner: str, step: SessionWrite, made: TraceRows, now_s: float) -> int:
+    identity = secrets.token_bytes(32)
+    id_ = _cut_off(connection, made.record, step)
+    if id_ is None:
+        (id_,) = insert_traces(connection, {identity: made}, now_s).values()
+        insert_records(connection, [(id_, made.record)])
+        insert_derived(connection, [(id_, made.sort_at_s, made.derived)])
+    else:
+        update_traces(connection, [{"trace_id": id_, "identity": identity}])
+        _replace(connection, id_, made, 0)
     connection.execute(sa.insert(tables.live), {"trace_id": id_, "owner": owner, "beat_at_s": now_s})
     return id_
+
+
+def _cut_off(connection: sa.Connection, record: RecordRows, step: SessionWrite) -> int | None:
+    """The ended trace of this very recording, of which another process kept no turn that is not here: it goes on.
+
+    That process was killed. Who records told the whole trace again, from its beginning.
+    """
+    if not any(row["name"] == RECORDING_ID for row in record.external_ids):
+        return None
+    trace = tables.trace.c
+    turns = len(record.turns) + sum(one.number == 0 for one in step.pieces)
+    ended = trace.id.not_in(sa.select(_live.trace_id))
+    return connection.scalar(sa.select(trace.id).where(trace.identity == record.identity, trace.turns <= turns, ended))
 
 
 def _replace(connection: sa.Connection, id_: int, made: TraceRows, kept: int) -> None:
@@ -150,7 +170,9 @@ def new_owner() -> str:
 
 def orphaned_traces(connection: sa.Connection, now_s: float) -> list[int]:
     """The running traces whose recorder has ended without ending them."""
-    rows = connection.execute(sa.select(_live.trace_id, _live.owner, _live.beat_at_s).order_by(_live.trace_id)).all()
+    there = tables.live.join(tables.trace)  # a recorder of an earlier version leaves rows of traces that are gone
+    running = sa.select(_live.trace_id, _live.owner, _live.beat_at_s).select_from(there).order_by(_live.trace_id)
+    rows = connection.execute(running).all()
     return [id_ for id_, owner, beat_at_s in rows if now_s - beat_at_s > SILENT_S or not _lives(owner)]
 
 

@@ -335,5 +335,5 @@ POSTGRESQL = (
     "SELECT gen_random_uuid() FROM public.part",
     "SELECT pg_catalog.pg_event_trigger_ddl_commands()",
     "SELECT brin_summarize_new_values('public.part'::regclass)",
-    "SELECT gin_clean_pending_list('public.ix_search_text_body'::regclass)",
+    "SELECT gin_clean_pending_list('public.ix_search_text_body_p0'::regclass)",
 )

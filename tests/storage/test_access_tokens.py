@@ -1,5 +1,7 @@
 """Tokens: their secret is given once and kept nowhere, and a revoked one opens nothing."""
 
+import time
+
 import pytest
 import sqlalchemy as sa
 
@@ -51,3 +53,25 @@ def test_a_name_that_would_not_be_seen_is_refused(store: Store, name: str) -> No
 def test_what_is_not_there_cannot_be_revoked(store: Store) -> None:
     with pytest.raises(StoreError, match="no valid token is named `ann`"):
         store.tokens.revoke("ann")
+
+
+def test_a_token_ends_when_it_was_to_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = time.time()
+    word = store.tokens.create("ann", TokenRole.READ, expires_at_s=now_s + 90 * 86_400)
+    (kept,) = store.tokens.all()
+    assert kept.expires_at_s == now_s + 90 * 86_400
+    assert store.tokens.holder(word) == kept
+    monkeypatch.setattr("storage.access_tokens.time.time", lambda: now_s + 90 * 86_400 - 1)
+    assert store.tokens.holder(word) == kept
+    monkeypatch.setattr("storage.access_tokens.time.time", lambda: now_s + 90 * 86_400)
+    assert store.tokens.holder(word) is None
+    with pytest.raises(StoreError, match="no valid token is named `ann`"):
+        store.tokens.revoke("ann")
+    assert store.tokens.holder(store.tokens.create("ann", TokenRole.WRITE)) is not None
+    assert store.tokens.holder(word) is None
+
+
+def test_a_token_that_would_have_ended_is_not_made(store: Store) -> None:
+    with pytest.raises(StoreError, match="would have ended already"):
+        store.tokens.create("ann", TokenRole.READ, expires_at_s=time.time() - 1)
+    assert store.tokens.all() == []

@@ -23,7 +23,7 @@ from inspector.capture.events import (
 )
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
-from inspector.model import BodyState, Chunk, Generation, Liveness, Outcome, Part, Role, Trace, Turn
+from inspector.model import BodyState, Chunk, ExternalId, Generation, Liveness, Outcome, Part, Role, Trace, Turn
 from inspector.model.trace import parts_of
 from storage import Store, StoreSink, open_store
 from storage.running import rows as recovery
@@ -248,6 +248,52 @@ def test_a_killed_recorder_leaves_a_cut_trace(store: Store, sink: StoreSink, mon
     _is_cut(kept, 40)
     assert store.inspection(summary.id) == inspect_trace(kept)
     assert store.recover() == 0
+
+
+def test_a_recording_that_is_told_again_goes_on_in_the_trace_that_was_cut(
+    store: Store, sink: StoreSink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = replace(WHOLE, external_ids=(ExternalId("recording", "r1"), *WHOLE.external_ids))
+    told = events_of(whole)
+    for event in told[:-3]:
+        sink.accept(event)
+    sink.flush()
+    (before,) = store.traces()
+    store.marks.put(before.id, note="look")
+    monkeypatch.setattr(recovery, "_lives", lambda owner: False)
+    assert store.recover() == 1
+    monkeypatch.undo()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("storage.live._EVERY_S", 1e6)
+        other = StoreSink(store)
+    for event in told[:-3]:
+        other.accept(event)
+    other.flush()
+    (running,) = store.traces()
+    assert (running.id, running.running) == (before.id, True)
+    for event in told[-3:]:
+        other.accept(event)
+    other.close()
+    (ended,) = store.traces()
+    assert (ended.id, ended.running) == (before.id, False)
+    assert store.trace(ended.id) == whole
+    assert [one.note for one in store.marks.of([ended.id])[ended.id]] == ["look"]
+    assert store.maintenance.check().problems == ()
+
+
+@pytest.mark.parametrize("known", [0, 1])
+def test_a_beginning_with_fewer_turns_takes_nothing_from_the_trace_that_is_there(
+    store: Store, sink: StoreSink, known: int
+) -> None:
+    whole = replace(WHOLE, external_ids=(ExternalId("recording", "r1"),))
+    store.save(inspected(whole))
+    sink.accept(TraceStarted("k", replace(whole, turns=whole.turns[:known], outcome=None)))
+    sink.flush()
+    assert len(store.traces()) == 2
+    sink.accept(TraceEnded("k"))
+    sink.flush()
+    (kept,) = store.traces()
+    assert store.trace(kept.id) == whole
 
 
 def test_what_a_killed_recorder_left_stands_in_the_order_of_its_turns(

@@ -43,7 +43,6 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of two traces, of two of those, and so on: a few traces are many blocks."""
     monkeypatch.setattr("storage.blocks.SMALLEST", 2)
     monkeypatch.setattr("storage.blocks.FAN", 2)
-    monkeypatch.setattr("storage.rollups.FAN", 2)
     monkeypatch.setattr("storage.live._EVERY_S", 1e6)
 
 

@@ -99,7 +99,7 @@ def test_a_share_of_what_did_not_break_is_kept_the_same_one_every_time(store: St
 
 
 def test_the_oldest_go_until_the_rest_has_room(store: Store) -> None:
-    sessions = (trace(f"s{number:03}", GOOD_CALL, words=token_hex(4_000), started_s=number) for number in range(200))
+    sessions = (trace(f"s{number:03}", GOOD_CALL, words=token_hex(12_000), started_s=number) for number in range(200))
     store.save(inspected(*sessions))
     before = _used(store)
     assert store.maintenance.prune(Retention(max_bytes=2 * before)) == 0

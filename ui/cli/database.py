@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +17,7 @@ from inspector.model import Trace
 from inspector.scanning import lazy_pattern
 from inspector.version import __version__
 from storage import IntegrityReport, Store, open_store, place_of, upgrade_store
-from storage.access_tokens import TokenRole
+from storage.access_tokens import AccessToken, TokenRole
 from storage.copying import CopyReport, copy_traces
 from storage.maintenance import Retention
 from ui.cli.console import color_option, database_option, json_option, print_lines, progress_bar
@@ -32,9 +33,15 @@ _HOURS = {"h": 1, "d": 24, "w": 168, "y": 8766}
 
 
 class Moment(click.ParamType[datetime]):
-    """`2026-01-31`, `2026-01-31T18:00` (UTC, or with an offset of its own) or an age: `12h`, `30d`, `8w`, `1y`."""
+    """`2026-01-31`, `2026-01-31T18:00` (UTC, or with an offset of its own) or an age: `12h`, `30d`, `8w`, `1y`.
+
+    With `ahead` an age is a time from now on.
+    """
 
     name = "date or age"
+
+    def __init__(self, *, ahead: bool = False) -> None:
+        self._sign = 1 if ahead else -1
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
         """The moment, with its zone; fails as click's own types do."""
@@ -43,7 +50,7 @@ class Moment(click.ParamType[datetime]):
         text = str(value).strip()
         try:
             if age := _AGE.fullmatch(text):
-                return datetime.now(UTC) - timedelta(hours=int(age[1]) * _HOURS[age[2].lower()])
+                return datetime.now(UTC) + self._sign * timedelta(hours=int(age[1]) * _HOURS[age[2].lower()])
             moment = datetime.fromisoformat(text)
         except (ValueError, OverflowError):
             self.fail(f"`{text}` is neither a date (2026-01-31, in UTC) nor an age (12h, 30d, 8w, 1y).", param, ctx)
@@ -96,14 +103,17 @@ def token() -> None:
     show_default=True,
     help="`read` sees every trace; `write` also sets marks and imports.",
 )
+@click.option(
+    "--expires", type=Moment(ahead=True), metavar="DATE_OR_AGE", help="When it ends: a date in UTC, or 90d from now."
+)
 @database_option
-def create_token(where: str | None, *, name: str, role: str) -> None:
+def create_token(where: str | None, *, name: str, role: str, expires: datetime | None) -> None:
     """Make a token for NAME, and print it once.
 
     The database keeps a hash of it, so it cannot be shown again. Marks and notes bear NAME.
     """
     with open_store(where, create=False) as store:
-        word = store.tokens.create(name, TokenRole(role))
+        word = store.tokens.create(name, TokenRole(role), expires_at_s=expires.timestamp() if expires else None)
     sys.stdout.write(f"{word}\n")
 
 
@@ -111,15 +121,14 @@ def create_token(where: str | None, *, name: str, role: str) -> None:
 @json_option
 @database_option
 def list_tokens(where: str | None, *, as_json: bool) -> None:
-    """List the tokens, those that were revoked too."""
+    """List the tokens, those that were revoked or have ended too."""
     with open_store(where, create=False, read_only=True) as store:
         found = store.tokens.all()
     if as_json:
         sys.stdout.write(write_json({"tokens": [asdict(one) for one in found]}) + "\n")
         return
     for one in found:
-        until = f", revoked {_day(one.revoked_at_s)}" if one.revoked_at_s is not None else ""
-        sys.stdout.write(f"{visible_line(one.name)}: {one.role}, made {_day(one.made_at_s)}{until}\n")
+        sys.stdout.write(f"{visible_line(one.name)}: {one.role}, made {_day(one.made_at_s)}{_end(one)}\n")
     if not found:
         sys.stderr.write("weaklink: no token yet; `weaklink db token create NAME` makes one\n")
 
@@ -132,6 +141,14 @@ def revoke_token(where: str | None, *, name: str) -> None:
     with open_store(where, create=False) as store:
         store.tokens.revoke(name)
     sys.stdout.write(f"the token of {visible_line(name)} is revoked\n")
+
+
+def _end(token: AccessToken) -> str:
+    if token.revoked_at_s is not None:
+        return f", revoked {_day(token.revoked_at_s)}"
+    if token.expires_at_s is None:
+        return ""
+    return f", {'ends' if token.is_valid(time.time()) else 'ended'} {_day(token.expires_at_s)}"
 
 
 def _day(at_s: float) -> str:
@@ -219,7 +236,7 @@ def copy(ctx: click.Context, source: str, target: str, *, as_json: bool) -> None
     requests are copied too, and a trace keeps its id if TO never had a trace with that id. Traces that TO has already
     are not copied again: to continue a copy that was interrupted, or to bring TO up to date, run the command again.
 
-    Every copy is compared with its original; the exit code is 1 if one differs.
+    Every copy is compared with its original; the exit code is 1 if one differs. Access tokens are not copied.
     """
     with open_store(source, create=False, read_only=True) as origin, open_store(target) as copies:
         if origin.place.address == copies.place.address:
@@ -233,6 +250,9 @@ def copy(ctx: click.Context, source: str, target: str, *, as_json: bool) -> None
         for problem in report.problems:
             sys.stdout.write(f"{visible_line(problem)}\n")
         sys.stdout.write(f"{visible_line(_copied_line(report))}\n")
+        if report.tokens_left_out:
+            left = counted(report.tokens_left_out, "access token")
+            sys.stdout.write(f"{left} of FROM not copied; `weaklink db token create NAME --db TO` makes new ones\n")
     ctx.exit(1 if report.problems else 0)
 
 
@@ -249,7 +269,9 @@ def _copied_line(report: CopyReport) -> str:
 
 
 @database.command("prune")
-@click.option("--before", type=Moment(), metavar="DATE_OR_AGE", help="A date in UTC, or an age: 30d.")
+@click.option(
+    "--before", "--older-than", "before", type=Moment(), metavar="DATE_OR_AGE", help="A date in UTC, or an age: 30d."
+)
 @click.option("--max-size", type=Size(), metavar="SIZE", help="Delete the oldest until the rest takes so much: 10GB.")
 @click.option("--keep-broken", is_flag=True, help="Keep the traces that broke.")
 @click.option(
@@ -276,10 +298,10 @@ def prune(
 
     A trace is as old as its first request, or as its import where the source keeps no times. What --keep-ok keeps is
     chosen by the trace, so that a later run keeps the same ones. Asks before it deletes; without a terminal it
-    requires --yes. `weaklink db vacuum` frees the space.
+    requires --yes. `weaklink db vacuum` frees the space; on PostgreSQL a partition of old traces is dropped at once.
 
     \b
-    weaklink db prune --before 30d --keep-broken
+    weaklink db prune --older-than 30d
     weaklink db prune --before 7d --keep-ok 0.05 --yes
     weaklink db prune --max-size 10GB --yes
     """  # noqa: D301  # Click wants the backspace itself

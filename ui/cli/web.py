@@ -3,6 +3,7 @@
 import io
 import secrets
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import TextIO
@@ -90,5 +91,5 @@ def _check_database(where: str | None, *, needs_tokens: bool) -> None:
             open_store(where, read_only=True).close()
         return
     with open_store(where, read_only=True) as store:
-        if all(one.revoked_at_s is not None for one in store.tokens.all()):
+        if not any(one.is_valid(time.time()) for one in store.tokens.all()):
             raise StoreError("nobody has a token of this database yet; `weaklink db token create NAME` makes one")

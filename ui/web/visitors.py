@@ -31,7 +31,7 @@ def visitor() -> Visitor:
         return Visitor(named)
     held = store().tokens.holder(word)
     if held is None:
-        raise WeaklinkError("Your token was revoked. Ask for another one, and open its address.")
+        raise WeaklinkError("Your token was revoked or has ended. Ask for another one, and open its address.")
     return Visitor(named or held.name, held.role is TokenRole.WRITE)
 
 

@@ -37,16 +37,13 @@ def _ask(recording: RecordProcess, words: str) -> str:
 
 
 def _asked(database: Path) -> list[str]:
-    """What users asked in the traces whose answer is there.
-
-    A trace that was open when its collector was killed is there twice until it ends.
-    """
-    found: set[str] = set()
+    """What users asked in the traces whose answer is there, once for each trace."""
+    found: list[str] = []
     with open_store(database, read_only=True) as store:
         for one in store.traces():
             with suppress(StoreError):  # it turned out to be another one, and went
                 user, *answers = store.trace(one.id).turns
-                found.update(user.parts[0].text for answer in answers if answer.parts)
+                found += [user.parts[0].text for answer in answers[:1] if answer.parts]
     return sorted(found)
 
 

@@ -1,6 +1,7 @@
 """A dashboard that several people open: who may look, who may change something, and whose name a note bears."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -89,7 +90,7 @@ def test_a_revoked_token_opens_nothing_any_more(browser: Browser, served: Dashbo
         with open_store(team.database) as store:
             store.tokens.revoke("eve")
         page.get_by_role("link", name="Tools").click()
-        expect(page.get_by_text("Your token was revoked.")).to_be_visible()
+        expect(page.get_by_text("Your token was revoked or has ended.")).to_be_visible()
         page.wait_for_timeout(2_100)  # as long as the guard remembers a token
         assert page.request.get(f"http://127.0.0.1:{served.port}/").status == 401
 
@@ -108,6 +109,20 @@ def test_commands_make_list_and_revoke_tokens(weaklink: Run, team: _Team, tmp_pa
     assert weaklink("db", "token", "revoke", "dan", *where).stdout == b"the token of dan is revoked\n"
     listed = weaklink("db", "token", "list", *where).stdout.decode()
     assert any(line.startswith("dan: read, made ") and ", revoked " in line for line in listed.splitlines())
+    word = weaklink("db", "token", "create", "fay", "--expires", "90d", *where).stdout.decode().strip()
+    with open_store(team.database) as store:
+        held = store.tokens.holder(word)
+    assert held is not None
+    assert held.expires_at_s is not None
+    assert abs(held.expires_at_s - held.made_at_s - 90 * 86_400) < 600
+    day = datetime.fromtimestamp(held.expires_at_s, UTC).date()
+    listed = weaklink("db", "token", "list", *where).stdout.decode()
+    assert f", ends {day}" in listed
+    past = weaklink("db", "token", "create", "gil", "--expires", "2020-01-01", *where)
+    assert (past.returncode, past.stdout) == (2, b"")
+    assert b"would have ended already" in past.stderr
+    copied = weaklink("db", "copy", str(team.database), str(tmp_path / "copy.db")).stdout.decode()
+    assert "access tokens of FROM not copied" in copied
     assert made.stdout.decode().strip() not in listed
 
 

@@ -1,0 +1,79 @@
+"""Connections to a server: a store has so many and no more, and one that is broken is replaced."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from threading import Event, Thread
+
+import psycopg
+import pytest
+
+from inspector.chain.metrics_groups import GroupKey
+from inspector.errors import StoreError
+from storage import Order, Store, open_store
+from storage.engine import CONNECTIONS
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+
+_OF_OTHERS = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+_VISITORS = 40
+
+
+@pytest.fixture
+def database(postgresql_database: str) -> str:
+    return postgresql_database
+
+
+@pytest.fixture
+def server(postgresql_database: str, store: Store) -> Iterator[psycopg.Connection]:
+    """A connection beside those of the store, which has some traces."""
+    store.save(inspected(*(trace(f"s{at}", BAD_CALL if at % 3 else GOOD_CALL, started_s=float(at)) for at in range(9))))
+    with psycopg.connect(postgresql_database, autocommit=True) as opened:
+        yield opened
+
+
+def _visit(store: Store) -> int:
+    """What a visitor of the first pages asks for."""
+    pages = store.paging()
+    listed = pages.page("", Order.BROKEN, limit=100)
+    store.statistics.figures(by=(GroupKey.MODEL,))
+    store.inspected(listed[0].summary.id)
+    return len(listed) + sum(pages.status_counts().values())
+
+
+def test_many_visitors_share_a_few_connections(store: Store, server: psycopg.Connection) -> None:
+    done, most = Event(), 0
+
+    def watch() -> None:
+        nonlocal most
+        while not done.is_set():
+            most = max(most, len(server.execute(_OF_OTHERS).fetchall()))
+
+    watcher = Thread(target=watch)
+    watcher.start()
+    with ThreadPoolExecutor(_VISITORS) as visitors:
+        seen = list(visitors.map(lambda _: _visit(store), range(5 * _VISITORS)))
+    done.set()
+    watcher.join()
+    assert seen == [18] * (5 * _VISITORS)
+    assert 1 < most <= CONNECTIONS
+
+
+def test_a_connection_that_the_server_ended_is_replaced(store: Store, server: psycopg.Connection) -> None:
+    with ExitStack() as held:
+        for _ in range(3):
+            held.enter_context(store._database.reading()).exec_driver_sql("SELECT 1")
+    pids = {pid for (pid,) in server.execute(_OF_OTHERS).fetchall()}
+    assert len(pids) >= 3
+    for pid in pids:
+        server.execute("SELECT pg_terminate_backend(%s, 10000)", (pid,))
+    assert _visit(store) == 18
+    store.save(inspected(trace("later", GOOD_CALL)))
+    assert not pids & {pid for (pid,) in server.execute(_OF_OTHERS).fetchall()}
+
+
+def test_who_gets_no_connection_is_told_why(store: Store, server: psycopg.Connection) -> None:
+    with open_store(store.place.address, busy_timeout_s=0.05) as busy, ExitStack() as held:
+        for _ in range(CONNECTIONS):
+            held.enter_context(busy._database.reading())
+        with pytest.raises(StoreError, match="all 10 connections of this program to the server are in use"):
+            busy.traces()
