@@ -123,8 +123,8 @@ bench-import: dev ## Measure each stage of an import, --jobs 2 and check beside 
 bench-proxy: dev build/mitmproxy/installed ## Measure the recording proxy beside mitmdump, installed only for that, and count what it recorded
 	$(BIN)/python -m benchmarks proxy recorded
 
-bench-cluster: dev ## Measure Ray on this machine over WEAKLINK_BENCH_ROWS (6,000) conversations: 1 and 2 workers, a worker killed, memory
-	$(BIN)/python -m benchmarks cluster
+bench-cluster: dev ## Measure Ray over WEAKLINK_BENCH_ROWS (20,000) conversations, and costs up to 1,000 cores; writes docs/scaling.md
+	$(BIN)/python -m benchmarks --write cluster scaling
 
 build/mitmproxy/installed: | .venv/bin/python
 	$(BIN)/python -m venv --clear build/mitmproxy

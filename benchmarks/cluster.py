@@ -1,26 +1,32 @@
-"""Ray Data on this machine: rows a second with 1 and 2 workers, a worker killed, memory over a tenfold input."""
+"""Ray Data on this machine: rows a second with 1 and 2 workers and on 2 nodes, a worker killed, memory."""
 
-import json
 import os
 import resource
 import signal
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import ray
+from ray.cluster_utils import Cluster
 
+from benchmarks.cluster_rows import write_short
 from inspector.importers.blocks import Block
 from ui.importing.block_jobs import run_blocks
 from ui.importing.block_records import plan_traces
 from ui.importing.engine import EngineOptions
 from ui.importing.result_tables import BlockImporter, ResultsFolder
 
-_ROWS = int(os.environ.get("WEAKLINK_BENCH_ROWS", "6000"))
+_ROWS = int(os.environ.get("WEAKLINK_BENCH_ROWS", "20000"))
 _BLOCK = 256 << 10
-_CALL = '{"city": "Oslo", "days": 3'
+_ROUNDS = 2  # the best counts: other programs use the cores too
+_GOAL = 0.8
+_FLAT = 1.25  # of the peak memory over a tenfold input, to that over the input
+_STORE = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,39 +51,66 @@ class _TimedImport:
 
 def cluster() -> None:
     """Print the figures, one line each."""
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=256 << 20)
     with TemporaryDirectory() as made:
         folder = Path(made)
         small, large = folder / "small.jsonl", folder / "large.jsonl"
-        _write(small, _ROWS)
-        one, _ = _import(small, folder / "one", jobs=1)
-        two, _ = _import(small, folder / "two", jobs=2)
-        print(f"1 worker: {_ROWS / one:,.0f} traces/s; 2 workers: {_ROWS / two:,.0f}; efficiency {one / two / 2:.2f}")
-        assert _files(folder / "one") == _files(folder / "two")
-        killed, deaths = _import(small, folder / "killed", jobs=2, kill_after=3)
-        assert _files(folder / "one") == _files(folder / "killed")
-        print(f"a worker killed with -9 ({deaths} killed): the same files, {killed:.1f} s instead of {two:.1f}")
-        _write(large, _ROWS * 10)
-        peaks = [_peak(path, folder / f"peak-{path.stem}") for path in (small, large)]
-        print(f"peak memory of a worker: {peaks[0]:.0f} MB over {_ROWS:,} traces, {peaks[1]:.0f} MB over tenfold")
-    ray.shutdown()
+        write_short(small, _ROWS)
+        with _one_node():
+            one, two = (_best(small, folder / f"of-{jobs}", jobs) for jobs in (1, 2))
+            _put_rates(one, two)
+            assert _files(folder / "of-1-0") == _files(folder / "of-2-0")
+            killed, deaths = _import(small, folder / "killed", jobs=2, kill_after=3)
+            assert _files(folder / "of-1-0") == _files(folder / "killed")
+            print(f"a worker killed with -9 ({deaths} killed): the same files, {killed:.1f} s instead of {two:.1f} s")
+            write_short(large, _ROWS * 10)
+            peaks = [_peak(path, folder / f"peak-{path.stem}") for path in (small, large)]
+            is_flat = "reached" if peaks[1] <= peaks[0] * _FLAT else "MISSED"
+            print(
+                f"peak memory of a worker: {peaks[0]:.0f} MB over {_ROWS:,} traces, {peaks[1]:.0f} MB over tenfold"
+                f" (goal: at most {_FLAT} times, {is_flat})"
+            )
+        with _two_nodes():
+            nodes = _best(small, folder / "nodes", 2)
+            assert _files(folder / "of-1-0") == _files(folder / "nodes-0")
+            print(f"2 node processes on loopback, 1 CPU each: the same files, {_ROWS / nodes:,.0f} traces/s")
 
 
-def _write(path: Path, rows: int) -> None:
-    with path.open("w", encoding="utf-8") as stream:
-        for number in range(rows):
-            call = {
-                "id": "c",
-                "type": "function",
-                "function": {"name": "f", "arguments": _CALL + "}" * (number % 9 > 0)},
-            }
-            messages = [
-                {"role": "user", "content": f"{number}: {'How is the weather? ' * (number % 20)}"},
-                {"role": "assistant", "content": None, "tool_calls": [call]},
-                {"role": "tool", "tool_call_id": "c", "content": "4 degrees"},
-                {"role": "assistant", "content": "It is 4 degrees."},
-            ]
-            stream.write(json.dumps({"messages": messages, "model": f"m{number % 3}"}) + "\n")
+def _put_rates(one: float, two: float) -> None:
+    efficiency = one / two / 2
+    judged = "reached" if efficiency >= _GOAL else "MISSED"
+    print(f"{_ROWS:,} short conversations, {_BLOCK >> 10} KiB a block; best of {_ROUNDS} runs with the start of actors")
+    print(
+        f"1 worker: {_ROWS / one:,.0f} traces/s; 2 workers: {_ROWS / two:,.0f};"
+        f" efficiency {efficiency:.2f} (goal: {_GOAL}, {judged})"
+    )
+
+
+@contextmanager
+def _one_node() -> Iterator[None]:
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=_STORE)
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def _two_nodes() -> Iterator[None]:
+    """A head and a second node, each a raylet with ports and an object store of its own."""
+    nodes: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": _STORE})
+    try:
+        nodes.add_node(num_cpus=1, object_store_memory=_STORE)
+        nodes.wait_for_nodes()
+        ray.init(address=nodes.address, log_to_driver=False)
+        assert len([one for one in ray.nodes() if one["Alive"]]) == 2
+        yield
+    finally:
+        ray.shutdown()
+        nodes.shutdown()
+
+
+def _best(path: Path, where: Path, jobs: int) -> float:
+    return min(_import(path, Path(f"{where}-{attempt}"), jobs=jobs)[0] for attempt in range(_ROUNDS))
 
 
 def _import(path: Path, where: Path, *, jobs: int, kill_after: int = 0) -> tuple[float, int]:
