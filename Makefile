@@ -39,12 +39,14 @@ APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get inst
 
 # SDKs whose agents replay in tests/ui/cli/test_replay_sdks.py; not in .venv, since google-genai needs an older websockets.
 SDKS := anthropic==2.12.0 google-genai==3.4.0 langchain-openai==1.7.3 ollama==0.6.3 openai==3.54.0 openai-agents==0.24.0 pydantic-ai-slim==2.68.0
+# Servers of S3 and of Google Cloud Storage for tests/importers/test_object_stores.py.
+STORES := moto[server]==5.2.5 gcp-storage-emulator==2026.7.19
 NODE_SDK := openai@6.49.0
 AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix build/axe axe-core@4.14.1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-pythons test-lowest test-atropos test-clients test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster wheel release constraints clean install dev system-packages
+.PHONY: help demo test test-pythons test-lowest test-atropos test-clients test-stores test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,7 +82,10 @@ test-atropos: dev ## Run the tests of the Atropos environment with the real atro
 test-clients: dev build/clients/installed ## Record and replay agents of seven Python SDKs, of Node's and of Go (where it is installed)
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/ui/cli/test_replay_sdks.py $(ARGS)
 
-test-slow: dev system-packages build/axe/installed build/clients/installed ## Run the campaigns that take minutes, and every property with 500 examples
+test-stores: dev build/stores/installed ## Read from and write to small servers of S3 and of Google Cloud Storage
+	$(BIN)/python -m pytest -m 'slow or not slow' tests/importers/test_object_stores.py $(ARGS)
+
+test-slow: dev system-packages build/axe/installed build/clients/installed build/stores/installed ## Run the campaigns that take minutes, and every property with 500 examples
 	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest $(ON_ALL_CORES) -m 'slow or hypothesis' $(ARGS)
 
 check: lint types test ## All that must hold before a change lands
@@ -138,6 +143,12 @@ build/clients/installed: Makefile | .venv/installed-dev
 	@touch $@
 
 # axe-core checks the dashboard's pages for contrast and labels. Where npm cannot give it, that test says that it is left out.
+# Small servers of object stores, in an environment of their own: they bring much that nothing else needs.
+build/stores/installed: Makefile | .venv/installed-dev
+	$(PYTHON) -m venv --clear build/stores
+	$(UV) pip install --quiet --python build/stores/bin/python $(STORES)
+	@touch $@
+
 build/axe/installed: | .venv/installed-dev
 	@mkdir -p build/axe
 	@if command -v npm >/dev/null; then npm $(AXE_INSTALL); \

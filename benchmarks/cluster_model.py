@@ -20,7 +20,7 @@ class Task(Struct, frozen=True):
 
 
 class ClusterLimits(Struct, frozen=True):
-    """The driver's seconds for one block, the start of the workers, and the store's bytes a second to one and to all."""
+    """Seconds of the driver for a block, start of the workers, and the store's bytes a second to one and to all."""
 
     dispatch_s: float = 0.0
     start_s: float = 0.0

@@ -1,7 +1,8 @@
 """Files by URL: `file://`, and object stores (`s3://`, `gs://`, `hf://` and what fsspec knows) through pyarrow.
 
 A remote file is read in ranges, never copied to the disk. Keys come from where each store's library looks for them
-(environment, profile, instance). An S3 server other than Amazon's is named by `AWS_ENDPOINT_URL`.
+(environment, profile, instance). An S3 server other than Amazon's is named by `AWS_ENDPOINT_URL`, a server other than
+Google's by `STORAGE_EMULATOR_HOST` (without keys), a hub other than Hugging Face's by `HF_ENDPOINT`.
 """
 
 import io
@@ -85,11 +86,16 @@ def file_system_of(url: str) -> tuple[Any, str]:
 
 def _with_endpoint(root: str) -> str:
     """The URL of a bucket with the server that the environment names, for pyarrow reads no `http://` of its own."""
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    if not root.startswith("s3://") or not endpoint:
+    scheme, _, bucket = root.partition("://")
+    if scheme == "s3":
+        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        options, name = "&allow_bucket_creation=false", bucket
+    else:
+        endpoint, options, name = os.environ.get("STORAGE_EMULATOR_HOST"), "", f"anonymous@{bucket}"
+    if not endpoint:
         return root
-    parts = urlsplit(endpoint)
-    return f"{root}?endpoint_override={parts.netloc}&scheme={parts.scheme}&allow_bucket_creation=false"
+    parts = urlsplit(endpoint if "://" in endpoint else f"http://{endpoint}")
+    return f"{scheme}://{name}?endpoint_override={parts.netloc}&scheme={parts.scheme}{options}"
 
 
 def _found(filesystem: Any, path: str, scheme: str, url: str) -> Iterator[RemoteFile]:
