@@ -2,8 +2,8 @@
 
 Without names it runs those of the core, which take less than ten minutes. `all` runs every one: the others make a
 database of a million traces (`store`, `tui`, `web`), want mitmproxy beside them (`proxy`), start Ray (`cluster`), or
-take minutes. `--write` puts what they print, with the machine's description, into docs/performance.md, or docs/scaling.md
-(`cluster`, `scaling`).
+take minutes. `--write` puts what they print into docs/performance.md (`cluster` and `scaling` into docs/scaling.md),
+with the machine's description.
 """
 
 import io

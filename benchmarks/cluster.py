@@ -106,7 +106,6 @@ def _two_nodes() -> Iterator[None]:
         nodes.add_node(num_cpus=1, object_store_memory=_STORE)
         nodes.wait_for_nodes()
         ray.init(address=nodes.address, log_to_driver=False)
-        assert len([one for one in ray.nodes() if one["Alive"]]) == 2
         yield
     finally:
         ray.shutdown()

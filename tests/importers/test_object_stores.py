@@ -6,7 +6,6 @@ are those that `make test-stores` installs: moto, and gcp-storage-emulator.
 
 import gzip
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
+from typing import ClassVar
 from urllib.error import URLError
 from urllib.parse import parse_qs, unquote, urlsplit
 from urllib.request import Request, urlopen
@@ -75,7 +75,7 @@ class _Hub(BaseHTTPRequestHandler):
     """Answers what HfFileSystem asks of a dataset: its revision, its tree, facts on paths, and ranges of bytes."""
 
     content = files()
-    ranges: list[str] = []
+    ranges: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
         path = unquote(urlsplit(self.path).path)
@@ -254,6 +254,7 @@ def test_results_in_a_bucket_are_those_of_a_folder(store: tuple[str, dict[str, s
     bucket, variables = store
     question = "SELECT record, status, errors, calls FROM traces ORDER BY ALL"
     answers = []
+    said = ""
     for to in (f"{bucket}/results", str(tmp_path / "results")):
         for words in (
             ["import", f"{bucket}/logs/log.jsonl", "--to", to, "--block-size", "0.003"],
@@ -263,7 +264,7 @@ def test_results_in_a_bucket_are_those_of_a_folder(store: tuple[str, dict[str, s
             env = environment(tmp_path, **variables)
             done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env, check=False)
             assert done.returncode == 0, done.stderr
-        answers.append(done.stdout)
+            said = done.stdout
+        answers.append(said)
     assert answers[0] == answers[1]
     assert len(answers[0].splitlines()) == ROWS
-    assert os.listdir(tmp_path / "results")
