@@ -31,11 +31,21 @@ _STORE = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """What a block took: its process, its seconds, the peak memory of that process so far in MB."""
+    """What a block took: its process, its CPU seconds, the peak memory of that process so far in MB."""
 
     pid: int
-    seconds: float
+    cpu_s: float
     peak_mb: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What an import took: seconds, CPU seconds of its workers and of the driver, and the workers that were killed."""
+
+    seconds: float
+    workers_cpu_s: float
+    driver_cpu_s: float
+    deaths: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +53,10 @@ class _TimedImport:
     where: str
 
     def __call__(self, block: Block) -> Iterator[_Block]:
-        start = time.perf_counter()
+        start = time.process_time()
         list(BlockImporter(self.where)(block))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        yield _Block(os.getpid(), time.perf_counter() - start, peak)
+        yield _Block(os.getpid(), time.process_time() - start, peak)
 
 
 def cluster() -> None:
@@ -57,14 +67,16 @@ def cluster() -> None:
         write_short(small, _ROWS)
         with _one_node():
             rounds = [
-                [_import(small, folder / f"of-{jobs}-{at}", jobs=jobs)[0] for jobs in (1, 2)] for at in range(_ROUNDS)
+                [_import(small, folder / f"of-{jobs}-{at}", jobs=jobs) for jobs in (1, 2)] for at in range(_ROUNDS)
             ]
-            one, two = map(min, *rounds)
+            one, two = (min(runs, key=lambda run: run.seconds) for runs in zip(*rounds, strict=True))
             _put_rates(one, two)
             assert _files(folder / "of-1-0") == _files(folder / "of-2-0")
-            killed, deaths = _import(small, folder / "killed", jobs=2, kill_after=3)
+            killed = _import(small, folder / "killed", jobs=2, kill_after=3)
             assert _files(folder / "of-1-0") == _files(folder / "killed")
-            print(f"a worker killed with -9 ({deaths} killed): the same files, {killed:.1f} s instead of {two:.1f} s")
+            print(
+                f"a worker killed with -9 ({killed.deaths} killed): the same files, {killed.seconds:.1f} s after {two.seconds:.1f} s"
+            )
             write_short(large, _ROWS * 10)
             peaks = [_peak(path, folder / f"peak-{path.stem}") for path in (small, large)]
             is_flat = "reached" if peaks[1] <= peaks[0] * _FLAT else "MISSED"
@@ -73,19 +85,25 @@ def cluster() -> None:
                 f" (goal: at most {_FLAT} times, {is_flat})"
             )
         with _two_nodes():
-            nodes = min(_import(small, folder / f"nodes-{at}", jobs=2)[0] for at in range(_ROUNDS))
+            nodes = min(_import(small, folder / f"nodes-{at}", jobs=2).seconds for at in range(_ROUNDS))
             assert _files(folder / "of-1-0") == _files(folder / "nodes-0")
             print(f"2 node processes on loopback, 1 CPU each: the same files, {_ROWS / nodes:,.0f} traces/s")
 
 
-def _put_rates(one: float, two: float) -> None:
-    efficiency = one / two / 2
+def _put_rates(one: _Run, two: _Run) -> None:
+    efficiency = one.seconds / two.seconds / 2
     judged = "reached" if efficiency >= _GOAL else "MISSED"
     print(f"{_ROWS:,} short conversations, {_BLOCK >> 10} KiB a block; best of {_ROUNDS} runs with the start of actors")
     print(
-        f"1 worker: {_ROWS / one:,.0f} traces/s; 2 workers: {_ROWS / two:,.0f};"
-        f" efficiency {efficiency:.2f} (goal: {_GOAL}, {judged})"
+        f"1 worker: {_ROWS / one.seconds:,.0f} traces/s; 2 workers: {_ROWS / two.seconds:,.0f};"
+        f" efficiency {efficiency:.2f} (goal: {_GOAL}, {judged}); {os.getloadavg()[0]:.1f} processes wanted"
+        f" the {os.cpu_count()} cores in the last minute"
     )
+    for name, run in (("1 worker", one), ("2 workers", two)):
+        print(
+            f"CPU a trace with {name}: {run.workers_cpu_s / _ROWS * 1000:.2f} ms in workers,"
+            f" {run.driver_cpu_s / _ROWS * 1000:.2f} ms in the driver"
+        )
 
 
 @contextmanager
@@ -112,15 +130,16 @@ def _two_nodes() -> Iterator[None]:
         nodes.shutdown()
 
 
-def _import(path: Path, where: Path, *, jobs: int, kill_after: int = 0) -> tuple[float, int]:
-    blocks, deaths = _plan(path, where), 0
-    start = time.perf_counter()
+def _import(path: Path, where: Path, *, jobs: int, kill_after: int = 0) -> _Run:
+    blocks, deaths, cpu_s = _plan(path, where), 0, 0.0
+    start, driver_s = time.perf_counter(), time.process_time()
     for number, piece in enumerate(run_blocks(blocks, _TimedImport(str(where)), EngineOptions("ray", jobs)), 1):
         assert not piece.failed
+        cpu_s += sum(answer.cpu_s for answer in piece.answers)
         if number >= kill_after > 0 and not deaths and piece.answers:
             os.kill(piece.answers[0].pid, signal.SIGKILL)
             deaths = 1
-    return time.perf_counter() - start, deaths
+    return _Run(time.perf_counter() - start, cpu_s, time.process_time() - driver_s, deaths)
 
 
 def _plan(path: Path, where: Path) -> Sequence[Block]:
