@@ -39,6 +39,8 @@ APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get inst
 
 # SDKs whose agents replay in tests/ui/cli/test_replay_sdks.py; not in .venv, since google-genai needs an older websockets.
 SDKS := anthropic==2.12.0 google-genai==3.4.0 langchain-openai==1.7.3 ollama==0.6.3 openai==3.54.0 openai-agents==0.24.0 pydantic-ai-slim==2.68.0
+# Servers of S3 and of Google Cloud Storage for tests/importers/test_object_stores.py.
+STORES := moto[server]==5.2.5 gcp-storage-emulator==2026.7.19
 NODE_SDK := openai@6.49.0
 AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix build/axe axe-core@4.14.1
 
@@ -80,8 +82,8 @@ test-atropos: dev ## Run the tests of the Atropos environment with the real atro
 test-clients: dev build/clients/installed ## Record and replay agents of seven Python SDKs, of Node's and of Go (where it is installed)
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/ui/cli/test_replay_sdks.py $(ARGS)
 
-test-stores: dev build/stores/installed ## Read from and write to servers of S3, Google's storage and the client of Hugging Face's hub
-	$(BIN)/python -m pytest -m 'slow or not slow' tests/ui/importing/test_object_stores.py $(ARGS)
+test-stores: dev build/stores/installed ## Read from and write to small servers of S3 and of Google Cloud Storage
+	$(BIN)/python -m pytest -m 'slow or not slow' tests/importers/test_object_stores.py $(ARGS)
 
 test-slow: dev system-packages build/axe/installed build/clients/installed build/stores/installed ## Run the campaigns that take minutes, and every property with 500 examples
 	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest $(ON_ALL_CORES) -m 'slow or hypothesis' $(ARGS)
@@ -126,8 +128,8 @@ bench-import: dev ## Measure each stage of an import, --jobs 2 and check beside 
 bench-proxy: dev build/mitmproxy/installed ## Measure the recording proxy beside mitmdump, installed only for that, and count what it recorded
 	$(BIN)/python -m benchmarks proxy recorded
 
-bench-cluster: dev ## Measure Ray on this machine over WEAKLINK_BENCH_ROWS (6,000) conversations: 1 and 2 workers, a worker killed, memory
-	$(BIN)/python -m benchmarks cluster
+bench-cluster: dev ## Measure Ray over WEAKLINK_BENCH_ROWS (20,000) conversations, and costs up to 1,000 cores; writes docs/scaling.md
+	$(BIN)/python -m benchmarks --write cluster scaling
 
 bench-team: dev system-packages ## Measure ten recorders of 20 streams for WEAKLINK_BENCH_SECONDS (60) into one PostgreSQL, beside three readers
 	$(BIN)/python -m benchmarks team
@@ -143,9 +145,10 @@ build/clients/installed: Makefile | .venv/installed-dev
 	! command -v npm >/dev/null || npm install --silent --no-audit --no-fund --ignore-scripts --prefix build/clients $(NODE_SDK)
 	@touch $@
 
-build/stores/installed: | .venv/installed-dev
+# Small servers of object stores, in an environment of their own: they bring much that nothing else needs.
+build/stores/installed: Makefile | .venv/installed-dev
 	$(PYTHON) -m venv --clear build/stores
-	$(UV) pip install --quiet --python build/stores/bin/python 'moto[server]' gcp-storage-emulator huggingface_hub
+	$(UV) pip install --quiet --python build/stores/bin/python $(STORES)
 	@touch $@
 
 # axe-core checks the dashboard's pages for contrast and labels. Where npm cannot give it, that test says that it is left out.

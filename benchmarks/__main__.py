@@ -2,7 +2,8 @@
 
 Without names it runs those of the core, which take less than ten minutes. `all` runs every one: the others make a
 database of a million traces (`store`, `tui`, `web`), want mitmproxy beside them (`proxy`), start Ray (`cluster`), or
-take minutes. `--write` puts what they print into docs/performance.md, with the machine's description.
+take minutes. `--write` puts what they print into docs/performance.md (`cluster` and `scaling` into docs/scaling.md),
+with the machine's description.
 """
 
 import io
@@ -44,6 +45,7 @@ BENCHMARKS = {
     "recorded": "recorded_streams:recorded_streams",
     "attempts": "attempts:attempts",
     "cluster": "cluster:cluster",
+    "scaling": "scaling:scaling",
     "collector": "collector:collector",
     "team": "team:team",
 }

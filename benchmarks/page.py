@@ -1,4 +1,4 @@
-"""docs/performance.md: the machine, and what each benchmark printed on it last, between marks for each of them."""
+"""docs/performance.md and docs/scaling.md: the machine, and what each benchmark printed there last, between marks."""
 
 import os
 import platform
@@ -6,15 +6,19 @@ import re
 import sqlite3
 from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+_DOCS = Path(__file__).parents[1] / "docs"
+PAGE = _DOCS / "performance.md"
+_PAGES = {"cluster": _DOCS / "scaling.md", "scaling": _DOCS / "scaling.md"}
 _GOALS = re.compile(r", (reached|MISSED)\)")
 
 
 def write_result(name: str, printed: str) -> None:
     """Replace the results of a benchmark that ran, and the description of the machine; keep the rest of the page."""
-    page = _replaced(PAGE.read_text(encoding="utf-8"), "machine", _machine())
-    section = f"### `{name}`\n{_judged(printed)}\n```text\n{printed.rstrip()}\n```\n"
-    PAGE.write_text(_replaced(page, name, section), encoding="utf-8")
+    place = _PAGES.get(name, PAGE)
+    page = _replaced(place.read_text(encoding="utf-8"), "machine", _machine())
+    shown = printed if printed.startswith("|") else f"```text\n{printed.rstrip()}\n```\n"
+    section = f"### `{name}`\n{_judged(printed)}\n{shown}"
+    place.write_text(_replaced(page, name, section), encoding="utf-8")
 
 
 def _replaced(page: str, name: str, text: str) -> str:

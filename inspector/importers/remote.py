@@ -1,8 +1,8 @@
 """Files by URL: `file://`, and object stores (`s3://`, `gs://`, `hf://` and what fsspec knows) through pyarrow.
 
 A remote file is read in ranges, never copied to the disk. Keys come from where each store's library looks for them
-(environment, profile, instance). An S3 server other than Amazon's is named by `AWS_ENDPOINT_URL`,
-an emulator of Google's storage by `STORAGE_EMULATOR_HOST`.
+(environment, profile, instance). An S3 server other than Amazon's is named by `AWS_ENDPOINT_URL`, a server other than
+Google's by `STORAGE_EMULATOR_HOST` (without keys), a hub other than Hugging Face's by `HF_ENDPOINT`.
 """
 
 import io
@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -85,21 +85,17 @@ def file_system_of(url: str) -> tuple[Any, str]:
 
 
 def _with_endpoint(root: str) -> str:
-    """The URL of a bucket with the server that the environment names, for pyarrow looks only for the real ones.
-
-    An emulator of Google's storage, which `STORAGE_EMULATOR_HOST` names as for Google's own clients, has no keys.
-    """
+    """The URL of a bucket with the server that the environment names, for pyarrow reads no `http://` of its own."""
     scheme, _, bucket = root.partition("://")
     if scheme == "s3":
         endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-        more, user = "&allow_bucket_creation=false", ""
+        options, name = "&allow_bucket_creation=false", bucket
     else:
-        endpoint, more, user = os.environ.get("STORAGE_EMULATOR_HOST"), "", "anonymous@"
+        endpoint, options, name = os.environ.get("STORAGE_EMULATOR_HOST"), "", f"anonymous@{bucket}"
     if not endpoint:
         return root
     parts = urlsplit(endpoint if "://" in endpoint else f"http://{endpoint}")
-    where = quote(parts.netloc, safe="")
-    return f"{scheme}://{user}{bucket}?endpoint_override={where}&scheme={parts.scheme}{more}"
+    return f"{scheme}://{name}?endpoint_override={parts.netloc}&scheme={parts.scheme}{options}"
 
 
 def _found(filesystem: Any, path: str, scheme: str, url: str) -> Iterator[RemoteFile]:

@@ -6,7 +6,7 @@ bounds of the SQL console: rows, bytes, seconds and memory.
 """
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -27,9 +27,14 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 
 
 def query_tables(
-    tables: Mapping[str, Any], statement: str, *, limit: int = MOST_ROWS, seconds: float = _SECONDS
+    tables: Mapping[str, Any],
+    statement: str,
+    *,
+    parameters: Sequence[Value] = (),
+    limit: int = MOST_ROWS,
+    seconds: float = _SECONDS,
 ) -> QueryResult:
-    """The first `limit` rows of a SELECT over Arrow data sets by name, up to TOTAL_BYTES.
+    """The first `limit` rows of a SELECT over Arrow data sets by name, up to TOTAL_BYTES; `parameters` are for its `?`.
 
     StoreError, in a sentence, for a statement that is no single SELECT, reads anything else, needs too much memory, or
     takes longer than `seconds`; ImportError without DuckDB.
@@ -46,7 +51,7 @@ def query_tables(
         if len(parsed) != 1 or parsed[0].type != duckdb.StatementType.SELECT:
             raise StoreError("only one statement that reads may be run: SELECT, WITH or VALUES")
         timer.start()
-        found = connection.execute(parsed[0])
+        found = connection.execute(parsed[0], list(parameters))
         columns = tuple(one[0] for one in found.description or ())
         rows, note = _collect(iter(lambda: found.fetchmany(100), []), limit)
     except duckdb.InterruptException as error:

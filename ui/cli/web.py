@@ -9,11 +9,13 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 from typing import TextIO
 
 import click
+from click.core import ParameterSource
 
 from inspector.errors import StoreError
 from inspector.host_header import is_loopback
 from storage import NoDatabaseYetError, open_store
 from ui.cli.console import database_option
+from ui.importing.result_tables import ResultsFolder
 from ui.views.styled_text import visible
 from ui.web.guard import Access, links
 
@@ -54,6 +56,7 @@ def visible_output() -> Iterator[None]:
 @click.option("--token", default="", metavar="WORD", help="A token that browsers must send; `random` generates one.")
 @click.option("--tokens", is_flag=True, help="Accept the tokens of the database; see `weaklink db token`.")
 @click.option("--user-header", default="", metavar="HEADER", help="The header in which a reverse proxy names the user.")
+@click.option("--on", "results", metavar="DIR", help="Show the results that `import --to DIR` wrote; folder or URL.")
 @click.option("--name", "names", multiple=True, metavar="HOST", help="A host name under which browsers may open it.")
 def web(
     where: str | None,
@@ -64,6 +67,7 @@ def web(
     tokens: bool,
     user_header: str,
     names: tuple[str, ...],
+    results: str | None,
 ) -> None:
     """Serve the dashboard: which models, tools and prompts break chains, how often, and where.
 
@@ -75,13 +79,18 @@ def web(
     access = Access(
         host, port, word, tuple(name.lower() for name in names), stored_tokens=tokens, user_header=user_header
     )
-    _check_database(where, needs_tokens=tokens)
+    if results is not None:
+        if tokens or click.get_current_context().get_parameter_source("where") is ParameterSource.COMMANDLINE:
+            raise click.UsageError("--on shows results and no database: leave out --db and --tokens.")
+        ResultsFolder(results).dataset("traces")
+    else:
+        _check_database(where, needs_tokens=tokens)
     with visible_output():
         from ui.web.server import serve  # noqa: PLC0415  # Streamlit takes 300 ms to load
 
         for address in links(access):
             sys.stderr.write(f"weaklink: the dashboard is at {address} (Ctrl-C ends it)\n")
-        serve(access, where, is_local=is_loopback(host.strip("[]")))
+        serve(access, where, is_local=is_loopback(host.strip("[]")), results=results or "")
 
 
 def _check_database(where: str | None, *, needs_tokens: bool) -> None:

@@ -266,10 +266,10 @@ class BlockImporter(Struct, frozen=True):
         statuses: Counter[str] = Counter()
         notices: list[str] = []
         skipped, refused = 0, None
-        place = write_json([block.kind, block.start, block.end, block.first])
+        place = _block_text(block)
         with placed_block(block) as file:
             try:
-                for record in _records(file, self.source):
+                for record in records_of_block(file, self.source):
                     notice = _skip_reason(record) if isinstance(record, Skipped) else None
                     if notice is None:
                         assert isinstance(record, Trace)
@@ -290,7 +290,22 @@ class BlockImporter(Struct, frozen=True):
         return BlockResult(dict(writers.counts), dict(statuses), skipped, tuple(notices), refused)
 
 
-def _records(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
+def _block_text(block: Block) -> str:
+    """Where a block is in its file, as `place_of_block` reads it."""
+    with_it: list[Json] = [list(block.with_it)] if block.with_it else []
+    return write_json([block.kind, block.start, block.end, block.first, *with_it])
+
+
+def place_of_block(file: str, place: list[Any]) -> Block:
+    """The block that a row of `traces` names by its columns `file` and `block`. ValueError where it names none."""
+    kind, start, end, first, *with_it = place
+    if kind not in ("file", "lines", "rows") or not all(isinstance(one, int) for one in (start, end, first)):
+        raise ValueError("not a block")
+    return Block(0, file, kind, start, end, first, with_it=tuple(map(str, with_it[0] if with_it else ())))
+
+
+def records_of_block(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
+    """The traces of a block's file, and what was skipped there. UnreadableFileError where it cannot be read."""
     reading = read_placed(file, source)
     return read_group((file.path, *file.with_it), reading.source) if file.with_it else reading.records
 

@@ -12,6 +12,7 @@ from storage import NoDatabaseYetError
 from ui.web.components import palette
 from ui.web.markup import label, put_styles
 from ui.web.navigation import go_to_page, parameter, register_pages, set_parameters
+from ui.web.options import current_options
 from ui.web.stores import ICON, database_name, put_page_name
 from ui.web.visitors import visitor
 
@@ -36,6 +37,7 @@ class PageEntry(NamedTuple):
     title: str
     icon: str
     module: str
+    function: str = "show"
 
 
 PAGES: tuple[PageEntry, ...] = (
@@ -52,10 +54,21 @@ PAGES: tuple[PageEntry, ...] = (
 )
 """The pages in the order of the menu; the first is home."""
 
+RESULT_PAGES: tuple[PageEntry, ...] = (
+    PageEntry("triage", "What breaks", ":material/troubleshoot:", "ui.web.results.pages", "show_triage"),
+    PageEntry("traces", "Traces", ":material/list:", "ui.web.results.pages", "show_traces"),
+    PageEntry("trace", "Trace", ":material/account_tree:", "ui.web.results.trace"),
+    PageEntry("tools", "Tools", ":material/build:", "ui.web.results.pages", "show_tools"),
+    PageEntry("sql", "SQL", ":material/database:", "ui.web.results.pages", "show_sql"),
+)
+"""The pages over results in Parquet (`weaklink web --on`)."""
+
 
 def show() -> None:
     """Draw the page that the address names; what the store refuses is a sentence and a button to try again."""
     st.set_page_config(page_title="weaklink", page_icon=str(ICON), layout="wide")
+    has_results = bool(current_options().results)
+    entries = RESULT_PAGES if has_results else PAGES
     pages = {
         entry.path: st.Page(
             _drawing(entry),
@@ -65,17 +78,19 @@ def show() -> None:
             default=not index,
             visibility="hidden" if entry.path == "trace" else "visible",
         )
-        for index, entry in enumerate(PAGES)
+        for index, entry in enumerate(entries)
     }
     register_pages(pages)
     put_styles()
     with st.sidebar:
-        chosen_words = palette([(entry.path, entry.title) for entry in PAGES if entry.path != "trace"], _KEYS)
+        shown = [(entry.path, entry.title) for entry in entries if entry.path != "trace"]
+        chosen_words = None if has_results else palette(shown, _KEYS)  # it searches the database
         st.caption(label(database_name()))
     chosen = st.navigation([*pages.values(), _home_by_name()])
     if chosen_words is not None:
         _go(chosen_words)
-    _keep_filter()
+    if not has_results:
+        _keep_filter()
     chosen.run()
 
 
@@ -103,7 +118,7 @@ def _drawing(entry: PageEntry) -> Callable[[], None]:
         put_page_name(entry.title)
         try:
             visitor()  # whose token was revoked sees no more
-            import_module(entry.module).show()
+            getattr(import_module(entry.module), entry.function)()
             if entry.path not in _WITHOUT_DATABASE:
                 st.session_state[_READ] = True
         except WeaklinkError as error:

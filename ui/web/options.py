@@ -9,13 +9,15 @@ class DashboardOptions(Struct, frozen=True):
     """The database (as `open_store` takes it), and whether only this machine can reach the page.
 
     A page waits `patience_s` for figures before it is drawn without them. `access` is what the guard checks requests
-    by; a page looks there for the name of its visitor.
+    by; a page looks there for the name of its visitor. Where `results` names a folder of results in Parquet, the pages
+    show these, and no database.
     """
 
     where: str | None = None
     is_local: bool = True
     patience_s: float = 0.15
     access: Access = Access("127.0.0.1", 8789)
+    results: str = ""
 
 
 _OPTIONS: list[DashboardOptions] = [DashboardOptions()]

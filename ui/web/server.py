@@ -24,6 +24,7 @@ from inspector.scanning import lazy_pattern
 from ui.web.collecting import collector_route
 from ui.web.guard import Access, Guard
 from ui.web.options import DashboardOptions, set_options
+from ui.web.results.opening import opened_again
 from ui.web.stores import store
 from ui.web.theme import theme_options
 from ui.web.trace_api import trace_route
@@ -52,16 +53,19 @@ SCRIPT = Path(__file__).parent / "script" / "weaklink_page.py"
 """The page's script. It lies alone in its folder, since Streamlit puts that folder first on the path."""
 
 
-def serve(access: Access, where: str | None, *, is_local: bool) -> None:
-    """Serve the dashboard over the database until it is interrupted. WeaklinkError where the port is taken."""
+def serve(access: Access, where: str | None, *, is_local: bool, results: str = "") -> None:
+    """Serve the dashboard until it is interrupted: over the database, or over results in Parquet.
+
+    WeaklinkError where the port is taken.
+    """
     _refuse_taken(access)
-    set_options(DashboardOptions(where, is_local=is_local, access=access))
+    set_options(DashboardOptions(where, is_local=is_local, access=access, results=results))
     index = index_page()
     guard = Middleware(Guard, access=access, headers=security_headers(index), role_of=_role_of)
     options = {**_OPTIONS, **theme_options(), "server.address": access.host, "server.port": access.port}
     App(
         SCRIPT,
-        routes=[trace_route(), collector_route()],
+        routes=[trace_route(opened_again)] if results else [trace_route(), collector_route()],
         middleware=[guard, Middleware(IndexMiddleware, page=index), Middleware(TimerMiddleware)],
     ).run(config=options)
 

@@ -84,6 +84,8 @@ def store() -> Store:
 
 def database_name() -> str:
     """What the database is called in titles: the name of its file, or its URL without the password."""
+    if current_options().results:
+        return current_options().results.rstrip("/").rpartition("/")[2]
     place = place_of(current_options().where)
     return place.path.name if place.path is not None else str(place)
 

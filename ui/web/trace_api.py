@@ -10,6 +10,7 @@ Answers are compressed where the browser takes that: rows of values, lines of sc
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
@@ -92,12 +93,12 @@ def _is_number(word: str) -> bool:
     return word.isascii() and word.isdecimal() and len(word) <= _LONGEST_NUMBER
 
 
-def _answer(request: Request) -> Response:
+def _answer(request: Request, open_trace: Callable[[int], ShownTrace]) -> Response:
     """One request of a page; 404 where there is no such trace or view."""
     query = request.query_params
     at = position_of(*(query.get(name, "") for name in ("turn", "part", "start", "end")))
     try:
-        shown = shown_trace(int(request.path_params["id"]))
+        shown = open_trace(int(request.path_params["id"]))
         views = {
             name: _changed(name, version, shown, at)
             for name, _, version in (word.partition(":") for word in query.getlist("view")[:_MOST_VIEWS])
@@ -123,6 +124,10 @@ def _gained(have: str, data: dict[str, Json]) -> dict[str, Json]:
     return {"data": data} if before is None else {"delta": json_delta(before, data)}
 
 
-def trace_route() -> Route:
-    """The route, for the server."""
-    return Route(PATH, _answer, methods=["GET"], middleware=[Middleware(GZipMiddleware, minimum_size=_LEAST_PACKED)])
+def trace_route(open_trace: Callable[[int], ShownTrace] = shown_trace) -> Route:
+    """The route, for the server; `open_trace` gives the trace of a number, or raises StoreError."""
+
+    def answer(request: Request) -> Response:
+        return _answer(request, open_trace)
+
+    return Route(PATH, answer, methods=["GET"], middleware=[Middleware(GZipMiddleware, minimum_size=_LEAST_PACKED)])

@@ -24,6 +24,7 @@ from inspector.importers.blocks import Block
 from inspector.importers.source import local_path
 from inspector.model import Trace
 from storage.console.duckdb_reader import query_tables
+from tests.ui.conftest import run_text
 from ui.cli.check_blocks import BlockChecker
 from ui.cli.check_files import CheckOptions, FileEvent, RecordsEnd, inspected_records
 from ui.cli.data.annotate import BlockAnnotator
@@ -140,6 +141,25 @@ def test_every_partition_in_any_order_gives_the_same_report(log: str, size: int,
     assert parts.triage() == whole.triage()
     assert [one.errors for one in parts.chosen()] == [one.errors for one in whole.chosen()]
     assert len(whole.chosen()) == 3
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("lint",), ("report", "--json"), ("score",), ("verify", "--json")],
+    ids=lambda words: words[0],
+)
+@settings(max_examples=2)
+@given(sizes)
+def test_every_partition_gives_the_same_report_on_training_data(
+    log: str, tmp_path_factory: pytest.TempPathFactory, command: tuple[str, ...], size: int
+) -> None:
+    folder = tmp_path_factory.mktemp("training")
+    words = ("data", *command, log)
+    whole = run_text(folder, *words)
+    assert whole.stdout
+    parts = run_text(folder, *words, "--block-size", str(max(size / (1 << 20), 0.001)), "--resume", "kept")
+    assert len(list(folder.glob("kept/*/*.pieces"))) > 0
+    assert (parts.stdout, parts.returncode) == (whole.stdout, whole.returncode)
 
 
 def test_every_partition_gives_the_same_annotations(log: str) -> None:

@@ -54,9 +54,22 @@ def dashboard(home: Path, database: Path, *options: str) -> Iterator[str]:
 @contextmanager
 def running(home: Path, database: Path, *options: str, first: str = "", port: int = 0) -> Iterator[Dashboard]:
     """A dashboard over the database, until the block ends; `first` is Python that its process runs before."""
+    with _running(home, "--db", str(database), *options, first=first, port=port) as found:
+        yield found
+
+
+@contextmanager
+def results_dashboard(home: Path, results: str) -> Iterator[str]:
+    """The address of a dashboard over results in Parquet, until the block ends."""
+    with _running(home, "--on", results) as found:
+        yield found.address
+
+
+@contextmanager
+def _running(home: Path, *options: str, first: str = "", port: int = 0) -> Iterator[Dashboard]:
     port = port or free_port()
     start = [START[0], "-P", "-c", f"{first}\n{START[-1]}"]
-    command = [*start, "web", "--db", str(database), "--port", str(port), *options]
+    command = [*start, "web", "--port", str(port), *options]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=home, env=environment(home), text=True
     ) as process:

@@ -23,7 +23,7 @@ from ui.web.trace_views import view_data
 
 _NEAR, _OFFERED = 200, 5
 _LONGEST = 80
-_TABS = {
+TABS = {
     "Data flow": ("flow", "origins"),
     "Verdict": ("verdict",),
     "Schema": ("schema",),
@@ -110,7 +110,7 @@ def _stream(shown: ShownTrace, at: Location | None) -> DissectorEvent:
 
 def _tabs(shown: ShownTrace, at: Location | None) -> None:
     """The views of the selected characters below the stream."""
-    for tab, names in zip(st.tabs(list(_TABS)), _TABS.values(), strict=True):
+    for tab, names in zip(st.tabs(list(TABS)), TABS.values(), strict=True):
         with tab:
             for name in names:
                 _view(name, shown, at)

@@ -1,0 +1,326 @@
+"""*What breaks*, *Tools*, *Traces* and *SQL* over results: every number opens the list of exactly its traces."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+from inspector.chain.steps import Status
+from storage.console import QueryResult
+from storage.console.sql_executor import Value
+from ui.importing.result_tables import TABLES
+from ui.views.stats_wording import code_title, percent
+from ui.views.status import status_run
+from ui.views.styled_text import Line, Run, Style, visible, visible_line
+from ui.views.wording import counted
+from ui.web.charts import HIGH, statuses_over_time
+from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
+from ui.web.filter_bar import STATUSES
+from ui.web.markup import label, put_sentence
+from ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
+from ui.web.results.queries import Selection, ask, conditions, read_selection, run_statement, selection_text
+from ui.web.theme import COLOUR_NAMES
+
+_MOST = 100
+_ON_A_PAGE = 100
+_LONGEST = 200
+_NO_NAME = "(no name)"
+_KEY, _RAN = "weaklink_results_sql", "weaklink_results_sql_ran"
+_EXAMPLES = {
+    "Models by broken traces": """SELECT model, count(*) AS traces, count(*) FILTER (status = 'broken') AS broken
+FROM traces GROUP BY model ORDER BY broken DESC""",
+    "Rules by traces": """SELECT code, count(DISTINCT (file, record)) AS traces, count(*) AS times
+FROM diagnostics GROUP BY code ORDER BY traces DESC""",
+    "Tools by outcomes": "SELECT tool, outcome, count(*) AS steps FROM steps GROUP BY ALL ORDER BY 3 DESC",
+    "Broken traces": """SELECT file, record, break_turn AS turn, break_code, break_message
+FROM traces WHERE status = 'broken' ORDER BY errors DESC""",
+}
+
+
+def show_triage() -> None:
+    """How many traces broke, by what rule, model, tool, step and day."""
+    st.title("What breaks")
+    statuses = {str(status): _count(traces) for status, traces in _rows_of("status", "true")}
+    total = sum(statuses.values())
+    broken = statuses.get(Status.BROKEN.value, 0)
+    if not total:
+        st.info("There are no traces in these results yet.")
+        return
+    put_sentence(f"{counted(total, 'trace')}, {broken:,} broken ({percent(broken / total)} %).", is_strong=True)
+    _statuses(statuses, total)
+    is_broken = {"status": Status.BROKEN.value}
+    _groups("First break by rule", "break_code", is_broken, broken, _code_words)
+    _groups("Tools at the break", "break_tool", is_broken, broken, _text_words)
+    _groups("Steps of the break", "break_step", is_broken, broken, _text_words)
+    _models()
+    _days()
+
+
+def show_tools() -> None:
+    """Every tool: traces that call it, calls, those that are not valid as written, and steps that failed."""
+    st.title("Tools")
+    calls = ask(
+        """SELECT tool, count(DISTINCT (file, record)), count(*), count(*) FILTER (NOT valid),
+        count(DISTINCT (file, record)) FILTER (NOT valid) FROM calls GROUP BY tool ORDER BY 2 DESC, 1""",
+        limit=_MOST,
+    )
+    columns = (
+        ListingColumn("tool", is_elastic=True),
+        ListingColumn("traces", "end"),
+        ListingColumn("calls", "end", room=MinimumWidth.MEDIUM),
+        ListingColumn("calls not valid as written", "end", room=MinimumWidth.MEDIUM),
+        ListingColumn("traces with such calls", "end"),
+    )
+    rows = []
+    for tool, traces, number, invalid, in_traces in calls.rows:
+        own, faulty = selection_text({"tool": tool}), selection_text({"tool": tool, "valid": False})
+        cells: tuple[ListingCell, ...] = (
+            _text_words(tool),
+            LinkCell(own, _number(traces)),
+            _number(number),
+            BarCell(_count(invalid) / _count(number), _number(invalid)),
+            LinkCell(faulty, _number(in_traces)) if in_traces else _number(in_traces),
+        )
+        rows.append(ListingRow(own, cells))
+    _put_listing(columns, rows, "Tools", calls)
+    st.subheader("Outcomes of steps", anchor=False)
+    steps = ask(
+        """SELECT tool, outcome, count(*), count(DISTINCT (file, record)) FROM steps
+        GROUP BY tool, outcome ORDER BY 4 DESC, 1, 2""",
+        limit=_MOST,
+    )
+    heads = (
+        ListingColumn("tool", is_elastic=True),
+        ListingColumn("outcome"),
+        ListingColumn("steps", "end"),
+        ListingColumn("traces", "end"),
+    )
+    rows = [
+        ListingRow(chosen, (_text_words(tool), _text_words(outcome), _number(n), LinkCell(chosen, _number(traces))))
+        for tool, outcome, n, traces in steps.rows
+        for chosen in (selection_text({"step_tool": tool, "outcome": outcome}),)
+    ]
+    _put_listing(heads, rows, "Outcomes of steps", steps)
+
+
+def show_traces() -> None:
+    """The traces of a selection, those with the most errors first."""
+    st.title("Traces")
+    selection = read_selection(parameter("only"))
+    where, parameters = conditions(selection)
+    total = _count(ask(f"SELECT count(*) FROM traces WHERE {where}", *parameters).rows[0][0])  # of names here
+    first = min(number_parameter("from") or 0, max(total - 1, 0)) // _ON_A_PAGE * _ON_A_PAGE
+    said = ", ".join(f"{key.replace('_', ' ')} {_shown(value)}" for key, value in selection.items())
+    put_sentence(f"{counted(total, 'trace')}{f' with {said}' if said else ''}.", is_strong=True)
+    if selection and st.button("All traces", icon=":material/close:"):
+        go_to_page("traces")
+    found = ask(
+        f"""SELECT file, record, status, model, name, break_code, break_message, errors, calls FROM traces
+        WHERE {where} ORDER BY errors DESC, file, record LIMIT {_ON_A_PAGE} OFFSET {first}""",  # as above
+        *parameters,
+    )
+    columns = (
+        ListingColumn("status"),
+        ListingColumn("record", mono=True),
+        ListingColumn("file", room=MinimumWidth.MEDIUM, is_elastic=True),
+        ListingColumn("model", room=MinimumWidth.WIDE),
+        ListingColumn("break", is_elastic=True),
+        ListingColumn("errors", "end"),
+        ListingColumn("calls", "end", room=MinimumWidth.WIDE),
+    )
+    rows = []
+    for number, row in enumerate(found.rows):
+        file, record, status, model, _, code, message, errors, calls = row
+        what = f"{code or ''} {message or ''}".strip()
+        cells = (
+            (status_run(Status(str(status))),),
+            *map(_words, (record, file, model, what)),
+            _number(errors),
+            _number(calls),
+        )
+        rows.append(ListingRow(str(number), cells))
+    done = listing(columns, rows, key="weaklink_results_traces", label="Traces", is_eager=True)
+    _put_pages(first, total)
+    if done.opened is not None and done.opened.isdecimal() and int(done.opened) < len(found.rows):
+        file, record = found.rows[int(done.opened)][:2]
+        go_to_page("trace", file=file, record=record)
+
+
+def show_sql() -> None:
+    """One SELECT over the five tables; what comes with the address runs only on *Run*."""
+    st.title("SQL")
+    st.session_state.setdefault(_KEY, parameter("sql") or next(iter(_EXAMPLES.values())))
+    st.pills("Examples", list(_EXAMPLES), key="weaklink_results_example", on_change=_take)
+    with st.form("weaklink_results_form", border=False):
+        statement = st.text_area("One SELECT over the tables below; Ctrl+Enter runs it", key=_KEY, height=130)
+        ran = st.form_submit_button("Run", type="primary")
+    if ran:
+        st.session_state[_RAN] = statement
+        set_parameters(sql=statement)
+    if st.session_state.get(_RAN) is not None:
+        _put_answer(run_statement(st.session_state[_RAN]))
+    elif parameter("sql"):
+        st.info("This statement came with the address. Read it, then choose Run.", icon=":material/info:")
+    st.subheader("Tables", anchor=False)
+    for table, columns in TABLES.items():
+        with st.expander(table):
+            st.dataframe([{"column": name, "type": kind} for name, kind in columns.items()], hide_index=True)
+
+
+# ---------------------------------------------------------------- parts of pages
+
+
+def _statuses(statuses: Mapping[str, int], total: int) -> None:
+    with st.container(horizontal=True, gap="small"):
+        for status in STATUSES:
+            shown, count = status_run(Status(status)), statuses.get(status, 0)
+            said = f":{COLOUR_NAMES[shown.style]}[{shown.text.partition(' ')[0]}] {count:,} {status}"
+            said += f" · {percent(count / total)} %"
+            if st.button(said, key=f"weaklink_status_{status}", disabled=not count):
+                _open({"status": status})
+
+
+def _rows_of(column: str, where: str, *parameters: Value, limit: int = _MOST) -> tuple[tuple[Value, ...], ...]:
+    statement = f"SELECT {column}, count(*) FROM traces WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1"  # of names here
+    return ask(statement, *parameters, limit=limit).rows
+
+
+def _groups(title: str, column: str, within: Selection, total: int, words: Callable[[Value], Line]) -> None:
+    """Traces by a column, each number a click."""
+    where, parameters = conditions(within)
+    found = _rows_of(column, where, *parameters)
+    if not found:
+        return
+    st.subheader(title, anchor=False)
+    rows = []
+    for value, traces in found:
+        chosen = selection_text({**within, column: value})
+        rows.append(ListingRow(chosen, (words(value), LinkCell(chosen, _number(traces), _count(traces) / total))))
+    columns = (ListingColumn(column.replace("break_", ""), is_elastic=True), ListingColumn("traces"))
+    done = listing(columns, rows, key=f"weaklink_results_{column}", label=title, is_eager=True)
+    if done.opened is not None:
+        _open(read_selection(done.opened))
+
+
+def _models() -> None:
+    st.subheader("Models", anchor=False)
+    found = ask(
+        """SELECT model, count(*), count(*) FILTER (status = 'broken') FROM traces
+        GROUP BY 1 ORDER BY 3 DESC, 2 DESC, 1""",
+        limit=_MOST,
+    )
+    rows = []
+    for model, traces, broken in found.rows:
+        own, faulty = selection_text({"model": model}), selection_text({"model": model, "status": "broken"})
+        share, number = _count(broken) / _count(traces), _number(broken)
+        broken_cell: ListingCell = LinkCell(faulty, number, share) if broken else BarCell(0.0, number)
+        rows.append(ListingRow(own, (_text_words(model), LinkCell(own, _number(traces)), broken_cell)))
+    columns = (ListingColumn("model", is_elastic=True), ListingColumn("traces", "end"), ListingColumn("broken"))
+    _put_listing(columns, rows, "Models", found)
+
+
+def _days() -> None:
+    """Traces by status of each day; undated traces are in no bar."""
+    found = ask(
+        """SELECT day, CAST(CAST(day AS DATE) + 1 AS VARCHAR), status, count(*) FROM traces
+        WHERE TRY_CAST(day AS DATE) IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1 DESC""",
+        limit=_MOST * len(STATUSES),
+    )
+    if not found.rows:
+        return
+    rows = [
+        {
+            "start": f"{day}T00:00:00Z",
+            "end": f"{end}T00:00:00Z",
+            "time": str(day),
+            "status": status,
+            "traces": traces,
+            "rank": STATUSES.index(str(status)),
+            "key": selection_text({"day": day, "status": status}),
+        }
+        for day, end, status, traces in found.rows
+    ]
+    st.subheader("By day", anchor=False)
+    picked = statuses_over_time(rows, key="weaklink_results_days", is_share=False, height=HIGH)
+    if picked is not None:
+        _open(read_selection(picked))
+
+
+def _put_listing(columns: Sequence[ListingColumn], rows: Sequence[ListingRow], title: str, found: QueryResult) -> None:
+    done = listing(columns, rows, key=f"weaklink_results_{title}", label=title, is_eager=True)
+    st.caption(f"A number of traces opens them.{' The rows of the most traces are shown.' if found.notes else ''}")
+    if done.opened is not None:
+        _open(read_selection(done.opened))
+
+
+def _put_pages(first: int, total: int) -> None:
+    with st.container(horizontal=True, gap="small"):
+        if first and st.button("Back", icon=":material/chevron_left:"):
+            set_parameters(**{"from": max(first - _ON_A_PAGE, 0) or None})
+            st.rerun()
+        if first + _ON_A_PAGE < total and st.button("Next", icon=":material/chevron_right:"):
+            set_parameters(**{"from": first + _ON_A_PAGE})
+            st.rerun()
+
+
+def _take() -> None:
+    chosen = st.session_state["weaklink_results_example"]
+    if chosen:
+        st.session_state[_KEY] = st.session_state[_RAN] = _EXAMPLES[chosen]
+        set_parameters(sql=_EXAMPLES[chosen])
+
+
+def _put_answer(answer: QueryResult) -> None:
+    """The rows as a table; a row that names a trace can be chosen to open it."""
+    rows = [
+        {
+            f"{index} {name}" if answer.columns.count(name) > 1 else name: visible(one) if isinstance(one, str) else one
+            for index, (name, one) in enumerate(zip(answer.columns, row, strict=True))
+        }
+        for row in answer.rows
+    ]
+    leads = {"file", "record"} <= set(answer.columns)
+    if leads:
+        event = st.dataframe(
+            rows, hide_index=True, on_select="rerun", selection_mode="single-row", key="weaklink_results_rows"
+        )
+        for index in event.selection.rows[:1]:
+            chosen = dict(zip(answer.columns, answer.rows[index], strict=True))
+            words = f"Open {label(str(chosen['record']))} of {label(str(chosen['file']))}"
+            if st.button(words, type="primary", icon=":material/account_tree:"):
+                go_to_page("trace", file=chosen["file"], record=chosen["record"])
+    else:
+        st.dataframe(rows, hide_index=True)
+    st.caption(f"{counted(len(rows), 'row')}.{' Choose one to go to its trace.' if leads and rows else ''}")
+    for note in answer.notes:
+        st.warning(note, icon=":material/content_cut:")
+
+
+def _open(selection: Selection) -> None:
+    go_to_page("traces", only=selection_text(selection))
+
+
+def _code_words(value: Value) -> Line:
+    return (Run(code_title(str(value))),) if value is not None else (Run("no rule", Style.DIM),)
+
+
+def _text_words(value: Value) -> Line:
+    """A value of a trace; one that is not there, or cannot be seen, has words of its own."""
+    if value is None or not (shown := _shown(value)):
+        return (Run(_NO_NAME, Style.DIM),)
+    return (Run(shown),)
+
+
+def _words(value: Value) -> Line:
+    return (Run(_shown(value)),)
+
+
+def _shown(value: Value) -> str:
+    return "none" if value is None else visible_line(str(value)[:_LONGEST])
+
+
+def _number(value: Value) -> Line:
+    return (Run(f"{_count(value):,}"),)
+
+
+def _count(value: Value) -> int:
+    return int(value or 0)
