@@ -74,9 +74,7 @@ def cluster() -> None:
             assert _files(folder / "of-1-0") == _files(folder / "of-2-0")
             killed = _import(small, folder / "killed", jobs=2, kill_after=3)
             assert _files(folder / "of-1-0") == _files(folder / "killed")
-            print(
-                f"a worker killed with -9 ({killed.deaths} killed): the same files, {killed.seconds:.1f} s after {two.seconds:.1f} s"
-            )
+            print(f"a worker killed with -9 ({killed.deaths} killed): the same files, {killed.seconds:.1f} s")
             write_short(large, _ROWS * 10)
             peaks = [_peak(path, folder / f"peak-{path.stem}") for path in (small, large)]
             is_flat = "reached" if peaks[1] <= peaks[0] * _FLAT else "MISSED"

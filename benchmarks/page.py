@@ -9,6 +9,7 @@ from pathlib import Path
 _DOCS = Path(__file__).parents[1] / "docs"
 PAGE = _DOCS / "performance.md"
 _PAGES = {"cluster": _DOCS / "scaling.md", "scaling": _DOCS / "scaling.md"}
+_LOG_LINE = re.compile(r"^(?:\x1b.*\(raylet\)|\(raylet\)).*\n", re.MULTILINE)  # what Ray writes between ours
 _GOALS = re.compile(r", (reached|MISSED)\)")
 
 
@@ -16,6 +17,7 @@ def write_result(name: str, printed: str) -> None:
     """Replace the results of a benchmark that ran, and the description of the machine; keep the rest of the page."""
     place = _PAGES.get(name, PAGE)
     page = _replaced(place.read_text(encoding="utf-8"), "machine", _machine())
+    printed = _LOG_LINE.sub("", printed)
     shown = printed if printed.startswith("|") else f"```text\n{printed.rstrip()}\n```\n"
     section = f"### `{name}`\n{_judged(printed)}\n{shown}"
     place.write_text(_replaced(page, name, section), encoding="utf-8")
