@@ -342,6 +342,7 @@ def _trace_columns(trace: Trace, totals: TurnTotals) -> Row:
         "max_gap_s": canonical(totals.max_gap_s),
         "prompt_hash": totals.prompt_hash,
         **outcome_columns(trace.outcome),
+        "project": key(trace.project),
         "facts": to_blob(pack(trace_facts(trace))),
         "provenance": to_blob(pack(provenance_facts(said))),
         "turns_checksum": totals.checksum,

@@ -11,7 +11,7 @@ from inspector.errors import StoreError
 from inspector.model import Outcome
 from storage import tables
 from storage.engine import DatabaseLocation, write_ahead, writing
-from storage.packing.blobs import from_blob
+from storage.packing.blobs import from_blob, key
 from storage.packing.values import unpack
 from storage.partitions import prepare_ids
 from storage.record_rows import outcome_columns
@@ -43,26 +43,27 @@ def config(connection: sa.Connection | None = None) -> "Config":
     return settings
 
 
-def fill_in_outcomes(connection: sa.Connection) -> None:
-    """Fill in the source's outcome of every trace, which a database before v0008 holds in its facts alone."""
+def fill_in_facts(connection: sa.Connection) -> None:
+    """Fill in the outcome and the project of every trace, which older databases hold in its facts alone."""
     trace = tables.trace.c
     ids = connection.scalars(sa.select(trace.id).order_by(trace.id)).all()
     for group in in_groups(ids, _AT_ONCE):
         rows: list[Row] = []
         for id_, facts in connection.execute(sa.select(trace.id, trace.facts).where(trace.id.in_(group))):
             try:
-                said = unpack(from_blob(facts)).get("outcome")
-                rows.append({"trace_id": id_, **outcome_columns(Outcome(*said) if said else None)})
+                known = unpack(from_blob(facts))
+                said, project = known.get("outcome"), key(known.get("project", ""))
+                rows.append({"trace_id": id_, "project": project, **outcome_columns(Outcome(*said) if said else None)})
             except (msgspec.MsgspecError, ValueError, TypeError):
                 continue  # that it is damaged is said when it is read
         update_traces(connection, rows)
 
 
 VERSION_TABLE = "weaklink_version"
-REVISIONS = ("v0006", "v0007", "v0008", "v0009", "v0010", "v0011", "v0012", "v0013", "v0014")
+REVISIONS = ("v0006", "v0007", "v0008", "v0009", "v0010", "v0011", "v0012", "v0013", "v0014", "v0015")
 """Every version of the tables, oldest first; a new one comes with its script in `migrations/versions`."""
 _NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")
-_BEFORE_OUTCOMES = REVISIONS[: REVISIONS.index("v0008")]
+_WITHOUT_FACTS = REVISIONS[: REVISIONS.index("v0015")]
 
 
 class NoDatabaseYetError(StoreError):
@@ -115,8 +116,8 @@ def upgrade(engine: sa.Engine, place: DatabaseLocation) -> bool:
         _refuse_foreign(state, place)
         migrate(connection, REVISIONS[-1])
         prepare_ids(connection, 1, time.time())
-        if state in _BEFORE_OUTCOMES:
-            fill_in_outcomes(connection)
+        if state in _WITHOUT_FACTS:
+            fill_in_facts(connection)
     return state != REVISIONS[-1]
 
 

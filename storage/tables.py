@@ -175,6 +175,7 @@ trace = sa.Table(
     text("prompt_hash"),
     text("outcome"),
     sa.Column("reward", sa.Double),
+    text("project"),
     blob("facts"),
     blob("provenance"),
     count("turns_checksum", nullable=True),
@@ -211,7 +212,7 @@ trace = sa.Table(
 sa.Index(None, trace.c.sort_at_s, trace.c.id)
 
 
-for _name in ("status", "model", "source", "format", "kinds", "reasoning", "prompt_hash", "outcome"):
+for _name in ("status", "model", "source", "format", "kinds", "reasoning", "prompt_hash", "outcome", "project"):
     sa.Index(None, trace.c[_name], trace.c.sort_at_s, trace.c.id)
 
 

@@ -53,6 +53,7 @@ WHAT = {
     FilterKey.PROMPT: "the hash of its system prompt and tools",
     FilterKey.OUTCOME: "whether its task was done, as its source says",
     FilterKey.REWARD: "the reward or score that its source gives it",
+    FilterKey.PROJECT: "the folder that the agent worked in",
     FilterKey.SESSION: "an id that its source gives it",
     FilterKey.NAME: "its name",
     FilterKey.ID: "its number",

@@ -175,6 +175,7 @@ COLUMNS = {
     FilterKey.REASONING: _trace.reasoning,
     FilterKey.PROMPT: _trace.prompt_hash,
     FilterKey.OUTCOME: _trace.outcome,
+    FilterKey.PROJECT: _trace.project,
 }
 
 _FIGURES: dict[FilterKey, sa.ColumnElement[float]] = {

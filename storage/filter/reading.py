@@ -138,6 +138,7 @@ _MAY_BE_EMPTY = (
     FilterKey.MODEL,
     FilterKey.FORMAT,
     FilterKey.SOURCE,
+    FilterKey.PROJECT,
     FilterKey.PROMPT,
     FilterKey.TOOL,
     FilterKey.BREAK_TOOL,

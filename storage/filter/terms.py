@@ -43,6 +43,7 @@ class FilterKey(StrEnum):
     PROMPT = "prompt"
     OUTCOME = "outcome"
     REWARD = "reward"
+    PROJECT = "project"
     SESSION = "session"
     NAME = "name"
     ID = "id"

@@ -116,6 +116,7 @@ def made(number: int, rng: Random) -> Made:
     trace = Trace(
         (*system, Turn(Role.USER, (Part("text", " ".join(words)),)), *answers),
         name=f"run {number % 4}",
+        project=("", "shop", "Shop api")[number % 3],
         started=Instant(at_s),
         external_ids=(ExternalId("session", f"s{number}"), ExternalId("task", f"t{number % 3}")),
         provenance=Provenance(rng.choice(SOURCES), "log.jsonl", record=f"line {number}"),
@@ -298,6 +299,8 @@ def _fixed() -> st.SearchStrategy[Said]:
         ("marked:no", lambda one: not one.notes),
         ("note:this", lambda one: any("this" in note.lower() for note in one.notes)),
         ('note:"k_i","00%"', lambda one: any("k_i" in note or "00%" in note for note in one.notes)),
+        ("project:SHOP", lambda one: one.trace.project == "shop"),
+        ('project:shop*,""', lambda _: True),
         ("outcome:success", lambda one: source_says_success(one.trace) is True),
         ("outcome:FAIL*,unknown", lambda one: source_says_success(one.trace) is not True),
         ("context:>2%", lambda one: _fullest(one) > 0.02),

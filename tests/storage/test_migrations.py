@@ -73,6 +73,20 @@ def test_an_older_database_is_upgraded_with_what_it_holds(database: str) -> None
         assert store.trace("a") == trace("a", GOOD_CALL)
 
 
+def test_an_older_database_learns_the_projects_of_its_traces(database: str) -> None:
+    with open_store(database) as store:
+        store.save(inspected(replace(trace("a", GOOD_CALL), project="shop api"), trace("b", GOOD_CALL)))
+    engine = new_engine(place_of(database))
+    with writing(engine) as connection:
+        command.downgrade(config(connection), "v0014")
+    engine.dispose()
+    assert upgrade_store(database) is True
+    with open_store(database) as store:
+        assert [one.name for one in store.traces('project:"Shop API"')] == ["a"]
+        assert [one.name for one in store.traces("project:shop*")] == ["a"]
+        assert [one.name for one in store.traces('project:""')] == ["b"]
+
+
 def test_an_older_database_learns_what_the_sources_said_of_tasks(database: str) -> None:
     said = {"won": Outcome(reward=1.0), "lost": Outcome(completed=False), "silent": None}
     traces = [replace(trace(name, BAD_CALL if name == "won" else GOOD_CALL), outcome=one) for name, one in said.items()]

@@ -101,7 +101,8 @@ def list_traces(
     weaklink list 'duration:>2m tokens:>4k since:3d'
 
     \b
-    What it was    status (or running, idle), model, source, format, name, id, session, prompt
+    What it was    status (or running, idle), model, source, project, format,
+                   name, id, session, prompt
     What it did    tool, arg, kind, calls, turns, tokens, reasoning
     What failed    code, severity, errors, warnings, step (at which it broke)
     How long       duration, first_token, gap, since, before

@@ -62,6 +62,7 @@ def column_terms(one: TraceSummary) -> Mapping[str, str]:
         "status": "" if one.liveness or one.damaged else field("status", one.status.value),
         "model": field("model", one.model) if one.model else "",
         "outcome": field("outcome", task.value) if one.outcome and task is not TaskOutcome.UNKNOWN else "",
+        "project": field("project", one.project) if one.project else "",
         "break": field("break", one.broken.code) if one.broken and one.broken.code else "",
     }
     return {key: term for key, term in terms.items() if term}
@@ -74,7 +75,7 @@ def trace_filters(one: TraceSummary) -> Iterator[ValueFilter]:
     yield from (ValueFilter(name, value, named[name]) for name, value in facts.items() if name in named)
     tool = (one.broken.tool or "") if one.broken else ""
     broke = {"break": one.broken.code if one.broken else "", "break_tool": tool}
-    described = {"source": one.source, "format": one.format, "name": one.name}
+    described = {"project": one.project, "source": one.source, "format": one.format, "name": one.name}
     for name, value in (broke | described).items():
         if value and len(value) <= _LONGEST:
             yield ValueFilter(name, value, field(name, value))
