@@ -44,7 +44,7 @@ def ask(statement: str, *parameters: Value, limit: int = 1_000) -> QueryResult:
     return _asked(folder.where, _version(folder), statement, json.dumps(parameters), limit)
 
 
-@st.cache_data(show_spinner="Reading the results …", max_entries=_KEPT, ttl=_FRESH_S)
+@st.cache_resource(show_spinner="Reading the results …", max_entries=_KEPT, ttl=_FRESH_S)
 def _asked(where: str, version: str, statement: str, parameters: str, limit: int) -> QueryResult:
     return run_statement(statement, json.loads(parameters), limit=limit, seconds=_PAGE_SECONDS)
 
