@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from msgspec.structs import replace
 from sqlalchemy import exc
 
 from inspector.errors import StoreError
@@ -34,10 +35,15 @@ def test_every_change_is_refused_in_a_sentence(database: str, write: Callable[[S
     with open_store(database) as writer:
         writer.save(inspected(trace("a", BAD_CALL)))
     with open_store(database, read_only=True) as reader:
-        before = reader.inspected(1), reader.maintenance.stats()
+        before = _held(reader)
         with pytest.raises(StoreError, match="opened for reading alone"):
             write(reader)
-        assert (reader.inspected(1), reader.maintenance.stats()) == before
+        assert _held(reader) == before
+
+
+def _held(store: Store) -> tuple[object, ...]:
+    """What the store holds; the size of a server's database also grows by what the server does for itself."""
+    return store.inspected(1), replace(store.maintenance.stats(), size_bytes=0)
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM mark", "CREATE TABLE more (a integer)", "DROP TABLE trace"])
