@@ -16,6 +16,8 @@ from urllib.request import urlopen
 from tests.ui.conftest import START, environment
 
 _PATIENCE_S = 60.0
+ended: set[int] = set()
+"""Ports whose dashboard was stopped: an open page of it reports that it cannot reconnect."""
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 CHROMIUM_OPTIONS = (
     "--no-sandbox",
@@ -68,6 +70,7 @@ def results_dashboard(home: Path, results: str) -> Iterator[str]:
 @contextmanager
 def _running(home: Path, *options: str, first: str = "", port: int = 0) -> Iterator[Dashboard]:
     port = port or free_port()
+    ended.discard(port)
     start = [START[0], "-P", "-c", f"{first}\n{START[-1]}"]
     command = [*start, "web", "--port", str(port), *options]
     with subprocess.Popen(
@@ -83,6 +86,7 @@ def _running(home: Path, *options: str, first: str = "", port: int = 0) -> Itera
             assert address, said
             yield Dashboard(address[0], port, process, said)
         finally:
+            ended.add(port)
             process.terminate()
             process.wait(_PATIENCE_S)
             listener.join(_PATIENCE_S)

@@ -1,5 +1,6 @@
 """Browser pages whose every misdeed is noted, and the moment at which a page of the dashboard stands still."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
@@ -7,9 +8,12 @@ from weakref import WeakKeyDictionary
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize
 
+from tests.ui.web.dashboards import ended
+
 _OWN = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:http://127.0.0.1:")
 PATIENCE_MS = 60_000
 """How long a page of a loaded machine may take to show what is expected; `expect` waits as long."""
+_LOST_CONNECTION = re.compile(r"net::ERR_|WebSocket connection")
 _STILL = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 
@@ -75,8 +79,14 @@ def settled(page: Page) -> None:
 
 
 def _complaints(message: ConsoleMessage) -> Iterator[str]:
-    if message.type == "error":
+    if message.type == "error" and not _only_reconnects(message):
         yield f"console: {message.text} ({message.location['url']})"
+
+
+def _only_reconnects(message: ConsoleMessage) -> bool:
+    """Whether this is a page that tries to reach its dashboard, which its test has already stopped."""
+    said = f"{message.text} {message.location['url']}"
+    return bool(_LOST_CONNECTION.search(message.text)) and any(f"127.0.0.1:{port}/" in said for port in ended)
 
 
 def _foreign(url: str) -> Iterator[str]:
