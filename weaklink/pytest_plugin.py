@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("weaklink").addoption(
         "--weaklink-record",
         action="store_true",
-        help="let requests of tests with the fixture `weaklink_replay` through, and write their recordings anew",
+        help="let requests of tests with the fixture `weaklink_replay` through, and write their recordings again",
     )
 
 

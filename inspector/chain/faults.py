@@ -165,7 +165,7 @@ def _loops(steps: Sequence[Step]) -> Iterator[Diagnostic]:
     for same in loops_in_turns(steps):
         in_turns.update(step.number for step in same)
         message = repeated_message(tool_named(same[0].call.name), len(same))
-        yield _at(same[1].location, rules.REPEATED_CALL, message, "Make the call once; stop the generation behind it.")
+        yield _at(same[1].location, rules.REPEATED_CALL, message, "Make the call once; stop the generation after it.")
     for repetition in repetitions(steps):
         if repetition.step.number in in_turns:
             continue

@@ -179,7 +179,7 @@ def _reasoning(place: _Difference, behind: Sequence[ReadMessage], turns: Sequenc
     roles = [(one.version or turns[(one.turn or 1) - 1]).role for one in behind if one.version or one.turn]
     is_open = bool(place.turn.calls) and bool(roles) and Role.USER not in roles
     if api is not None and is_open:
-        message = f"The request of turn {place.request} lacks the reasoning of these calls; {api} wants it back."
+        message = f"The request of turn {place.request} lacks the reasoning of these calls; {api} requires it back."
         return place.at(rules.REQUIRED_REASONING_DROPPED, message, "reasoning")
     message = f"The request of turn {place.request} lacks the reasoning of this answer."
     return place.at(rules.REASONING_DROPPED_FROM_HISTORY, message, "reasoning")

@@ -41,10 +41,10 @@ def expected_of(row: Json) -> tuple[str, tuple[ExpectedCall, ...]]:
         raise ValueError("a row is an object with an id and the expected calls")
     id_ = next((row[name] for name in IDS if isinstance(row.get(name), str | int)), None)
     if id_ is None or isinstance(id_, bool):
-        raise ValueError(f"the row has no id; it stands under {_listed(IDS)}")
+        raise ValueError(f"the row has no id; it belongs under {_listed(IDS)}")
     name = next((name for name in CALLS if name in row), None)
     if name is None:
-        raise ValueError(f"the row tells no expected calls; they stand under {_listed(CALLS)}")
+        raise ValueError(f"the row has no expected calls; they belong under {_listed(CALLS)}")
     return str(id_), tuple(_call(one) for one in _list(_decoded(row[name]), name))
 
 

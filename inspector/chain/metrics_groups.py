@@ -111,7 +111,7 @@ def check_keys(by: Sequence[GroupKey]) -> None:
     if sum(key in MANY_VALUED for key in set(by)) > 1:
         raise ValueError("groups are made by one of tool, code, layer and owner at once")
     if len(set(by)) < len(by):
-        raise ValueError("a key stands twice among those to group by")
+        raise ValueError("a key to group by appears twice")
 
 
 class FigureGroups:

@@ -260,7 +260,7 @@ def as_object_schema(schema: dict[str, Json]) -> tuple[Json, list[Problem]]:
         stray = [key for key, inner in schema.items() if key not in _KEYWORDS and _looks_like_schema(inner)]
         if stray:
             names = ", ".join(f"`{short(name)}`" for name in stray[:4])
-            message = f"Parameters stand beside `type: object` ({names}); expected them under `properties`."
+            message = f"Parameters appear beside `type: object` ({names}); expected them under `properties`."
             kept = {key: inner for key, inner in schema.items() if key not in stray}
             problem = Problem(rules.INVALID_TOOL_SCHEMA, (stray[0],), message, "Put them under `properties`.")
             return {**kept, "properties": {key: schema[key] for key in stray}}, [problem]
@@ -359,7 +359,7 @@ def repair_keywords(schema: Json, paths: Sequence[Path]) -> Iterator[Problem]:
             yield Problem(
                 rules.INVALID_TOOL_SCHEMA,
                 path,
-                f"`{short(holder[keyword])}` cannot stand here in a schema; it is not used.",
+                f"`{short(holder[keyword])}` is not allowed here in a schema; it is not used.",
             )
             holder[keyword] = _harmless(path)
 
@@ -498,7 +498,7 @@ def without_reference(schema: Json, words: str) -> Iterator[Problem]:
 
 def unresolvable_reference(words: str) -> str:
     """The sentence for a reference that the library's words tell of, but that is not found in the schema."""
-    return f"A reference of the schema leads nowhere, so that arguments are not checked: {short(words, 160)}."
+    return f"A reference of the schema has no target, so arguments are not checked: {short(words, 160)}."
 
 
 def _is_named(reference: str, name: str) -> bool:
@@ -510,6 +510,6 @@ def _about(keyword: str, value: str) -> tuple[str, str | None]:
     if keyword == "$schema":
         return f"`$schema` names `{short(value)}`, a dialect that is not known; taken as draft 2020-12.", None
     if value.startswith("#") or keyword in ("$id", "id"):
-        return f"`{keyword}` is `{short(value)}`, which leads nowhere in this schema; it is not checked.", None
+        return f"`{keyword}` is `{short(value)}`, which has no target in this schema; it is not checked.", None
     hint = "Put the schema into `$defs` and refer to it there."
     return f"`{keyword}` leads to `{short(value)}`, which is never fetched; it is not checked.", hint

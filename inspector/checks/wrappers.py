@@ -89,7 +89,7 @@ class Wrappers:
 
     def _without_call(self, start: int, end: int) -> Iterator[Fault]:
         if not self._is_told:
-            message = f"`{self._closers[self._opener]}` closes the list of calls, but no call stands in it, only words."
+            message = f"`{self._closers[self._opener]}` closes the list of calls, but it contains no call, only words."
             yield Fault(EMPTY_CALL, Range(start, end), message)
 
     def _unclosed(self, what: str) -> Iterator[Fault]:
@@ -124,7 +124,7 @@ class Wrappers:
             yield Fault(
                 FOREIGN_FORMAT,
                 node.range.moved(start),
-                f"A call of {quoted(str(name.value.scalar))} stands in `{self._opener}` as JSON, which "
+                f"A call of {quoted(str(name.value.scalar))} appears in `{self._opener}` as JSON, which "
                 f"is not how `{self._own.name}` writes calls: it stays in the answer, and no tool runs.",
                 f"Write the call as `{self._own.name}` does, or serve the model with a parser for JSON.",
             )

@@ -310,7 +310,7 @@ def _changed(
     if [call.name for call in found] != [call.name for call in calls]:
         yield (
             f"The calls as they were: read as `{name}`, this text has {_counted(len(found))} where there "
-            f"{'was' if len(calls) == 1 else 'were'} {len(calls)}; something in it stands for {name}'s own syntax."
+            f"{'was' if len(calls) == 1 else 'were'} {len(calls)}; something in it looks like {name}'s own syntax."
         )
         return
     changed = [one.name for one, two in zip(calls, found, strict=True) if one.arguments != two.arguments]

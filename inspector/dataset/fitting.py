@@ -83,7 +83,7 @@ class CallFitter(Struct):
 
     def _why_no_id(self) -> str:
         if self.target.ids:
-            return f"`{self.target.name}` has ids of another form, so new ones stand there"
+            return f"`{self.target.name}` has ids of another form, so new ones are written"
         return f"`{self.target.name}` has none on the wire"
 
     def _why_not(self, call: ToolCall, notes: list[str]) -> str:

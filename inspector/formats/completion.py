@@ -143,7 +143,7 @@ def write_react(pieces: Sequence[CompletionPiece], format: Format) -> Completion
     acts = any(isinstance(piece, CompletionCalls) for piece in pieces)
     lines = [_line(piece, format, acts=acts) for piece in pieces]
     spoken = acts and any(not isinstance(piece, CompletionCalls | CompletionReasoning) for piece in pieces)
-    sentence = f"The words beside the calls as words: in `{format.name}` they stand as a thought."
+    sentence = f"The words beside the calls as words: in `{format.name}` they are a thought."
     return Completion("\n".join(lines), dropped=(sentence,) if spoken else ())
 
 

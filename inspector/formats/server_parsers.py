@@ -119,7 +119,7 @@ def _llama_json(text: str) -> list[PredictedCall]:
 def _pythonic(text: str) -> list[PredictedCall]:
     """The whole text is one Python list of calls, whose arguments are literals with names."""
     if not text.startswith("["):
-        raise _UnreadPayloadError("the whole text must be a list of calls, and something stands before it")
+        raise _UnreadPayloadError("the whole text must be a list of calls, and there is text before it")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an escape that Python does not know is none of ours

@@ -161,7 +161,7 @@ def _inside_reasoning(text: str, draft: DraftedCall, start: int) -> Fault:
     return Fault(
         CALL_INSIDE_REASONING,
         draft.opener.moved(start),
-        f"{shown(draft.opener.of(text))} stands inside reasoning: this is a draft, not a call, yet a server without a "
+        f"{shown(draft.opener.of(text))} appears inside reasoning: this is a draft, not a call, yet a server without a "
         "reasoning parser executes it.",
         "Parse reasoning before calls, or keep the markers out of the reasoning.",
     )

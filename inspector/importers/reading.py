@@ -315,9 +315,9 @@ def _why_unknown(sample: FileSample) -> str:
     if not sample.rows or begins not in "{[":
         if _EVENT.match(sample.text):
             return "this is an event stream, and none that weaklink knows"
-        return "no source writes such a file: it is neither JSON nor a transcript"
+        return "unknown format: neither JSON nor a transcript"
     keys = ", ".join(f"`{key[:40]}`" for key in list(sample.rows[0])[:6])
-    return f"no source writes such rows: the first has {keys or 'no members'}"
+    return f"unknown format: the first row has the keys {keys}" if keys else "unknown format: the first row has no keys"
 
 
 def _is_json_value(text: str) -> bool:

@@ -23,7 +23,7 @@ from inspector.model import ExternalId, Json
 from inspector.scanning import closing_quote
 from inspector.text import decode
 
-AFTER_THE_ARRAY = Skipped("end of file", "more text follows behind the array")
+AFTER_THE_ARRAY = Skipped("end of file", "more text follows the array")
 """What comes last where a file does not end with its array, as it does not where the array is a member of something."""
 
 _BLOCK = 1 << 16
@@ -105,7 +105,7 @@ class _ElementSplitter:
             if raw:
                 yield Element(number, raw, self._base + self._held.index(raw[:1], self._start))
             elif end == b",":
-                yield Skipped(f"entry {number}", "nothing stands here")
+                yield Skipped(f"entry {number}", "nothing is here")
         if not end:
             yield Skipped("end of file", "the array is not closed: the file may have been cut off")
         elif self.skip_blank():
@@ -362,7 +362,7 @@ def _row(unit: str, record: Line | Element) -> Row | Skipped:
     if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
         return Row(unit, record.number, {"messages": value}, record.raw)
     if not isinstance(value, dict):
-        return Skipped(f"{unit} {record.number}", f"{_KINDS.get(type(value), 'a number')} stands here, not an object")
+        return Skipped(f"{unit} {record.number}", f"{_KINDS.get(type(value), 'a number')} is here, not an object")
     return Row(unit, record.number, value, record.raw)
 
 

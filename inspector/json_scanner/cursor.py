@@ -126,7 +126,7 @@ class PayloadFindings(Struct):
         return Fault(
             INVALID_ESCAPE,
             first,
-            f"The quotes of {shown(self.text, first.start, first.end)} bear a backslash although they delimit a string"
+            f"The quotes of {shown(self.text, first.start, first.end)} have a backslash although they delimit a string"
             f"{rest}: the JSON was escaped once too often.",
             "Take one level of backslashes away.",
             self._escaped.fix(),
@@ -151,7 +151,7 @@ def _kind_once(fault: Fault) -> str:
     """What faults have in common that are reported once for a payload; "" for one that stands for itself."""
     if fault.rule is MALFORMED_JSON:
         return fault.rule.code
-    return fault.message if fault.rule is MISSING_VALUE and fault.message.startswith("A comma stands") else ""
+    return fault.message if fault.rule is MISSING_VALUE and fault.message.startswith("A comma appears") else ""
 
 
 def _merged(malformed: list[Fault]) -> Fault:

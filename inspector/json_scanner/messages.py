@@ -65,7 +65,7 @@ class FaultMessage(Struct, frozen=True):
 
 trailing_comma = FaultMessage(
     TRAILING_COMMA,
-    "A comma stands before `{value}`, but nothing follows it.",
+    "A comma appears before `{value}`, but nothing follows it.",
     "Delete the comma.",
     repair="",
     safe=True,
@@ -78,10 +78,10 @@ extra_colon = FaultMessage(
     safe=True,
 )
 wrong_sign = FaultMessage(
-    MALFORMED_JSON, "{here} stands where JSON expects `{value}`.", "Write `{value}`.", repair="{value}", safe=True
+    MALFORMED_JSON, "{here} appears where JSON expects `{value}`.", "Write `{value}`.", repair="{value}", safe=True
 )
 needless_semicolon = FaultMessage(
-    MALFORMED_JSON, "`;` stands where `{value}` was expected.", "Delete the semicolon.", repair="", safe=True
+    MALFORMED_JSON, "`;` appears where `{value}` was expected.", "Delete the semicolon.", repair="", safe=True
 )
 escaped_space = FaultMessage(
     INVALID_ESCAPE,
@@ -94,14 +94,14 @@ comment = FaultMessage(
     COMMENT_IN_JSON, "{here} is a comment, which JSON does not have.", "Delete the comment.", repair="", safe=True
 )
 no_key = FaultMessage(MISSING_VALUE, "A key was expected here, not {here}.")
-unexpected = FaultMessage(MALFORMED_JSON, "{here} stands where {value} was expected.")
-no_value = FaultMessage(MALFORMED_JSON, "{here} stands where a value was expected.")
+unexpected = FaultMessage(MALFORMED_JSON, "{here} appears where {value} was expected.")
+no_value = FaultMessage(MALFORMED_JSON, "{here} appears where a value was expected.")
 
 # brackets
 
 tuple_instead = FaultMessage(
     EXPRESSION_AS_VALUE,
-    "A tuple in round brackets stands here; JSON has only arrays in square ones.",
+    "This is a tuple in round brackets; JSON has only arrays in square ones.",
     "Write `[` and `]`.",
     repair="[",
 )
@@ -113,7 +113,7 @@ object_in_square_brackets = FaultMessage(
 )
 doubled_brace = FaultMessage(
     UNBALANCED_BRACKET,
-    "Two `{{` stand here where one was expected; templates double their braces, JSON does not.",
+    "Two `{{` appear here where one was expected; templates double their braces, JSON does not.",
     "Delete the second brace, and its twin.",
     repair="",
 )
@@ -128,7 +128,7 @@ closer_without_opener = FaultMessage(
 
 trailing_text = FaultMessage(
     TRAILING_DATA,
-    "{here} follows the complete value; nothing was expected behind it.",
+    "{here} follows the complete value; nothing was expected after it.",
     "Cut it off.",
     repair="",
     safe=True,
@@ -184,7 +184,7 @@ arithmetic = FaultMessage(
 def extra_comma(at: int, what: str, *, safe: bool) -> Fault:
     """A comma where a member or element was expected."""
     place = Range(at, at + 1)
-    message = f"A comma stands where {what} was expected."
+    message = f"A comma appears where {what} was expected."
     return Fault(MISSING_VALUE, place, message, "Delete the comma if nothing is missing.", deleted(place, safe=safe))
 
 
@@ -214,12 +214,12 @@ def missing_colon(text: str, key: Range, at: int) -> Fault:
     if at == key.end and text[at - 1] == '"':
         # What follows may be mended right here too; two insertions at one place have no order.
         fix = replaced(Range(at - 1, at), '":', safe=True)
-    return Fault(MALFORMED_JSON, place, message, "Put a colon behind the key.", fix)
+    return Fault(MALFORMED_JSON, place, message, "Put a colon after the key.", fix)
 
 
 def unusual_space(text: str, place: Range) -> Fault:
     """White space that is none to JSON."""
-    message = f"{_code_points(text, place)} stands between tokens, where JSON allows only space, tab and line end."
+    message = f"{_code_points(text, place)} appears between tokens, where JSON allows only space, tab and line end."
     return Fault(MALFORMED_JSON, place, message, "Write a plain space.", replaced(place, " ", safe=True))
 
 
@@ -231,16 +231,16 @@ def duplicate_key(text: str, first: Range, again: Range) -> Fault:
     """The same key twice in one object."""
     key = shown(text, again.start, again.end)
     message = (
-        f"The key {key} stands twice in one object; most readers keep the last value, some the first, some refuse."
+        f"The key {key} appears twice in one object; most readers keep the last value, some the first, some refuse."
     )
     return Fault(
-        DUPLICATE_KEY, again, message, "Keep one of the two.", related=(Related(first, "The first stands here."),)
+        DUPLICATE_KEY, again, message, "Keep one of the two.", related=(Related(first, "The first occurrence."),)
     )
 
 
 def too_deep(at: int, depth: int) -> Fault:
     """A bracket deeper than any reader needs to go."""
-    message = f"This bracket opens level {depth + 1}; weaklink reads {depth} levels and keeps what lies deeper as text."
+    message = f"This bracket opens level {depth + 1}; weaklink reads {depth} levels and keeps what is deeper as text."
     return Fault(TOO_DEEP, Range(at, at + 1), message)
 
 
@@ -271,7 +271,7 @@ def missing_closers(text: str, place: Range, edit: Edit, closers: str, opener: R
 def missing_before_name(place: Range, edit: Edit, closers: str, key: str) -> Fault:
     """The call's name slipped into its arguments because their bracket was not closed."""
     message = (
-        f'`{closers}` is missing before `, "name"`: the call\'s name stands inside {shown(key)}, '
+        f'`{closers}` is missing before `, "name"`: the call\'s name appears inside {shown(key)}, '
         "which should have been closed before it."
     )
     return Fault(
@@ -286,7 +286,7 @@ def missing_before_name(place: Range, edit: Edit, closers: str, key: str) -> Fau
 def wrong_kind(at: int, got: str, expected: str, opener: Range) -> Fault:
     """A closing bracket of the other kind."""
     place = Range(at, at + 1)
-    message = f"`{got}` stands where `{expected}` was expected: the bracket open here is of the other kind."
+    message = f"`{got}` appears where `{expected}` was expected: the bracket open here is of the other kind."
     related = (Related(opener, "The bracket that it should close."),)
     fix = replaced(place, expected, safe=False)
     return Fault(UNBALANCED_BRACKET, place, message, f"Write `{expected}`.", fix, related=related)
@@ -318,7 +318,7 @@ def extra_closers(text: str, place: Range) -> Fault:
 def leading_text(text: str, place: Range, *, cut: bool) -> Fault:
     """Prose or the like before the value."""
     message = (
-        f"{shown(text, place.start, place.end)} stands before the JSON value; the payload should begin with the value."
+        f"{shown(text, place.start, place.end)} appears before the JSON value; the payload should begin with the value."
     )
     if not cut:
         return Fault(MALFORMED_JSON, place, message)
@@ -344,7 +344,7 @@ def fence(text: str, opener: Range | None, closer: Range | None) -> Fault:
 
 def unescaped_colon(text: str, at: int) -> Fault:
     """A colon behind a complete value of an object."""
-    message = f"A colon stands behind the complete value {shown(text, max(at - 20, 0), at)}; `,` or `}}` was expected."
+    message = f"A colon appears after the complete value {shown(text, max(at - 20, 0), at)}; `,` or `}}` was expected."
     return Fault(MALFORMED_JSON, Range(at, at + 1), message)
 
 
@@ -432,7 +432,7 @@ def smart_quote(text: str, place: Range, edits: list[Edit]) -> Fault:
     return Fault(
         SMART_QUOTE,
         place,
-        f'{shown(text, place.start, place.end)} stands in typographic quotes; JSON expects the plain `"`.',
+        f'{shown(text, place.start, place.end)} is in typographic quotes; JSON expects the plain `"`.',
         "Write plain double quotes.",
         Fix(tuple(edits), safe=True),
     )

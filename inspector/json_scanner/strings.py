@@ -279,7 +279,7 @@ def _mended(text: str, match: re.Match[str], found: StringContent, stop: int, *,
         found.faults.append(Fault(INVALID_ESCAPE, backslash, message, "Double the backslash.", fix))
         return "\\\\"
     if match[0] == "\\":
-        message = f"A backslash stands before {shown(text, end, end + 1)}, where it escapes nothing in JSON."
+        message = f"A backslash appears before {shown(text, end, end + 1)}, where it escapes nothing in JSON."
         found.faults.append(Fault(INVALID_ESCAPE, backslash, message, "Drop the backslash.", _edit(backslash, "")))
         return ""
     if match[0] == "\\u":
@@ -309,7 +309,7 @@ def _control_characters(text: str, edits: list[Edit]) -> Fault:
     return Fault(
         UNESCAPED_CONTROL_CHARACTER,
         first,
-        f"A raw {name} stands in a string{more} where JSON expects the escape `{escape}`.",
+        f"A raw {name} appears in a string{more} where JSON expects the escape `{escape}`.",
         f"Write `{escape}`." if count == 1 else "Escape them.",
         Fix(tuple(edits), safe=True),
     )

@@ -70,14 +70,12 @@ def _what_was_open(machine: JsonMachine) -> str:
     if cut:
         return f"within the key {shown(text, cut.range.start, cut.range.end)}"
     if frame.next is ExpectedToken.COLON:
-        return f"behind the key {key}, before its colon"
+        return f"after the key {key}, before its colon"
     if frame.next is ExpectedToken.VALUE and frame.opener == "{":
-        return f"behind the colon of {key}, before its value"
+        return f"after the colon of {key}, before its value"
     if frame.comma >= 0:
         return (
-            "behind a comma, before the next member"
-            if frame.opener == "{"
-            else "behind a comma, before the next element"
+            "after a comma, before the next member" if frame.opener == "{" else "after a comma, before the next element"
         )
     opener = shown(text, frame.start, min(frame.start + 20, machine.cursor.end))
     return f"although the bracket that opens {opener} is not closed"

@@ -173,7 +173,7 @@ UNSUPPORTED_ARGUMENT = Rule(
     "T412",
     "unsupported-argument",
     Severity.WARNING,
-    "An argument names something by an id that stood nowhere before.",
+    "An argument names something by an id that does not appear earlier.",
     "An order's number, an account or an address must come from the user, the system prompt or a tool's result; one "
     "that is in none of them was invented, and the call reads or changes somebody else's. Only ids are looked at, "
     "only where the whole conversation is known, and not those of calls that make something new. Dates, numbers and "

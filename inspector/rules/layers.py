@@ -133,7 +133,7 @@ RESULT_TRUNCATED_BEFORE_READ = Rule(
     "result-truncated-before-read",
     Severity.WARNING,
     "The model read only a part of the result.",
-    "The agent cut the result, at once or in a later request. What stood behind the cut is no longer there for the "
+    "The agent cut the result, at once or in a later request. What followed the cut is no longer there for the "
     "model, and tends to be made up.",
     "Raise the agent's limit for results, page long results, or keep ids and values that later calls need.",
     bad=f"{_PARSED}@assistant sent=1,2,3\n4 degrees.\n@sent:3\n4 degrees and light rain […]\n",
@@ -219,7 +219,7 @@ TOOLS_CHANGED = Rule(
     Severity.INFO,
     "A request offers other tools than the one before.",
     "Tools were added, removed, changed or put in another order. Calls of a tool that is gone fail, and a prompt cache "
-    "begins anew, for tools come before the messages.",
+    "starts again, for tools come before the messages.",
     "Offer the same tools in the same order through a session, where that is possible.",
     bad=f"{_ASK}@assistant tools=get_weather\n{_CALL}{_RESULT}@assistant sent=1,2,3 tools=get_time,get_weather\n"
     "4 degrees.",
@@ -233,7 +233,7 @@ CACHE_PREFIX_BROKEN = Rule(
     Severity.INFO,
     "The system prompt differs from that of the request before.",
     "A prompt cache holds the longest equal beginning of two requests. A clock or a counter in the system prompt ends "
-    "it there, and everything behind it is computed and paid for again.",
+    "it there, and everything after it is computed and paid for again.",
     "Put what changes at the end of the request, or leave it out.",
     bad="@system\nYou help. It is 10:00.\n@user\nWeather in Oslo?\n@assistant sent=1,2\nIn which country?\n"
     "@user\nNorway.\n@assistant sent=1,2,3,4\n4 degrees.\n@sent:1\nYou help. It is 10:01.\n",

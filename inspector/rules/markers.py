@@ -25,7 +25,7 @@ STRAY_END_MARKER = Rule(
     "stray-end-marker",
     Severity.WARNING,
     "A closing marker closes nothing.",
-    "Either the opening marker stood in the prompt, or the model closed twice, or an earlier fault ended the span too "
+    "Either the opening marker was in the prompt, or the model closed twice, or an earlier fault ended the span too "
     "soon. A server without the prompt's state takes the reasoning before a lone `</think>` for the answer.",
     "If the template opens the span, give its tail with `--prompt`. Else read the faults before this one: they are "
     "often its cause.",

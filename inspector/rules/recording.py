@@ -147,8 +147,8 @@ NOT_AN_ANSWER = Rule(
     "The server said that all is well and sent something that is no answer of a model.",
     "A login page, a proxy's notice or another service's JSON came with a status below 400. Clients that look only at "
     "the status take it for an empty answer, or fail while they read it, far from the cause.",
-    "Open the address in a browser: it may want a login, or end without the API's path (`/v1`). Look whether a gateway "
-    "before the model server answers by itself.",
+    "Open the address in a browser: it may require a login, or end without the API's path (`/v1`). Check whether a "
+    "gateway before the model server answers by itself.",
     bad="@user\nWeather in Oslo?\n@assistant error=http status=200 says=Please_log_in\n"
     "@wire:unread\n<html><body>Please log in.</body></html>",
     good="@user\nWeather in Oslo?\n@assistant finish=stop\nIt is sunny in Oslo.",
@@ -158,7 +158,7 @@ UNREADABLE_FILE = Rule(
     "unreadable-file",
     Severity.ERROR,
     "A file could not be read, or not to its end, so nothing in it, or in its rest, was checked.",
-    "The file is not there, may not be read, is empty, breaks off, or no source writes such files. A check that ends "
+    "The file is not there, may not be read, is empty, breaks off, or has an unknown format. A check that ends "
     "with 0 nevertheless says that all is well with a file that it never inspected. A file that was only found by "
     "walking a folder and is of no known source is counted, and fails with `--strict` alone. `weaklink check` reports "
     "this rule whatever `--select` names.",

@@ -109,9 +109,9 @@ UNRESOLVABLE_REFERENCE = Rule(
     "S208",
     "unresolvable-reference",
     Severity.WARNING,
-    "A `$ref` of a tool's schema leads nowhere, or out of the schema.",
-    "Nothing is ever fetched: a reference to a web address or a file stays unread, whoever wrote it. What it stands "
-    "for was not checked, and the model did not see it either; everything else was checked.",
+    "A `$ref` of a tool's schema has no target, or one outside the schema.",
+    "Nothing is ever fetched: a reference to a web address or a file stays unread, whoever wrote it. What it refers "
+    "to was not checked, and the model did not see it either; everything else was checked.",
     "Put the schema into `$defs` and refer to it there.",
     bad=_offer('{"type": "object", "properties": {"city": {"$ref": "https://example.com/city.json"}}}'),
     good=_offer(

@@ -377,7 +377,7 @@ def character_faults(text: str, start: int) -> Iterable[Fault]:
     if nul >= 0:
         count = text.count("\x00")
         more = f", the first of {count}" if count > 1 else ""
-        yield Fault(NUL_CHARACTER, Range(nul, nul + 1).moved(start), f"A NUL character stands here{more}.")
+        yield Fault(NUL_CHARACTER, Range(nul, nul + 1).moved(start), f"A NUL character appears here{more}.")
 
 
 def _text_after_call(event: SpanClosed) -> Fault:

@@ -52,7 +52,7 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
         return Fault(
             rule,
             place,
-            f"`{marker}` stands inside a string argument and is data; a server that splits by regular expression ends "
+            f"`{marker}` appears inside a string argument and is data; a server that splits by regular expression ends "
             "the call here.",
         )
     if rule is markers.SPECIAL_TOKEN_LEAK:
@@ -69,7 +69,7 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
             rule,
             place,
             f"The header of this message is not what the format writes: expected {wanted} here.",
-            "Read on as if it stood there: a strict parser gives up, or takes the rest for content.",
+            "Reading went on as if it were there: a strict parser gives up, or takes the rest for content.",
         )
     if rule is markers.EMPTY_CALL:
         return Fault(
@@ -119,7 +119,7 @@ def _leaked_token(marker: str, place: Range, wanted: str) -> Fault:
             "splits at special tokens cuts the answer here."
         )
         return Fault(markers.SPECIAL_TOKEN_LEAK, place, message)
-    message = f"The special token `{marker}` stands where `{wanted}` belongs: a call follows it."
+    message = f"The special token `{marker}` appears where `{wanted}` belongs: a call follows it."
     fix = Fix((Edit(place, wanted),), safe=False)
     return Fault(markers.SPECIAL_TOKEN_LEAK, place, message, f"Write `{wanted}`.", fix)
 
@@ -210,9 +210,9 @@ def opener_for_closer(fault: Fault, empty: SpanClosed) -> Fault:
     `fault` is that of the call before, which this marker ended.
     """
     without_slash = empty.wanted.replace("/", "", 1)
-    slip = f"`{without_slash}` stands where `{empty.wanted}` belongs; its slash was forgotten"
+    slip = f"`{without_slash}` appears where `{empty.wanted}` belongs; its slash was forgotten"
     if without_slash == empty.wanted:
-        slip = f"the marker that opens a call stands where `{empty.wanted}` belongs"
+        slip = f"the marker that opens a call appears where `{empty.wanted}` belongs"
     return Fault(
         markers.UNTERMINATED_SPAN,
         fault.range,

@@ -225,7 +225,7 @@ class State(Struct, frozen=True, dict=True):
     def __post_init__(self) -> None:
         markers = [transition.marker for transition in self.transitions]
         if len(set(markers)) != len(markers) or "" in markers:
-            raise ValueError(f"state {self.name}: a marker stands twice, or is empty")
+            raise ValueError(f"state {self.name}: a marker appears twice, or is empty")
         if bool(self.other) != (self.other_goes is not None) or (self.other and self.then):
             raise ValueError(f"state {self.name}: `other` goes with `other_goes`, and not with `then`")
         if bool(self.otherwise) != bool(self.other_goes and self.other_goes.ahead):

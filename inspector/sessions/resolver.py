@@ -302,7 +302,7 @@ def facts_of(
         ids = (*ids, ExternalId("previous_response_id", request.continues))
         warnings = (f"What came before the response `{request.continues}` was not recorded.",)
     elif request.continues:
-        warnings = (f"What came before the response `{request.continues}` stands in the parent trace.",)
+        warnings = (f"What came before the response `{request.continues}` is in the parent trace.",)
     parent = None
     if place.track is not None and place.why is not None:
         parent = ParentTrace(place.track.own_id, place.why)

@@ -184,7 +184,7 @@ class _FileReader:
         try:
             return upgraded(record, version)
         except INVALID_LINE as error:
-            raise self._fault(f"the line is not as version {version} wants it: {error}") from error
+            raise self._fault(f"the line is not as version {version} requires it: {error}") from error
 
     def _trace_line(self, record: Record) -> TraceLine:
         if "trace" not in record:

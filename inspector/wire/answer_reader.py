@@ -109,7 +109,7 @@ class AnswerFaults:
     def keep_contradiction(self, places: list[str], raw: str, at_s: float | None, found: list[WireEvent]) -> None:
         """Keep what says texts at `places` whole, but other than their pieces did, word for word; flag each of it."""
         words = ", ".join(f"`{_quoted(place)}`" for place in places[:5])
-        message = f"The whole of {words} differs from the pieces that came before, which stand in the answer."
+        message = f"The whole of {words} differs from the pieces that came before, which are in the answer."
         found += (
             PartGrew(UNREAD_PART, raw, at_s),
             FaultSeen(UNREAD_PART, UNKNOWN_WIRE_EVENT, message, covers=len(raw)),

@@ -46,7 +46,7 @@ class ContentDecoder:
         unknown = next((name for name in names if name not in _LAYERS), "")
         self._fault = ""
         if unknown:
-            self._fault = f"The body's encoding `{unknown[:40]}` is unknown here; it is kept as it stands."
+            self._fault = f"The body's encoding `{unknown[:40]}` is unknown here; it is kept as it is."
         elif len(names) > _MAX_LAYERS:
             self._fault = f"The body has {len(names)} encodings; at most {_MAX_LAYERS} are taken off."
         self._layers = [] if self._fault else [_EncodingLayer(name, max_bytes) for name in reversed(names)]
@@ -193,7 +193,7 @@ class _EncodingLayer:
 
     def _as_it_stands(self) -> bytes:
         self._is_plain = True
-        self.fault = f"The header calls the body {self._name}, but it is plain; it is read as it stands."
+        self.fault = f"The header calls the body {self._name}, but it is plain; it is read as it is."
         held, self._held = self._held, b""
         return held
 

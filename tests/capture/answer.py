@@ -1,4 +1,4 @@
-"""One scripted answer: its head, its framing, and its pieces; what each means stands in `tests.capture.upstream`."""
+"""One scripted answer: its head, its framing, and its pieces; what each means appears in `tests.capture.upstream`."""
 
 from dataclasses import dataclass
 from enum import Enum, auto

@@ -92,7 +92,7 @@ def test_loopback_needs_no_token(host: str) -> None:
 def test_a_proxy_without_upstreams_or_with_two_at_one_place_is_refused() -> None:
     with pytest.raises(ProxyConfigError, match="no upstream"):
         ProxyConfig(())
-    with pytest.raises(ProxyConfigError, match="Two upstreams stand at `/a`"):
+    with pytest.raises(ProxyConfigError, match="Two upstreams have the path `/a`"):
         ProxyConfig((Upstream("/a", "http://x"), Upstream("/a", "http://y")))
 
 

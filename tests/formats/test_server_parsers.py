@@ -44,7 +44,7 @@ BEGIN, SEP, END = "<｜tool▁call▁begin｜>function", "<｜tool▁sep｜>", "
         ("llama3", "llama3_json", '{"name": "f", "parameters": {"a": {"b": 1}}}', [], "lacks `name`"),
         ("llama3", "llama3_json", '{"name": "f", "parameters": {"sql": "a; b"}}', [], "is not JSON"),
         ("pythonic", "pythonic", "[f(a=1), g(b='x')]", ["f", "g"], ""),
-        ("pythonic", "pythonic", "I look.\n[f(a=1)]", [], "something stands before it"),
+        ("pythonic", "pythonic", "I look.\n[f(a=1)]", [], "there is text before it"),
         ("pythonic", "pythonic", "[f(a=1)] and more", [], "one Python list of calls"),
         ("pythonic", "pythonic", "[f(a=b)]", [], "one argument is no literal"),
         ("deepseek_v3", "deepseek_v3", f"<｜tool▁calls▁begin｜>{BEGIN}{SEP}f\n```json\n{{}}\n```{END}", ["f"], ""),

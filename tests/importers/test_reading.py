@@ -64,15 +64,15 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         (b"\0\1\2\3", "a binary file of an unknown kind"),
         (b"Dear diary,\n", "neither JSON nor a transcript"),
         (b"\n" * 1000, "nothing but blank space"),
-        (b"\xef\xbb\xbf5\n[1]\n", "no JSON object could be read at its beginning: line 1: a number stands here"),
+        (b"\xef\xbb\xbf5\n[1]\n", "no JSON object could be read at its beginning: line 1: a number is here"),
         (b'{"a" 1}\n', "line 1: this is no JSON: expecting ':' delimiter at column 6"),
         (b'{"a": "' + b"x" * (33 << 20), "line 1: it is longer than 32 MiB; `--source` reads it if you know"),
         (b"[]", "no JSON object could be read at its beginning: there is none"),
         (b'event: ping\ndata: {"type": "ping"}\n\n', "this is an event stream, and none that weaklink knows"),
         (b'data: {"object": "price", "value": 1}\n\n', "this is an event stream"),
         (b"# How calls look\n" * 30 + b'<tool_call>\n{"name": "f"}\n</tool_call>', "neither JSON nor a transcript"),
-        (b'{"shop": 1, "items": []}\n', "the first has `shop`, `items`"),
-        (b'[{"jsonrpc": "2.0", "id": 1, "result": "x"}]', "the first has `jsonrpc`, `id`, `result`"),
+        (b'{"shop": 1, "items": []}\n', "the first row has the keys `shop`, `items`"),
+        (b'[{"jsonrpc": "2.0", "id": 1, "result": "x"}]', "the first row has the keys `jsonrpc`, `id`, `result`"),
     ],
 )
 def test_what_nobody_knows_is_refused_in_words(content: bytes, why: str, tmp_path: Path) -> None:

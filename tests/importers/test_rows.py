@@ -55,10 +55,10 @@ def test_a_bad_line_is_skipped_with_its_column_and_the_rest_read(tmp_path: Path)
         ("line 1", {"a": 1}),
         ("line 2", "this is no JSON: expecting ':' delimiter at column 6"),
         ("line 3", "the JSON breaks off: expecting ',' delimiter at column 8"),
-        ("line 4", "a list stands here, not an object"),
-        ("line 5", "a string stands here, not an object"),
-        ("line 6", "a number stands here, not an object"),
-        ("line 7", "null stands here, not an object"),
+        ("line 4", "a list is here, not an object"),
+        ("line 5", "a string is here, not an object"),
+        ("line 6", "a number is here, not an object"),
+        ("line 7", "null is here, not an object"),
         ("line 8", {"a": 7}),
     ]
 
@@ -89,7 +89,7 @@ def test_an_array_is_read_entry_by_entry(tmp_path: Path) -> None:
     content = b'[\n {"a": "] , \\" {"},\n 5, {"b": [{}]}\n]\n'
     assert told(content, tmp_path) == [
         ("entry 1", {"a": '] , " {'}),
-        ("entry 2", "a number stands here, not an object"),
+        ("entry 2", "a number is here, not an object"),
         ("entry 3", {"b": [{}]}),
     ]
 
@@ -104,8 +104,8 @@ def test_a_record_that_is_a_list_of_objects_counts_as_messages(tmp_path: Path) -
     content = b'[[{"role": "user"}], [5], []]'
     assert told(content, tmp_path) == [
         ("entry 1", {"messages": [{"role": "user"}]}),
-        ("entry 2", "a list stands here, not an object"),
-        ("entry 3", "a list stands here, not an object"),
+        ("entry 2", "a list is here, not an object"),
+        ("entry 3", "a list is here, not an object"),
     ]
 
 

@@ -109,7 +109,7 @@ def test_a_named_session_is_known_by_its_name_alone(tmp_path: Path) -> None:
 def test_logs_that_hold_more_than_messages_are_not_taken_for_training_data(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text(json.dumps({"messages": [{"role": "user", "content": "x"}], "response": {"id": "r"}}))
-    with pytest.raises(UnreadableFileError, match="no source writes such rows"):
+    with pytest.raises(UnreadableFileError, match="unknown format: the first row has"):
         read_source(path)
 
 
@@ -140,7 +140,7 @@ def test_messages_among_rows_of_other_kinds_are_not_taken_for_a_conversation(tmp
     items = [{"type": "message", **message} for message in _log("Hi", "Hello!")]
     path = tmp_path / "log"
     path.write_text("".join(json.dumps(item) + "\n" for item in [*items, {"type": "function_call", "name": "f"}]))
-    with pytest.raises(UnreadableFileError, match="no source writes such rows"):
+    with pytest.raises(UnreadableFileError, match="unknown format: the first row has"):
         read_source(path)
 
 

@@ -97,8 +97,8 @@ def test_a_broken_chain_is_told_with_its_verdict_and_its_place(run: Any) -> None
     result.assert_outcomes(failed=1)
     assert said(result).splitlines() == [
         "AssertionError: weaklink: the chain broke at step 1 of 1 in the text.",
-        "The call of `f` is not valid as written (trailing-comma): a comma stands before `}`, but nothing follows it.",
-        "error[J104] trailing-comma: A comma stands before `}`, but nothing follows it.",
+        "The call of `f` is not valid as written (trailing-comma): a comma appears before `}`, but nothing follows it.",
+        "error[J104] trailing-comma: A comma appears before `}`, but nothing follows it.",
         "--> turn 1, text, line 2 column 43",
         '2 | {"name": "f", "arguments": {"city": "Rome",}}',
         "|                                           ^",

@@ -115,7 +115,7 @@ def test_a_table_checks_itself() -> None:
     way = Transition("<a>", MarkerSplit.AFTER, HOME)
     with pytest.raises(ValueError, match="needs a payload"):
         State("s", SpanKind.TEXT, (), then=way)
-    with pytest.raises(ValueError, match="stands twice"):
+    with pytest.raises(ValueError, match="appears twice"):
         State("s", SpanKind.TEXT, (way, way))
     with pytest.raises(ValueError, match="is no state"):
         Table(

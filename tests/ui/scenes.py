@@ -71,7 +71,7 @@ def trailing_comma(text: str = CALL_TEXT) -> Fault:
     return Fault(
         find_rule("J104"),
         comma,
-        "A comma stands before `}`, but nothing follows it.",
+        "A comma appears before `}`, but nothing follows it.",
         "Delete the comma.",
         Fix((Edit(comma, ""),), safe=True),
         related=(Related(place(text, "<tool_call>"), "The call begins here."),),

@@ -139,7 +139,7 @@ def read_expected(path: str | None) -> Expected:
                 continue
             found[id_] = calls
     if bad > _MAX_IDS:
-        print_notice(f"{path}: {bad - _MAX_IDS:,} more lines tell no expected calls")
+        print_notice(f"{path}: {bad - _MAX_IDS:,} more lines have no expected calls")
     if not found:
         raise UnreadableFileError(f"{path}: no line contains expected calls")
     return found

@@ -111,8 +111,8 @@ LINE_COMMANDS = (
     Command("lines.page-up", "Page up", "Goes one screen up.", ("pageup", "ctrl+b")),
     Command("lines.first", "First line", "Goes to the first line.", ("g", "home")),
     Command("lines.last", "Last line", "Goes to the last line.", ("G", "end")),
-    Command("lines.left", "Left", "Shows what lies to the left.", ("left",)),
-    Command("lines.right", "Right", "Shows what lies to the right.", ("right",)),
+    Command("lines.left", "Left", "Scrolls left.", ("left",)),
+    Command("lines.right", "Right", "Scrolls right.", ("right",)),
     Command("lines.choose", "Choose", "Opens or unfolds the line under the cursor.", ("enter",)),
 )
 """The scope `lines`: they act on the focused `LineView`."""

@@ -21,7 +21,7 @@ from ui.tui.line_view import LineInput, LineList, LineView, fit_cell_width
 from ui.views.styled_text import Line, Run, Style, clipped, padded, visible_line, visible_runs
 from ui.views.wording import quoted, wrapped
 
-CLOSE = Command("dialog.close", "Close", "Closes what lies above the screen, and changes nothing.", ("escape", "q"))
+CLOSE = Command("dialog.close", "Close", "Closes the dialog, and changes nothing.", ("escape", "q"))
 """The command of everything that lies above a screen."""
 
 _KEYS = 20

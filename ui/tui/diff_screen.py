@@ -39,7 +39,7 @@ DIFF_COMMANDS = (
     Command("diff.requests", "Requests", "Shows both requests of the row side by side.", ("r",), in_footer=True),
     Command("diff.layer", "Layer", "Compares the calls as the next of the layers has them.", ("l",), in_footer=True),
     Command("diff.next-pane", "Next pane", "Gives the keys to the other list.", ("tab", "shift+tab"), in_footer=True),
-    Command("diff.reload", "Reload", "Reads the runs anew.", ("ctrl+r",)),
+    Command("diff.reload", "Reload", "Reads the runs again.", ("ctrl+r",)),
     Command("diff.back", "Back", "Goes back to where this was opened.", ("escape", "q"), in_footer=True),
 )
 """The scope `diff`."""
@@ -131,7 +131,7 @@ class DiffScreen(UpperScreen):
         if parted is not None:
             self.grid.move_to(parted.row, centred=True)
         elif self._diff is not None:
-            self.tell("The runs part nowhere: they make the same steps with the same results.")
+            self.tell("The runs do not diverge: they make the same steps with the same results.")
 
     def action_layer(self) -> None:
         """Compare the runs at the next layer: as written, as emitted, as parsed, and so on."""
@@ -226,7 +226,7 @@ class DiffScreen(UpperScreen):
                 self.grid.move_to(index, centred=True)
                 return
             index += by
-        self.tell(f"There is no row {'behind' if by > 0 else 'before'} this one in which the runs differ.")
+        self.tell(f"There is no {'later' if by > 0 else 'earlier'} row in which the runs differ.")
 
     def _say_all(self) -> None:
         diff, width = self._diff, max(self.size.width, 20)
@@ -355,7 +355,7 @@ def chosen_runs(store: Store, *, id: int) -> ChosenRuns:
             )
         return ChosenRuns((id,), "No trace is marked. `m` marks one; `d` then compares it with another.")
     left_out = len(marked) + 1 - MOST
-    said = f"{len(marked):,} traces are marked; only {MOST} runs stand side by side." if left_out > 0 else ""
+    said = f"{len(marked):,} traces are marked; only {MOST} runs are shown side by side." if left_out > 0 else ""
     return ChosenRuns((*marked[: MOST - 1], id), said)
 
 

@@ -33,7 +33,7 @@ from ui.views.wording import counted, quoted, wrapped
 IMPORT_COMMANDS = (
     Command("import.start", "Import", "Reads the files at the path.", ("enter",), in_footer=True),
     Command("import.complete", "Complete", "Completes the path; again, takes the next one.", ("tab",), in_footer=True),
-    Command("import.leave", "Leave", "Stops behind the file in hand; then closes.", ("escape",), in_footer=True),
+    Command("import.leave", "Leave", "Stops after the current file; then closes.", ("escape",), in_footer=True),
 )
 """The scope `import`."""
 
@@ -234,7 +234,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         progress = self._progress = FileProgress()
         self.query_one(PathInput).disabled = True
         self._hint(())
-        self._say_keys("esc stops behind the file in hand")
+        self._say_keys("esc stops after the current file")
         work = asyncio.create_task(asyncio.to_thread(import_files, self._where, path, progress))
         work.add_done_callback(lambda task: task.cancelled() or task.exception())  # also where nobody waits any more
         try:
@@ -292,7 +292,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             return
         share = progress.done / progress.files if progress.files else 0.0
         said = f"{bar(share, _BAR):<{_BAR}} {progress.done:,}/{progress.files:,}  {counted(progress.traces, 'trace')}  "
-        what = "stopping behind " if progress.left.is_set() else "text index" if progress.is_indexing else ""
+        what = "stopping after " if progress.left.is_set() else "text index" if progress.is_indexing else ""
         lead = (Run(said, Style.INFO), Run(what, Style.WARNING))
         line = self.query_one("#progress", LineBar)
         name = "" if progress.is_indexing else visible_line(progress.path)

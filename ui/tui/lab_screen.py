@@ -50,7 +50,7 @@ LAB_COMMANDS = (
     Command("lab.whole", "All lines", "Shows all that was read, or only what differs.", ("w",), in_footer=True),
     Command("lab.write", "Write JSON", "Writes the selected reading to a file.", ("S",), in_footer=True),
     Command("lab.next-pane", "Next pane", "Gives the keys to the other list.", ("tab", "shift+tab"), in_footer=True),
-    Command("lab.reload", "Reload", "Reads the trace anew.", ("ctrl+r",)),
+    Command("lab.reload", "Reload", "Reads the trace again.", ("ctrl+r",)),
     Command("lab.back", "Back", "Leaves the lab; what it was reading is left too.", ("escape", "q"), in_footer=True),
 )
 """The scope `lab`."""
@@ -447,7 +447,7 @@ def write_reading(reading: Segmentation, path: str) -> Path:
 def write_problem(path: str) -> str | None:
     """What is wrong with a path to write to, in a sentence; None for nothing."""
     if not path.strip():
-        return "The file wants a name."
+        return "The file needs a name."
     target = Path(path).expanduser()
     if target.is_dir():
         return "This is a folder; name a file in it."

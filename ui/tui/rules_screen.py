@@ -33,7 +33,7 @@ RULE_COMMANDS = (
         in_footer=True,
     ),
     Command("rules.copy", "Copy", "Copies the command that prints this page.", ("y",), in_footer=True),
-    Command("rules.reload", "Reload", "Counts anew.", ("ctrl+r",)),
+    Command("rules.reload", "Reload", "Counts again.", ("ctrl+r",)),
     Command("rules.back", "Back", "Goes back to where this was opened.", ("escape", "q"), in_footer=True),
 )
 """The scope `rules`."""

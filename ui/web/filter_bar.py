@@ -123,7 +123,7 @@ def _offer(said: str, found: list[FilterCompletion]) -> None:
     if not offered:
         return
     chosen = st.pills(
-        "What could stand here",
+        "What could be written here",
         range(len(offered)),
         format_func=lambda index: label(offered[index].text),
         key=f"{_OFFERED}_{said}",

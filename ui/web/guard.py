@@ -143,8 +143,8 @@ class Guard:
             return 403, "Another page asked; only the dashboard's own pages may."
         if self._access.needs_token and not self._role(_cookie_of(scope, self._access.cookie)):
             if self._access.stored_tokens:
-                return 401, "This dashboard needs a token: open its address with `?token=` and yours behind it."
-            return 401, "This dashboard wants its token: open the address that `weaklink web` printed."
+                return 401, "This dashboard needs a token: open its address with `?token=` and yours after it."
+            return 401, "This dashboard requires its token: open the address that `weaklink web` printed."
         return None
 
     def _refusal_of_recorder(self, scope: _Message) -> tuple[int, str] | None:

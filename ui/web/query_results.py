@@ -198,7 +198,7 @@ def _look(sheet: PageResults, said: str) -> None:
 
 def _counting(sheet: PageResults) -> str:
     if sheet.as_of_s:
-        return f"as of {short_time(sheet.as_of_s, time())}, counting anew …"
+        return f"as of {short_time(sheet.as_of_s, time())}, counting again …"
     waited_s = monotonic() - sheet.began_s
     told = f" {waited_s:.0f} s" if waited_s >= _LONG_S else ""
     return f"Counting {'what the filter lets through' if parameter('filter') else 'all traces'} …{told}"

@@ -196,7 +196,7 @@ def _reused(place: Range, index: int, name: str) -> Fault:
     return Fault(
         REUSED_CALL_INDEX,
         place,
-        f"The call of `{name}` comes under index {index}, which an earlier call of this answer bears.",
+        f"The call of `{name}` comes under index {index}, which an earlier call of this answer has.",
         "Clients that go by the index join both calls to one; weaklink went by id and name.",
     )
 

@@ -40,7 +40,7 @@ def no_upstream(prefixes: tuple[str, ...]) -> ProxyRefusal:
     """No upstream takes the path."""
     known = ", ".join(f"`{prefix}/`" for prefix in prefixes)
     return ProxyRefusal(
-        404, "no_upstream", f"No upstream stands at this path; this proxy forwards what lies below {known}."
+        404, "no_upstream", f"This proxy has no upstream at this path; it forwards paths below {known}."
     )
 
 

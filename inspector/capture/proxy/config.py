@@ -71,7 +71,7 @@ class ProxyConfig(Struct, frozen=True):
             raise ProxyConfigError("There is no upstream to forward to; name one with `--upstream https://...`.")
         for prefix in _repeated(upstream.prefix for upstream in self.upstreams):
             raise ProxyConfigError(
-                f"Two upstreams stand at `{prefix or '/'}`; give one of them a prefix of its own, as in `/other=https://...`."
+                f"Two upstreams have the path `{prefix or '/'}`; give one of them a prefix of its own, as in `/other=https://...`."
             )
         if not self.token and not is_loopback(_bare(self.host)):
             raise ProxyConfigError(
@@ -79,7 +79,7 @@ class ProxyConfig(Struct, frozen=True):
                 "name; set one, or listen on `127.0.0.1`."
             )
         if self.token and not (self.token.isascii() and self.token.replace("-", "").replace("_", "").isalnum()):
-            raise ProxyConfigError("A token stands in paths, so it may hold only letters, digits, `-` and `_`.")
+            raise ProxyConfigError("A token is part of paths, so it may hold only letters, digits, `-` and `_`.")
 
     def upstream_of(self, path: str) -> Upstream | None:
         """The upstream with the longest prefix that takes a raw path; None where none does."""

@@ -311,7 +311,7 @@ def _invented_result(text: str, start: int) -> Iterator[Fault]:
     last = end.start() if end is not None else min(len(text), label.end() + _LONGEST_RESULT)
     place = Range(label.start(1), label.start(1) + len(text[label.start(1) : last].rstrip()))
     message = "The model writes the result of its own call, which nobody made: it is invented."
-    yield Fault(INVENTED_RESULT, place, message, "Stop the generation behind the call.")
+    yield Fault(INVENTED_RESULT, place, message, "Stop the generation after the call.")
 
 
 def _foreign(found: ForeignCall, name: str) -> _ReportedCall:

@@ -216,7 +216,7 @@ def _without_id(call: GrowingCall) -> Fault:
 
 
 def _foreign_key(place: Range) -> Fault:
-    message = "The arguments stand under `parameters`, where this API has `arguments`."
+    message = "The arguments are under `parameters`, where this API has `arguments`."
     return Fault(call_shape.WRONG_ARGUMENTS_KEY, place, message, "Rename the key to `arguments`.")
 
 
@@ -256,7 +256,7 @@ def _encoded_twice(place: Range) -> Fault:
 
 
 def _several(place: Range) -> Fault:
-    message = "A second value stands in the arguments of one call; clients that decode them fail."
+    message = "A second value appears in the arguments of one call; clients that decode them fail."
     return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each value a call of its own.")
 
 

@@ -477,7 +477,7 @@ def read_refused(said: Literal, place: Range) -> ParseResult:
     fault = Fault(
         MALFORMED_JSON,
         decoded.place(Range(0, len(said.text))) if said.raw else place,
-        f"The server could not read {what} and dropped it: only these words tell what the model wrote.",
+        f"The server could not read {what} and dropped it: only these words show what the model wrote.",
         "Ask again; a simpler schema or fewer tools make it rarer.",
     )
     return ParseResult(calls=(call,), faults=(fault,), complete=True)

@@ -135,7 +135,7 @@ def _another(member: JsonMember) -> Fault:
     return Fault(
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         member.key_range,
-        "A second call stands in the same object; servers read only the first, or none.",
+        "A second call appears in the same object; servers read only the first, or none.",
         "Give each call an object of its own.",
     )
 
@@ -144,7 +144,7 @@ def _no_arguments(member: JsonMember) -> Fault:
     return Fault(
         call_shape.NOT_A_CALL,
         member.value.range,
-        f"A JSON {member.value.kind.value} stands under the key; expected the object of the tool's arguments.",
+        f"A JSON {member.value.kind.value} appears under the key; expected the object of the tool's arguments.",
     )
 
 
@@ -175,13 +175,13 @@ _STATES = (
     State(
         "inner call",
         SpanKind.TOOL_CALL,
-        (Transition(_CLOSER, MarkerSplit.AFTER, "behind inner call"), _INTO_CALL, *_TURNS),
+        (Transition(_CLOSER, MarkerSplit.AFTER, "after inner call"), _INTO_CALL, *_TURNS),
         label="tool_call",
         closer=_CLOSER,
         payload=JSON,
     ),
     State(
-        "behind inner call",
+        "after inner call",
         SpanKind.TEXT,
         (
             Transition(_OUTER, MarkerSplit.BEFORE, "marker"),
@@ -198,7 +198,7 @@ _STATES = (
         (Transition(_OUTER, MarkerSplit.BEFORE, "marker"), _INTO_CALL, *_TURNS),
         label="tool_response",
         payload=JSON,
-        then=Transition("(end of the results)", MarkerSplit.AFTER, "behind inner call", width=0),
+        then=Transition("(end of the results)", MarkerSplit.AFTER, "after inner call", width=0),
     ),
 )
 

@@ -85,7 +85,7 @@ _CALL_DEEPSEEK_V31 = NamedCallReader(
     loose=(
         LooseHeader(lazy_pattern(rf"{_V3}```(?:json|python)?\n?"), "it is that of DeepSeek V3"),
         LooseHeader(lazy_pattern(rf"{_V3}(?=\{{)"), f"it begins with `function{SEPARATOR}`, as that of DeepSeek V3"),
-        LooseHeader(lazy_pattern(rf"\s*{_NAME}\s*{SEPARATOR}"), "white space stands in it"),
+        LooseHeader(lazy_pattern(rf"\s*{_NAME}\s*{SEPARATOR}"), "it contains white space"),
         LooseHeader(lazy_pattern(rf"\s*{_NAME}\s*(?=\{{|\Z)"), f"it lacks `{SEPARATOR}`"),
     ),
 )

@@ -47,7 +47,7 @@ _CALL_HEADERS = (
 )
 """Each kind of call: its name in the states, the markers that end its header, its closing marker."""
 
-_ALL_OR_NAME = "`all` or a tool's name, and a line's end behind it,"
+_ALL_OR_NAME = "`all` or a tool's name, and a line's end after it,"
 _BARE_CODE = Transition("python\n", MarkerSplit.BEFORE, "code", width=0)
 _TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
 _NAME = r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}"
@@ -59,7 +59,7 @@ _CALL = NamedCallReader(
     loose=(
         LooseHeader(
             lazy_pattern(rf"\s*(?P<name>{_NAME})(?:<\|content\|>|\s*(?=\{{))"),
-            "it lacks the line's end behind the name",
+            "it lacks the line's end after the name",
         ),
     ),
     code=frozenset({_CODE_TOOL}),

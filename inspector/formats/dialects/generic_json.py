@@ -44,7 +44,7 @@ def _read_calls(closed: SpanClosed) -> ParseResult:
         return reading
     stands, belongs = ("An array", _SEVERAL) if head[2] == "[" else ("One object", _ONE)
     place = Range(*head.span(1)).moved(closed.span.inner.start)
-    message = f"{stands} stands under `{head[1][1:-1]}`; it belongs under `{belongs}`."
+    message = f"{stands} appears under `{head[1][1:-1]}`; it belongs under `{belongs}`."
     fix = Fix((Edit(place, f'"{belongs}"'),), safe=True)
     return _misplaced(reading, Fault(rules.NOT_A_CALL, place, message, f"Rename the key to `{belongs}`.", fix))
 
@@ -53,7 +53,7 @@ def _unwrapped(reading: ParseResult) -> ParseResult:
     """The calls of a span that no object is around."""
     place = reading.calls[0].range
     edits = (Edit(Range(place.start, place.start), f'{{"{_ONE}": '), Edit(Range(place.end, place.end), "}"))
-    message = f"The call stands alone; the server expects it under `{_ONE}`."
+    message = f"The call is not in an object; the server expects it under `{_ONE}`."
     fix = Fix(edits, safe=True)
     where = Range(place.start, place.start + 1)
     return _misplaced(reading, Fault(rules.NOT_A_CALL, where, message, f"Put it under `{_ONE}`.", fix))

@@ -26,7 +26,7 @@ _END = "<|message_sep|>"
 _CALL = "function call<|role_sep|>"
 _CALL_TOKEN = "<|function_call|>"
 _RESULT = "function result<|role_sep|>"
-_SEPARATOR = "`<|role_sep|>` and a line's end behind `function call`"
+_SEPARATOR = "`<|role_sep|>` and a line's end after `function call`"
 _OBJECT = Lookahead(Repeat(r"[ \n]"), "{", Repeat(r"[ \n]"), ('"name"', '"arguments"'))
 _ROLES = ("system", "user", "assistant", "developer system")
 _SPEAKERS = tuple(Transition(f"{role}<|role_sep|>\n", MarkerSplit.BEFORE, "speaker", width=0) for role in _ROLES)

@@ -40,7 +40,7 @@ _NAMED = Lookahead(Repeat(r"[A-Za-z_]", 1, 1))
 _TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
 
 _UNKNOWN = Transition(
-    START, MarkerSplit.BEFORE, "junk", rules.MALFORMED_HEADER, expects="a role behind it, such as `assistant`,"
+    START, MarkerSplit.BEFORE, "junk", rules.MALFORMED_HEADER, expects="a role after it, such as `assistant`,"
 )
 
 _NO_START = Transition(CHANNEL, MarkerSplit.BEFORE, "channel", rules.MALFORMED_HEADER, expects=_ASSISTANT)

@@ -31,7 +31,7 @@ _NEAR_TOOLCALL = lazy_pattern(r"(?i)<(?!(?-i:TOOLCALL)>)tool[ _-]?calls?>?(?=\s{
 
 APRIEL = json_format(
     name="apriel",
-    summary="<tool_calls>[...]</tool_calls> behind a prose of reasoning steps",
+    summary="<tool_calls>[...]</tool_calls> after reasoning in prose",
     aliases=(),
     models=("*apriel*",),
     markers=JsonMarkers(

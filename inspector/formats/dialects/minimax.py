@@ -148,7 +148,7 @@ def _write_value(value: Json) -> str:
 
 MINIMAX_M3 = xml_format(
     name="minimax_m3",
-    summary="<invoke name=NAME> around a tag for each parameter, every tag behind ]<]minimax[>[",
+    summary="<invoke name=NAME> around a tag for each parameter, every tag after ]<]minimax[>[",
     aliases=(),
     models=("*minimax-m3*",),
     signs=DetectionPatterns(

@@ -33,7 +33,7 @@ PHI4 = json_format(
 FIREFUNCTION = replace(
     PHI4,
     name="firefunction",
-    summary="functools[...] behind a blank: an array of JSON objects",
+    summary="functools[...] after a blank: an array of JSON objects",
     aliases=("firefunction_v2",),
     models=("*firefunction*",),
     confidence=DetectionPatterns(calls={}, hints={r"functools\s*\[\s*\{": 0.85}),

@@ -161,7 +161,7 @@ def _nameless(closed: SpanClosed) -> ParseResult:
     span, content = closed.span, closed.inner_text.strip()
     place = span.inner if len(span.inner) else span.range
     where = Range(span.range.start, span.inner.start)
-    faults = [Fault(rules.TRUNCATED_JSON, where, f"No tool is named behind `{FUNCTION}`: expected `: ` and its name.")]
+    faults = [Fault(rules.TRUNCATED_JSON, where, f"No tool is named after `{FUNCTION}`: expected `: ` and its name.")]
     if not content.strip(":").strip():
         faults.append(Fault(EMPTY_CALL, span.range, "The call span is empty: the model opened a call and wrote none."))
     return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=tuple(faults))

@@ -62,7 +62,7 @@ _NOT_EXPECTED: dict[tuple[str, str], dict[str, Any]] = {
     ("thought after call", "call"): _TWO_ACTIONS,
     ("thought after call", "thought"): {"target": "thought after call"},
     ("thought after call", "answer"): _NO_OBSERVATION,
-    ("answer", "call"): {"rule": MALFORMED_HEADER, "expects": "nothing behind the final answer"},
+    ("answer", "call"): {"rule": MALFORMED_HEADER, "expects": "nothing after the final answer"},
 }
 
 _NAME = lazy_pattern(r"[^\W\d][\w.\-/]*")

@@ -74,7 +74,7 @@ def _around(text: str, match: re.Match[str], end: int, *, closer: str) -> Iterat
     if rest and rest != closer and _NEXT_CALL.match(text, end) is None:
         at = text.index(rest, end)
         place = Range(at, at + len(rest))
-        message = f"{shown(rest)} follows the complete call; nothing was expected behind it."
+        message = f"{shown(rest)} follows the complete call; nothing was expected after it."
         fix = Fix((Edit(place, ""),), safe=not rest.strip("}] \n"))
         yield Fault(rules.TRAILING_DATA, place, message, "Cut it off.", fix)
 
@@ -83,7 +83,7 @@ def _array(opened: re.Match[str]) -> Fault:
     return Fault(
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         Range(*opened.span(1)),
-        "An array of calls stands where one call belongs; servers read none of them.",
+        "An array of calls appears where one call belongs; servers read none of them.",
         "Give each call markers of its own.",
     )
 
@@ -92,7 +92,7 @@ def _second_call(match: re.Match[str]) -> Fault:
     return Fault(
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         Range(match.start(1), match.end(2)),
-        "A second call stands between the same markers; servers read only the first, or none.",
+        "A second call appears between the same markers; servers read only the first, or none.",
         "Give each call markers of its own.",
     )
 

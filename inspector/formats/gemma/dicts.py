@@ -89,7 +89,7 @@ class GemmaValues:
         if _ODD_NUMBER.fullmatch(word):
             return self._odd_number(word, place), True
         delimited = f"{self._delimiter}{word}{self._delimiter}"
-        message = f"The value {shown(word)} stands without `{self._delimiter}` around it."
+        message = f"The value {shown(word)} appears without `{self._delimiter}` around it."
         fix = Fix((Edit(place, delimited),), safe=False)
         self._flag(rules.UNQUOTED_WORD, place, message, f"Write {shown(delimited)} if it is meant as text.", fix)
         return word, True
@@ -119,7 +119,7 @@ class GemmaValues:
         value = quoted[1:-1]
         self._at = place.end
         delimited = f"{self._delimiter}{value}{self._delimiter}"
-        message = f"{shown(quoted)} stands in plain quotes, which are data here; expected `{self._delimiter}`."
+        message = f"{shown(quoted)} is in plain quotes, which are data here; expected `{self._delimiter}`."
         fix = Fix((Edit(place, delimited),), safe=True)
         self._flag(rules.MALFORMED_JSON, place, message, f"Write {shown(delimited)}.", fix)
         return value
@@ -140,7 +140,7 @@ class GemmaValues:
             at, inner = inner[0], []
         for place in inner:
             message = (
-                f"`{delimiter}` stands inside a string, as nothing of the dict follows it; many readers stop here."
+                f"`{delimiter}` appears inside a string, as nothing of the dict follows it; many readers stop here."
             )
             self._found.add(Fault(MARKER_INSIDE_ARGUMENT, Range(place, place + len(delimiter)), message))
         if at < 0:
@@ -172,7 +172,7 @@ class GemmaValues:
             self._cut_within = f"the value of {shown(key)}"
             self._hopeless += 1
             return
-        message = f"{shown(character)} stands where the value of {shown(key)} was expected."
+        message = f"{shown(character)} appears where the value of {shown(key)} was expected."
         self._flag(rules.MISSING_VALUE, Range(self._at, self._at + 1), message)
         if character not in ",}]":
             self._at += 1
@@ -261,7 +261,7 @@ class GemmaReader(GemmaValues):
         elif character in "}]":
             self._close(frames, character)
         elif character == ",":
-            self._flag(rules.MISSING_VALUE, Range(self._at, self._at + 1), "`,` stands where a value was expected.")
+            self._flag(rules.MISSING_VALUE, Range(self._at, self._at + 1), "`,` appears where a value was expected.")
             self._at += 1
         elif frame.opener == "[" or self._read_key(frame):
             self._read_value(frames)
@@ -335,19 +335,21 @@ class GemmaReader(GemmaValues):
             key = text[start + 1 : end - 1]
             self._at = end
             fix = Fix((Edit(Range(start, self._at), key),), safe=True)
-            message = f"The key {shown(text, start, end)} stands in quotes; this format writes keys bare."
+            message = f"The key {shown(text, start, end)} is in quotes; this format writes keys bare."
             self._flag(rules.MALFORMED_JSON, Range(start, self._at), message, f"Write {shown(key)}.", fix)
         else:
             bare = _KEY.match(text, start)
             if bare is None:
                 self._at += 1
-                message = f"{shown(text, start, start + 1)} stands where a key was expected."
+                message = f"{shown(text, start, start + 1)} appears where a key was expected."
                 self._flag(rules.MALFORMED_JSON, Range(start, start + 1), message)
                 return False
             key, self._at = bare[0], bare.end()
         place = Range(start, self._at)
         if key in frame.members:
-            fault = Fault(rules.DUPLICATE_KEY, place, f"The key {shown(key)} stands twice; most readers keep the last.")
+            fault = Fault(
+                rules.DUPLICATE_KEY, place, f"The key {shown(key)} appears twice; most readers keep the last."
+            )
             self._found.add(fault)
         frame.key, frame.key_place = key, place
         character = self._skip()
@@ -358,7 +360,7 @@ class GemmaReader(GemmaValues):
             self._cut_within = self._cut_within or f"the key {shown(key)}"
             self._hopeless += 1
             return False
-        message = f"The key {shown(key)} has no value: `:` was expected behind it."
+        message = f"The key {shown(key)} has no value: `:` was expected after it."
         self._flag(rules.MISSING_VALUE, place, message)
         self._separator(frame)
         return False
@@ -370,7 +372,7 @@ class GemmaReader(GemmaValues):
             if self._skip() == _CLOSERS[frame.opener]:
                 place = Range(end, end + 1)
                 fix = Fix((Edit(place, ""),), safe=True)
-                self._flag(rules.TRAILING_COMMA, place, "A comma stands before a closing bracket.", "Delete it.", fix)
+                self._flag(rules.TRAILING_COMMA, place, "A comma appears before a closing bracket.", "Delete it.", fix)
         elif character and character not in "}]":
             fix = Fix((Edit(Range(end, end), ","),), safe=True)
             message = f"A comma is missing before {shown(self._text, self._at, min(self._at + 20, len(self._text)))}."

@@ -159,7 +159,7 @@ def _unwrapped(node: JsonNode, wrapper: JsonMember, keys: CallKeys, text: str) -
     fault = Fault(
         rules.NOT_A_CALL,
         wrapper.key_range,
-        'The call stands inside `"function"`, as in the OpenAI API; here the object itself is the call.',
+        'The call is inside `"function"`, as in the OpenAI API; here the object itself is the call.',
         "Leave only the inner object.",
         Fix((before, after), safe=False),
     )
@@ -198,7 +198,7 @@ def _name_elsewhere(node: JsonNode) -> JsonMember | None:
 
 
 def _misnamed(other: JsonMember, keys: CallKeys) -> Fault:
-    message = f"No tool is named: `{other.key}` stands where `{keys.name}` belongs."
+    message = f"No tool is named: `{other.key}` appears where `{keys.name}` belongs."
     hint = f"Rename it to `{keys.name}`, if that is what was meant."
     fix = Fix((Edit(other.key_range, f'"{keys.name}"'),), safe=False)
     return Fault(rules.NOT_A_CALL, other.key_range, message, hint, fix)
@@ -209,7 +209,7 @@ def _key_faults(node: JsonNode, arguments: JsonMember | None, keys: CallKeys, te
         yield Fault(
             rules.WRONG_ARGUMENTS_KEY,
             arguments.key_range,
-            f"The arguments stand under `{arguments.key}`; this format calls them `{keys.arguments}`.",
+            f"The arguments are under `{arguments.key}`; this format calls them `{keys.arguments}`.",
             f"Rename it to `{keys.arguments}`.",
             Fix((Edit(arguments.key_range, f'"{keys.arguments}"'),), safe=True),
         )
@@ -223,7 +223,7 @@ def _key_faults(node: JsonNode, arguments: JsonMember | None, keys: CallKeys, te
 
 def _stray_key(node: JsonNode, index: int, arguments: JsonMember | None, text: str) -> Fault:
     member = node.members[index]
-    message = f"`{_short(member.key)}` stands beside the call's name and arguments, where servers ignore it."
+    message = f"`{_short(member.key)}` appears beside the call's name and arguments, where servers ignore it."
     if arguments is None or arguments.value.kind is not JsonKind.OBJECT:
         return Fault(rules.STRAY_KEY, member.key_range, message, "Put it into the call's arguments.")
     inside = arguments.value

@@ -233,7 +233,7 @@ def bare_object(objects: list[JsonNode]) -> Fault:
     gaps = (Edit(Range(one.range.end, two.range.start), ", ") for one, two in pairwise(objects))
     edits = (Edit(Range(first.start, first.start), "["), *gaps, Edit(Range(last.end, last.end), "]"))
     rule = call_shape.NOT_A_CALL if count == 1 else call_shape.SEVERAL_OBJECTS_IN_ONE_CALL
-    what = "A bare object stands" if count == 1 else f"{count} bare objects stand"
+    what = "A bare object appears" if count == 1 else f"{count} bare objects appear"
     them = "it" if count == 1 else "them"
     return Fault(
         rule,
@@ -248,7 +248,7 @@ def array_of_calls(array: JsonNode, between: str) -> Fault:
     """The fault of an array where one call belongs; `between` ends one call span and begins the next."""
     count = len(array.items)
     place = Range(array.range.start, array.range.start + 1)
-    message = f"An array of {count} call{'s' * (count != 1)} stands where one call object belongs."
+    message = f"An array of {count} call{'s' * (count != 1)} appears where one call object belongs."
     if not between:
         return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
     gaps = [Range(one.range.end, two.range.start) for one, two in pairwise(array.items)]
@@ -267,7 +267,7 @@ def second_array(one: JsonNode, two: JsonNode) -> Fault:
     return Fault(
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         two.range,
-        "A second array of calls stands behind the first; servers read only the first, or fail on both.",
+        "A second array of calls appears after the first; servers read only the first, or fail on both.",
         "Put all calls into one array.",
         Fix(edits, safe=True),
     )
@@ -280,7 +280,7 @@ def second_object(text: str, one: JsonNode, two: JsonNode, between: str) -> Faul
     return Fault(
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         two.range,
-        "A second call stands in the same tag; servers read only the first, the last or none.",
+        "A second call appears in the same tag; servers read only the first, the last or none.",
         "Give each call a tag of its own.",
         fix,
     )

@@ -130,7 +130,7 @@ class NamedCallReader(Struct, frozen=True):
         fault = Fault(
             rules.MISSING_VALUE,
             name,
-            "No arguments stand here: expected a JSON object, an empty one for a tool without any.",
+            "No arguments: expected a JSON object, an empty one for a tool without any.",
             "Write `{}`.",
             Fix((Edit(end, "{}"),), safe=True),
         )
@@ -158,7 +158,7 @@ def _within_fence(closed: SpanClosed, place: Range) -> tuple[Range, tuple[Fault,
         return _stripped(text, Range(place.start, at)), (trailing_text(text, _stripped(text, words)),)
     if not place or not _is_closed(closed):
         return place, ()
-    message = "The code fence around the arguments is opened, but not closed: expected three backticks behind them."
+    message = "The code fence around the arguments is opened, but not closed: expected three backticks after them."
     fix = Fix((Edit(Range(place.end, place.end), f"\n{_FENCE}"),), safe=True)
     return place, (Fault(MALFORMED_HEADER, Range(place.end - 1, place.end), message, "Close it.", fix),)
 
@@ -243,7 +243,7 @@ def _one_of_several(
 
 
 def _second_object(node: JsonNode) -> Fault:
-    message = "A second object stands behind the arguments; servers read only the first, or none."
+    message = "A second object appears after the arguments; servers read only the first, or none."
     return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give each call a header of its own.")
 
 

@@ -63,7 +63,7 @@ def invalid_name(text: str, place: Range) -> Fault:
 def extra(text: str, place: Range) -> Fault:
     """Brackets too many, or words behind a call."""
     is_brackets = not text[place.start : place.end].strip(")]} \n")
-    what = "closes nothing" if is_brackets else "stands outside of any call"
+    what = "closes nothing" if is_brackets else "appears outside of any call"
     return Fault(
         rules.TRAILING_DATA,
         place,
@@ -78,7 +78,7 @@ def second_list(place: Range) -> Fault:
     return Fault(
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         place,
-        "A second list of calls stands behind the first; servers read one list, or none.",
+        "A second list of calls appears after the first; servers read one list, or none.",
         "Write all calls into one list.",
     )
 
@@ -98,7 +98,7 @@ def bare_name(text: str, place: Range) -> Fault:
     return Fault(
         call_shape.NOT_A_CALL,
         place,
-        f"{quoted_text(text, place)} names a tool but does not call it: expected `()` behind it.",
+        f"{quoted_text(text, place)} names a tool but does not call it: expected `()` after it.",
         f"Write {shown(name + '()')}.",
         replaced(Range(place.end, place.end), "()", safe=False),
     )
@@ -120,7 +120,7 @@ def fenced(place: Range, edits: tuple[Edit, ...]) -> Fault:
     return Fault(
         rules.FENCED_PAYLOAD,
         place,
-        "The calls stand in a code fence, which is no part of them; most servers take the whole for text.",
+        "The calls are in a code fence, which is no part of them; most servers take the whole for text.",
         "Remove the fence.",
         Fix(edits, safe=True),
     )
@@ -182,7 +182,7 @@ def raw_line_feed(edits: tuple[Edit, ...]) -> Fault:
     return Fault(
         rules.UNESCAPED_CONTROL_CHARACTER,
         first.range,
-        f"A raw line end stands in a string{more} where Python expects the escape `{first.text}`.",
+        f"A raw line end appears in a string{more} where Python expects the escape `{first.text}`.",
         "Escape it, or use three quotes around the string.",
         Fix(edits, safe=True),
     )
@@ -314,7 +314,7 @@ def too_deep(place: Range, limit: int) -> Fault:
 
 def no_value(place: Range, name: str, following: str) -> Fault:
     """`a=,`: a name without a value."""
-    what = f"`{following}` stands" if following else "The call ends"
+    what = f"`{following}` appears" if following else "The call ends"
     wanted = f"the value of {shown(name)}" if name else "a value"
     return Fault(rules.MISSING_VALUE, place, f"{what} where {wanted} was expected.")
 
@@ -324,7 +324,7 @@ def wrong_member_sign(text: str, place: Range) -> Fault:
     return Fault(
         rules.MALFORMED_JSON,
         place,
-        f"{quoted_text(text, place)} stands where an object has a colon.",
+        f"{quoted_text(text, place)} appears where an object has a colon.",
         "Write a colon.",
         replaced(place, ":", safe=True),
     )
@@ -337,9 +337,9 @@ def duplicate(place: Range, name: str, first: Range, what: str) -> Fault:
         place,
         f"The {what} {shown(name)} is given twice; most readers keep the last value, Python itself refuses the call."
         if what == "argument"
-        else f"The {what} {shown(name)} stands twice; most readers keep the last value.",
+        else f"The {what} {shown(name)} appears twice; most readers keep the last value.",
         "Keep one of them.",
-        related=(Related(first, "Here it stands first."),),
+        related=(Related(first, "First occurrence."),),
     )
 
 
@@ -359,7 +359,7 @@ def wrong_separator(text: str, place: Range) -> Fault:
     return Fault(
         rules.MALFORMED_JSON,
         place,
-        f"{quoted_text(text, place)} stands where a comma was expected.",
+        f"{quoted_text(text, place)} appears where a comma was expected.",
         "Write a comma.",
         replaced(place, ",", safe=True),
     )

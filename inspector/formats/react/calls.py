@@ -160,11 +160,11 @@ def _name(text: str, head: Range) -> tuple[Range, tuple[Fault, ...]]:
     place, faults = Range(first, last), []
     if len(place) < len(line) and not bare.startswith("*"):
         edits = (Edit(Range(line.start, first), ""), Edit(Range(last, line.end), ""))
-        message = f"The tool's name stands in quotes, {shown(bare)}: many readers take them for a part of the name."
+        message = f"The tool's name is in quotes, {shown(bare)}: many readers take them for a part of the name."
         faults.append(Fault(rules.MALFORMED_JSON, line, message, "Write the bare name.", Fix(edits, safe=True)))
     if line_end >= 0:
         rest = _stripped(text, line_end, head.end)
-        message = f"{shown(rest.of(text))} stands between the tool's name and `Action Input:`."
+        message = f"{shown(rest.of(text))} appears between the tool's name and `Action Input:`."
         faults.append(Fault(rules.TRAILING_DATA, rest, message, "Delete it.", Fix((Edit(rest, ""),), safe=False)))
     return place, tuple(faults)
 
@@ -227,7 +227,7 @@ def _second_object(node: JsonNode) -> Fault:
     return Fault(
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         node.range,
-        "A second value stands behind the action's input; readers refuse both, or take the first.",
+        "A second value appears after the action's input; readers refuse both, or take the first.",
         "Give each call an `Action:` of its own.",
     )
 
@@ -269,7 +269,7 @@ def _read_alone(text: str, head: Range) -> ParseResult:
         rules.MISSING_VALUE,
         name,
         f"The action {shown(name.of(text))} has no `Action Input:`; most readers refuse the whole step.",
-        "Write `Action Input:` behind it, with `{}` where the tool takes nothing.",
+        "Write `Action Input:` after it, with `{}` where the tool takes nothing.",
         Fix((Edit(Range(end, end), "\nAction Input: {}"),), safe=False),
     )
     call = ToolCall(name.of(text), {}, "", valid=False, range=head, recovered=True, name_range=name)
@@ -328,7 +328,7 @@ def _open_fence(end: int) -> Fault:
 
 
 def _second_action(node: JsonNode) -> Fault:
-    message = "A second action stands in the same block; readers expect one JSON value there and fail."
+    message = "A second action appears in the same block; readers expect one JSON value there and fail."
     return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give it a block of its own.")
 
 
@@ -363,7 +363,7 @@ def _wrong_key(given: JsonMember) -> Fault:
     return Fault(
         call_shape.WRONG_ARGUMENTS_KEY,
         given.key_range,
-        f"The input stands under `{given.key}`; readers of such a block look for `action_input`.",
+        f"The input is under `{given.key}`; readers of such a block look for `action_input`.",
         "Rename it to `action_input`.",
         Fix((Edit(given.key_range, '"action_input"'),), safe=True),
     )

@@ -30,7 +30,7 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, i
             return Fault(
                 call_shape.MALFORMED_PARAMETERS,
                 place,
-                f"{_quoted(text, place)} stands where only a parameter may stand; expected `{syntax.shown_parameter}`.",
+                f"Only parameters are allowed here: expected `{syntax.shown_parameter}`, found {_quoted(text, place)}.",
                 "Delete it, or give it a parameter of its own.",
             )
         case Flaw.STRAY_TAG:
@@ -45,7 +45,7 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, i
             return Fault(
                 rules.TRAILING_DATA,
                 place,
-                f"{_quoted(text, place)} stands behind `{syntax.call_end}`, where the call is complete.",
+                f"{_quoted(text, place)} appears after `{syntax.call_end}`, where the call is complete.",
                 "Cut off what follows the call.",
                 Fix((Edit(place, ""),), safe=True),
             )
@@ -53,7 +53,7 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, i
             return Fault(
                 call_shape.MALFORMED_PARAMETERS,
                 place,
-                f"{_quoted(text, place)} stands outside a call: no `{syntax.shown_call}` names the tool before it.",
+                f"{_quoted(text, place)} appears outside a call: no `{syntax.shown_call}` names the tool before it.",
             )
 
 
@@ -65,7 +65,7 @@ def second_call(one: XmlCallText, two: XmlCallText, text: str, syntax: XmlSyntax
     return Fault(
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         Range(two.start, two.end),
-        "A second call stands in the same tag; servers read only the first, the last or none.",
+        "A second call appears in the same tag; servers read only the first, the last or none.",
         "Give each call a tag of its own.",
         fix,
     )
@@ -76,7 +76,7 @@ def tag_in_value(place: Range, text: str) -> Fault:
     return Fault(
         MARKER_INSIDE_ARGUMENT,
         place,
-        f"{_quoted(text, place)} stands inside a value and is data; a server that splits by regular expression ends "
+        f"{_quoted(text, place)} appears inside a value and is data; a server that splits by regular expression ends "
         "the value here.",
     )
 
@@ -96,7 +96,7 @@ def repeated(name: str, place: Range) -> Fault:
     return Fault(
         rules.DUPLICATE_KEY,
         place,
-        f"The parameter {_shown(name)} stands twice; the last value counts here, elsewhere perhaps the first.",
+        f"The parameter {_shown(name)} appears twice; the last value counts here, elsewhere perhaps the first.",
     )
 
 
@@ -113,7 +113,7 @@ def unreadable(text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
     return Fault(
         call_shape.MALFORMED_PARAMETERS,
         place,
-        f"The payload holds no call: {_quoted(text, place)} stands where `{syntax.shown_call}` belongs.",
+        f"The payload holds no call: {_quoted(text, place)} appears where `{syntax.shown_call}` belongs.",
     )
 
 

@@ -44,7 +44,7 @@ _SIMULATION = frozenset({"task_id", "start_time", "termination_reason"})
 _ENDED = frozenset({"user_stop", "agent_stop"})
 _NO_CHUNKS = "the source keeps no chunks"
 _POLICY = "the system prompt is not kept: the domain's policy, which is part of it, is used instead"
-_ALONE = "the simulation stands alone: its model, tools and policy are in the run's `results.json`"
+_ALONE = "the simulation has no `results.json` beside it: its model, tools and policy are in the run's `results.json`"
 _NO_TOOLS = "the run keeps no tools"
 _WRITTEN_ANEW = "arguments of calls are kept parsed, and their text was rewritten"
 _USER = "what the simulated user did with its own tools is a trace below"
@@ -127,7 +127,7 @@ class _Message(Struct, frozen=True):
 def _traces(simulation: JsonObject, run: _Run, record: str) -> Iterator[Trace | Skipped]:
     messages = tuple(_messages(simulation))
     if not messages:
-        spoken = ": it is one of speech, told in `ticks`" if simulation.get("ticks") else ""
+        spoken = ": it is one of speech, timed in `ticks`" if simulation.get("ticks") else ""
         yield Skipped(record, f"the simulation has no messages{spoken}")
         return
     trial = simulation.get("trial")

@@ -19,7 +19,7 @@ from inspector.sessions.gathering import SkippedExchange, decode_exchange, trace
 
 _TARGET = "/v1/completions"
 _NO_PROMPT = "the log has no prompt of this answer: the request is unknown"
-_CUT_PROMPT = "the log cut the prompt in its middle: its turns are not whole, and no session can be told from it"
+_CUT_PROMPT = "the log cut the prompt in its middle: its turns are not whole, and it identifies no session"
 _PIECE_BYTES = 200  # what a piece takes in memory beside its text
 HELD_BYTES = RECORD_BYTES
 """How much of a log is held at once; a session that goes on beyond is two."""

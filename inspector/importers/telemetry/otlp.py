@@ -224,7 +224,7 @@ def traces_in(shelf: SpanSpool) -> Iterator[Trace | Skipped]:
         yield first
         yield from traces
     if without:
-        said = f"{without} of the traces in this file tell of no request to a model"
+        said = f"{without} of the traces in this file contain no request to a model"
         yield Skipped("other spans", said, is_irrelevant=True)
 
 

@@ -77,7 +77,7 @@ def _of_database(file: SourceFile) -> Iterator[Trace | Skipped]:
     except _DAMAGE as error:
         yield Skipped("database", f"the database cannot be read further: {error}")
     if without:
-        said = f"{without} of the traces in this file tell of no request to a model"
+        said = f"{without} of the traces in this file contain no request to a model"
         yield Skipped("other spans", said, is_irrelevant=True)
 
 

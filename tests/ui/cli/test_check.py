@@ -56,7 +56,7 @@ def test_text_goes_by_file_and_trace_with_carets(weaklink: Run, logs: Path) -> N
     assert done.stdout.decode().splitlines() == [
         "logs/error.jsonl:2 t2",
         "✖ broke at step 1 (turn 2): the call of `f` is malformed",
-        "error[J104] trailing-comma: A comma stands before `}`, but nothing follows",
+        "error[J104] trailing-comma: A comma appears before `}`, but nothing follows",
         "      it.",
         " --> turn 2, text, line 2 column 43",
         "  |",
@@ -74,7 +74,7 @@ def test_text_goes_by_file_and_trace_with_carets(weaklink: Run, logs: Path) -> N
         "  |  ^",
         "",
         "logs/warning.jsonl:1 t1",
-        "warning[J113] wrong-arguments-key: The arguments stand under `parameters`;",
+        "warning[J113] wrong-arguments-key: The arguments are under `parameters`;",
         "      this format calls them `arguments`.",
         " --> turn 2, text, line 2 column 15",
         "  |",

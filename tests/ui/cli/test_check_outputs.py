@@ -181,7 +181,8 @@ def test_github_annotations_are_one_line_each_and_escaped(weaklink: Run, logs: P
     lines = done.stdout.decode().splitlines()
     assert lines[0] == (
         "::error file=logs/a b%2Cc%3Aü%25.jsonl,line=2,endLine=2,col=88,endColumn=89,title=J104 trailing-comma::"
-        "A comma stands before `}`, but nothing follows it.%0Ahelp: Delete the comma.%0Aat line 2 t2, turn 1, text 2:43"
+        "A comma appears before `}`, but nothing follows it.%0Ahelp: Delete the comma.%0A"
+        "at line 2 t2, turn 1, text 2:43"
     )
     assert all(re.fullmatch(r"::(error|warning|notice) file=[^:]*::[^\r\n\x00-\x1f]*", line) for line in lines)
     assert lines[1].startswith("::warning ")

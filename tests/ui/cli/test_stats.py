@@ -138,7 +138,7 @@ def test_expected_calls_that_cannot_be_read_are_said(weaklink: Run, logs: Path, 
     (tmp_path / "expected.jsonl").write_text('{"id": 1}\n', encoding="utf-8")
     done = weaklink("stats", str(logs), "--expected", "expected.jsonl")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"expected.jsonl, line 1: the row tells no expected calls" in done.stderr
+    assert b"expected.jsonl, line 1: the row has no expected calls" in done.stderr
     assert b"no line contains expected calls" in done.stderr
 
 

@@ -120,7 +120,7 @@ def test_spans_and_faults_are_told_while_the_model_speaks(sink: StoreSink, tmp_p
         assert tail.shows("1/2     reasoning   I look it up.")
         assert tail.shows('1/2     tool_call   ✔ get_weather(city: "Oslo")')
         feed(sink, "a", 2, BAD_CALL)
-        assert tail.shows("1/2     error[J104] trailing-comma: A comma stands before `}`, but nothing follows it.")
+        assert tail.shows("1/2     error[J104] trailing-comma: A comma appears before `}`, but nothing follows it.")
         assert tail.shows("1           help: Delete the comma.")
         assert "turn" not in tail.text
         text = f"<think>I look it up.</think>{GOOD_CALL}{BAD_CALL}"

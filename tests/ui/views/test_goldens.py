@@ -56,7 +56,7 @@ def diagnostic_at_the_end(width: int) -> Iterable[Line]:
 
 def diagnostic_of_a_line_feed(width: int) -> Iterable[Line]:
     text = '{"a": "one\ntwo"}'
-    fault = Fault(find_rule("J106"), place(text, "\n"), "A raw line feed stands in a string.", "Write `\\n`.")
+    fault = Fault(find_rule("J106"), place(text, "\n"), "A raw line feed appears in a string.", "Write `\\n`.")
     return diagnostic_lines(fault.at(1, "call:0"), text, width=width)
 
 

@@ -110,7 +110,7 @@ def test_older_figures_stand_until_the_new_ones_are_there(slow: Path, slow_dashb
     gate_of(slow).touch()
     lose_newest(slow)
     page.reload()
-    expect(_aside(page)).to_contain_text("counting anew")
+    expect(_aside(page)).to_contain_text("counting again")
     expect(page.get_by_text(f"{traces} traces, ")).to_be_visible()
     field = page.get_by_label("Filter", exact=True)
     field.press("End")

@@ -140,7 +140,7 @@ def test_nothing_is_answered_without_the_token(public: Dashboard) -> None:
         status, _, body = _ask(public, path)
         assert (status, body) == (
             401,
-            "This dashboard wants its token: open the address that `weaklink web` printed.\n",
+            "This dashboard requires its token: open the address that `weaklink web` printed.\n",
         )
     assert _ask(public, "/?token=wrong")[0] == 401
     own = f"http://127.0.0.1:{public.port}"

@@ -41,7 +41,7 @@ def test_from_what_breaks_most_to_its_characters_to_a_good_run_and_by_a_link_bac
 
         page.get_by_role("button", name=re.compile("^turn 5: tool call of step 2, refund_payment")).click()
         page.get_by_role("tab", name="Data flow").scroll_into_view_if_needed()
-        expect(page.get_by_role("listitem").filter(has_text="/payment_id")).to_contain_text("stood nowhere before")
+        expect(page.get_by_role("listitem").filter(has_text="/payment_id")).to_contain_text("not found earlier")
         _keep(page, size, "3-a-value-from-nowhere")
         page.get_by_role("button", name=re.compile("^step 1, get_invoice")).click()
         page.get_by_role("button", name=re.compile("number .*the user")).click()

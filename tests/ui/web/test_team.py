@@ -54,7 +54,7 @@ def test_nobody_looks_without_a_token(browser: Browser, served: Dashboard, team:
             answer = page.request.get(f"http://127.0.0.1:{served.port}/{path}")
             assert (answer.status, answer.text()) == (
                 401,
-                "This dashboard needs a token: open its address with `?token=` and yours behind it.\n",
+                "This dashboard needs a token: open its address with `?token=` and yours after it.\n",
             )
 
 

@@ -86,7 +86,7 @@ CHAIN_COMMANDS = (
     Command("chains.live", "Live", "Watches a chain while it is being recorded.", ("v",)),
     Command("chains.rules", "Rules", "Lists the rules, and how often each was broken.", ("R",), in_footer=True),
     Command("chains.import", "Import", "Brings files into the database.", ("i",), in_footer=True),
-    Command("chains.reload", "Reload", "Reads the database anew, and tries again what failed.", ("ctrl+r",)),
+    Command("chains.reload", "Reload", "Reads the database again, and retries what failed.", ("ctrl+r",)),
     Command("chains.quit", "Quit", "Ends weaklink.", ("q",), in_footer=True),
 )
 """The scope `chains`: they act on the list and on the chain under its cursor."""
@@ -353,7 +353,7 @@ class ChainsScreen(ChainsWithCallbacks):
         elif 0 <= at < self.chains.pages.count:
             self.chains.move_to(at)
         else:
-            self.tell(f"No chain {'before' if by < 0 else 'behind'} this one holds the words.")
+            self.tell(f"No {'earlier' if by < 0 else 'later'} chain contains the words.")
 
     async def _to_break(self, *, forward: bool) -> None:
         """Open the nearest broken chain in a direction; behind the last one comes the first."""

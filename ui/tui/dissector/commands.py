@@ -17,12 +17,12 @@ DISSECTOR_COMMANDS = (
     Command(
         "dissector.search", "Search", "Finds words in the texts of this trace.", ("/",), in_footer=True, short="Find"
     ),
-    Command("dissector.next-match", "Next match", "Goes to where the words stand next.", ("n",)),
-    Command("dissector.previous-match", "Previous match", "Goes to where the words stand before.", ("N",)),
+    Command("dissector.next-match", "Next match", "Goes to the next match.", ("n",)),
+    Command("dissector.previous-match", "Previous match", "Goes to the previous match.", ("N",)),
     Command(
         "dissector.origin",
         "Origin",
-        "Goes to where the value stood first, or to a result's call.",
+        "Goes to where the value first appeared, or to a result's call.",
         ("o",),
         in_footer=True,
     ),
@@ -75,7 +75,7 @@ DISSECTOR_COMMANDS = (
         short="Edit",
     ),
     Command("dissector.follow", "Follow", "Watches a running trace at its end, as it grows.", ("F",)),
-    Command("dissector.reload", "Reload", "Reads the trace anew.", ("ctrl+r",)),
+    Command("dissector.reload", "Reload", "Reads the trace again.", ("ctrl+r",)),
     Command(
         "dissector.back", "Back", "Shows all panes again, or goes back to the list.", ("escape", "q"), in_footer=True
     ),
@@ -88,13 +88,13 @@ TREE_COMMANDS = (
     Command(
         "tree.turn-over",
         "Unfold",
-        "Shows what lies in the row, or hides it.",
+        "Unfolds the row, or folds it.",
         ("enter", "space"),
         in_footer=True,
         short="Open",
     ),
-    Command("tree.unfold", "Unfold", "Shows what lies in the row; goes in where that is shown.", ("right",)),
-    Command("tree.fold", "Fold", "Hides what lies in the row; goes out where that is hidden.", ("left", "h")),
+    Command("tree.unfold", "Unfold", "Unfolds the row; where it is unfolded, goes to its first child.", ("right",)),
+    Command("tree.fold", "Fold", "Folds the row; where it is folded, goes to its parent.", ("left", "h")),
 )
 """The scope `tree`."""
 

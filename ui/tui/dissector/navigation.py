@@ -190,7 +190,7 @@ class TraceNavigation(StreamSwitches):
         here = self._place or Location(0, "", Range(0, 0))
         found = next_fault(self._opened.dissection, here, back=back)
         if found is None:
-            self.tell(f"There is no fault {'before' if back else 'behind'} this place.")
+            self.tell(f"There is no {'earlier' if back else 'later'} fault.")
         else:
             self._jump(found.location)
 
@@ -200,7 +200,7 @@ class TraceNavigation(StreamSwitches):
         here = self._place or Location(0, "", Range(0, 0))
         found = next_step(self._opened.dissection, here, back=back)
         if found is None:
-            self.tell(f"There is no call {'before' if back else 'behind'} this place.")
+            self.tell(f"There is no {'earlier' if back else 'later'} call.")
         else:
             self._jump(found.location)
 
@@ -226,7 +226,7 @@ class TraceNavigation(StreamSwitches):
         if opened is not self._opened:
             return
         if found is None:
-            self.tell(f"`{self._words}` stands nowhere in this trace.")
+            self.tell(f"`{self._words}` does not appear in this trace.")
         else:
             self._jump(found)
 
@@ -257,13 +257,13 @@ class TraceNavigation(StreamSwitches):
                 self.tell("This is the call that the result answers.")
                 return
         if row is None or row.pointer is None or step is None:
-            self.tell("Select an argument of a call: its origin is where its value stood first.")
+            self.tell("Select an argument of a call: its origin is where its value first appeared.")
             return
         await self._look_for_origins()
         flow = self.panes.side.flow_of(step.number)
         origin = origin_of(flow, step.number, row.pointer) if flow is not None else None
         if origin is None:
-            self.tell(f"The value of `{row.pointer or 'arguments'}` stood nowhere before: the model made it up.")
+            self.tell(f"The value of `{row.pointer or 'arguments'}` does not appear earlier: the model made it up.")
             return
         self._jump(origin.location)
         self.tell(f"`{row.pointer or 'arguments'}` came from {origin_words(origin)}.")

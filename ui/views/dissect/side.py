@@ -270,7 +270,7 @@ def _value(flow: ArgumentFlow) -> Iterator[SideLine]:
     if flow.is_trivial:
         yield SideLine((*named, Run("  too short to look for", Style.DIM)))
     elif not flow.origins:
-        yield SideLine((*named, Run("  ▲ stood nowhere before", Style.WARNING)))
+        yield SideLine((*named, Run("  ▲ not found earlier", Style.WARNING)))
     else:
         first, *more = flow.origins
         yield SideLine(

@@ -83,7 +83,7 @@ def _redaction() -> None:
         return
     taken = redactor.text(text)
     put_lines(_marked(text, taken))
-    st.caption(f"{counted(redactor.count, 'secret')} replaced. The text is kept nowhere.")
+    st.caption(f"{counted(redactor.count, 'secret')} replaced. The text is not kept.")
 
 
 def _marked(text: str, taken: str) -> list[Line]:

@@ -81,8 +81,8 @@ async def test_brackets_go_from_difference_to_difference_and_f_to_the_first(tmp_
             seen.append(screen.grid.cursor)
             said.append(told(app))
         assert seen == [2, 2, 1, 1, 0, 1]
-        assert "no row behind this one in which the runs differ" in said[1]
-        assert "no row before this one in which the runs differ" in said[3]
+        assert "no later row in which the runs differ" in said[1]
+        assert "no earlier row in which the runs differ" in said[3]
         await press(pilot, "g")
         assert "A and B make the same call with the same result." in texts(screen)
 
@@ -153,7 +153,7 @@ async def test_of_many_marked_traces_six_are_compared(tmp_path: Path) -> None:
     async with running(where, size=(120, 40), named="9") as (app, pilot):
         await press(pilot, "d")
         await settled(pilot)
-        assert "only 6 runs stand side by side" in told(app)
+        assert "only 6 runs are shown side by side" in told(app)
         assert "[F] 9" in shown(app)
 
 
@@ -162,7 +162,7 @@ async def test_runs_without_calls_and_runs_that_are_alike_are_said(tmp_path: Pat
     async with comparing(where) as (app, pilot, screen):
         assert "No run calls a tool" in texts(screen)
         await press(pilot, "f", "o")
-        assert "The runs part nowhere" in told(app)
+        assert "The runs do not diverge" in told(app)
         assert isinstance(app.screen, DissectorScreen)
 
 

@@ -49,7 +49,7 @@ async def test_e_goes_from_fault_to_fault_and_capital_e_back(tmp_path: Path) -> 
         await stage.press("e")
         assert stage.selected == '"kelvin"'
         await stage.press("e")
-        assert "There is no fault behind this place." in told(stage.app)
+        assert "There is no later fault." in told(stage.app)
         await stage.press("ctrl+e")
         assert stage.selected.startswith('{"city"')
 
@@ -63,7 +63,7 @@ async def test_brackets_go_from_call_to_call(tmp_path: Path) -> None:
             step = stage.screen.selected_step()
             seen.append(step.number if step else None)
         assert seen == [1, 2, 3, 3, 2]
-        assert "There is no call behind this place." in told(stage.app)
+        assert "There is no later call." in told(stage.app)
 
 
 async def test_braces_open_the_neighbours_of_the_list(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ async def test_words_are_found_forwards_and_backwards_round_the_end(tmp_path: Pa
         assert [place.turn for place in places] == [1, 2, 1, 2]
         assert stage.lit == "Oslo"
         await stage.press("/", *["backspace"] * 4, *"Nowhere", "enter")
-        assert "`Nowhere` stands nowhere in this trace." in told(stage.app)
+        assert "`Nowhere` does not appear in this trace." in told(stage.app)
 
 
 async def test_n_without_words_asks_for_them(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ async def test_o_goes_to_where_a_value_stood_first_and_ctrl_o_back(tmp_path: Pat
 async def test_o_says_that_a_value_was_made_up_and_that_there_is_none(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("1", "enter", "j", "j", "o")
-        assert "`/unit` stood nowhere before: the model made it up." in told(stage.app)
+        assert "`/unit` does not appear earlier: the model made it up." in told(stage.app)
         await stage.press("g", "o")
         assert "Select an argument of a call" in told(stage.app)
 
