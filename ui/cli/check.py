@@ -14,11 +14,9 @@ from ui.cli.console import color_option, print_lines, print_notice, screen_width
 from ui.cli.engine_options import jobs_option
 from ui.cli.paths import separate_files
 from ui.importing.engine import EngineOptions, needs_blocks
-from ui.reports.check_json import CheckJson
-from ui.reports.check_lines import CheckLines
+from ui.reports.check_output import CheckJson, CheckLines
 from ui.reports.check_report import CheckReporter, CheckTotals
-from ui.reports.ci_reports import CheckGithub, CheckJunit
-from ui.reports.sarif import CheckSarif
+from ui.reports.ci_reports import CheckGithub, CheckJunit, CheckSarif
 
 _FOUND, _COULD_NOT_RUN = 1, 2
 
