@@ -17,7 +17,7 @@ from ui.importing.engine import EngineOptions
 from ui.reports.html_page import html_page
 from ui.reports.static_report import GENERATOR, StaticReport, report_html, trace_file_name, worst_chains
 from ui.views.styled_text import visible_line
-from ui.views.trace_list import trace_title
+from ui.views.trace_json import trace_title
 from ui.views.triage import read_triage
 from ui.views.wording import counted
 

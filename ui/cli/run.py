@@ -27,7 +27,7 @@ from ui.cli.redaction_options import redaction_options, redactor_of
 from ui.cli.request_lines import SUMMED, RequestLines, farewell, lost_messages
 from ui.cli.supervisor import CommandEnd, Supervisor
 from ui.views.styled_text import Line, Run, Style, visible_line
-from ui.views.trace_list import break_words, listed_status, listed_title
+from ui.views.trace_json import break_words, listed_status, listed_title
 from ui.views.wording import counted
 
 FAILED = 125

@@ -19,14 +19,12 @@ from inspector.scanning import lazy_pattern
 from inspector.trace_file import write_trace_file
 from storage import Store, TraceSummary
 from ui.reports.html_page import html_page
-from ui.views.break_story import break_lines
-from ui.views.chain import ending
+from ui.views.diagnostic import break_lines
 from ui.views.places import StepPlaces
 from ui.views.status import call_brief, outcome_words, status_run, step_glyph
 from ui.views.styled_text import Line, plain, visible_line
-from ui.views.trace import fault_counts, heading_of, model_of, shown_diagnostics, trace_facts
-from ui.views.trace_json import trace_object
-from ui.views.trace_list import trace_title
+from ui.views.trace import ending, fault_counts, heading_of, model_of, shown_diagnostics, trace_facts
+from ui.views.trace_json import trace_object, trace_title
 from ui.views.turn import answers, turn_facts, turn_lines
 
 NumberedTrace: TypeAlias = tuple[int, Trace, Inspection]

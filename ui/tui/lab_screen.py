@@ -37,9 +37,9 @@ from ui.tui.line_bar import LineBar, StatusLine
 from ui.tui.line_view import LineList, LineView
 from ui.tui.store_access import StoreAccess, start_work
 from ui.tui.upper_screen import UpperScreen
-from ui.views.reading_diff import ReadingFacts, reading_diff_lines
 from ui.views.segment_json import segmentation_object
 from ui.views.styled_text import Line, Run, Style, clipped, padded, visible_line, width_of
+from ui.views.text_diff import ReadingFacts, reading_diff_lines
 from ui.views.wording import counted, quoted, wrapped
 
 LAB_COMMANDS = (

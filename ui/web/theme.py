@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ui.views.colours import DARK, LIGHT, Colours
-from ui.views.styled_text import Style
+from ui.views.styled_text import DARK, LIGHT, Colours, Style
 
 COLOUR_NAMES = {
     Style.ERROR: "red",

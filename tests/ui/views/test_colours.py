@@ -3,8 +3,7 @@
 import pytest
 from rich.color import Color, ColorSystem
 
-from ui.views.colours import DARK, LIGHT, Colours, contrast
-from ui.views.styled_text import Style
+from ui.views.styled_text import DARK, LIGHT, Colours, Style, contrast
 
 
 def test_the_contrast_of_black_and_white_is_twenty_one() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from inspector.errors import WeaklinkError
 from ui.views import saved_views
-from ui.views.saved_views import SavedView, forget_view, save_view, views_file
+from ui.views.links import SavedView, forget_view, save_view, views_file
 
 
 @pytest.fixture(autouse=True)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ui.views.colours import DARK, LIGHT, Colours
-from ui.views.styled_text import Style
+from ui.views.styled_text import DARK, LIGHT, Colours, Style
 from ui.web.theme import contrast, ink_on, mixed
 
 

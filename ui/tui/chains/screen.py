@@ -19,9 +19,8 @@ from ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog
 from ui.tui.footer import KeyFooter
 from ui.tui.line_bar import LineBar, StatusLine, StatusText
 from ui.tui.store_access import StoreAccess, error_sentence, start_work
-from ui.views.links import Link
+from ui.views.links import VIEWS_PAGE, Link, SavedView, save_view, saved_views
 from ui.views.minimap import minimap
-from ui.views.saved_views import VIEWS_PAGE, SavedView, save_view, saved_views
 from ui.views.search_hits import hit_lines
 from ui.views.styled_text import Line, Run, Style, visible_line, visible_runs
 from ui.views.trace_columns import ORDER_WORDS

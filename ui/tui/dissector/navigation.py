@@ -29,7 +29,7 @@ from ui.views.dissect.navigation import (
 from ui.views.dissect.side import origin_of, origin_words
 from ui.views.dissect.viewport import VisibleFault
 from ui.views.styled_text import Run, Style, visible_line
-from ui.views.trace_list import trace_title
+from ui.views.trace_json import trace_title
 
 _NOT_TOKENS = "A chunk is what arrived at once, not a token."
 _MOST_JUMPS = 100
