@@ -15,7 +15,6 @@ from ui.tui.dissector.actions import TraceActions, TraceCallbacks
 from ui.tui.dissector.side_pane import SideKind
 from ui.tui.line_bar import LineBar, StatusLine, StatusText
 from ui.tui.store_access import StoreAccess, start_work
-from ui.views.dissect.lanes import StreamOptions, missing_lanes
 from ui.views.dissect.navigation import (
     call_place,
     find,
@@ -27,7 +26,8 @@ from ui.views.dissect.navigation import (
     trace_line,
 )
 from ui.views.dissect.side import origin_of, origin_words
-from ui.views.dissect.viewport import VisibleFault
+from ui.views.dissect.stream import VisibleFault
+from ui.views.dissect.timing import StreamOptions, missing_lanes
 from ui.views.styled_text import Run, Style, visible_line
 from ui.views.trace_json import trace_title
 
