@@ -5,7 +5,7 @@ points of the part; without `part` its name is `text`). The address of a trace i
 `?trace=ID`, and is read too, whatever host it names: nothing is ever fetched. ID is whatever names a trace in the
 database. Of several places the smallest counts; keys that are not ours are left alone.
 
-The file is beside the default database and not in one, since a view belongs to the user and works with every database.
+The file of saved views is beside the default database and not in one, since a view belongs to the user and works with every database.
 The terminal's list shows the views of the page `traces`.
 """
 
@@ -32,7 +32,7 @@ _LONGEST = 2_000
 _MOST_KEYS = 20
 _MOST_DIGITS = 12
 _OUR_KEYS = ("trace", "step", "turn", "part", "start", "end")
-MOST = 200
+MOST_VIEWS = 200
 """So many views are kept."""
 VIEWS_PAGE = "traces"
 """The dashboard's page of that path shows the same list as the terminal."""
@@ -187,8 +187,8 @@ def save_view(view: SavedView) -> None:
     if not name:
         raise WeaklinkError("a view is saved under a name")
     others = [one for one in saved_views() if one.name != name]
-    if len(others) >= MOST:
-        raise WeaklinkError(f"{MOST} views are saved already; forget one first")
+    if len(others) >= MOST_VIEWS:
+        raise WeaklinkError(f"{MOST_VIEWS} views are saved already; forget one first")
     _write([*others, SavedView(name, view.page, view.state)])
 
 

@@ -1,4 +1,4 @@
-"""Statistics of many traces as rows of charts (days, rules, models by rules, steps), and their numbers and bars in words."""
+"""Statistics of many traces as rows of charts (days, rules, models by rules), and their numbers and bars in words."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""The request and response as recorded, JSON laid out and coloured, and the schema of a call violated keywords marked."""
+"""The request and response as recorded, JSON laid out and coloured; and the schema that a call violates."""
 
 import json
 from collections import defaultdict
