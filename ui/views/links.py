@@ -5,8 +5,8 @@ points of the part; without `part` its name is `text`). The address of a trace i
 `?trace=ID`, and is read too, whatever host it names: nothing is ever fetched. ID is whatever names a trace in the
 database. Of several places the smallest counts; keys that are not ours are left alone.
 
-The file of saved views is beside the default database and not in one, since a view belongs to the user and works with every database.
-The terminal's list shows the views of the page `traces`.
+The file of saved views is beside the default database and not in one, since a view belongs to the user and works with
+every database. The terminal's list shows the views of the page `traces`.
 """
 
 import os
