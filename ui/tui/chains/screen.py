@@ -16,8 +16,7 @@ from ui.tui.chains.filter_bar import FilterBar, has_words, narrowed, toggled
 from ui.tui.chains.watching import ChainCallbacks, ChainsWithCallbacks, TraceOpener
 from ui.tui.commands import Command, bindings
 from ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog
-from ui.tui.footer import KeyFooter
-from ui.tui.line_bar import LineBar, StatusLine, StatusText
+from ui.tui.line_bar import KeyFooter, LineBar, StatusLine, StatusText
 from ui.tui.store_access import StoreAccess, error_sentence, start_work
 from ui.views.links import VIEWS_PAGE, Link, SavedView, save_view, saved_views
 from ui.views.minimap import minimap

@@ -13,12 +13,10 @@ from ui.tui.commands import Command, bindings
 from ui.tui.dissector.actions import OpenedTrace, TraceCallbacks, read_trace
 from ui.tui.dissector.commands import DISSECTOR_COMMANDS
 from ui.tui.dissector.navigation import TraceNavigation
-from ui.tui.dissector.panes import Panes
+from ui.tui.dissector.panes import Panes, TreeView
 from ui.tui.dissector.side_pane import SidePane
 from ui.tui.dissector.stream_view import StreamView
-from ui.tui.dissector.tree_view import TreeView
-from ui.tui.footer import KeyFooter
-from ui.tui.line_bar import LineBar, StatusLine, StatusText
+from ui.tui.line_bar import KeyFooter, LineBar, StatusLine, StatusText
 from ui.tui.line_view import LineView
 from ui.tui.store_access import StoreAccess, error_sentence, start_work
 from ui.views.dissect.tree import Tree
