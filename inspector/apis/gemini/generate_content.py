@@ -13,9 +13,16 @@ import msgspec
 from inspector.json_members import word_of
 from inspector.model import CallHeader, FinishReason, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
 from inspector.wire.answer_reader import ObjectReader
-from inspector.wire.events import CallNamed, FactsLearned, PartGrew, TokenTexts, WireEvent
+from inspector.wire.events import (
+    CallNamed,
+    DecodedRequest,
+    FactsLearned,
+    PartGrew,
+    TokenTexts,
+    WireEvent,
+    parameters_of,
+)
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, parse_json, raw_text
-from inspector.wire.request import DecodedRequest, parameters_of
 
 _NO_SETTINGS = frozenset({"model", "contents", "systemInstruction", "tools"})
 API = "generate_content"

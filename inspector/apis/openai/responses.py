@@ -17,9 +17,16 @@ from inspector.json_members import flag_of, word_of
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage
 from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import ObjectReader
-from inspector.wire.events import CallNamed, FactsLearned, PartGrew, TokenTexts, WireEvent
+from inspector.wire.events import (
+    CallNamed,
+    DecodedRequest,
+    FactsLearned,
+    PartGrew,
+    TokenTexts,
+    WireEvent,
+    parameters_of,
+)
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
-from inspector.wire.request import DecodedRequest, parameters_of
 
 _NO_SETTINGS = ("model", "input", "instructions", "tools", "stream", "previous_response_id")
 _CALL_TYPES = {"function_call": "arguments", "custom_tool_call": "input"}

@@ -15,12 +15,11 @@ from inspector.importers.source import Skipped
 from inspector.json_members import window_of_tokens
 from inspector.model import Generation, Provenance, Trace, Turn
 from inspector.sessions.exchange import Exchange
-from inspector.sessions.gathering import SkippedExchange, decode_exchange, decompressed, traces_of
+from inspector.sessions.gathering import SkippedExchange, answer_turn, decode_exchange, decompressed, traces_of
 from inspector.sessions.resolver import Placement
-from inspector.sessions.turns import answer_turn
 from inspector.text import decode
+from inspector.wire.events import DecodedRequest
 from inspector.wire.provider_json import parse_json
-from inspector.wire.request import DecodedRequest
 
 _NO_MODEL = "requests to no model"
 _MCP_MESSAGES = "MCP messages that call no tool"

@@ -20,8 +20,8 @@ from inspector.model import Instant, Json, RecordedRun, Role, Trace, Turn
 from inspector.sessions.exchange import Exchange, RequestHead, header_of
 from inspector.sessions.fingerprints import arguments_by_value
 from inspector.sessions.gathering import decompressed
+from inspector.wire.framing import SseDecoder
 from inspector.wire.provider_json import compact_json, parse_json
-from inspector.wire.sse import SseDecoder
 
 SOURCE = "mcp"
 """The name of this source in the runs of tools that it recorded."""

@@ -41,8 +41,8 @@ from inspector.model import (
 from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.decoder import decode_answer
+from inspector.wire.events import DecodedRequest, parameters_of
 from inspector.wire.provider_json import compact_json
-from inspector.wire.request import DecodedRequest, parameters_of
 
 _LAYERS = 4
 _CONVERSATION = ("messages", "prompt", "prompts", "system", "system_prompt", "instructions", "chat_history")

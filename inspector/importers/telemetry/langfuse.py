@@ -40,8 +40,8 @@ from inspector.model import (
 )
 from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
+from inspector.wire.events import DecodedRequest
 from inspector.wire.provider_json import compact_json
-from inspector.wire.request import DecodedRequest
 
 _NEITHER = "this is neither a trace nor an observation of Langfuse"
 NOT_STORED = "the source keeps whole answers: no stream, no chunks, and no time of theirs but the first"

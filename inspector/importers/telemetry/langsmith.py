@@ -44,8 +44,8 @@ from inspector.model import (
     Usage,
 )
 from inspector.scanning import lazy_pattern
+from inspector.wire.events import DecodedRequest
 from inspector.wire.provider_json import compact_json
-from inspector.wire.request import DecodedRequest
 
 _NEITHER = "this is no run of LangSmith, and no page of them"
 _TRACE = ("trace_id", "dotted_order")

@@ -58,9 +58,8 @@ from inspector.sealed_spool import SealedSpool, SpoolPlace
 from inspector.sessions.fingerprints import message_digest, says_nothing
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.decoder import decode_answer
-from inspector.wire.events import DecodedTurn
+from inspector.wire.events import DecodedRequest, DecodedTurn
 from inspector.wire.provider_json import compact_json, parse_json
-from inspector.wire.request import DecodedRequest
 
 SPOOL_BYTES = 32 << 20
 """How much of the spans' texts is kept in memory."""
