@@ -16,7 +16,7 @@ from inspector.capture.send_queue import event_weight
 from inspector.inspection import Inspection
 from inspector.model import BodyState, Chunk, Generation, Part, Role, Trace, Turn
 from inspector.model.trace import parts_of, turn_so_far
-from inspector.trace_file.exchange_lines import ExchangePacker
+from inspector.trace_file.lines import ExchangePacker
 from storage.exchanges import pack_exchange
 from storage.packing.blobs import from_blob, text_from_bytes, text_to_bytes, to_blob
 from storage.packing.chunks import pack_chunks, unpack_chunks

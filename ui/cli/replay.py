@@ -20,8 +20,7 @@ from inspector.errors import StoreError, WeaklinkError
 from inspector.inspection import inspect_trace
 from inspector.model import ExternalId, ParentTrace, ParentWhy
 from inspector.replay.canonical import MatchLevel, body_value, canonical, digest
-from inspector.replay.matching import Replayer
-from inspector.replay.recording import Recording
+from inspector.replay.matching import Recording, Replayer
 from storage import StoreSink, open_store
 from storage.exchanges import RUN_ID
 from ui.cli.console import color_option, database_option, print_lines, print_notice

@@ -24,9 +24,8 @@ from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Json, Trace
 from inspector.model.exchange import RecordedExchange
-from inspector.replay.differences import BodyDifference
-from inspector.replay.matching import Match, ReplayDivergence
-from inspector.replay.recording import Recording, recording_of
+from inspector.replay.canonical import BodyDifference
+from inspector.replay.matching import Match, Recording, ReplayDivergence, recording_of
 from inspector.sessions.exchange import Observes
 from inspector.text import Range
 from inspector.trace_file.reading import read_recordings

@@ -12,9 +12,8 @@ from inspector.capture.resending import ResendTarget, SpendingBounds, target_of
 from inspector.chain.intervals import Interval
 from inspector.model import Json, Trace
 from inspector.redaction.redactor import Redactor
-from inspector.replay.differences import differences
-from inspector.replay.matching import Replayer
-from inspector.replay.recording import recording_of
+from inspector.replay.canonical import differences
+from inspector.replay.matching import Replayer, recording_of
 from inspector.replay.resend import RequestChange, ResendError
 from inspector.rules.catalogue import RULES
 from storage import Store

@@ -36,7 +36,7 @@ from inspector.model import (
     Trace,
     Turn,
 )
-from inspector.model.requests import renumbered
+from inspector.model.exchange import renumbered
 from inspector.sessions.exchange import RequestHead
 from inspector.sessions.fingerprints import arguments_by_value, message_digest
 from inspector.sessions.resolver import Placement, SessionResolver

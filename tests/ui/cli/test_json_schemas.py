@@ -24,8 +24,7 @@ from inspector.json_text import write_json
 from inspector.model import Trace
 from inspector.model.exchange import RecordedExchange
 from inspector.redaction.redactor import Redactor
-from inspector.replay.matching import ReplayDivergence, Replayer
-from inspector.replay.recording import Recording
+from inspector.replay.matching import Recording, ReplayDivergence, Replayer
 from storage import open_store
 from storage.access_tokens import TokenRole
 from tests.capture.upstream import Answer, Drop, Framing, running_upstream
