@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from inspector.apis.gemini.located import GeminiShapes
+from inspector.apis.gemini import GeminiShapes
 from inspector.formats.api.parser import api_or_text
 from inspector.formats.chat_turns import ROLE_HOMES
 from inspector.formats.dialect import Transitions, dialect_table

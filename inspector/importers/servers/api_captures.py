@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from inspector.apis import ollama
 from inspector.apis.anthropic import messages as anthropic_messages
-from inspector.apis.gemini.generate_content import API as GEMINI
+from inspector.apis.gemini import API as GEMINI
 from inspector.apis.openai import completions, responses
 from inspector.apis.openai.chat import API as CHAT
 from inspector.apis.openai.chat_captures import MAX_ANSWER_BYTES, STATUS_LINE, CapturedAnswer, ChatCaptureDecoder

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from inspector.apis.gemini.generate_content import read_gemini_request
+from inspector.apis.gemini import read_gemini_request
 from inspector.apis.openai.messages import CALLS, message_object, read_message, read_tools
 from inspector.apis.openai.responses import read_responses_request
 from inspector.apis.providers import decoder_for
