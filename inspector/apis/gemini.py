@@ -379,8 +379,8 @@ class CandidateReader:
             strange += self._read_part(raw_text(part), at_s, found)
         if candidate.logprobs_result:
             self._add_tokens(candidate.logprobs_result, first, at_s, found)
-        for part_name, member in _KEPT_MEMBERS:
-            value = getattr(candidate, member)
+        for part_name, attribute in _KEPT_MEMBERS:
+            value = getattr(candidate, attribute)
             if text := value if isinstance(value, str) else raw_text(value) if value is not None else "":
                 found.append(PartGrew(self._prefix + part_name, text, at_s))
         if self._prefix and candidate.finish_reason:

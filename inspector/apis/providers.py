@@ -1,4 +1,4 @@
-"""The APIs that weaklink reads: recognised by path, request, headers, first bytes or an object of an answer; and their readers."""
+"""The APIs that weaklink reads, recognised by path, request, headers, first bytes or object; and their readers."""
 
 import re
 from collections.abc import Callable
@@ -7,11 +7,8 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from inspector.apis import ollama
-from inspector.apis.anthropic import messages
-from inspector.apis.anthropic import messages as anthropic_messages
-from inspector.apis.gemini import generate_content
-from inspector.apis.gemini import generate_content as gemini
+from inspector.apis import gemini, ollama
+from inspector.apis.anthropic import messages as anthropic
 from inspector.apis.openai import chat, completions, responses
 from inspector.apis.openai.messages import read_chat_request
 from inspector.json_members import flag_of, objects_of, word_of
@@ -26,7 +23,7 @@ from inspector.wire.provider_json import parse_json
 _CHAT = chat.API
 _COMPLETIONS = completions.API
 _RESPONSES = responses.API
-_MESSAGES = anthropic_messages.API
+_MESSAGES = anthropic.API
 OLLAMA = frozenset({ollama.CHAT, ollama.GENERATE})
 """The kinds of endpoint that stream lines of JSON."""
 # The ends of paths; deployments, versions and gateways stand before them.
@@ -163,7 +160,7 @@ PROVIDERS = (
     Provider(chat.API, chat.ChatReader, read_chat_request),
     Provider(completions.API, completions.CompletionsReader, completions.read_completions_request),
     Provider(responses.API, responses.ResponsesReader, responses.read_responses_request),
-    Provider(anthropic_messages.API, anthropic_messages.MessagesReader, anthropic_messages.read_messages_request),
+    Provider(anthropic.API, anthropic.MessagesReader, anthropic.read_messages_request),
     Provider(ollama.CHAT, ollama.new_chat_reader, ollama.read_ollama_chat_request),
     Provider(ollama.GENERATE, ollama.new_generate_reader, ollama.read_ollama_generate_request),
     Provider(gemini.API, gemini.GeminiReader, gemini.read_gemini_request),
@@ -253,7 +250,7 @@ class ObjectHead(Struct, frozen=True):
 
 _ERROR = ObjectHead("", finishes=True)
 
-_ANTHROPIC_ERROR = ObjectHead(messages.API, is_whole=True, finishes=True)
+_ANTHROPIC_ERROR = ObjectHead(anthropic.API, is_whole=True, finishes=True)
 
 
 def head_of(value: Json) -> ObjectHead | None:
@@ -277,10 +274,10 @@ def head_of(value: Json) -> ObjectHead | None:
 
 
 def _of_event(kind: str, value: dict[str, Json]) -> ObjectHead | None:
-    if kind in messages.STREAM_EVENTS:
-        return ObjectHead(messages.API, begins=kind == "message_start", ends=kind == "message_stop")
+    if kind in anthropic.STREAM_EVENTS:
+        return ObjectHead(anthropic.API, begins=kind == "message_start", ends=kind == "message_stop")
     if kind == "message" and value.get("role") == "assistant" and "stop_reason" in value:
-        return ObjectHead(messages.API, is_whole=True, begins=True, ends=True)
+        return ObjectHead(anthropic.API, is_whole=True, begins=True, ends=True)
     if kind.startswith("response."):
         response = value.get("response")
         created = response.get("created_at") if isinstance(response, dict) else None
@@ -310,9 +307,7 @@ def _of_gemini(value: dict[str, Json]) -> ObjectHead:
     listed = objects_of(value.get("candidates"))
     finishes = any(one.get("finishReason") or one.get("finish_reason") for one in listed)
     id_ = word_of(value.get("responseId") or value.get("response_id"))
-    return ObjectHead(
-        generate_content.API, is_whole=finishes, finishes=finishes, id=id_, created=value.get("createTime")
-    )
+    return ObjectHead(gemini.API, is_whole=finishes, finishes=finishes, id=id_, created=value.get("createTime"))
 
 
 def _of_ollama(value: dict[str, Json]) -> ObjectHead:

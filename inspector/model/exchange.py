@@ -1,4 +1,4 @@
-"""HTTP exchanges kept for a replay, and the requests that generations keep: their messages, and how to store these once.
+"""HTTP exchanges kept for a replay, and the requests that generations keep: their messages, each stored once.
 
 A request refers to turns of its trace by number, to messages of earlier requests, and holds the rest itself
 (`SentRequest`). `requests_of` follows the references; what refers to something that is not there is not recorded.

@@ -158,7 +158,7 @@ _TYPES = ("string", "number", "boolean", "null", "object", "array")
 _SYNTAX = XmlSyntax(
     call=Lookahead(_K3_CALL, NAME, '"', Repeat(r"[^<>\n]", 0, 32), "<|sep|>"),
     call_begins=_K3_CALL,
-    shown_call=f'{_CALL}NAME" index="1"<|sep|>',
+    shown_call=f'{_K3_CALL}NAME" index="1"<|sep|>',
     call_end="",
     parameter=Lookahead(_ARGUMENT, NAME, '" type="', _TYPES, '"<|sep|>'),
     parameter_begins=_ARGUMENT,
@@ -261,7 +261,7 @@ def _write_call(call: ToolCall, index: int) -> str:
         f'{_ARGUMENT}{_escaped(name)}" type="{_type_of(value)}"<|sep|>{value_text(value)}{_closes("argument")}'
         for name, value in arguments_of(call).items()
     )
-    return f'{_CALL}{_escaped(call.name)}" index="{index}"<|sep|>{"".join(arguments)}{_closes("call")}'
+    return f'{_K3_CALL}{_escaped(call.name)}" index="{index}"<|sep|>{"".join(arguments)}{_closes("call")}'
 
 
 KIMI_K3 = xml_format(

@@ -34,6 +34,11 @@ from inspector.model import Json, Trace
 from inspector.scanning import lazy_pattern
 from inspector.text import decode
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 _LOCAL = struct.Struct("<4sHHHHHLLLHH")
 _CENTRAL = struct.Struct("<4sHHHHHHLLLHHHHHLL")
 _END = struct.Struct("<4sHHHHLLH")
@@ -63,12 +68,6 @@ _SHELL = lazy_pattern(r"(?P<folder>samples/.+_epoch_\d+/)sample\.json", re.DOTAL
 _CHUNK = lazy_pattern(r"(?P<list>.+/(?:messages|events|attachments)/)(?P<start>\d{1,18})\.json")
 _HEADERS = ("header.json", "_journal/start.json")
 _CUT = "the archive has no directory: it may have been cut off, and what came before was read"
-
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 
 class ArchiveMember(Struct, frozen=True):
