@@ -21,7 +21,7 @@ import msgspec
 
 from inspector.diagnostics import Fault
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS, turn_ends
-from inspector.formats.dialect import Enclosed, ReasoningTag, Transitions, dialect_table, opening
+from inspector.formats.dialect import Enclosed, ReasoningTag, Transitions, dialect_table, opening, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
 from inspector.formats.json.writing import is_json_call, json_of
@@ -30,11 +30,10 @@ from inspector.formats.xml.calls import XmlCallReader
 from inspector.formats.xml.format import XmlCall, XmlCalls, arguments_of, value_text, xml_format
 from inspector.formats.xml.syntax import NAME, XmlSyntax
 from inspector.json_scanner import read_json
-from inspector.model import Json, Role, SpanKind, ToolCall, ToolResult
+from inspector.model import Json, SpanKind, ToolCall, ToolResult
 from inspector.rules.markers import WRONG_OPENER
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
-from inspector.segmenter.machine import Machine
+from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
 from inspector.text import Range
 
@@ -113,10 +112,6 @@ def _expresses(call: ToolCall) -> bool:
     return named and (call.id is None or (of_id is not None and of_id[1] == call.name)) and is_json_call(call)
 
 
-def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(_TABLE, role=role.value, prompt=prompt)
-
-
 KIMI_K2 = Format(
     name="kimi_k2",
     summary="Kimi K2: special tokens, an id that holds the name, JSON",
@@ -126,7 +121,7 @@ KIMI_K2 = Format(
         calls={r"<\|tool_call_begin\|>\s*(?:functions\.)?[^\s<{]+:\d+": 0.98},
         hints={r"<\|tool_calls?_section_(?:begin|end)\|>": 0.9, r"<\|im_middle\|>": 0.7},
     ),
-    new_parser=_new_parser,
+    new_parser=table_parser(_TABLE),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: _K2_CALL,

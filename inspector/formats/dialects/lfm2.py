@@ -9,15 +9,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening
+from inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.python.calls import PythonCallReader
 from inspector.formats.python.follower import PYTHON
 from inspector.formats.python.writing import is_python_call, json_in_dicts, write_call
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
-from inspector.model import Role, SpanKind, ToolCall
-from inspector.segmenter.events import FormatParser
-from inspector.segmenter.machine import Machine
+from inspector.model import SpanKind, ToolCall
 from inspector.segmenter.table import HOME, MarkerSplit, State, Transition
 
 _OPENER, _CLOSER = "<|tool_call_start|>", "<|tool_call_end|>"
@@ -52,17 +50,13 @@ def _write_calls(calls: Sequence[ToolCall]) -> str:
     return f"{_OPENER}[{', '.join(map(_write_call, calls))}]{_CLOSER}"
 
 
-def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(_TABLE, role=role.value, prompt=prompt)
-
-
 LFM2 = Format(
     name="lfm2",
     summary="<|tool_call_start|>[f(a=1)]<|tool_call_end|>: calls in Python's syntax, or JSON",
     aliases=("liquid",),
     models=("*lfm2*", "*lfm-2*"),
     confidence=_PATTERNS,
-    new_parser=_new_parser,
+    new_parser=table_parser(_TABLE),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: PythonCallReader(takes_json=True),

@@ -10,16 +10,14 @@ from functools import partial
 from types import MappingProxyType
 
 from inspector.formats.chat_turns import ROLE_HOMES
-from inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening
+from inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.writing import json_of
 from inspector.formats.python.calls import PythonCallReader
 from inspector.formats.python.follower import PYTHON
 from inspector.formats.python.writing import is_python_call, write_call
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
-from inspector.model import Role, SpanKind, ToolCall
-from inspector.segmenter.events import FormatParser
-from inspector.segmenter.machine import Machine
+from inspector.model import SpanKind, ToolCall
 from inspector.segmenter.table import HOME, SECTION, Lookahead, MarkerSplit, Repeat, State, Transition
 
 _OPENER, _CLOSER = "<function_calls>", "</function_calls>"
@@ -93,17 +91,13 @@ def _write_calls(calls: Sequence[ToolCall]) -> str:
     return f"{_OPENER}{lines}{_CLOSER}"
 
 
-def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(_TABLE, role=role.value, prompt=prompt)
-
-
 OLMO3_PYTHONIC = Format(
     name="olmo3_pythonic",
     summary="<function_calls>f(a=1)</function_calls>: calls in Python's syntax, one a line",
     aliases=("olmo3", "olmo"),
     models=("*olmo-3*", "*olmo3*"),
     confidence=_PATTERNS,
-    new_parser=_new_parser,
+    new_parser=table_parser(_TABLE),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: PythonCallReader(takes_json=True),
