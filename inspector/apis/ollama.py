@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from inspector.apis.openai.chat_shapes import TokenLogprob
+from inspector.apis.openai.chat import TokenLogprob
 from inspector.apis.openai.completions import prompt_turn
 from inspector.apis.openai.messages import CHAT_MEMBERS, read_message, read_tools
 from inspector.json_members import flag_of, word_of

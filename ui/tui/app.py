@@ -18,10 +18,10 @@ from textual.screen import Screen
 
 from inspector.diagnostics import Location
 from inspector.errors import WeaklinkError
+from ui.tui.chains.actions import ChainCallbacks
 from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.filter_bar import FILTER_COMMANDS
 from ui.tui.chains.screen import CHAIN_COMMANDS, ChainsScreen
-from ui.tui.chains.watching import ChainCallbacks
 from ui.tui.command_line import CommandDestinations, CommandLine, LineCommands
 from ui.tui.commands import (
     LINE_COMMANDS,

@@ -10,7 +10,8 @@ from rich.style import Style as RichStyle
 from textual.app import App
 from textual.theme import BUILTIN_THEMES, Theme
 
-from ui.views.styled_text import DARK, LIGHT, Colours, Style
+from ui.views.colours import DARK, LIGHT, Colours
+from ui.views.styled_text import Style
 
 THEMES = ("dark", "light", "ansi")
 """What `--theme` takes besides `auto`; `ansi` leaves all colours to the terminal's own theme."""

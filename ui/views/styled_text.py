@@ -1,32 +1,31 @@
 """Styled text, the output of every view: styles by meaning, runs, lines, widths, hostile characters made visible.
 
 A view returns lines of runs; a face (terminal, web page, HTML report) maps each style to its own colours.
-
-Each stands out from its screen's background, surface and cursor line by 4.5:1 or more, as WCAG 2.2 (1.4.3) asks.
-The dark grounds are nearly grey: a terminal of 256 colours would turn bluer ones into teal.
 """
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from msgspec import Struct
-
 from inspector.scanning import lazy_pattern
 
 GLYPHS = MappingProxyType({"error": "✖", "warning": "▲", "info": "·"})
 """What stands before a diagnostic of each severity."""
+
 LINE_FEED, TAB = "⏎", "→   "
 """What stands for a line feed and a tab where a text is shown on one line."""
+
 _INVISIBLE = ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp")
+
 # Letters and marks that draw nothing, and that Python calls printable: variation selectors, fillers, the grapheme
 # joiner (DerivedCoreProperties.txt of Unicode: Default_Ignorable_Code_Point), and the blank Braille pattern.
 _UNDRAWN = lazy_pattern(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
+
 _SUSPECT = lazy_pattern(r"[^ -~]")
 
 
@@ -164,7 +163,6 @@ def _glyph(character: str) -> str:
 
 
 _IN_TEXT = _Glyphs({ord("\n"): "\n", ord("\t"): "\t"})
-
 _IN_LINE = _Glyphs({ord("\n"): LINE_FEED, ord("\t"): TAB})
 
 
@@ -207,107 +205,3 @@ def _width(character: str) -> int:
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-class Colours(Struct, frozen=True):
-    """The colours of one screen as `#rrggbb`: what lies behind the text, and the text by what it means.
-
-    `surface` is behind bars and dialogs, `cursor` behind the line that is pointed at, `asleep` behind that of a pane
-    without the focus, `lit` behind characters that another pane points at, `edge` between panes, where no text stands.
-    """
-
-    dark: bool
-    background: str
-    surface: str
-    cursor: str
-    asleep: str
-    lit: str
-    edge: str
-    of: Mapping[Style, str]
-
-    @property
-    def grounds(self) -> tuple[str, ...]:
-        """Everything that text may stand on."""
-        return self.background, self.surface, self.cursor, self.asleep, self.lit
-
-
-DARK = Colours(
-    dark=True,
-    background="#14161b",
-    surface="#1d2027",
-    cursor="#373d47",
-    asleep="#272b32",
-    lit="#463a12",
-    edge="#3a4150",
-    of=MappingProxyType(
-        {
-            Style.PLAIN: "#e3e6ea",
-            Style.STRONG: "#ffffff",
-            Style.DIM: "#a3adba",
-            Style.KEY: "#82d2ff",
-            Style.GUTTER: "#9fabbd",
-            Style.CONTROL: "#ffc777",
-            Style.ERROR: "#ff8f8f",
-            Style.WARNING: "#ffc14d",
-            Style.INFO: "#86caff",
-            Style.HINT: "#93dd93",
-            Style.OK: "#82d993",
-            Style.ADDED: "#82d993",
-            Style.REMOVED: "#ff8f8f",
-            Style.TEXT: "#e3e6ea",
-            Style.REASONING: "#d3adff",
-            Style.TOOL_CALL: "#70dcd8",
-            Style.TOOL_RESULT: "#97bcff",
-            Style.TOOL_DEFINITIONS: "#b0bed4",
-            Style.MARKUP: "#c9b394",
-        }
-    ),
-)
-
-LIGHT = Colours(
-    dark=False,
-    background="#fcfcfa",
-    surface="#eff0f3",
-    cursor="#cfdcf2",
-    asleep="#e6e8ec",
-    lit="#ffe9a8",
-    edge="#b8bfca",
-    of=MappingProxyType(
-        {
-            Style.PLAIN: "#1c2024",
-            Style.STRONG: "#000000",
-            Style.DIM: "#525a66",
-            Style.KEY: "#00567a",
-            Style.GUTTER: "#525c6b",
-            Style.CONTROL: "#7d4300",
-            Style.ERROR: "#ab0f1a",
-            Style.WARNING: "#744700",
-            Style.INFO: "#00548f",
-            Style.HINT: "#175c2a",
-            Style.OK: "#175c2a",
-            Style.ADDED: "#175c2a",
-            Style.REMOVED: "#ab0f1a",
-            Style.TEXT: "#1c2024",
-            Style.REASONING: "#6a2a9f",
-            Style.TOOL_CALL: "#005b58",
-            Style.TOOL_RESULT: "#1b4a9e",
-            Style.TOOL_DEFINITIONS: "#425066",
-            Style.MARKUP: "#634b2d",
-        }
-    ),
-)
-
-
-def contrast(one: str, other: str) -> float:
-    """The contrast ratio of two colours, from 1 to 21, as WCAG 2.2 defines it."""
-    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    red, green, blue = (_linear(int(colour[at : at + 2], 16) / 255) for at in (1, 3, 5))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _linear(channel: float) -> float:
-    return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4

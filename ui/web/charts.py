@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import altair as alt
 import streamlit as st
 
+from ui.views.colours import DARK, LIGHT, Colours
 from ui.views.status import status_run
-from ui.views.styled_text import DARK, LIGHT, Colours, Style, visible_line
+from ui.views.styled_text import Style, visible_line
 from ui.views.triage import STATUSES, percent
 from ui.web.theme import ink_on, mixed
 

@@ -9,7 +9,8 @@ import streamlit as st
 
 from inspector.scanning import lazy_pattern
 from ui.reports.html import runs_html
-from ui.views.styled_text import DARK, LIGHT, Line, Style, visible_line
+from ui.views.colours import DARK, LIGHT
+from ui.views.styled_text import Line, Style, visible_line
 from ui.web.theme import colour_rules
 
 _SCREEN, _PHONE = 100, 42  # characters on a line

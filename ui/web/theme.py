@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ui.views.styled_text import DARK, LIGHT, Colours, Style
+from ui.views.colours import DARK, LIGHT, Colours
+from ui.views.styled_text import Style
 
 COLOUR_NAMES = {
     Style.ERROR: "red",

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from inspector.apis.openai.chat_shapes import OpenAIUsageShape
+from inspector.apis.openai.chat import OpenAIUsageShape
 from inspector.json_members import flag_of, word_of
 from inspector.model import Json, Part, Role, Turn
 from inspector.wire.answer_reader import ObjectReader

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from inspector.apis.openai.chat_shapes import TokenDetails, TokenLogprob
+from inspector.apis.openai.chat import TokenDetails, TokenLogprob
 from inspector.apis.openai.messages import read_message, read_tools
 from inspector.json_members import flag_of, word_of
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage

@@ -24,7 +24,7 @@ from inspector.importers.telemetry.framework_calls import (
     usage_of,
 )
 from inspector.importers.telemetry.framework_messages import KnownMessages, read_any_message
-from inspector.importers.telemetry.span_sessions import SESSION, TRACE, RowSpool, session_traces, utc_instant
+from inspector.importers.telemetry.span_traces import SESSION, TRACE, RowSpool, session_traces, utc_instant
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
 from inspector.model import (
     BodyState,

@@ -20,9 +20,13 @@ from inspector.importers.records import parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, Skipped, SourceFile
 from inspector.importers.telemetry.framework_calls import one_answer
 from inspector.importers.telemetry.framework_messages import KnownMessages
-from inspector.importers.telemetry.otlp_conventions import read_openinference, read_openllmetry, with_langfuse
+from inspector.importers.telemetry.otlp_conventions import (
+    read_genai,
+    read_openinference,
+    read_openllmetry,
+    with_langfuse,
+)
 from inspector.importers.telemetry.otlp_encodings import has_resources, is_otlp, merged_spans, read_protobuf, spans_of
-from inspector.importers.telemetry.otlp_genai import read_genai
 from inspector.importers.telemetry.otlp_span import (
     ERROR,
     Messages,

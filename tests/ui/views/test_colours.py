@@ -3,7 +3,8 @@
 import pytest
 from rich.color import Color, ColorSystem
 
-from ui.views.styled_text import DARK, LIGHT, Colours, Style, contrast
+from ui.views.colours import DARK, LIGHT, Colours, contrast
+from ui.views.styled_text import Style
 
 
 def test_the_contrast_of_black_and_white_is_twenty_one() -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from ui.views.styled_text import DARK, LIGHT, Colours, Style
+from ui.views.colours import DARK, LIGHT, Colours
+from ui.views.styled_text import Style
 from ui.web.theme import contrast, ink_on, mixed
 
 

@@ -10,10 +10,16 @@ from textual.binding import BindingType
 
 from inspector.errors import WeaklinkError
 from storage import FilterCompletion, FilterError, ListCursor, Listed, Order, SearchHit, Store, TraceSummary
-from ui.tui.chains.actions import nothing_lines, shown_count, status_cells
+from ui.tui.chains.actions import (
+    ChainCallbacks,
+    ChainsWithCallbacks,
+    TraceOpener,
+    nothing_lines,
+    shown_count,
+    status_cells,
+)
 from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.filter_bar import FilterBar, has_words, narrowed, toggled
-from ui.tui.chains.watching import ChainCallbacks, ChainsWithCallbacks, TraceOpener
 from ui.tui.commands import Command, bindings
 from ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog
 from ui.tui.line_bar import KeyFooter, LineBar, StatusLine, StatusText

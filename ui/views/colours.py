@@ -1,0 +1,115 @@
+"""The colours of the palette of meanings, once for a dark and once for a light screen; every face takes them from here.
+
+Each stands out from its screen's background, surface and cursor line by 4.5:1 or more, as WCAG 2.2 (1.4.3) asks.
+The dark grounds are nearly grey: a terminal of 256 colours would turn bluer ones into teal.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from msgspec import Struct
+
+from ui.views.styled_text import Style
+
+
+class Colours(Struct, frozen=True):
+    """The colours of one screen as `#rrggbb`: what lies behind the text, and the text by what it means.
+
+    `surface` is behind bars and dialogs, `cursor` behind the line that is pointed at, `asleep` behind that of a pane
+    without the focus, `lit` behind characters that another pane points at, `edge` between panes, where no text stands.
+    """
+
+    dark: bool
+    background: str
+    surface: str
+    cursor: str
+    asleep: str
+    lit: str
+    edge: str
+    of: Mapping[Style, str]
+
+    @property
+    def grounds(self) -> tuple[str, ...]:
+        """Everything that text may stand on."""
+        return self.background, self.surface, self.cursor, self.asleep, self.lit
+
+
+DARK = Colours(
+    dark=True,
+    background="#14161b",
+    surface="#1d2027",
+    cursor="#373d47",
+    asleep="#272b32",
+    lit="#463a12",
+    edge="#3a4150",
+    of=MappingProxyType(
+        {
+            Style.PLAIN: "#e3e6ea",
+            Style.STRONG: "#ffffff",
+            Style.DIM: "#a3adba",
+            Style.KEY: "#82d2ff",
+            Style.GUTTER: "#9fabbd",
+            Style.CONTROL: "#ffc777",
+            Style.ERROR: "#ff8f8f",
+            Style.WARNING: "#ffc14d",
+            Style.INFO: "#86caff",
+            Style.HINT: "#93dd93",
+            Style.OK: "#82d993",
+            Style.ADDED: "#82d993",
+            Style.REMOVED: "#ff8f8f",
+            Style.TEXT: "#e3e6ea",
+            Style.REASONING: "#d3adff",
+            Style.TOOL_CALL: "#70dcd8",
+            Style.TOOL_RESULT: "#97bcff",
+            Style.TOOL_DEFINITIONS: "#b0bed4",
+            Style.MARKUP: "#c9b394",
+        }
+    ),
+)
+LIGHT = Colours(
+    dark=False,
+    background="#fcfcfa",
+    surface="#eff0f3",
+    cursor="#cfdcf2",
+    asleep="#e6e8ec",
+    lit="#ffe9a8",
+    edge="#b8bfca",
+    of=MappingProxyType(
+        {
+            Style.PLAIN: "#1c2024",
+            Style.STRONG: "#000000",
+            Style.DIM: "#525a66",
+            Style.KEY: "#00567a",
+            Style.GUTTER: "#525c6b",
+            Style.CONTROL: "#7d4300",
+            Style.ERROR: "#ab0f1a",
+            Style.WARNING: "#744700",
+            Style.INFO: "#00548f",
+            Style.HINT: "#175c2a",
+            Style.OK: "#175c2a",
+            Style.ADDED: "#175c2a",
+            Style.REMOVED: "#ab0f1a",
+            Style.TEXT: "#1c2024",
+            Style.REASONING: "#6a2a9f",
+            Style.TOOL_CALL: "#005b58",
+            Style.TOOL_RESULT: "#1b4a9e",
+            Style.TOOL_DEFINITIONS: "#425066",
+            Style.MARKUP: "#634b2d",
+        }
+    ),
+)
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of two colours, from 1 to 21, as WCAG 2.2 defines it."""
+    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    red, green, blue = (_linear(int(colour[at : at + 2], 16) / 255) for at in (1, 3, 5))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear(channel: float) -> float:
+    return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
