@@ -12,7 +12,7 @@ from inspector.errors import WeaklinkError
 from storage import FilterCompletion, FilterError, ListCursor, Listed, Order, SearchHit, Store, TraceSummary
 from ui.tui.chains.actions import (
     ChainCallbacks,
-    ChainsWithCallbacks,
+    FollowedChains,
     TraceOpener,
     nothing_lines,
     shown_count,
@@ -103,7 +103,7 @@ _KEPT = 64
 _GLANCE = 400
 
 
-class ChainsScreen(ChainsWithCallbacks):
+class ChainsScreen(FollowedChains):
     """Traces, the broken ones first. `open_trace` is called with what is to be opened."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = CHAIN_COMMANDS
