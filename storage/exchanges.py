@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from inspector.errors import StoreError
 from inspector.model.exchange import RecordedExchange
-from inspector.trace_file.exchange_lines import ExchangeLine, ExchangePacker, exchanges_of
+from inspector.trace_file.lines import ExchangeLine, ExchangePacker, exchanges_of
 from storage import tables
 from storage.engine import Database
 from storage.packing.blobs import from_blob, key, to_blob

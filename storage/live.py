@@ -15,8 +15,7 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
 from storage.liveness import IDLE_AFTER_S
 from storage.running.rows import new_owner
-from storage.running.session import BoundedBuffer, RecordedSession
-from storage.running.steps import SessionWrite
+from storage.running.session import BoundedBuffer, RecordedSession, SessionWrite
 from storage.store import Store, open_store
 
 _EVERY_S, _EVERY_CHUNKS = 0.12, 2_048  # a recorder gathers for 0.1 s: at most 250 ms are lost with it

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from inspector.chain.endings import task_outcome
 from inspector.model import Generation, Instant, Outcome, Part, Role, ToolDefinition, Trace, Turn
-from inspector.model.requests import compacted
+from inspector.model.exchange import compacted
 from storage.checksums import canonical, record_checksum, turn_checksum
 from storage.packing.blobs import checksum_of, escaped, key, text_to_bytes, to_blob
 from storage.packing.chunks import chunks_blob, pack_chunks

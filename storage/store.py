@@ -34,7 +34,7 @@ from storage.reading import find_id, find_ids, read_inspection, read_trace, read
 from storage.record_rows import RecordRows
 from storage.running.following import Following
 from storage.running.rows import end_orphaned_trace, orphaned_traces, read_open_turns, write_steps
-from storage.running.steps import SessionWrite
+from storage.running.session import SessionWrite
 from storage.schema import check_file, ensure_current, upgrade
 from storage.search import merge_index
 from storage.search_queries import TextSearch

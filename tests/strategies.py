@@ -37,7 +37,7 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.model.requests import compacted
+from inspector.model.exchange import compacted
 from inspector.text import Range
 
 _Value = TypeVar("_Value")

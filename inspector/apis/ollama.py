@@ -10,15 +10,22 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from inspector.apis.openai.chat_shapes import TokenLogprob
+from inspector.apis.openai.chat import TokenLogprob
 from inspector.apis.openai.completions import prompt_turn
 from inspector.apis.openai.messages import CHAT_MEMBERS, read_message, read_tools
 from inspector.json_members import flag_of, word_of
 from inspector.model import Instant, InstantSource, Json, Part, ResultHeader, Role, Turn, Usage
 from inspector.wire.answer_reader import ObjectReader, finish_meaning
-from inspector.wire.events import CallNamed, FactsLearned, PartGrew, TokenTexts, WireEvent
+from inspector.wire.events import (
+    CallNamed,
+    DecodedRequest,
+    FactsLearned,
+    PartGrew,
+    TokenTexts,
+    WireEvent,
+    parameters_of,
+)
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
-from inspector.wire.request import DecodedRequest, parameters_of
 
 _TIMES = ("created_at", "total_duration", "load_duration", "prompt_eval_duration", "eval_duration")
 CHAT = "ollama.chat"

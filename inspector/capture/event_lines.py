@@ -14,14 +14,16 @@ import msgspec
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.errors import WeaklinkError
 from inspector.model import Chunk, Role
-from inspector.trace_file.exchange_lines import ExchangeLine, ExchangePacker, exchanges_of
 from inspector.trace_file.lines import (
+    ExchangeLine,
+    ExchangePacker,
     GenerationLine,
     Number,
     OutcomeLine,
     TraceLine,
     TurnLine,
     ascii_line,
+    exchanges_of,
     float_value,
     with_split_surrogates,
 )

@@ -16,12 +16,11 @@ from inspector.capture.live_reading import FormatChoice, LiveReading
 from inspector.capture.open_traces import RecorderContext
 from inspector.model import CallHeader, Chunk, Generation, Json, Role, Turn
 from inspector.sessions.exchange import ExchangeEnd, RequestHead, header_of
+from inspector.sessions.gathering import answer_turn, request_of, started_generation
 from inspector.sessions.resolver import Placement
-from inspector.sessions.turns import answer_turn, request_of, started_generation
 from inspector.wire.content_encoding import ContentDecoder
 from inspector.wire.decoder import Decoder
-from inspector.wire.events import WIRE_PREFIX, CallNamed, DecodedTurn, PartGrew, TurnAssembly, WireEvent
-from inspector.wire.request import DecodedRequest
+from inspector.wire.events import WIRE_PREFIX, CallNamed, DecodedRequest, DecodedTurn, PartGrew, TurnAssembly, WireEvent
 
 _OTHER_BYTES = 1 << 20  # of each body of an exchange that asks no model
 _AT_ONCE = 2_048  # pieces of one answer that are told together, where many waited

@@ -26,7 +26,7 @@ from inspector.capture.trace_file_sink import TracesInMemory
 from inspector.model import Trace, Turn
 from inspector.model.exchange import ExchangeEnd, RecordedExchange
 from inspector.replay.answers import error_answer, rebuilt_answer
-from inspector.replay.differences import BodyDifference
+from inspector.replay.canonical import BodyDifference
 from inspector.replay.matching import DivergenceKind, Match, ReplayDivergence, Replayer
 from inspector.sessions.exchange import ExchangeObserver, Headers, Observes, RequestHead
 

@@ -19,8 +19,8 @@ import aiohttp
 from msgspec import Struct
 from yarl import URL
 
+from inspector.apis import gemini
 from inspector.apis.anthropic import messages as anthropic
-from inspector.apis.gemini import generate_content as gemini
 from inspector.capture.proxy.config import parse_upstream
 from inspector.capture.proxy.forwarding import decoded_headers, words_of
 from inspector.capture.safeguards import now_s

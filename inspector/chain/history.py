@@ -13,7 +13,7 @@ from inspector.chain.layers import ResultDifference, result_difference, same_arg
 from inspector.chain.steps import quoted, tool_named
 from inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location
 from inspector.model import Generation, Role, ToolDefinition, Trace, Turn, TurnFlag
-from inspector.model.requests import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
+from inspector.model.exchange import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
 from inspector.rules import layers as rules
 from inspector.rules.rule import Rule
 from inspector.text import Range

@@ -21,7 +21,7 @@ from inspector.chain.steps import Chain, Step, quoted, tool_named
 from inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Fault, Location
 from inspector.json_text import write_json
 from inspector.model import Json, RecordedRun, Role, ToolCall, Trace, Turn, TurnFlag
-from inspector.model.requests import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
+from inspector.model.exchange import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
 from inspector.rules import layers as rules
 from inspector.rules.rule import Rule
 from inspector.text import Range

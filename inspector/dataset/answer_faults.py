@@ -13,8 +13,8 @@ from random import Random
 from msgspec import Struct
 from msgspec.structs import replace
 
+from inspector.apis import gemini
 from inspector.apis.anthropic import messages as anthropic
-from inspector.apis.gemini import generate_content as gemini
 from inspector.apis.providers import OLLAMA
 from inspector.checks.tools import OfferedTools
 from inspector.dataset.faults_to_inject import KINDS, FaultyCall, SoundCall

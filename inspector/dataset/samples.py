@@ -19,8 +19,8 @@ from msgspec.structs import replace
 
 from inspector.apis.openai.messages import read_tools
 from inspector.dataset.data_row import DataRow
-from inspector.importers.data.completions import completion_trace
 from inspector.importers.data.openai_messages import messages_trace
+from inspector.importers.data.raw_text import completion_trace
 from inspector.importers.data.sharegpt import sharegpt_trace
 from inspector.importers.records import NotJsonError, Row, parse_json_bytes
 from inspector.importers.source import JsonObject, Skipped

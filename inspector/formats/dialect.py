@@ -22,8 +22,11 @@ from inspector.formats.chat_turns import (
     header_end_in_text,
     out_of_reasoning,
 )
-from inspector.model import SpanKind
+from inspector.formats.format import NewParser
+from inspector.model import Role, SpanKind
 from inspector.rules import markers as rules
+from inspector.segmenter.events import FormatParser
+from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Table, Transition
 
@@ -113,6 +116,15 @@ class Transitions(Struct, frozen=True):
 def opening(opener: str, state: str) -> Transition:
     """The way by which a marker opens a span of `state`."""
     return Transition(opener, MarkerSplit.BEFORE, state)
+
+
+def table_parser(table: Table) -> NewParser:
+    """What makes parsers that follow a table."""
+
+    def new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+        return Machine(table, role=role.value, prompt=prompt)
+
+    return new_parser
 
 
 def dialect_table(

@@ -9,18 +9,15 @@ from inspector.importers.agents.codex import CodexImporter
 from inspector.importers.agents.codex_output import CodexOutputImporter
 from inspector.importers.agents.hermes_sessions import HermesSessionsImporter
 from inspector.importers.agents.llm import LlmDatabaseImporter
-from inspector.importers.agents.mini_swe_agent import MiniSweAgentImporter
 from inspector.importers.agents.openhands import OpenHandsImporter
-from inspector.importers.agents.swe_agent import SweAgentImporter
+from inspector.importers.agents.swe_agent import MiniSweAgentImporter, SweAgentImporter
 from inspector.importers.benchmarks.bfcl import BfclImporter
 from inspector.importers.benchmarks.harbor_atif import HarborAtifImporter
 from inspector.importers.benchmarks.inspect_log import InspectImporter
-from inspector.importers.benchmarks.tau2_bench import Tau2BenchImporter
-from inspector.importers.benchmarks.tau_bench import TauBenchImporter
+from inspector.importers.benchmarks.tau_bench import Tau2BenchImporter, TauBenchImporter
 from inspector.importers.data.atropos import AtroposImporter
-from inspector.importers.data.completions import CompletionsImporter
 from inspector.importers.data.openai_messages import OpenAiMessagesImporter
-from inspector.importers.data.raw_text import RawTextImporter
+from inspector.importers.data.raw_text import CompletionsImporter, RawTextImporter
 from inspector.importers.data.sharegpt import ShareGptImporter
 from inspector.importers.data.trace_files import TraceFileImporter
 from inspector.importers.gateways.helicone import HELICONE
@@ -30,8 +27,7 @@ from inspector.importers.gateways.portkey import PORTKEY
 from inspector.importers.proxies.har import HarImporter
 from inspector.importers.proxies.mitmproxy import MitmproxyImporter
 from inspector.importers.servers.api_captures import ApiCapturesImporter, ChatCompletionsImporter
-from inspector.importers.servers.sglang_log import SglangLogImporter
-from inspector.importers.servers.vllm_log import VllmLogImporter
+from inspector.importers.servers.served_completions import SglangLogImporter, VllmLogImporter
 from inspector.importers.source import Importer
 from inspector.importers.telemetry.langfuse import LangfuseImporter
 from inspector.importers.telemetry.langsmith import LangSmithImporter

@@ -1,11 +1,20 @@
-"""One HTTP exchange of a recorded session, as it is kept for a replay."""
+"""HTTP exchanges kept for a replay, and the requests that generations keep: their messages, each stored once.
 
-from collections.abc import Sequence
+A request refers to turns of its trace by number, to messages of earlier requests, and holds the rest itself
+(`SentRequest`). `requests_of` follows the references; what refers to something that is not there is not recorded.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from typing import TypeAlias, assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from inspector.model.trace import Trace
+from inspector.model.trace import Part, SentBefore, SentMessage, SentPart, SentRequest, Trace, Turn
+
+_SHARED = 32  # code points: what must be equal before a reference to it is shorter than the text
+_BLOCK = 4096
 
 
 class ExchangeEnd(StrEnum):
@@ -73,3 +82,224 @@ def with_exchanges(trace: Trace, exchanges: Sequence[RecordedExchange]) -> Trace
         return trace
     members = {name: getattr(trace, name) for name in Trace.__struct_fields__}
     return RecordedTrace(**members, exchanges=tuple(exchanges))
+
+
+class ReadMessage(Struct, frozen=True):
+    """A message as the model read it.
+
+    `turn` is the turn of the trace that it repeats (from 1), None where none does. `version` is the whole message where
+    its words are not those of that turn, None where they are equal.
+    """
+
+    turn: int | None
+    version: Turn | None = None
+
+
+class ReadRequest(Struct, frozen=True, eq=False):
+    """The request that turn `turn` answers: the first `kept` messages of request `before`, and `own` behind them."""
+
+    turn: int
+    before: "ReadRequest | None"
+    kept: int
+    own: tuple[ReadMessage, ...]
+
+    def __len__(self) -> int:
+        return self.kept + len(self.own)
+
+    def messages(self) -> list[ReadMessage]:
+        """All its messages in order; linear in them and in the requests that they come from."""
+        pieces: list[Sequence[ReadMessage]] = []
+        at: ReadRequest | None = self
+        wanted = len(self)
+        while at is not None and wanted:
+            pieces.append(at.own[: max(wanted - at.kept, 0)])
+            wanted, at = min(wanted, at.kept), at.before
+        return [one for piece in reversed(pieces) for one in piece]
+
+
+def requests_of(turns: Sequence[Turn]) -> Iterator[ReadRequest | int]:
+    """For each generated turn, in order: its request, or the turn's number alone where no request is recorded.
+
+    Linear in the turns and in what each request adds to the one before; texts equal to a turn's are not copied.
+    """
+    known: dict[int, ReadRequest] = {}
+    for number, turn in enumerate(turns, 1):
+        if turn.generation is None:
+            continue
+        sent = turn.generation.request
+        found = None if sent is None else _resolved(sent, number, turns, known)
+        if found is None:
+            yield number
+        else:
+            known[number] = found
+            yield found
+
+
+def _resolved(
+    sent: SentRequest, number: int, turns: Sequence[Turn], known: Mapping[int, ReadRequest]
+) -> ReadRequest | None:
+    """The request with its references followed; None where one of them leads nowhere."""
+    before = known.get(sent.after)
+    if sent.kept < 0 or (sent.kept and (before is None or sent.kept > len(before))):
+        return None
+    own: list[ReadMessage] = []
+    for one in sent.messages:
+        read = _message(one, turns, known)
+        if read is None:
+            return None
+        own.append(read)
+    return ReadRequest(number, before, sent.kept, tuple(own))
+
+
+def _message(
+    one: int | SentMessage | SentBefore, turns: Sequence[Turn], known: Mapping[int, ReadRequest]
+) -> ReadMessage | None:
+    match one:
+        case int():
+            return ReadMessage(one) if 0 < one <= len(turns) else None
+        case SentBefore(turn, index):
+            held = known.get(turn)
+            return held.own[index] if held is not None and 0 <= index < len(held.own) else None
+        case SentMessage():
+            return _version(one, turns)
+        case _:
+            assert_never(one)
+
+
+def _version(one: SentMessage, turns: Sequence[Turn]) -> ReadMessage | None:
+    if one.turn is not None and not 0 < one.turn <= len(turns):
+        return None
+    base = None if one.turn is None else turns[one.turn - 1]
+    parts = tuple(Part(part.name, whole_text(part, base)) for part in one.parts)
+    return ReadMessage(one.turn, Turn(one.role, parts, one.source_role, one.calls, one.result))
+
+
+def whole_text(part: SentPart, base: Turn | None) -> str:
+    """The text of a message's part; `base` is the turn that the message is a version of."""
+    if not part.prefix and not part.suffix:
+        return part.text
+    held = base.part(part.name) if base is not None else None
+    text = held.text if held is not None else ""
+    return text[: part.prefix] + part.text + (text[-part.suffix :] if part.suffix else "")
+
+
+Change: TypeAlias = Callable[[SentMessage], SentMessage]
+
+
+def expanded(trace: Trace) -> Trace:
+    """The trace whose requests hold every text of their own whole, for whoever changes the texts of turns."""
+    turns = tuple(trace.turns)
+
+    def whole(one: SentMessage) -> SentMessage:
+        base = turns[one.turn - 1] if one.turn is not None and 0 < one.turn <= len(turns) else None
+        return replace(one, parts=tuple(SentPart(part.name, whole_text(part, base)) for part in one.parts))
+
+    return _changed(trace, whole)
+
+
+def compacted(trace: Trace) -> Trace:
+    """The trace whose requests hold of each text only what differs from the turn that the message is a version of."""
+    turns = tuple(trace.turns)
+
+    def short(one: SentMessage) -> SentMessage:
+        base = turns[one.turn - 1] if one.turn is not None and 0 < one.turn <= len(turns) else None
+        return one if base is None else replace(one, parts=tuple(_short(part, base) for part in one.parts))
+
+    return _changed(trace, short)
+
+
+def renumbered(request: SentRequest, numbers: Mapping[int, int]) -> SentRequest:
+    """The request for a trace whose turns have other numbers: `numbers` gives the new number of each old one."""
+
+    def moved(one: int | SentMessage | SentBefore) -> int | SentMessage | SentBefore:
+        match one:
+            case int():
+                return numbers[one]
+            case SentBefore(turn, index):
+                return SentBefore(numbers[turn], index)
+            case SentMessage(turn=turn):
+                return one if turn is None else replace(one, turn=numbers[turn])
+            case _:
+                assert_never(one)
+
+    return SentRequest(
+        numbers[request.after] if request.after else 0, request.kept, tuple(map(moved, request.messages))
+    )
+
+
+def with_changed(request: SentRequest, change: Change) -> SentRequest:
+    """The request with its own versions changed; the same object where it has none."""
+    if not any(isinstance(one, SentMessage) for one in request.messages):
+        return request
+    messages = tuple(change(one) if isinstance(one, SentMessage) else one for one in request.messages)
+    return replace(request, messages=messages)
+
+
+def _changed(trace: Trace, change: Change) -> Trace:
+    if not any(_has_versions(turn) for turn in trace.turns):
+        return trace
+    turns = tuple(
+        replace(turn, generation=replace(turn.generation, request=with_changed(turn.generation.request, change)))
+        if turn.generation is not None and turn.generation.request is not None and _has_versions(turn)
+        else turn
+        for turn in trace.turns
+    )
+    return replace(trace, turns=turns)
+
+
+def _has_versions(turn: Turn) -> bool:
+    request = turn.generation.request if turn.generation is not None else None
+    return request is not None and any(isinstance(one, SentMessage) for one in request.messages)
+
+
+def _short(part: SentPart, base: Turn) -> SentPart:
+    held = base.part(part.name)
+    if part.prefix or part.suffix or held is None:
+        return part
+    text, other = part.text, held.text
+    prefix = shared_prefix(text, other)
+    suffix = shared_suffix(text, other, min(len(text), len(other)) - prefix)
+    if prefix < _SHARED and prefix != len(text):
+        prefix = 0
+    if suffix < _SHARED:
+        suffix = 0
+    return SentPart(part.name, text[prefix : len(text) - suffix], prefix, suffix) if prefix or suffix else part
+
+
+def shared_prefix(one: str, other: str) -> int:
+    """How many code points two texts have in common at their start."""
+    length = min(len(one), len(other))
+    at = 0
+    while at < length and one[at : at + _BLOCK] == other[at : at + _BLOCK]:
+        at += _BLOCK
+    if at >= length:
+        at = (length - 1) // _BLOCK * _BLOCK if length else 0
+    low, high = at, min(at + _BLOCK, length)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[at:middle] == other[at:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def shared_suffix(one: str, other: str, most: int) -> int:
+    """How many code points two texts have in common at their end, `most` at most."""
+    low, high = 0, max(most, 0)
+    step = 64
+    while (
+        low + step < high
+        and one[len(one) - low - step : len(one) - low] == other[len(other) - low - step : len(other) - low]
+    ):
+        low += step
+        step = min(2 * step, _BLOCK)
+    high = min(high, low + step)
+    start = low
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[len(one) - middle : len(one) - start] == other[len(other) - middle : len(other) - start]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -155,7 +155,7 @@ class SentRequest(Struct, frozen=True):
 
     The request begins with the first `kept` messages of the request that turn `after` answers (0: of none). `messages`
     follow: the number of a turn whose text is equal, a version of its own, or one of an earlier request. So a history
-    that grows costs its new messages only. `inspector.model.requests` reads it.
+    that grows costs its new messages only. `inspector.model.exchange` reads it.
     """
 
     after: int = 0

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.inspection import Inspection
-    from inspector.pytest_plugin.inputs import MessageList, TraceInput
+    from inspector.pytest_plugin.assertions import MessageList, TraceInput
 
 
 class Weaklink:
@@ -75,6 +75,6 @@ class Weaklink:
 
     def inspect(self, trace: TraceInput, *, format: str = "", tools: MessageList = ()) -> tuple[Inspection, ...]:
         """What weaklink says of each trace, for assertions of one's own. Raises as `assert_unbroken` does."""
-        from inspector.pytest_plugin.inputs import inspected  # noqa: PLC0415  # the inspector loads when it is asked
+        from inspector.pytest_plugin.assertions import inspected  # noqa: PLC0415  # the inspector loads when it is asked
 
         return tuple(one.inspection for one in inspected(trace, format, tools))

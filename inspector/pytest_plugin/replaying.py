@@ -15,8 +15,7 @@ from inspector.capture.replay_server import IgnoringObserver, ReplayServer, plac
 from inspector.capture.trace_file_sink import TraceFileSink
 from inspector.errors import UnreadableFileError, WeaklinkError
 from inspector.redaction.redactor import Redactor
-from inspector.replay.matching import ReplayDivergence, Replayer
-from inspector.replay.recording import recording_of
+from inspector.replay.matching import ReplayDivergence, Replayer, recording_of
 from inspector.sessions.exchange import Observes
 from inspector.trace_file.reading import read_recordings
 

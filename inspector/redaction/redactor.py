@@ -28,7 +28,7 @@ from inspector.model import (
     Trace,
     Turn,
 )
-from inspector.model.requests import compacted, expanded, with_changed
+from inspector.model.exchange import compacted, expanded, with_changed
 from inspector.redaction.finding import FILLER, all_secrets, replaced
 from inspector.redaction.keys import SECRET_HEADERS
 from inspector.redaction.masking import ContentStream, KeptWords, SecretStream, TextStream, kept_words, mask_content

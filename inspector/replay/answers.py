@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from inspector.apis import ollama
+from inspector.apis import gemini, ollama
 from inspector.apis.anthropic import messages as anthropic
-from inspector.apis.gemini import generate_content as gemini
 from inspector.apis.openai import responses
 from inspector.apis.providers import find_api, parse_request, read_request
 from inspector.json_members import object_of

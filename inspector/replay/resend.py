@@ -1,7 +1,7 @@
 """The request of one turn, to be sent again as it was or changed.
 
 The request comes from the exchange record where there is one, secrets redacted. Else it is rebuilt from the trace: the
-messages as the request had them (`inspector.model.requests`), or, where the source kept no requests, the turns before;
+messages as the request had them (`inspector.model.exchange`), or, where the source kept no requests, the turns before;
 with the model, tools and settings of the turn's generation. Chat completions and Anthropic's messages can be rebuilt.
 """
 
@@ -19,8 +19,7 @@ from inspector.diagnostics import Diagnostic
 from inspector.errors import WeaklinkError
 from inspector.json_members import list_of, object_of, objects_of, word_of
 from inspector.model import Json, Role, Trace, Turn
-from inspector.model.exchange import RecordedExchange
-from inspector.model.requests import requests_of
+from inspector.model.exchange import RecordedExchange, requests_of
 from inspector.replay.canonical import body_value, endpoint
 from inspector.wire.provider_json import parse_json
 

@@ -22,10 +22,16 @@ from msgspec import Struct
 from inspector.json_members import list_of, object_of, word_of
 from inspector.model import Json, Turn
 from inspector.model.exchange import RecordedExchange
-from inspector.replay.canonical import MatchLevel, body_value, canonical, digest, without_times
-from inspector.replay.differences import BodyDifference, differences
-from inspector.replay.matching import ReplayDivergence, Replayer
-from inspector.replay.recording import Recording
+from inspector.replay.canonical import (
+    BodyDifference,
+    MatchLevel,
+    body_value,
+    canonical,
+    differences,
+    digest,
+    without_times,
+)
+from inspector.replay.matching import Recording, ReplayDivergence, Replayer
 from inspector.scanning import lazy_pattern
 
 _LEVELS = (MatchLevel.EXACT, MatchLevel.CANONICAL)

@@ -19,9 +19,8 @@ from inspector.formats.transcript import split_turns
 from inspector.memory import RECORD_MEMORY, transcript_memory
 from inspector.model import Json, Part, Role, Turn
 from inspector.scanning import lazy_pattern
-from inspector.wire.events import WIRE_PREFIX
+from inspector.wire.events import WIRE_PREFIX, DecodedRequest
 from inspector.wire.provider_json import parse_json
-from inspector.wire.request import DecodedRequest
 
 _SIZE = 16
 

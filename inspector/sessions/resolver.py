@@ -35,11 +35,16 @@ from inspector.sessions.fingerprints import (
     message_digest,
     says_nothing,
 )
-from inspector.sessions.request_features import RequestFeatures, SessionHints, request_features
 from inspector.sessions.session_cache import CachedTrace, SessionCache
-from inspector.sessions.trace_matching import Relation, SessionPlace, find_match
-from inspector.wire.events import DecodedTurn
-from inspector.wire.request import DecodedRequest
+from inspector.sessions.trace_matching import (
+    Relation,
+    RequestFeatures,
+    SessionHints,
+    SessionPlace,
+    find_match,
+    request_features,
+)
+from inspector.wire.events import DecodedRequest, DecodedTurn
 
 _NAME_LENGTH = 80
 _COPIED = frozenset({TurnFlag.COPIED_CONTEXT})

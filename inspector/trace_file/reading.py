@@ -29,7 +29,6 @@ from inspector.model import (
 )
 from inspector.model.exchange import RecordedExchange, with_exchanges
 from inspector.text import Range
-from inspector.trace_file.exchange_lines import exchanges_of
 from inspector.trace_file.lines import (
     HEADER_KEY,
     VERSION,
@@ -45,6 +44,7 @@ from inspector.trace_file.lines import (
     ToolLine,
     TraceLine,
     TurnLine,
+    exchanges_of,
     original_json,
     with_split_surrogates,
 )

@@ -23,15 +23,14 @@ from inspector.model import (
     Trace,
     Turn,
 )
-from inspector.model.exchange import RecordedExchange, RecordedTrace
-from inspector.model.requests import compacted
-from inspector.trace_file.exchange_lines import ExchangePacker
+from inspector.model.exchange import RecordedExchange, RecordedTrace, compacted
 from inspector.trace_file.lines import (
     HEADER_KEY,
     VERSION,
     CallLine,
     ChunksLine,
     ErrorLine,
+    ExchangePacker,
     GenerationLine,
     InstantLine,
     Number,

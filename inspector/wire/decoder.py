@@ -11,9 +11,8 @@ from typing import Protocol
 from inspector.text import decode
 from inspector.wire.answer_reader import AnswerReader, NewReader
 from inspector.wire.events import COMMENTS_PART, UNREAD_PART, DecodedTurn, PartGrew, TurnAssembly, WireEvent
-from inspector.wire.json_stream import JsonArrayDecoder, JsonStreamDecoder, NdjsonDecoder
+from inspector.wire.framing import JsonArrayDecoder, JsonStreamDecoder, NdjsonDecoder, ServerSentEvent, SseDecoder
 from inspector.wire.provider_json import parse_json
-from inspector.wire.sse import ServerSentEvent, SseDecoder
 
 _MAX_START = 64
 DONE = "[DONE]"

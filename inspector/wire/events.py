@@ -1,6 +1,6 @@
-"""Wire events: what every provider's decoder reports while an answer arrives, and the assistant turn they make."""
+"""What every provider's readers report: the request to a model, the events of its answer, and the turn they make."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeVar, assert_never
 
 import msgspec
@@ -17,37 +17,68 @@ from inspector.model import (
     Generation,
     GenerationError,
     Instant,
+    Json,
     Part,
     Role,
+    ToolDefinition,
+    ToolsOrigin,
     Turn,
     Usage,
 )
 from inspector.rules.rule import Rule
 from inspector.text import Range
+from inspector.wire.provider_json import compact_json
 
 WIRE_PREFIX = "wire:"
 """What the names of parts begin with that only the wire knows and that are no part of the answer."""
-
 UNREAD_PART = f"{WIRE_PREFIX}unread"
 """The part that keeps, word for word, what the decoder did not understand and what was cut off."""
-
 ERROR_PART = f"{WIRE_PREFIX}error"
 """The part that keeps, word for word, what the server sent as its error."""
-
 COMMENTS_PART = f"{WIRE_PREFIX}comments"
 """The part that keeps the comment lines of an event stream (keep-alives such as `: OPENROUTER PROCESSING`)."""
-
 PROMPT_TOKENS_PART = f"{WIRE_PREFIX}prompt_token_ids"
 """The part that keeps, as JSON text, the token ids of the prompt, where the server sent them (vLLM)."""
-
 PROMPT_PART = f"{WIRE_PREFIX}prompt"
 """The part that keeps the end of the raw prompt, where it was recorded: what it left open belongs to the answer."""
-
 TOKENS_PART = f"{WIRE_PREFIX}tokens"
 """The part that keeps the token strings of chunks, where a chunk's text is not its one token (`TokenTexts`)."""
-
 REUSED_INDEX_PART = f"{WIRE_PREFIX}reused_index"
 """The part that keeps, word for word, each event that opened a call under the index of an earlier one."""
+
+
+class DecodedRequest(Struct, frozen=True):
+    """A request, decoded: the conversation so far, the tools offered, and how the answer shall be made.
+
+    `turns` are the messages in order, the system prompt first where the API keeps it apart. `parameters` is every other
+    member of the request as compact JSON, `""` where there are none. `streams` is whether a stream was asked for.
+    `continues` is the id of the response that it goes on from, whose conversation is then not repeated
+    (`previous_response_id`), `""` where there is none.
+    """
+
+    api: str
+    model: str
+    turns: tuple[Turn, ...]
+    tools: tuple[ToolDefinition, ...] = ()
+    parameters: str = ""
+    streams: bool = False
+    continues: str = ""
+
+    def generation(self) -> Generation:
+        """What the request says of the answer's generation."""
+        return Generation(
+            api=self.api,
+            requested_model=self.model,
+            parameters=self.parameters,
+            tools=self.tools,
+            tools_origin=ToolsOrigin.REQUEST if self.tools else None,
+        )
+
+
+def parameters_of(request: dict[str, Json], *, without: Collection[str]) -> str:
+    """The members of a request that are settings, as compact JSON; `""` where there are none."""
+    settings: dict[str, Json] = {key: value for key, value in request.items() if key not in without}
+    return compact_json(settings) if settings else ""
 
 
 class PartGrew(msgspec.Struct, frozen=True, gc=False):
@@ -141,6 +172,7 @@ class FaultSeen(msgspec.Struct, frozen=True):
 
 
 WireEvent: TypeAlias = PartGrew | TokensNamed | CallNamed | FactsLearned | GenerationFailed | FaultSeen
+
 _Value = TypeVar("_Value")
 
 

@@ -1,39 +1,73 @@
-"""Runs a user's SQL over the views, on a connection that can do nothing else, for a bounded time."""
+"""Runs a user's SQL over the views, on a connection that can do nothing else, for a bounded time.
+
+PostgreSQL has no authorizer, and names cannot be judged by their spelling: common table expressions shadow them,
+`U&` and quotes spell them otherwise, and functions such as `query_to_xml` run SQL that is only a text. So PostgreSQL
+itself resolves the statement. It is prepared (which takes one statement alone, and runs nothing) and made the body of
+a temporary view. In the view's stored tree (`pg_rewrite.ev_action`) every relation, function, operator and type is
+a number, and these are compared with what is allowed: the relations of our views, built-in operators, a list of
+types, and built-in functions that depend on their arguments alone (`immutable`) or are listed here. A text in the
+statement that looks like such a number can only lead to a refusal. Then that very view is read, in a transaction that
+reads only and is rolled back.
+"""
 
 import json
 import re
 import subprocess
 import sys
+import time
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 from msgspec import Struct
+from sqlalchemy import exc
 from sqlalchemy.dialects import postgresql, sqlite
 
 from inspector.errors import StoreError
 from inspector.scanning import lazy_pattern
 from storage.console import sqlite_reader
-from storage.console.postgresql_reader import read_postgresql
-from storage.console.sqlite_reader import QueryReply, SqlRequest
+from storage.console.sqlite_reader import MOST_COLUMNS, QueryReply, SqlRequest, collect
 from storage.console.views import VIEWS
-from storage.engine import DatabaseLocation
+from storage.engine import DatabaseLocation, database_errors
 
 MOST_ROWS = 1_000
 VALUE_BYTES = 100_000
 """Bytes of one value that are shown; what is longer is cut."""
-
 TOTAL_BYTES = 10_000_000
 """Bytes of all values that are shown."""
-
 _SECONDS = 10.0
 _TO_START_S = 5.0  # a process may take so long to start and end on a busy machine
 _FIRST_WORD = lazy_pattern(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z)|\()*(\w*)", re.DOTALL)
 _BEGINS = ("select", "with", "values")
 _LONGEST = 100_000
 Value: TypeAlias = str | int | float | None
+_NAME = "weaklink_statement"
+_COMMAND_OK = 1  # libpq: PGRES_COMMAND_OK
+_QUERY_CANCELED = "57014"
+_FIRST_OF_OTHERS = 16_384  # PostgreSQL: FirstNormalObjectId; what has a lower number came with the server
+_LEAST_TYPE = 16  # lower numbers behind such a key are members of enumerations
+_SHORT = frozenset({"bool", "int2", "int4", "int8", "float4", "float8"})
+_TYPES = (
+    *_SHORT,
+    *("numeric", "text", "varchar", "bpchar", "unknown", "bytea", "json", "jsonb", "jsonpath", "record", "uuid"),
+    *("date", "time", "timetz", "timestamp", "timestamptz", "interval"),
+)
+_HARMLESS = """
+    age array_to_json array_to_string clock_timestamp concat concat_ws date date_add date_bin date_part date_subtract
+    date_trunc extract format json_agg json_array_elements json_build_array json_build_object json_object_agg
+    json_populate_record jsonb_agg jsonb_build_array jsonb_build_object jsonb_object_agg jsonb_path_exists_tz
+    jsonb_path_query_tz now quote_literal quote_nullable random row_to_json statement_timestamp string_to_array text
+    time timestamp timestamptz timezone to_char to_date to_json to_jsonb to_number to_timestamp transaction_timestamp
+    generate_series
+"""  # functions that are not immutable, and read and change nothing all the same
+_RELATION = lazy_pattern(r":relid (\d+)")
+_OPERATOR = lazy_pattern(r":(?:opno|eqop|sortop|ltop|opnos) (?:(\d+)|\(o ([\d ]+)\))")
+_FUNCTION = lazy_pattern(r":(?:funcid|opfuncid|aggfnoid|winfnoid|tsmhandler) (\d+)")
+_TYPE = lazy_pattern(r":\w*(?:type|typeid|typeId|types|Types) (?:(\d+)|\(o ([\d ]+)\))")
 
 
 class QueryResult(Struct, frozen=True):
@@ -122,3 +156,141 @@ def check_words(text: str) -> None:
     found = _FIRST_WORD.match(text)
     if found is None or found[1].lower() not in _BEGINS:
         raise StoreError("write one statement that reads: it begins with SELECT, WITH or VALUES")
+
+
+def read_postgresql(place: DatabaseLocation, request: SqlRequest) -> QueryReply:
+    """Run the statement; StoreError for what is refused, `took longer` where the time was over."""
+    try:
+        with _transaction(place) as connection:
+            return _reply(connection, request)
+    except StoreError as error:
+        cause = error.__cause__
+        if isinstance(cause, exc.DBAPIError) and getattr(cause.orig, "sqlstate", None) == _QUERY_CANCELED:
+            raise StoreError(_too_long(request)) from error
+        raise
+
+
+@contextmanager
+def _transaction(place: DatabaseLocation) -> Iterator[sa.Connection]:
+    """A transaction that is always rolled back, so that its views go with it."""
+    engine = sa.create_engine(place.url, hide_parameters=True, poolclass=sa.NullPool)
+    try:
+        with database_errors(place), engine.connect() as connection:
+            yield connection
+            connection.rollback()
+    finally:
+        engine.dispose()
+
+
+def _reply(connection: sa.Connection, request: SqlRequest) -> QueryReply:
+    until = time.monotonic() + request["seconds"]
+    connection.exec_driver_sql("SET LOCAL client_encoding = 'UTF8'")
+    connection.exec_driver_sql(f"SET LOCAL statement_timeout = {max(round(request['seconds'] * 1000), 1)}")
+    for name, select in request["views"].items():
+        connection.exec_driver_sql(f'CREATE TEMP VIEW "{name}" AS {select}')
+    connection.exec_driver_sql("SET LOCAL search_path = pg_temp")
+    columns = _prepared(connection, request["statement"])
+    listed = ", ".join(f"c{number}" for number in range(len(columns)))
+    connection.exec_driver_sql(_verbatim(f"CREATE TEMP VIEW {_NAME} ({listed}) AS {request['statement']}"))
+    _refuse_others(connection, request["views"])
+    connection.exec_driver_sql("SET TRANSACTION READ ONLY")
+    at_once = max(1, request["total_bytes"] // (len(columns) * request["value_bytes"]))
+    streamed = connection.execution_options(stream_results=True, max_row_buffer=at_once)
+    select = ", ".join(_bounded(f"c{number}", type_, request) for number, (_, type_) in enumerate(columns))
+    with streamed.exec_driver_sql(f"SELECT {select} FROM {_NAME}") as found:
+        return collect([name for name, _ in columns], _until(found, until, request), request)
+
+
+def _prepared(connection: sa.Connection, statement: str) -> list[tuple[str, str]]:
+    """The columns of a statement, by name and type; StoreError where it is not one statement that gives rows."""
+    raw: Any = connection.connection.driver_connection
+    done = raw.pgconn.prepare(b"", statement.encode())
+    if done.status != _COMMAND_OK:
+        said = done.error_message.decode(errors="replace").strip().splitlines()
+        raise StoreError(f"PostgreSQL: {(said or ['the statement cannot be read'])[0].removeprefix('ERROR:').strip()}")
+    shape = raw.pgconn.describe_prepared(b"")
+    if not shape.nfields:
+        raise StoreError("the statement gives no columns")
+    if shape.nfields > MOST_COLUMNS:
+        raise StoreError(f"the statement gives {shape.nfields:,} columns; {MOST_COLUMNS} are the most")
+    typed = connection.exec_driver_sql("SELECT oid::bigint, typname FROM pg_catalog.pg_type")
+    types: dict[int, str] = dict(iter(typed))
+    return [
+        (shape.fname(number).decode(errors="replace"), types.get(shape.ftype(number), ""))
+        for number in range(shape.nfields)
+    ]
+
+
+def _bounded(column: str, type_: str, request: SqlRequest) -> str:
+    """A column, of whose values no more is sent than can be shown, and a character that says that there was more."""
+    return column if type_ in _SHORT else f"left({column}::text, {request['value_bytes'] + 1})"
+
+
+def _refuse_others(connection: sa.Connection, views: Iterable[str]) -> None:
+    """StoreError where the view of the statement reads, calls or makes anything that is not allowed."""
+    tree = connection.scalar(
+        sa.text("SELECT ev_action::text FROM pg_catalog.pg_rewrite WHERE ev_class = CAST(:name AS regclass)"),
+        {"name": f"pg_temp.{_NAME}"},
+    )
+    ours = [*views, _NAME]
+    types = {number for number in _numbers(_TYPE, tree) if number >= _LEAST_TYPE}
+    if _not_among(connection, _OUR_RELATIONS, _numbers(_RELATION, tree), ours):
+        raise StoreError("only the views may be read")
+    if any(number >= _FIRST_OF_OTHERS for number in _numbers(_OPERATOR, tree)):
+        raise StoreError("only PostgreSQL's own operators may be used")
+    if refused := _not_among(connection, _ALLOWED_FUNCTIONS, _numbers(_FUNCTION, tree), _HARMLESS.split()):
+        raise StoreError(
+            f"the statement calls {_named(connection, 'regproc', refused)}, which is not for reading views"
+        )
+    if refused := _not_among(connection, _ALLOWED_TYPES, types, [*_TYPES, *(f"our {name}" for name in ours)]):
+        raise StoreError(
+            f"the statement makes a {_named(connection, 'regtype', refused)}, which is not for reading views"
+        )
+
+
+def _numbers(pattern: re.Pattern[str], tree: str) -> set[int]:
+    found = (" ".join(filter(None, one.groups())) for one in pattern.finditer(tree))
+    return {int(number) for numbers in found for number in numbers.split()}
+
+
+def _not_among(connection: sa.Connection, allowed: str, numbers: Iterable[int], names: Sequence[str]) -> set[int]:
+    """Those of these numbers that a query does not give, which is asked with them and with some names."""
+    wanted = set(numbers) - {0}  # what an operator stands for is written as 0 until it is planned
+    return wanted - set(connection.scalars(sa.text(allowed), {"numbers": list(wanted), "names": list(names)}))
+
+
+def _named(connection: sa.Connection, kind: str, numbers: Iterable[int]) -> str:
+    named = sa.text(f"SELECT CAST(CAST(:number AS oid) AS {kind})::text")
+    return f"`{connection.scalar(named, {'number': min(numbers)})}`"
+
+
+_OUR_RELATIONS = """SELECT oid::bigint FROM pg_catalog.pg_class
+WHERE oid = ANY(CAST(:numbers AS oid[])) AND relnamespace = pg_my_temp_schema() AND relname = ANY(:names)"""
+
+_ALLOWED_FUNCTIONS = f"""SELECT oid::bigint FROM pg_catalog.pg_proc AS called
+WHERE oid = ANY(CAST(:numbers AS oid[])) AND oid < {_FIRST_OF_OTHERS}
+AND pronamespace = 'pg_catalog'::regnamespace AND prokind IN ('f', 'a', 'w')
+AND (provolatile = 'i' OR proname = ANY(:names) OR provolatile = 's' AND EXISTS (
+    SELECT 1 FROM pg_catalog.pg_operator WHERE pg_operator.oid < {_FIRST_OF_OTHERS} AND oprcode = called.oid))"""
+
+_ALLOWED_TYPES = """SELECT type.oid::bigint FROM pg_catalog.pg_type AS type
+LEFT JOIN pg_catalog.pg_type AS element ON element.oid = type.typelem AND type.typcategory = 'A'
+WHERE type.oid = ANY(CAST(:numbers AS oid[])) AND (
+    type.typnamespace = 'pg_catalog'::regnamespace AND coalesce(element.typname, type.typname) = ANY(:names)
+    OR type.typnamespace = pg_my_temp_schema() AND 'our ' || coalesce(element.typname, type.typname) = ANY(:names))"""
+
+
+def _until(rows: Iterable[Any], until: float, request: SqlRequest) -> Iterator[Any]:
+    for row in rows:
+        if time.monotonic() > until:
+            raise StoreError(_too_long(request))
+        yield row
+
+
+def _too_long(request: SqlRequest) -> str:
+    return f"the statement took longer than {request['seconds']:g} seconds and was stopped"
+
+
+def _verbatim(statement: str) -> str:
+    """The statement for a driver that reads `%` as the begin of a parameter."""
+    return statement.replace("%", "%%")

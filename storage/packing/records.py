@@ -35,7 +35,7 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.model.requests import shared_prefix, shared_suffix
+from inspector.model.exchange import shared_prefix, shared_suffix
 from inspector.text import Range
 from storage.packing.values import packable
 

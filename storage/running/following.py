@@ -21,7 +21,7 @@ from storage.filter.sql import matching
 from storage.filter.terms import with_known_words, words_in
 from storage.reading import read_facts, read_turns
 from storage.rows import in_groups
-from storage.running.steps import chunks_in, opened_turn
+from storage.running.session import chunks_in, opened_turn
 from storage.search_queries import held_words
 
 _AT_ONCE = 50  # traces that are new in one look; an import beside it may bring a hundred thousand

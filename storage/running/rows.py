@@ -21,7 +21,7 @@ from storage.marks import move_marks
 from storage.reading import NOT_INSPECTED, read_trace
 from storage.record_rows import RecordRows
 from storage.rows import in_groups
-from storage.running.steps import SessionWrite, read_so_far
+from storage.running.session import SessionWrite, read_so_far
 from storage.search import remove_from_index
 from storage.writing import (
     TraceRows,

@@ -14,7 +14,7 @@ from inspector.model import Json
 from inspector.model.exchange import ExchangeEnd, RecordedExchange
 from inspector.redaction.redactor import Redactor
 from inspector.sessions.exchange import RequestHead
-from inspector.trace_file.exchange_lines import ExchangePacker, exchanges_of
+from inspector.trace_file.lines import ExchangePacker, exchanges_of
 from inspector.trace_file.reading import read_recordings, read_trace_file
 from storage import StoreSink, open_store
 from tests.capture import scripted_answers as scripted

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from inspector.capture.recorder import Recorder
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Provenance, Trace
-from inspector.model.requests import compacted
+from inspector.model.exchange import compacted
 from inspector.sessions.gathering import traces_of
 from storage import Store, StoreSink, open_store
 from tests.capture.recordings import Call, play, until, user

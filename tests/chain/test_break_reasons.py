@@ -19,7 +19,7 @@ from tests.chain.telling import told
 from tests.examples import in_the_gate
 from tests.mutations import mutated_texts
 from tests.strategies import traces
-from ui.views.trace_list import break_words
+from ui.views.trace_json import break_words
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(

@@ -21,7 +21,7 @@ from inspector.importers.telemetry.framework_messages import (
 )
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
 from inspector.model import BodyState, ErrorPhase, FinishReason, Json, Role, Turn
-from inspector.wire.request import DecodedRequest
+from inspector.wire.events import DecodedRequest
 
 RAW = '{"city":  "Oslo"}'
 OBJECT: Json = {"city": "Oslo"}

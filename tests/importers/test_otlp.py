@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from inspector.importers import Skipped, read_source
 from inspector.importers.telemetry.otlp import SpanSpool, read_span
-from inspector.importers.telemetry.otlp_json import merged_spans
-from inspector.importers.telemetry.otlp_protobuf import fields_of, is_otlp, varint_at
+from inspector.importers.telemetry.otlp_encodings import fields_of, is_otlp, merged_spans, varint_at
 from inspector.importers.telemetry.otlp_span import ERROR, Messages, OtlpEvent, OtlpSpan, RequestMessages, unfolded
 from inspector.importers.telemetry.spans import OperationKind
 from inspector.model import BodyState, ErrorPhase, ExternalId, Json, Provenance, Trace

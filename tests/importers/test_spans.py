@@ -8,7 +8,7 @@ from inspector.apis.openai.messages import read_message, read_messages, read_too
 from inspector.importers.telemetry.span_traces import traces_of_spans
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
 from inspector.model import ExternalId, Generation, Instant, Json, ParentWhy, Role, Trace, Usage
-from inspector.wire.request import DecodedRequest
+from inspector.wire.events import DecodedRequest
 
 IDS = (ExternalId("session.id", "s"),)
 HELLO: Json = {"role": "user", "content": "Weather?"}

@@ -9,7 +9,7 @@ import pytest
 
 from inspector.importers import Skipped, SourceFile, read_source
 from inspector.importers.telemetry.langsmith import RunPart, is_multipart, read_parts
-from inspector.importers.telemetry.span_sessions import SPOOL_BYTES, RowSpool
+from inspector.importers.telemetry.span_traces import SPOOL_BYTES, RowSpool
 from inspector.model import ExternalId, ParentWhy, Role, Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"

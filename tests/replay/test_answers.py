@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from inspector.apis.providers import decoder_for, parse_request
 from inspector.model import CallHeader, Json, Part, Role, Trace, Turn
 from inspector.replay.answers import rebuilt_answer
-from inspector.replay.matching import Match, ReplayDivergence, Replayer
-from inspector.replay.recording import recording_of
+from inspector.replay.matching import Match, ReplayDivergence, Replayer, recording_of
 from inspector.wire.events import TurnAssembly
 
 _REQUESTS: dict[str, dict[str, Json]] = {

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from inspector.model import Json
 from inspector.model.exchange import RecordedExchange
-from inspector.replay.differences import differences
-from inspector.replay.matching import DivergenceKind, Match, ReplayDivergence, Replayer
-from inspector.replay.recording import Recording
+from inspector.replay.canonical import differences
+from inspector.replay.matching import DivergenceKind, Match, Recording, ReplayDivergence, Replayer
 from inspector.text import Range
 
 _PATH = "/v1/chat/completions"

@@ -8,8 +8,7 @@ from random import Random
 from inspector.capture.replay_server import ReplayServer
 from inspector.model.exchange import ExchangeEnd, RecordedExchange
 from inspector.redaction.redactor import Redactor
-from inspector.replay.matching import Replayer
-from inspector.replay.recording import Recording
+from inspector.replay.matching import Recording, Replayer
 from ui.experiments.serving import serving
 
 _PATH = "/v1/chat/completions"

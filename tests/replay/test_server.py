@@ -11,8 +11,7 @@ from inspector.capture.redacting import NoRedaction
 from inspector.capture.replay_server import ReplayServer
 from inspector.model import Json
 from inspector.model.exchange import RecordedExchange
-from inspector.replay.matching import Replayer
-from inspector.replay.recording import Recording
+from inspector.replay.matching import Recording, Replayer
 from ui.experiments.serving import serving
 
 _PIECES = (b"data: 1\n\n", b"data: 2\n\n", b"data: 3\n\n", b"data: 4\n\n")

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from inspector.model import Role, SentMessage, Trace, Turn
-from inspector.model.requests import ReadRequest, compacted, expanded, requests_of
+from inspector.model.exchange import ReadRequest, compacted, expanded, requests_of
 from inspector.sessions.exchange import Exchange, RequestHead
 from inspector.sessions.gathering import traces_of
 

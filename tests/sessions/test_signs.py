@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from inspector.model import ExternalId, Json, RecognisedBy
 from inspector.sessions.exchange import RequestHead
-from inspector.sessions.request_features import SessionHints, read_session_hints
+from inspector.sessions.trace_matching import SessionHints, read_session_hints
 from tests.strategies import json_values
 
 UUID = "0197c1f0-1111-7000-8000-000000000001"

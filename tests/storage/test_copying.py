@@ -15,7 +15,7 @@ from inspector.importers.reading import read_source
 from inspector.inspection import Inspection
 from inspector.model import Trace
 from inspector.model.exchange import RecordedExchange
-from inspector.trace_file.exchange_lines import ExchangePacker
+from inspector.trace_file.lines import ExchangePacker
 from storage import Store, StoreSink, copying, open_store, tables
 from storage.copying import CopyReport, copy_traces
 from storage.exchanges import pack_exchange, put_exchanges

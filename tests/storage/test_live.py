@@ -27,7 +27,7 @@ from inspector.model import BodyState, Chunk, ExternalId, Generation, Liveness, 
 from inspector.model.trace import parts_of
 from storage import Store, StoreSink, open_store
 from storage.running import rows as recovery
-from storage.running.steps import opening, piece, read_so_far
+from storage.running.session import opening, piece, read_so_far
 from tests.examples import in_the_gate
 from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, inspected, trace
 from tests.storage.templates import put_empty_database

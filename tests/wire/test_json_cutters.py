@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.text import decode
-from inspector.wire.json_stream import JsonArrayDecoder, JsonText, NdjsonDecoder
+from inspector.wire.framing import JsonArrayDecoder, JsonText, NdjsonDecoder
 from tests.strategies import texts
 
 CUTTERS = [NdjsonDecoder, JsonArrayDecoder]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from inspector.apis.providers import PROVIDERS, find_api, parse_request, read_request
 from inspector.model import Json
-from inspector.wire.request import DecodedRequest
+from inspector.wire.events import DecodedRequest
 from tests.strategies import json_values
 
 CASES = sorted((Path(__file__).parent.parent / "cases" / "wire" / "requests").glob("*.request"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.apis.gemini.generate_content import camel_case
+from inspector.apis.gemini import camel_case
 from inspector.model import Json
 from inspector.wire.provider_json import NOTHING, StructReader, raw_text
 from tests.strategies import json_values

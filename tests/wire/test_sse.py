@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.text import decode
-from inspector.wire.sse import ServerSentEvent, SseDecoder
+from inspector.wire.framing import ServerSentEvent, SseDecoder
 
 STREAMS = [
     (b"data: a\n\n", [("a", "")]),

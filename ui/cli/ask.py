@@ -32,8 +32,7 @@ from ui.experiments.ask_again import (
     plan_of,
     question_of,
 )
-from ui.experiments.ask_form import experiment_of, setting_of
-from ui.experiments.ask_table import plan_lines, result_json, result_lines, spending_words
+from ui.experiments.ask_views import experiment_of, plan_lines, result_json, result_lines, setting_of, spending_words
 from ui.views.styled_text import visible_line
 
 _APIS = {"openai": chat.API, "anthropic": anthropic.API}

@@ -31,7 +31,7 @@ from inspector.segmentation import AUTO
 from inspector.text import LineIndex, Range, decode
 from ui.cli.check_baseline import Baseline
 from ui.importing.file_places import PlacedFile, read_placed
-from ui.reports.check_lines import notes_of
+from ui.reports.check_output import notes_of
 from ui.reports.check_report import (
     CheckedFile,
     CheckedTrace,

@@ -1,4 +1,4 @@
-"""`weaklink db` and `weaklink reinspect`: maintenance of the database."""
+"""`weaklink db`, `weaklink reinspect` and `weaklink join`: maintenance of the database and its traces."""
 
 import re
 import sys
@@ -10,10 +10,12 @@ from pathlib import Path
 import click
 from msgspec.structs import asdict
 
+from inspector.chain.joining import join_traces, without_joined
 from inspector.errors import StoreError, UnknownFormatError
 from inspector.inspection import Inspection, inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Trace
+from inspector.rules.rule import Severity
 from inspector.scanning import lazy_pattern
 from inspector.version import __version__
 from storage import IntegrityReport, Store, open_store, place_of, upgrade_store
@@ -21,7 +23,7 @@ from storage.access_tokens import AccessToken, TokenRole
 from storage.copying import CopyReport, copy_traces
 from storage.maintenance import Retention
 from ui.cli.console import color_option, database_option, json_option, print_lines, progress_bar
-from ui.cli.store_options import trace_ids
+from ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id, trace_ids
 from ui.views.store_stats import size_text, stats_lines, stats_object
 from ui.views.styled_text import visible_line
 from ui.views.wording import counted
@@ -399,3 +401,43 @@ def _counting(advance: Callable[[int], None]) -> Callable[[Trace], Inspection]:
         return found
 
     return inspect
+
+
+@click.command("join")
+@click.argument("first", metavar="ID")
+@click.argument("second", metavar="[OTHER]", required=False)
+@click.option("--undo", is_flag=True, help="Take out of the trace what `join` brought into it.")
+@database_option
+def join(first: str, second: str | None, where: str | None, *, undo: bool) -> None:
+    """Join two traces of one session, such as a recording of the proxy and the agent's own log.
+
+    The trace ID keeps its texts and its number; each of its calls gets what OTHER recorded of its run: the arguments
+    that were executed, and the result that was returned. What differs is then a difference between layers. The traces
+    must share an id of the session, of a response or of a call. OTHER stays as it is.
+
+    \b
+    weaklink join 12 15
+    weaklink join 12 --undo
+    """  # noqa: D301  # Click wants the backspace itself
+    if undo == (second is not None):
+        raise click.UsageError("name two traces to join them, or one trace and --undo.")
+    with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
+        recover_traces(store)
+        number = trace_id(store, first)
+        trace, _ = store.inspected(number)
+        if second is None:
+            before = without_joined(trace)
+            if before is trace:
+                sys.stdout.write(f"trace {number}: nothing was joined to it\n")
+                return
+            store.save([(before, inspect_trace(before))])
+            sys.stdout.write(f"trace {number}: it is as it was before `join`\n")
+            return
+        other = trace_id(store, second)
+        found = join_traces(without_joined(trace), store.inspected(other)[0])
+        inspection = inspect_trace(found.trace)
+        store.save([(found.trace, inspection)])
+    differences = sum(one.rule.layer != "" and one.rule.severity is not Severity.INFO for one in inspection.diagnostics)
+    runs, missing = counted(found.runs, "run"), counted(found.left_out, "call")
+    sys.stdout.write(f"trace {number}: {runs} of trace {other}, by the id {visible_line(found.shared)}; ")
+    sys.stdout.write(f"{missing} without one; {counted(differences, 'difference')} between layers\n")

@@ -85,11 +85,11 @@ COMMANDS = MappingProxyType(
         "formats": CommandEntry("ui.cli.formats:formats", "List the formats, or detect the format of a text.", _JUDGE),
         "data": CommandEntry("ui.cli.data.group:data", "Lint, score, verify and make training data.", _DATA),
         "export": CommandEntry("ui.cli.export:export", "Write traces as files for other tools.", _KEEP),
-        "join": CommandEntry("ui.cli.join:join", "Join two traces of one session.", _KEEP),
+        "join": CommandEntry("ui.cli.database:join", "Join two traces of one session.", _KEEP),
         "reinspect": CommandEntry("ui.cli.database:reinspect", "Inspect the traces in the database again.", _KEEP),
         "db": CommandEntry("ui.cli.database:database", "Upgrade, check, back up, measure or prune it.", _KEEP),
-        "schema": CommandEntry("ui.cli.schema:schema", "Print the schema of a command's JSON.", _KEEP),
-        "completion": CommandEntry("ui.cli.completion:completion", "Complete commands in your shell.", _KEEP),
+        "schema": CommandEntry("ui.cli.reference:schema", "Print the schema of a command's JSON.", _KEEP),
+        "completion": CommandEntry("ui.cli.reference:completion", "Complete commands in your shell.", _KEEP),
     }
 )
 

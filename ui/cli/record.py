@@ -26,8 +26,7 @@ from storage import IDLE_AFTER_S, StoreSink, open_store
 from ui.cli.console import color_option, database_option, print_lines, print_notice, screen_width
 from ui.cli.database import Size
 from ui.cli.redaction_options import redaction_options, redactor_of
-from ui.cli.request_lines import SUMMED, RequestLines, farewell, lost_messages
-from ui.cli.run import run_command
+from ui.cli.run import SUMMED, RequestLines, farewell, lost_messages, run_command
 from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.wording import wrapped
 

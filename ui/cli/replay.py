@@ -20,14 +20,12 @@ from inspector.errors import StoreError, WeaklinkError
 from inspector.inspection import inspect_trace
 from inspector.model import ExternalId, ParentTrace, ParentWhy
 from inspector.replay.canonical import MatchLevel, body_value, canonical, digest
-from inspector.replay.matching import Replayer
-from inspector.replay.recording import Recording
+from inspector.replay.matching import Recording, Replayer
 from storage import StoreSink, open_store
 from storage.exchanges import RUN_ID
 from ui.cli.console import color_option, database_option, print_lines, print_notice
 from ui.cli.redaction_options import redactor_of
-from ui.cli.replay_report import KeptDivergence, report_json, report_lines
-from ui.cli.replaying import Loaded, ReplayRun, load_recording
+from ui.cli.replaying import KeptDivergence, Loaded, ReplayRun, load_recording, report_json, report_lines
 from ui.cli.run import FAILED, RunSink, session_lines
 from ui.cli.supervisor import Supervisor
 from ui.experiments.serving import serving
@@ -109,7 +107,7 @@ def replay(
     if not upstream and (on_divergence == OnDivergence.LIVE or fork_after is not None):
         raise click.UsageError("Requests that go on live need `--upstream`.")
     if inject == "all":
-        from ui.cli.replay_injection import inject_all  # noqa: PLC0415  # makers of faults load only where one is made
+        from ui.cli.replaying import inject_all  # noqa: PLC0415  # makers of faults load only where one is made
 
         inject_all(word, command, where, as_json=as_json, color=color)
     try:
@@ -121,7 +119,7 @@ def replay(
         _announce(loaded.recording)
         run = ReplayRun(server, supervisor, command, upstream)
         if inject is not None:
-            from ui.cli.replay_injection import inject_one  # noqa: PLC0415  # as above
+            from ui.cli.replaying import inject_one  # noqa: PLC0415  # as above
 
             inject_one(run, loaded, inject, as_json=as_json, color=color)
         if fork_after is not None:

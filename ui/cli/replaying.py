@@ -1,26 +1,42 @@
-"""A command that a recording answers: what is replayed, and the command's run beside the server."""
+"""A command that a recording answers: its run beside the server, faults on purpose, and the report at the end."""
 
 import asyncio
+import json
 import os
-from collections.abc import Sequence
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple, NoReturn
 
 from msgspec import Struct
 
 from inspector.capture.client_addresses import client_variables, routes
 from inspector.capture.exchange_record import NO_CONTENT
 from inspector.capture.proxy import ProxyConfig, running_proxy
-from inspector.capture.replay_server import ReplayServer
+from inspector.capture.recorder import Recorder
+from inspector.capture.replay_server import OnDivergence, ReplayServer, place, sentence
 from inspector.capture.sinks import is_trace_file
+from inspector.capture.trace_file_sink import TracesInMemory
+from inspector.dataset.answer_faults import CALLS, DELIVERY, AnswerFault, InjectionError, answer_fault
 from inspector.errors import StoreError
-from inspector.model import Trace
+from inspector.inspection import Inspection, inspect_trace
+from inspector.model import Json, Trace
 from inspector.model.exchange import RecordedExchange
-from inspector.replay.recording import Recording, recording_of
+from inspector.replay.canonical import BodyDifference
+from inspector.replay.matching import Match, Recording, ReplayDivergence, recording_of
 from inspector.sessions.exchange import Observes
+from inspector.text import Range
 from inspector.trace_file.reading import read_recordings
 from storage import open_store
+from ui.cli.console import print_lines
 from ui.cli.supervisor import CommandEnd, Supervisor
 from ui.experiments.serving import ANY_PATH
+from ui.views.styled_text import GLYPHS, Line, Run, Style, visible_line
+from ui.views.wording import counted
+
+_MOST = 20
 
 
 class Loaded(Struct, frozen=True):
@@ -71,3 +87,243 @@ class ReplayRun(Struct, frozen=True):
         async with running_proxy(config, observes, intercept=self.server.intercept) as address:
             self.supervisor.launch(self.command, client_variables(address, paths, os.environ))
             return await asyncio.to_thread(self.supervisor.wait)
+
+
+class KeptDivergence(NamedTuple):
+    """Where both requests of a divergence are kept: trace and turn of the recorded one, and of the live one.
+
+    `place` names the database where a command has to.
+    """
+
+    trace: int
+    turn: int
+    live_trace: int
+    live_turn: int
+    place: str = ""
+
+    def commands(self) -> tuple[str, str]:
+        """What shows them side by side, on stdout and in the terminal's dissector."""
+        place = f" --db {shlex.quote(self.place)}" if self.place else ""
+        turns = f"--requests {self.turn},{self.live_turn}"
+        return (
+            f"weaklink diff {self.trace} {self.live_trace} {turns}{place}",
+            f"weaklink tui {self.trace} --against {self.live_trace}{place}",
+        )
+
+
+def report_lines(
+    server: ReplayServer, never_made: tuple[ReplayDivergence, ...], kept: KeptDivergence | None = None
+) -> Iterator[Line]:
+    """The report for a terminal; texts of requests are made visible."""
+    replayer = server.replayer
+    said = f"weaklink: replayed {replayer.used} of {counted(len(replayer.exchanges), 'recorded request')}"
+    said += f"; {counted(server.live_requests, 'request')} went upstream" if server.live_requests else ""
+    yield (Run(f"{said}."),)
+    ignored = replayer.ignored
+    if ignored:
+        yield (Run(f"weaklink: ignored {counted(len(ignored), 'difference')}:"),)
+        for number, one in ignored[:_MOST]:
+            yield (Run(f"  request {number}, {visible_line(place(one))}", Style.DIM),)
+        if len(ignored) > _MOST:
+            yield (Run(f"  and {len(ignored) - _MOST} more", Style.DIM),)
+    for divergence in (*server.divergences, *never_made)[:_MOST]:
+        yield (Run(f"{GLYPHS['error']} {visible_line(sentence(divergence))}", Style.ERROR),)
+        for one in divergence.differences[1:_MOST]:
+            yield (Run(f"  also {visible_line(place(one))}", Style.DIM),)
+    if kept is not None:
+        yield (Run("weaklink: both requests side by side:"),)
+        for command in kept.commands():
+            yield (Run(f"  {visible_line(command)}", Style.DIM),)
+
+
+def report_json(
+    server: ReplayServer,
+    never_made: tuple[ReplayDivergence, ...],
+    exit_code: int,
+    kept: KeptDivergence | None = None,
+) -> Json:
+    """The same for programs; ranges are `[start, end]` in code points of the decoded text."""
+    replayer = server.replayer
+    return {
+        "recorded": len(replayer.exchanges),
+        "replayed": replayer.used,
+        "requests": replayer.requests + max(0, server.live_requests - len(server.divergences)),
+        "live": server.live_requests,
+        "ignored": [{"request": number, **_difference(one)} for number, one in replayer.ignored],
+        "divergences": [_divergence(one) for one in (*server.divergences, *never_made)],
+        "traces": None if kept is None else {"recorded": kept.trace, "live": kept.live_trace},
+        "exit_code": exit_code,
+    }
+
+
+def _divergence(one: ReplayDivergence) -> dict[str, Json]:
+    return {
+        "kind": one.kind.value,
+        "request": one.number,
+        "method": one.method,
+        "path": one.path,
+        "recorded_request": one.exchange or None,
+        "turn": one.turn or None,
+        "differences": [_difference(each) for each in one.differences],
+    }
+
+
+def _difference(one: BodyDifference) -> dict[str, Json]:
+    return {
+        "kind": one.kind.value,
+        "pointer": one.pointer,
+        "message": one.message,
+        "recorded": one.recorded,
+        "live": one.live,
+        "recorded_range": _range(one.recorded_range),
+        "live_range": _range(one.live_range),
+    }
+
+
+def _range(where: Range | None) -> Json:
+    return None if where is None else [where.start, where.end]
+
+
+class InjectionResult(Struct, frozen=True):
+    """What became of an injected fault: the codes that were found in its turn, and the status of the agent's chain."""
+
+    kind: str
+    turn: int
+    rules: tuple[str, ...]
+    found: tuple[str, ...]
+    status: str
+    exit_code: int
+    was_sent: bool
+
+    @property
+    def as_json(self) -> dict[str, Json]:
+        """For programs."""
+        return {
+            "kind": self.kind,
+            "turn": self.turn,
+            "rules": list(self.rules),
+            "found": list(self.found),
+            "status": self.status,
+            "exit_code": self.exit_code,
+            "was_sent": self.was_sent,
+        }
+
+
+class _Injection:
+    """Gives the answer of one exchange its fault, the first time; the exchange then answers again as it was."""
+
+    def __init__(self, run: ReplayRun, fault: AnswerFault, target: RecordedExchange) -> None:
+        self._replayer, self._fault, self._target = run.server.replayer, fault, target
+        self.was_sent = False
+
+    def fault_of(self, match: Match) -> AnswerFault | None:
+        if self.was_sent or match.exchange is not self._target:
+            return None
+        self.was_sent = True
+        self._replayer.put_back(match)
+        return self._fault
+
+
+def inject_one(run: ReplayRun, loaded: Loaded, word: str, *, as_json: bool, color: str) -> NoReturn:
+    """Replay with one fault, report, and exit with the command's code. InjectionError where it has no place."""
+    fault, target = _placed(word, loaded)
+    injection, sink = _Injection(run, fault, target), TracesInMemory()
+    recorder = Recorder(sink)
+    run.server.fault_of, run.server.observes = injection.fault_of, recorder
+    run.server.on_divergence = OnDivergence.LIVE if run.upstream else OnDivergence.NEAREST
+    try:
+        ended = run.wait(recorder)
+    finally:
+        recorder.close()
+    inspections = [(trace, inspect_trace(trace)) for trace in sink.traces()]
+    found = {one.rule.code for _, each in inspections for one in each.diagnostics}
+    result = InjectionResult(
+        word,
+        fault.turn,
+        fault.rules,
+        tuple(sorted(found & set(fault.rules))),
+        _worst(inspections),
+        ended.code,
+        injection.was_sent,
+    )
+    if as_json:
+        sys.stderr.write(json.dumps(result.as_json) + "\n")
+    else:
+        print_lines([_line(result)], color=color, stream=sys.stderr)
+    raise SystemExit(ended.code)
+
+
+def inject_all(word: str, command: Sequence[str], where: str | None, *, as_json: bool, color: str) -> NoReturn:
+    """Replay once with each kind of fault; a table on stdout says which the agent survives."""
+    results: list[dict[str, Json]] = []
+    for kind in (*DELIVERY, *CALLS):
+        place = ("--db", where) if where else ()
+        words = ("-m", "weaklink", "replay", word, "--json", "--inject", kind, *place, "--", *command)
+        done = subprocess.run([sys.executable, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+        last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        try:
+            results.append(json.loads(last))
+        except ValueError:
+            results.append(not_possible(kind, last.removeprefix("weaklink: ")))
+    if as_json:
+        sys.stdout.write(json.dumps(results) + "\n")
+    else:
+        print_lines(list(map(_row, results)), color=color)
+    raise SystemExit(0)
+
+
+def not_possible(kind: str, reason: str) -> dict[str, Json]:
+    """For programs: a fault that has no place in the recording."""
+    return {"kind": kind, "status": "not possible", "reason": reason}
+
+
+def _placed(word: str, loaded: Loaded) -> tuple[AnswerFault, RecordedExchange]:
+    """The fault, and the exchange whose answer gets it: of the first trace that offers a place."""
+    problem: InjectionError | None = None
+    for trace, own in loaded.traces:
+        try:
+            fault = answer_fault(word, trace, inspect_trace(trace), frozenset(one.turn for one in own if one.is_stream))
+        except InjectionError as error:
+            problem = problem or error
+            continue
+        for exchange, turn in zip(loaded.recording.exchanges, loaded.recording.turns, strict=True):
+            is_own = any(exchange is one for one in own) or (not own and turn == trace.turns[fault.turn - 1])
+            if exchange.turn == fault.turn and is_own:
+                return fault, exchange
+    raise problem or InjectionError(f"`{word}` has no place in this recording")
+
+
+def _worst(inspections: Sequence[tuple[Trace, Inspection]]) -> str:
+    """The status that says most of what went wrong, of all traces."""
+    order = ("broken", "aborted", "recovered", "ok")
+    statuses = {each.chain.status.value for _, each in inspections}
+    return next((status for status in order if status in statuses), next(iter(statuses), "none"))
+
+
+def _line(result: InjectionResult) -> Line:
+    if not result.was_sent:
+        return (
+            Run(f"weaklink: the request of turn {result.turn} was never made, so nothing was injected.", Style.ERROR),
+        )
+    rules = f" ({', '.join(result.found or result.rules)})" if result.rules else ""
+    found = "" if result.found or not result.rules else ", not found by the inspection"
+    return (
+        Run(f"weaklink: injected {visible_line(result.kind)} into turn {result.turn}{rules}{found}; the run is "),
+        Run(result.status, Style.OK if result.status in ("ok", "recovered") else Style.ERROR),
+        Run(f", exit code {result.exit_code}."),
+    )
+
+
+def _row(result: dict[str, Json]) -> Line:
+    kind, status = str(result["kind"]), str(result["status"])
+    if "reason" in result:
+        reason = visible_line(str(result["reason"]))
+        return (Run(f"{kind:<22}"), Run(f"{status:<14}", Style.DIM), Run(reason, Style.DIM))
+    survived = status in ("ok", "recovered") and result["exit_code"] == 0
+    codes = ", ".join(map(str, result["found"] or ())) if isinstance(result["found"], list) else ""
+    verdict = Run(f"{'survived' if survived else 'failed':<14}", Style.OK if survived else Style.ERROR)
+    return (
+        Run(f"{kind:<22}"),
+        verdict,
+        Run(f"{status:<11}exit {result['exit_code']:<5}turn {result['turn']}  {codes}".rstrip()),
+    )

@@ -2,29 +2,44 @@
 
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
+from msgspec import Struct, field
 
 from inspector.atomic_write import check_folder, whole_folder
+from inspector.chain.metrics_groups import Aspect, FigureGroups, FigureSlices, GroupKey
+from inspector.errors import UnknownFormatError, UnreadableFileError
+from inspector.importers.blocks import Block
+from inspector.inspection import Inspection, inspect_trace
+from inspector.model import Trace
+from inspector.rules.rule import Severity
 from inspector.scanning import lazy_pattern
 from storage import Store, open_store
+from storage.derived_rows import figures_in
+from storage.statistics import keys_of
 from ui.cli.console import database_option, print_notice
 from ui.cli.engine_options import jobs_option
-from ui.cli.report_blocks import triage_of_files
+from ui.cli.paths import records_of
 from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
+from ui.importing.block_jobs import run_blocks
+from ui.importing.block_records import placed_block, plan_traces
 from ui.importing.engine import EngineOptions
 from ui.reports.html_page import html_page
 from ui.reports.static_report import GENERATOR, StaticReport, report_html, trace_file_name, worst_chains
 from ui.views.styled_text import visible_line
-from ui.views.trace_list import trace_title
-from ui.views.triage import read_triage
+from ui.views.trace_json import trace_title
+from ui.views.triage import Triage, read_triage
 from ui.views.wording import counted
 
 _COULD_NOT_RUN = 2
 _FIRST = "index.html"
 _TRACE = lazy_pattern(r"trace-\d+\.html")
 _HEAD = 2_000
+_GROUPS = ((), (GroupKey.DAY,), (GroupKey.MODEL,), (GroupKey.MODEL, GroupKey.CODE))
 
 
 @click.command("report")
@@ -110,3 +125,134 @@ def _nothing(expression: str) -> str:
     if expression:
         return "no trace matches this filter, so there is nothing to report; `weaklink list` shows what there is"
     return "the database holds no traces yet; `weaklink import PATH` or `weaklink demo` puts some in"
+
+
+class BrokenPlace(Struct, frozen=True):
+    """Where a broken chain is: its block and its position among the traces of the block."""
+
+    code: str
+    errors: int
+    block: Block
+    position: int
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """Sorts the chains with the most errors first, then in the order of files."""
+        return -self.errors, self.block.number, self.position
+
+
+class TriageSums(Struct):
+    """The sums behind a Triage, and the `most` worst chains of each kind of break. Parts add up in any order."""
+
+    most: int
+    groups: list[FigureGroups] = field(default_factory=lambda: [FigureGroups(by) for by in _GROUPS])
+    codes: FigureSlices = field(default_factory=lambda: FigureSlices(Aspect.CODE))
+    steps: FigureSlices = field(default_factory=lambda: FigureSlices(Aspect.STEP))
+    worst: list[BrokenPlace] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+
+    def add(self, trace: Trace, inspection: Inspection, block: Block, position: int) -> None:
+        """Count one more trace."""
+        keys, figures = keys_of(trace, inspection), figures_in(trace, inspection)
+        for group in self.groups:
+            group.add(keys, figures)
+        for slices in (self.codes, self.steps):
+            slices.add(keys, figures)
+        if inspection.chain.broken is not None:
+            errors = sum(one.rule.severity is Severity.ERROR for one in inspection.diagnostics)
+            self.worst.append(BrokenPlace(inspection.chain.broken.code or "", errors, block, position))
+
+    def merge(self, other: "TriageSums") -> None:
+        """Add the sums of other traces."""
+        for mine, theirs in zip(self.groups, other.groups, strict=True):
+            mine.merge(theirs)
+        self.codes.merge(other.codes)
+        self.steps.merge(other.steps)
+        self.unread += other.unread
+        self.worst += other.worst
+        self.limit()
+
+    def limit(self) -> None:
+        """Forget all but the worst of each kind of break."""
+        kept: dict[str, int] = {}
+        found = []
+        for one in sorted(self.worst, key=lambda place: place.rank):
+            kept[one.code] = kept.get(one.code, 0) + 1
+            if kept[one.code] <= self.most:
+                found.append(one)
+        self.worst = found
+
+    def triage(self) -> Triage | None:
+        """The figures; None where there is no trace."""
+        whole, days, models, codes = (sums.all() for sums in self.groups)
+        if not whole:
+            return None
+        return Triage(
+            whole[0], tuple(days), tuple(models), tuple(codes), tuple(self.codes.all()), tuple(self.steps.all())
+        )
+
+    def chosen(self) -> list[BrokenPlace]:
+        """The worst chains, one of each kind of break before the next of the same."""
+        met: dict[str, int] = {}
+        ranked = []
+        for one in self.worst:
+            met[one.code] = met.get(one.code, 0) + 1
+            ranked.append((met[one.code], one.rank, one))
+        return [place for _, _, place in sorted(ranked, key=lambda rank: rank[:2])[: self.most]]
+
+
+class BlockTriage(Struct, frozen=True):
+    """Adds up the traces of a block; it can cross to another process."""
+
+    most: int
+    source: str | None = None
+
+    def __call__(self, block: Block) -> Iterator[TriageSums]:
+        """One answer, at the end of the block."""
+        sums = TriageSums(self.most)
+        try:
+            for position, (trace, inspection) in enumerate(_inspected(block, self.source)):
+                sums.add(trace, inspection, block, position)
+        except UnreadableFileError as error:
+            sums.unread.append(str(error))
+        sums.limit()
+        yield sums
+
+
+@contextmanager
+def triage_of_files(
+    paths: Sequence[str], source: str | None, most: int, jobs: EngineOptions
+) -> Iterator[tuple[Triage | None, Store]]:
+    """The figures of files, and a temporary store that holds the worst chains; what was not read is printed."""
+    sums = TriageSums(most)
+    for piece in run_blocks(plan_traces(paths, source, jobs.block_bytes), BlockTriage(most, source), jobs):
+        for answer in piece.answers:
+            sums.merge(answer)
+        if piece.failed:
+            sums.unread.append(f"{piece.block.name} was set aside: {piece.failed}")
+    for notice in sums.unread:
+        print_notice(notice)
+    with TemporaryDirectory(prefix="weaklink-") as folder, open_store(str(Path(folder) / "worst.db")) as store:
+        store.save(_again(sums.chosen(), source))
+        yield sums.triage(), store
+
+
+def _again(places: Sequence[BrokenPlace], source: str | None) -> Iterator[tuple[Trace, Inspection]]:
+    """The traces at these places; each of their blocks is read once, and no further than it must."""
+    for block in dict.fromkeys(place.block for place in places):
+        wanted = {place.position for place in places if place.block == block}
+        for position, found in enumerate(_inspected(block, source)):
+            if position in wanted:
+                yield found
+            if position == max(wanted):
+                break
+
+
+def _inspected(block: Block, source: str | None) -> Iterator[tuple[Trace, Inspection]]:
+    with placed_block(block) as file:
+        for record in records_of(file, source):
+            if isinstance(record, Trace):
+                try:
+                    yield record, inspect_trace(record)
+                except UnknownFormatError:
+                    continue  # a trace of no format that is known: `check` reports it

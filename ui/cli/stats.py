@@ -1,33 +1,63 @@
-"""`weaklink stats`: metrics over any set of traces, with intervals, in groups, and compared."""
+"""`weaklink stats`: metrics of traces in files or a database, with intervals, in groups, and compared."""
 
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 import click
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from inspector.chain.metrics import FEWEST, MEASURES, MeasureKind, estimate
-from inspector.chain.metrics_groups import GroupFigures, GroupKey, MeasureComparison, Slice
+from inspector.chain.metrics_groups import (
+    Aspect,
+    FigureGroups,
+    FigureSlices,
+    GroupFigures,
+    GroupKey,
+    MeasureComparison,
+    Slice,
+)
+from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
+from inspector.errors import UnknownFormatError, UnreadableFileError
+from inspector.importers.blocks import Block
+from inspector.importers.source import Skipped
+from inspector.inspection import inspect_trace
 from inspector.json_text import write_json
-from inspector.model import Json
-from storage import open_store
+from inspector.model import Json, ToolDefinition, Trace
+from inspector.redaction.redactor import Redactor
+from storage import ListCursor, Prompt, Store, TraceSummary, Violations, open_store
+from storage.derived_rows import figures_in
+from storage.statistics import keys_of, prompt_of
 from ui.cli.console import color_option, database_option, json_option, print_lines, print_notice, screen_width
 from ui.cli.engine_options import jobs_option
-from ui.cli.paths import placed_files
+from ui.cli.paths import placed_files, records_of
 from ui.cli.stats_options import (
     ComparedGroups,
+    Expected,
+    id_among,
     is_compared_group,
     parse_compared_groups,
     parse_group_keys,
     read_expected,
+    select_groups,
+    with_agreement,
+    with_expected,
 )
-from ui.cli.stats_sources import BlockCounter, FileStatistics, count_blocks, stored_statistics
 from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
+from ui.importing.block_jobs import run_blocks
+from ui.importing.block_records import placed_block, plan_traces
 from ui.importing.engine import EngineOptions, needs_blocks
+from ui.importing.file_places import PlacedFile
 from ui.views.segment_json import JsonObject
 from ui.views.stats import Statistics, statistics_lines
 
 _COULD_NOT_RUN = 2
+_MOST_SAID = 5
+_PAGE = 500
+_MOST_VIOLATIONS = 1_000
+_MOST_PROMPTS = 100
 
 
 @click.command("stats")
@@ -236,3 +266,238 @@ def _comparison(found: Statistics, one: MeasureComparison) -> JsonObject:
         "adjusted_p": one.adjusted_p,
         "more_than_noise": one.is_more_than_noise,
     }
+
+
+class FileStatistics:
+    """Adds up the figures of files. What cannot be read, or is left out, is handed to `notify` in sentences."""
+
+    def __init__(
+        self, by: Sequence[GroupKey], expected: Expected, notify: Callable[[str], None] = print_notice
+    ) -> None:
+        self._notify = notify
+        self._by, self._expected = tuple(by), expected
+        self._whole, self._groups = FigureGroups(), FigureGroups(by)
+        self._steps, self._codes, self._aborts = (FigureSlices(one) for one in (Aspect.STEP, Aspect.CODE, Aspect.ABORT))
+        self._violations: dict[tuple[str, str, str], Violations] = {}
+        self._prompts: dict[str, Prompt] = {}
+        self._schemas: dict[str, SchemaComplexity] = {}
+        self._measured: tuple[ToolDefinition, ...] = ()
+        self.failed = False
+        self.left_out = 0
+        self._redactor = Redactor()
+
+    def read(self, file: PlacedFile, source: str | None) -> None:
+        """Count the traces of a file. One that is merely not for us is said, and did not fail."""
+        skipped: Counter[str] = Counter()
+        is_ours = False
+        try:
+            for record in records_of(file, source):
+                is_ours = True
+                if isinstance(record, Trace):
+                    self._add(self._redactor.trace(record))
+                else:
+                    self._skip(file, record, skipped)
+        except UnreadableFileError as error:
+            self.failed = self.failed or is_ours or not file.is_readable
+            self._notify(str(error))
+        self.left_out += max(skipped.total() - _MOST_SAID, 0)
+
+    def report_rest(self, name: str) -> None:
+        """Notify how many records of the last files were skipped without a notice each."""
+        if self.left_out:
+            self._notify(f"{name}: {self.left_out:,} more records were skipped")
+        self.left_out = 0
+
+    def sums(self) -> "StatisticsSums":
+        """What was counted, to be added to the sums of other files."""
+        return StatisticsSums(
+            self._groups_of_traces,
+            tuple(self._violations.values()),
+            self._prompts,
+            self._schemas,
+            is_failed=self.failed,
+        )
+
+    def merge(self, other: "StatisticsSums") -> None:
+        """Add the sums of other files; the first prompt of a hash, and the last schema of a tool, are kept."""
+        for mine, theirs in zip(self._groups_of_traces, other.groups, strict=True):
+            mine.merge(theirs)  # type: ignore[arg-type]  # both tuples have the same kinds
+        for one in other.violations:
+            self._count_violation(one)
+        self._prompts = {**other.prompts, **self._prompts}
+        self._schemas |= other.schemas
+        self.failed = self.failed or other.is_failed
+
+    @property
+    def _groups_of_traces(self) -> tuple[FigureGroups | FigureSlices, ...]:
+        return self._whole, self._groups, self._steps, self._codes, self._aborts
+
+    def _count_violation(self, one: Violations) -> None:
+        place = (one.tool, one.path, one.code)
+        known = self._violations.get(place, Violations(*place, 0, 0))
+        self._violations[place] = Violations(*place, known.times + one.times, known.traces + one.traces)
+
+    def statistics(self, sides: ComparedGroups | None, *, compares: bool, fewest: int) -> Statistics:
+        """What was counted. Raises UsageError for a group that is not there."""
+        whole = self._whole.all()
+        return Statistics(
+            whole[0] if whole else None,
+            self._by,
+            steps=self._steps.all(),
+            codes=self._codes.all(),
+            aborts=self._aborts.all(),
+            violations=sorted(self._violations.values(), key=lambda one: (-one.times, one.tool, one.path, one.code)),
+            prompts=self._prompts,
+            schemas=self._schemas,
+            fewest=fewest,
+            **select_groups(self._groups.all() if self._by else [], sides, compares=compares, fewest=fewest),
+        )
+
+    def _skip(self, file: PlacedFile, record: Skipped, skipped: Counter[str]) -> None:
+        skipped[file.name] += 1
+        if skipped[file.name] <= _MOST_SAID:
+            self._notify(f"{record.file or file.name}, {record.record}: {self._redactor.text(record.reason)}")
+
+    def _add(self, trace: Trace) -> None:
+        try:
+            inspection = inspect_trace(trace)
+        except UnknownFormatError as error:
+            self._notify(f"{trace.provenance.file}, {trace.provenance.record}: {error}")
+            return
+        keys, figures = keys_of(trace, inspection), figures_in(trace, inspection)
+        wanted = id_among(((one.name, one.value) for one in trace.external_ids), self._expected)
+        if wanted is not None:
+            figures = with_expected(figures, inspection, self._expected[wanted])
+        for sums in self._groups_of_traces:
+            sums.add(keys, figures)
+        for one in figures.violations:
+            self._count_violation(Violations(one.tool, one.path, one.code, one.times, 1))
+        for turn in trace.turns if GroupKey.TOOL in self._by else ():
+            self._measure(turn.generation.tools if turn.generation is not None else ())
+        if keys.prompt and GroupKey.PROMPT in self._by and keys.prompt not in self._prompts:
+            self._prompts[keys.prompt] = prompt_of(trace)
+
+    def _measure(self, tools: tuple[ToolDefinition, ...]) -> None:
+        """Remember how intricate the schemas of these tools are; most turns offer the very same."""
+        if tools is not self._measured:
+            self._measured = tools
+            self._schemas |= {tool.name: schema_complexity(tool) for tool in tools}
+
+
+class StatisticsSums(Struct, frozen=True):
+    """The sums of some files, which cross from process to process and add up in any order."""
+
+    groups: tuple[FigureGroups | FigureSlices, ...]
+    violations: tuple[Violations, ...]
+    prompts: dict[str, Prompt]
+    schemas: dict[str, SchemaComplexity]
+    is_failed: bool
+
+
+class BlockStatistics(Struct, frozen=True):
+    """What one block adds: its sums, its notices, and how many records it skipped without one."""
+
+    sums: StatisticsSums
+    notices: tuple[str, ...]
+    left_out: int
+
+
+class BlockCounter(Struct, frozen=True):
+    """Counts the traces of a block; it can cross to another process."""
+
+    by: tuple[GroupKey, ...] = ()
+    expected_path: str | None = None
+    source: str | None = None
+
+    def __call__(self, block: Block) -> Iterator[BlockStatistics]:
+        """One answer, at the end of the block."""
+        notices: list[str] = []
+        counted = FileStatistics(self.by, _expected(self.expected_path), notices.append)
+        with placed_block(block) as file:
+            counted.read(file, self.source)
+        yield BlockStatistics(counted.sums(), tuple(notices), counted.left_out)
+
+
+@cache
+def _expected(path: str | None) -> Expected:
+    return read_expected(path)
+
+
+def count_blocks(paths: Sequence[str], counter: BlockCounter, jobs: EngineOptions) -> FileStatistics:
+    """The sums over all blocks of paths. A block that failed again and again is reported, and makes it `failed`."""
+    whole = FileStatistics(counter.by, {})
+    path, printed = "", 0
+    for piece in run_blocks(plan_traces(paths, counter.source, jobs.block_bytes), counter, jobs):
+        if piece.block.path != path:
+            whole.report_rest(path)
+            path, printed = piece.block.path, 0
+        for answer in piece.answers:
+            whole.merge(answer.sums)
+            for notice in answer.notices[: _MOST_SAID - printed]:
+                print_notice(notice)
+            whole.left_out += answer.left_out + max(len(answer.notices) - (_MOST_SAID - printed), 0)
+            printed = min(printed + len(answer.notices), _MOST_SAID)
+        if piece.failed:
+            whole.failed = True
+            print_notice(f"{piece.block.name} was set aside: {piece.failed}")
+    whole.report_rest(path)
+    return whole
+
+
+def stored_statistics(
+    store: Store,
+    expression: str,
+    by: Sequence[GroupKey],
+    *,
+    sides: ComparedGroups | None,
+    compares: bool,
+    expected: Expected,
+    fewest: int,
+) -> Statistics:
+    """What the traces that a filter lets through come to. Raises FilterError, and UsageError for a group not there."""
+    whole, groups = store.statistics.figures(expression), store.statistics.figures(expression, by=by) if by else []
+    if expected and whole:
+        in_all, in_groups = FigureGroups(), FigureGroups(by)
+        for summary in _expected_traces(store, expression, expected):
+            _count(store, summary, expected, (in_all, in_groups))
+        whole = with_agreement(whole, in_all)
+        if GroupKey.TOOL not in by:
+            groups = with_agreement(groups, in_groups)
+    shown = select_groups(groups, sides, compares=compares, fewest=fewest)
+    return Statistics(
+        whole[0] if whole else None,
+        tuple(by),
+        steps=store.statistics.breakdown(Aspect.STEP, expression),
+        codes=store.statistics.breakdown(Aspect.CODE, expression),
+        aborts=store.statistics.breakdown(Aspect.ABORT, expression),
+        violations=store.statistics.violations(expression, limit=_MOST_VIOLATIONS),
+        prompts=store.statistics.prompts(_values(shown["groups"], by, GroupKey.PROMPT)[:_MOST_PROMPTS]),
+        schemas=store.statistics.schemas(_values(shown["groups"], by, GroupKey.TOOL)),
+        uncounted=store.statistics.uncounted(expression),
+        fewest=fewest,
+        **shown,
+    )
+
+
+def _values(groups: Sequence[GroupFigures], by: Sequence[GroupKey], key: GroupKey) -> list[str]:
+    """The values that groups have of a key, each once; none where they are not grouped by it."""
+    if key not in by:
+        return []
+    at = list(by).index(key)
+    return list(dict.fromkeys(group.keys[at] for group in groups if group.keys[at]))
+
+
+def _expected_traces(store: Store, expression: str, expected: Expected) -> Iterator[TraceSummary]:
+    after: ListCursor | None = None
+    while page := store.traces(expression, limit=_PAGE, after=after):
+        yield from (one for one in page if id_among(one.external_ids.items(), expected) is not None)
+        after = page[-1].cursor
+
+
+def _count(store: Store, summary: TraceSummary, expected: Expected, sums: Sequence[FigureGroups]) -> None:
+    wanted = id_among(summary.external_ids.items(), expected)
+    assert wanted is not None  # only such are read
+    trace, inspection = store.inspected(summary.id)
+    figures = with_expected(figures_in(trace, inspection), inspection, expected[wanted])
+    for groups in sums:
+        groups.add(keys_of(trace, inspection), figures)

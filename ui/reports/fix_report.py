@@ -8,8 +8,7 @@ from msgspec import Struct
 from inspector.dataset.repair import AppliedRepair
 from inspector.diagnostics import Diagnostic, Edit
 from inspector.text import LineIndex, Range
-from ui.reports.check_json import JsonArray
-from ui.reports.check_lines import in_file
+from ui.reports.check_output import JsonArray, in_file
 from ui.views.diagnostic import Excerpt
 from ui.views.segment_json import JsonObject, diagnostic_object
 from ui.views.styled_text import Line, Run, Style, style_of, visible_line, visible_runs

@@ -24,17 +24,15 @@ from ui.reports.html import (
     runs_html,
     style_sheet,
 )
-from ui.views.break_story import break_lines
-from ui.views.chain import ending, result_words
-from ui.views.diagnostic import side_words
+from ui.views.diagnostic import break_lines, side_words
 from ui.views.dissect.side import initial_position
 from ui.views.layers import TraceLayers, layer_words, with_before
 from ui.views.minimap import LEGEND, minimap
 from ui.views.places import StepPlaces
 from ui.views.status import UNNAMED, call_brief, outcome_words, status_run, step_glyph
 from ui.views.styled_text import visible_line
-from ui.views.trace import fault_counts, heading_of, model_of, shown_diagnostics, trace_facts
-from ui.views.trace_list import break_words, trace_title
+from ui.views.trace import ending, fault_counts, heading_of, model_of, result_words, shown_diagnostics, trace_facts
+from ui.views.trace_json import break_words, trace_title
 from ui.views.turn import answers, error_words, turn_facts
 from ui.views.wording import counted
 

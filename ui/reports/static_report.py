@@ -11,11 +11,10 @@ from inspector.chain.steps import Status
 from inspector.version import __version__
 from storage import Order, Store, TraceSummary
 from ui.reports.html import escaped, head_html, runs_html, style_sheet
-from ui.views.stats_wording import code_title, percent, value_text
 from ui.views.status import status_run
 from ui.views.styled_text import Run, Style, visible_line
-from ui.views.trace_list import break_words, trace_title
-from ui.views.triage import STATUSES, Heat, Triage, break_steps, days, heat
+from ui.views.trace_json import break_words, trace_title
+from ui.views.triage import STATUSES, Heat, Triage, break_steps, code_title, days, heat, percent, value_text
 from ui.views.wording import counted
 
 _WIDE, _TALL, _ROOM = 340, 110, 14

@@ -1,27 +1,40 @@
-"""Writes traces to one file: a trace file, JSON lines, Markdown or one HTML page, as the file's suffix says."""
+"""Writes traces to one file: a trace file, JSON lines, Markdown or one HTML page, as the file's suffix says.
+
+Whatever came from outside stands in code spans and fences longer than any run of backticks in it, where Markdown
+(CommonMark, section 6.1 and 4.5) reads no markup, no HTML and no link.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import TextIO, TypeAlias
 
-from inspector.inspection import Inspection
+from inspector.chain.steps import Chain
+from inspector.diagnostics import Diagnostic
+from inspector.inspection import Inspection, PartInspection
 from inspector.json_text import write_json
 from inspector.model import Trace
 from inspector.model.exchange import with_exchanges
+from inspector.scanning import lazy_pattern
 from inspector.trace_file import write_trace_file
 from storage import Store, TraceSummary
 from ui.reports.html_page import html_page
-from ui.reports.markdown_trace import trace_markdown
-from ui.views.trace_json import trace_object
-from ui.views.trace_list import trace_title
+from ui.views.diagnostic import break_lines
+from ui.views.places import StepPlaces
+from ui.views.status import call_brief, outcome_words, status_run, step_glyph
+from ui.views.styled_text import Line, plain, visible_line
+from ui.views.trace import ending, fault_counts, heading_of, model_of, shown_diagnostics, trace_facts
+from ui.views.trace_json import trace_object, trace_title
+from ui.views.turn import answers, turn_facts, turn_lines
 
 NumberedTrace: TypeAlias = tuple[int, Trace, Inspection]
 TraceWriter: TypeAlias = Callable[[TextIO, Sequence[TraceSummary], Iterator[NumberedTrace]], None]
-
 _FORMS_BY_SUFFIX = MappingProxyType(
     {".jsonl": "trace", ".json": "json", ".md": "markdown", ".markdown": "markdown", ".html": "html"}
 )
+_WIDTH = 100
+_TICKS = lazy_pattern("`+")
+_MARKUP = lazy_pattern(r"([\\`*_{}\[\]<>()#+.!|~&:@-])")
 
 
 def form_of(path: str) -> str | None:
@@ -69,3 +82,73 @@ TRACE_WRITERS: MappingProxyType[str, TraceWriter] = MappingProxyType(
     {"trace": _trace_file, "json": _json, "markdown": _markdown, "html": _html}
 )
 """How traces are written, by form."""
+
+
+def trace_markdown(id: int, trace: Trace, inspection: Inspection, *, full: bool = True) -> Iterator[str]:
+    """The report in lines, each with its line feed; `full` shows long texts whole."""
+    yield from _lines(f"# trace {id}{' ' + code(heading_of(trace)) if heading_of(trace) else ''}", "")
+    yield from _facts(trace, inspection)
+    if inspection.chain.broken is not None:
+        yield from _lines("## Break", "")
+        yield from fenced(break_lines(trace, inspection, _WIDTH))
+    yield from _chain(inspection.chain)
+    parts: dict[int, list[PartInspection]] = {}
+    for part in inspection.parts:
+        parts.setdefault(part.turn, []).append(part)
+    wrong: dict[int, list[Diagnostic]] = {}
+    for diagnostic in shown_diagnostics(inspection, full=full):
+        wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
+    model, steps = model_of(trace), StepPlaces(inspection.chain)
+    yield from _lines("## Turns", "")
+    for number, turn in enumerate(trace.turns, 1):
+        facts = " · ".join(map(code, (*answers(turn, number, steps), *turn_facts(turn, model))))
+        yield from _lines(f"### {number} {turn.role.value}{' · ' + facts if facts else ''}", "")
+        found, faulty = parts.get(number, []), wrong.get(number, [])
+        lines = turn_lines(turn, number, found, faulty, width=_WIDTH, model=model, steps=steps, full=full)
+        next(lines)  # the turn's head stands above
+        yield from fenced(lines)
+
+
+def code(text: str) -> str:
+    """Text from outside as a code span: on one line, visible, and read as nothing else."""
+    shown = visible_line(text)
+    ticks = "`" * (max(map(len, _TICKS.findall(shown)), default=0) + 1)
+    room = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else ""
+    return f"{ticks}{room}{shown}{room}{ticks}" if shown else ""
+
+
+def prose(text: str) -> str:
+    """Text as words of a paragraph, with a backslash before whatever Markdown could read."""
+    return _MARKUP.sub(r"\\\1", visible_line(text))
+
+
+def fenced(lines: Iterable[Line]) -> Iterator[str]:
+    """Lines of a view in a fence that nothing in them can close; nothing at all where there are none."""
+    shown = [plain(line).rstrip(" ") for line in lines]
+    longest = max((len(run) for line in shown for run in _TICKS.findall(line)), default=0)
+    fence = "`" * max(longest + 1, 3)
+    if shown:
+        yield from _lines(f"{fence}text", *shown, fence, "")
+
+
+def _facts(trace: Trace, inspection: Inspection) -> Iterator[str]:
+    chain, counts = inspection.chain, fault_counts(inspection)
+    status = status_run(chain.status, chain.broken.outcome if chain.broken else None).text
+    said = " · ".join(word for word in (f"**{status}** {prose(ending(chain))}".rstrip(), counts) if word)
+    yield from _lines(f"- status: {said}")
+    yield from (f"- {name}: {code(words)}\n" for name, words in trace_facts(trace, inspection))
+    yield "\n"
+
+
+def _chain(chain: Chain) -> Iterator[str]:
+    if not chain.steps:
+        return
+    yield from _lines("## Chain", "")
+    for step in chain.steps:
+        said = f"{step_glyph(step).text} {outcome_words(step)}"
+        yield f"{step.number}. {said}, turn {step.location.turn}: {code(call_brief(step.call, _WIDTH))}\n"
+    yield "\n"
+
+
+def _lines(*lines: str) -> Iterator[str]:
+    return (f"{line}\n" for line in lines)

@@ -18,10 +18,10 @@ from textual.screen import Screen
 
 from inspector.diagnostics import Location
 from inspector.errors import WeaklinkError
+from ui.tui.chains.actions import ChainCallbacks
 from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.filter_bar import FILTER_COMMANDS
 from ui.tui.chains.screen import CHAIN_COMMANDS, ChainsScreen
-from ui.tui.chains.watching import ChainCallbacks
 from ui.tui.command_line import CommandDestinations, CommandLine, LineCommands
 from ui.tui.commands import (
     LINE_COMMANDS,
@@ -38,9 +38,9 @@ from ui.tui.diff_screen import DIFF_COMMANDS, DiffScreen, chosen_runs
 from ui.tui.dissector.actions import TraceCallbacks
 from ui.tui.dissector.commands import DISSECTOR_COMMANDS, SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
 from ui.tui.dissector.screen import DissectorScreen
-from ui.tui.footer import KeyFooter
 from ui.tui.import_screen import IMPORT_COMMANDS, ImportScreen
 from ui.tui.lab_screen import LAB_COMMANDS, LabScreen
+from ui.tui.line_bar import KeyFooter
 from ui.tui.line_view import fit_cell_width
 from ui.tui.live_screen import LIVE_COMMANDS, LiveScreen, newest_running
 from ui.tui.palette import THEMES, chosen_theme, themes

@@ -13,15 +13,13 @@ from inspector.capture.resending import SpendingBounds
 from inspector.errors import WeaklinkError
 from storage import Store, open_store
 from ui.experiments.ask_again import AskExperiment, AskPlan, AskResult
-from ui.experiments.ask_form import AskForm, experiment_of, replay_server_of
-from ui.experiments.ask_table import plan_lines, result_lines
+from ui.experiments.ask_views import AskForm, experiment_of, plan_lines, replay_server_of, result_lines
 from ui.experiments.serving import serving, serving_lines
 from ui.tui.commands import Command, bindings
-from ui.tui.footer import KeyFooter
-from ui.tui.line_bar import LineBar, StatusLine
+from ui.tui.dialogs import UpperScreen
+from ui.tui.line_bar import KeyFooter, LineBar, StatusLine
 from ui.tui.line_view import LineInput, LineList, LineView
 from ui.tui.store_access import StoreAccess, error_sentence, start_work
-from ui.tui.upper_screen import UpperScreen
 from ui.views.styled_text import Line, Run, Style
 from ui.views.wording import wrapped
 

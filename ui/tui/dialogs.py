@@ -1,9 +1,10 @@
-"""Dialogs over a screen: help for what has the focus, a choice, a typed line; each closes once."""
+"""Screens over a screen: help, a choice, a typed line, and what all screens above a list or a trace share."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from itertools import islice, product
 from string import ascii_lowercase
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from msgspec import Struct
 from textual import events
@@ -15,18 +16,21 @@ from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import Input, Static
 
+from inspector.errors import WeaklinkError
+from storage import Store
 from ui.tui.commands import Command, bindings, keymap_path
-from ui.tui.line_bar import LineBar
+from ui.tui.line_bar import LineBar, StatusLine, StatusText
 from ui.tui.line_view import LineInput, LineList, LineView, fit_cell_width
+from ui.tui.store_access import StoreAccess, error_sentence
 from ui.views.styled_text import Line, Run, Style, clipped, padded, visible_line, visible_runs
 from ui.views.wording import quoted, wrapped
 
 CLOSE = Command("dialog.close", "Close", "Closes the dialog, and changes nothing.", ("escape", "q"))
 """The command of everything that lies above a screen."""
-
 _KEYS = 20
 _NAME = 16
 _SHOWN = 200
+_Answer = TypeVar("_Answer")
 
 
 class ClosesOnce(Screen[ScreenResultType]):
@@ -280,3 +284,61 @@ class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
             lines = list(wrapped(self._said, max(bar.size.width, 20)))
             bar.styles.height = max(len(lines), 1)
             bar.say(lines)
+
+
+class UpperScreen(ClosesOnce[None]):
+    """Its first widget is a `StatusLine`. `crumbs` are the way to it."""
+
+    def __init__(self, access: StoreAccess, *crumbs: str) -> None:
+        super().__init__()
+        self.access = access
+        self.crumbs = crumbs
+
+    @property
+    def status(self) -> StatusLine:
+        """The line at the top."""
+        return self.query_one(StatusLine)
+
+    def say(self, about: Line = (), right: Line = (), problem: str = "") -> None:
+        """Say this in the line at the top."""
+        for line in self.query(StatusLine):  # none while the screen goes
+            line.said = StatusText(("chains", *self.crumbs), about, right, problem)
+
+    def tell(self, said: str, *, is_error: bool = False) -> None:
+        """Say something for a moment."""
+        self.notify(visible_line(said), severity="error" if is_error else "information", markup=False)
+
+    def action_back(self) -> None:
+        """Go back to where this was opened."""
+        self.let_go()
+        self.dismiss(None)
+
+    def let_go(self) -> None:
+        """Leave the work that goes on: what it would be shown in goes away."""
+        self.workers.cancel_node(self)
+
+    async def answer(self, question: Callable[[Store], _Answer], *, of_traces: bool = False) -> _Answer | None:
+        """The store's answer; None where it gave none, and then the line at the top says why.
+
+        One that is made `of_traces` as a whole waits for others that are.
+        """
+        ask = self.access.ask_for_trace if of_traces else self.access.ask
+        try:
+            return await ask(question)
+        except WeaklinkError as error:
+            self.say(problem=error_sentence(error, self.access.name))
+            return None
+
+    @asynccontextmanager
+    async def working(self, what: str) -> AsyncIterator[None]:
+        """The line at the top says that this is going on, as long as it is."""
+        self.work(what)
+        try:
+            yield
+        finally:
+            self.work("")
+
+    def work(self, what: str) -> None:
+        """The line at the top says that this is going on; nothing is where it is empty."""
+        for line in self.query(StatusLine):
+            line.working = what

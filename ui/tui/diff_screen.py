@@ -12,18 +12,17 @@ from textual.binding import BindingType
 
 from storage import Store
 from ui.tui.commands import Command, bindings
-from ui.tui.footer import KeyFooter
-from ui.tui.line_bar import LineBar, StatusLine
+from ui.tui.dialogs import UpperScreen
+from ui.tui.line_bar import KeyFooter, LineBar, StatusLine
 from ui.tui.line_view import LineList, LineView
 from ui.tui.store_access import StoreAccess, start_work
-from ui.tui.upper_screen import UpperScreen
 from ui.views.context import request_pair_lines
 from ui.views.layers import Layer
 from ui.views.run_diff import ComparedRun, RunDiff, compare, row_diff_lines
 from ui.views.run_diff_overview import LEGEND, aligned_map_lines, grid_columns, grid_head, grid_row
 from ui.views.styled_text import Line, Run, Style, clipped
 from ui.views.trace import title_of
-from ui.views.trace_list import fork_parent
+from ui.views.trace_json import fork_parent
 from ui.views.wording import counted, quoted, wrapped
 
 DIFF_COMMANDS = (

@@ -1,7 +1,14 @@
-"""Writes traces to a file, in the form that the file's suffix names."""
+"""Takes traces and texts out of the screen: into a file, in the form of its suffix, or into the user's editor."""
 
+import os
+import shlex
+import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from textual.app import App, SuspendNotSupported
 
 from inspector.atomic_write import whole_file
 from storage import Store, TraceSummary
@@ -9,6 +16,8 @@ from ui.reports.trace_files import TRACE_WRITERS, form_of, write_traces
 
 FORMS = ".jsonl a trace file, .json what `show --json` prints, .md a report, .html one page"
 """What the suffixes stand for, in words."""
+_DEFAULT = "vi"
+_WITH_LINE = frozenset({"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "less", "kak", "micro", "ne", "joe"})
 
 
 def export_traces(store: Store, ids: Sequence[int], path: str) -> Path:
@@ -34,3 +43,25 @@ def export_problem(path: str) -> str | None:
     if target.is_dir():
         return "This is a folder; name a file in it."
     return None if target.absolute().parent.is_dir() else f"There is no folder `{target.parent}`."
+
+
+def edit_copy(app: App[None], text: str, name: str, line: int) -> str:
+    """Open a copy of a text in the editor, at a line from 1, and wait until it ends; what went wrong, else empty.
+
+    The copy is readable by this user alone and is deleted afterwards; changes to it are lost.
+    """
+    command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or _DEFAULT)
+    if not command or shutil.which(command[0]) is None:
+        return "There is no editor: set the environment variable EDITOR."
+    place = [f"+{line}"] if Path(command[0]).name in _WITH_LINE else []
+    with TemporaryDirectory(prefix="weaklink-") as folder:
+        path = Path(folder) / name
+        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+        try:
+            with app.suspend():
+                ended = subprocess.run([*command, *place, str(path)], check=False)
+        except SuspendNotSupported:
+            return "This terminal cannot be handed to an editor."
+        except OSError as error:
+            return f"The editor `{command[0]}` could not be started: {error.strerror}."
+    return f"The editor `{command[0]}` ended with {ended.returncode}." if ended.returncode else ""

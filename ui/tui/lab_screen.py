@@ -19,8 +19,7 @@ from inspector.formats.format import Format
 from inspector.json_text import write_json
 from inspector.segmentation import Segmentation
 from ui.tui.commands import Command, bindings
-from ui.tui.dialogs import LineDialog
-from ui.tui.footer import KeyFooter
+from ui.tui.dialogs import LineDialog, UpperScreen
 from ui.tui.lab_readings import (
     Chunking,
     LabSample,
@@ -33,13 +32,12 @@ from ui.tui.lab_readings import (
     sample_of,
     single_size,
 )
-from ui.tui.line_bar import LineBar, StatusLine
+from ui.tui.line_bar import KeyFooter, LineBar, StatusLine
 from ui.tui.line_view import LineList, LineView
 from ui.tui.store_access import StoreAccess, start_work
-from ui.tui.upper_screen import UpperScreen
-from ui.views.reading_diff import ReadingFacts, reading_diff_lines
 from ui.views.segment_json import segmentation_object
 from ui.views.styled_text import Line, Run, Style, clipped, padded, visible_line, width_of
+from ui.views.text_diff import ReadingFacts, reading_diff_lines
 from ui.views.wording import counted, quoted, wrapped
 
 LAB_COMMANDS = (

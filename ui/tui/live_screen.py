@@ -18,12 +18,11 @@ from inspector.model import Span, ToolCall
 from storage import Store
 from storage.running.following import Following
 from ui.tui.commands import Command, bindings
-from ui.tui.footer import KeyFooter
-from ui.tui.line_bar import LineBar, StatusLine
+from ui.tui.dialogs import UpperScreen
+from ui.tui.line_bar import KeyFooter, LineBar, StatusLine
 from ui.tui.line_view import LineList, LineView
 from ui.tui.live_trace import MOST_TURNS, GrowingLines, GrowingTrace
 from ui.tui.store_access import StoreAccess, error_sentence, start_work
-from ui.tui.upper_screen import UpperScreen
 from ui.views import live as live_lines
 from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.trace import model_of, title_of

@@ -13,11 +13,10 @@ from inspector.rules.catalogue import RULES
 from inspector.rules.rule import Rule
 from storage import Store
 from ui.tui.commands import Command, bindings
-from ui.tui.footer import KeyFooter
-from ui.tui.line_bar import LineBar, StatusLine
+from ui.tui.dialogs import UpperScreen
+from ui.tui.line_bar import KeyFooter, LineBar, StatusLine
 from ui.tui.line_view import LineList, LineView
 from ui.tui.store_access import StoreAccess, start_work
-from ui.tui.upper_screen import UpperScreen
 from ui.views.rule import read_example, rule_lines
 from ui.views.styled_text import GLYPHS, Line, Run, Style, clipped, style_of
 from ui.views.wording import counted, quoted

@@ -8,11 +8,11 @@ from inspector.checks.context import window_of
 from inspector.checks.reasoning import estimated_tokens
 from inspector.diagnostics import SENT_PART, Diagnostic
 from inspector.model import Generation, Trace, Turn
-from inspector.model.requests import ReadMessage, ReadRequest, requests_of, shared_prefix
+from inspector.model.exchange import ReadMessage, ReadRequest, requests_of, shared_prefix
 from inspector.rules.layers import RESULT_TRUNCATED_BEFORE_READ
 from inspector.wire.events import WIRE_PREFIX
-from ui.views.reading_diff import KeyedLine, side_by_side
 from ui.views.styled_text import Line, Run, Style, padded, visible_line, wrapped_words
+from ui.views.text_diff import KeyedLine, side_by_side
 from ui.views.wording import counted, wrapped
 
 NOT_RECORDED = "not recorded"

@@ -1,17 +1,56 @@
-"""A diagnostic as a compiler prints it: the message, the place, the line with carets, and the repair."""
+"""Faults as compilers print them: a diagnostic with its line, carets and repair; and why a trace broke."""
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain as one_by_one
+from itertools import takewhile
 
 from msgspec import Struct
 
+from inspector.chain.endings import truncation_clause
+from inspector.chain.failure_words import SPEECH_LIMIT, failure_admission
+from inspector.chain.steps import Break, Chain, Reaction, Status, Step, StepOutcome
 from inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, Diagnostic, Fix, Location
+from inspector.inspection import Inspection, PartInspection
+from inspector.model import Role, Span, SpanKind, Trace
+from inspector.rules.rule import Severity
 from inspector.text import LineIndex, Range
+from ui.views.status import status_run
 from ui.views.styled_text import LINE_FEED, Line, Run, Style, cell_width, style_of, visible_line, visible_runs
 from ui.views.wording import counted, help_line, quoted, title, wrapped
 
 _SMALL_FIX = 200
 _INDENT = 6
 _RUN_WORDS = {RUN_ARGUMENTS: "the arguments that were executed", RUN_RESULT: "the result that the tool returned"}
+_EXPECTED = {
+    StepOutcome.MALFORMED: "a payload that is strict in its format and names a tool",
+    StepOutcome.UNKNOWN_TOOL: "one of the tools that the request offers",
+    StepOutcome.INVALID: "arguments that the tool's schema allows",
+    StepOutcome.ERROR_RESULT: "a result without an error, or a later call that does this one's work",
+    StepOutcome.UNANSWERED: "a result for this call before the conversation goes on",
+}
+_HELP = {
+    StepOutcome.MALFORMED: "Let the server answer such a call with the parser's error, so that the model can mend it.",
+    StepOutcome.UNKNOWN_TOOL: "Offer the tool in this request, or answer with the names of those that are offered.",
+    StepOutcome.INVALID: "Answer such a call with the name of the argument and what the schema expects of it.",
+    StepOutcome.ERROR_RESULT: (
+        "The call reads well: look at the tool first, then at the values that it was given. An error that says what "
+        "to change lets the agent try another way."
+    ),
+    StepOutcome.UNANSWERED: "Answer every call before the model is asked again, if only with an error.",
+}
+_REACTIONS = {
+    Reaction.REPORTED: "The agent reported it",
+    Reaction.IGNORED: "The agent went on as if nothing had happened",
+    Reaction.CONCEALED: "The agent went on with values that it invented",
+    None: "The trace ends before the agent says what it made of it",
+}
+_LONGEST = 160
+_NEAR = 64  # diagnostics before a step that are looked at for one that reaches into it
+_MOST = 2_000  # the first in a part, where none does
+_MOST_NAMED = 8
+_SEVERITIES = {severity: index for index, severity in enumerate(Severity)}
 
 
 class Excerpt(Struct, frozen=True):
@@ -163,3 +202,264 @@ def _fix_lines(excerpt: Excerpt, fix: Fix) -> Iterator[Line]:
     for sign, style, said in (("-", Style.REMOVED, shown.of(text)), ("+", Style.ADDED, new)):
         lead, tail = "…" if shown.start > line.start else "", "…" if shown.end < line.end else ""
         yield (Run(f"{number:>{excerpt.digits}} {sign} ", style), *visible_runs(f"{lead}{said}{tail}", style))
+
+
+class BreakFacts(Struct, frozen=True, eq=False, dict=True):
+    """The gist of a trace: each fact is found when it is first asked for, and kept. Equal only to itself.
+
+    Where somebody knows that already, `graded` holds a byte for each diagnostic, the place of its severity among all,
+    and `counted` how many steps failed, and the number of the first.
+    """
+
+    trace: Trace
+    inspection: Inspection
+    graded: bytes | None = None
+    counted: tuple[int, int] | None = None
+
+    def gather(self) -> None:
+        """Find now what a verdict will ask for."""
+        _ = self._severities, self.focus, self.consequence, self.words
+
+    @property
+    def severities(self) -> Mapping[Severity, int]:
+        """How many diagnostics there are of each severity."""
+        return {severity: self._severities.count(index) for severity, index in _SEVERITIES.items()}
+
+    @property
+    def first_error(self) -> int | None:
+        """The index of the first diagnostic that is an error; None where none is."""
+        at = self._severities.find(_SEVERITIES[Severity.ERROR])
+        return None if at < 0 else at
+
+    @property
+    def failed(self) -> int:
+        """How many steps failed."""
+        return self._failed[0]
+
+    @property
+    def focus(self) -> int:
+        """The number of the step to look at: the break, else the first that failed; 0 where none did."""
+        broken = self.inspection.chain.broken
+        return self._failed[1] if broken is None else broken.step
+
+    @cached_property
+    def consequence(self) -> str:
+        """What the break caused, in a sentence; empty without a break."""
+        chain = self.inspection.chain
+        return consequence(chain, chain.steps[chain.broken.step - 1]) if chain.broken is not None else ""
+
+    @cached_property
+    def words(self) -> tuple[int, str] | None:
+        """The turn and the words in which the agent owned up to the break, or else its last words after it."""
+        return agent_comment(self.trace, self.inspection)
+
+    @cached_property
+    def _severities(self) -> bytes:
+        """A byte a diagnostic."""
+        if self.graded is not None:
+            return self.graded
+        return bytes(_SEVERITIES[one.rule.severity] for one in self.inspection.diagnostics)
+
+    @cached_property
+    def _failed(self) -> tuple[int, int]:
+        """How many steps failed, and the number of the first."""
+        if self.counted is not None:
+            return self.counted
+        chain = self.inspection.chain
+        count = first = 0
+        for step in chain.steps if chain.status is not Status.OK else ():
+            if step.outcome.failed:
+                count, first = count + 1, first or step.number
+        return count, first
+
+
+def break_lines(
+    trace: Trace, inspection: Inspection, width: int, *, with_carets: bool = True, gist: BreakFacts | None = None
+) -> Iterator[Line]:
+    """The step and what is wrong with it, the place, the rule, what was expected, what helps and what came of it.
+
+    None without a break. `with_carets` quotes the line of the place, for fonts whose characters are equally wide.
+    `gist` is that of the trace, where somebody has gathered it already.
+    """
+    broken = inspection.chain.broken
+    if broken is None:
+        return
+    step = inspection.chain.steps[broken.step - 1]
+    glyph = status_run(Status.BROKEN, broken.outcome).text.split()[0]
+    head = (Run(f"{glyph} broke at step {broken.step}", Style.ERROR), Run(f" (turn {broken.turn}): "))
+    yield from wrapped((*head, *quoted(broken.message)), width, indent=2)
+    cause = cause_of(broken, step, inspection)
+    place = cause.location if cause else step.result_location or step.location
+    index = _lines_at(trace, place)
+    if with_carets:
+        yield from _excerpt(place, index, width)
+    else:
+        yield from _facts("at", (Run(place_words(place, index)),), width)
+    if cause is not None:
+        yield from _facts("rule", quoted(f"{cause.rule} (`weaklink rule {cause.rule.code}` explains it)"), width)
+    yield from _facts("expected", (Run(_EXPECTED[broken.outcome]),), width)
+    hint = cause.fault.hint if cause is not None else None
+    yield from _facts("help", quoted(hint or _help(trace, broken)), width, Style.HINT)
+    gist = gist or BreakFacts(trace, inspection)
+    yield from _facts("downstream", quoted(gist.consequence), width)
+    yield from _facts("afterwards", _reaction(broken, gist.words), width)
+
+
+def _help(trace: Trace, broken: Break) -> str:
+    if (
+        broken.outcome is StepOutcome.MALFORMED
+        and _is_last(trace, broken.turn)
+        and truncation_clause(trace) is not None
+    ):
+        return "Ask for this call once more: what is there of it is not all that the model meant to send."
+    return _HELP[broken.outcome]
+
+
+def _is_last(trace: Trace, turn: int) -> bool:
+    """Whether an answer of a model whose generation is known is the last of all."""
+    later = map(trace.turns.__getitem__, range(turn, len(trace.turns)))
+    return trace.turns[turn - 1].generation is not None and all(one.role is not Role.ASSISTANT for one in later)
+
+
+def cause_of(broken: Break, step: Step, inspection: Inspection) -> Diagnostic | None:
+    """The diagnostic that says why the chain broke; None where its rule was not asked for."""
+    place = step.result_location if broken.outcome is StepOutcome.ERROR_RESULT else step.location
+    if place is None:
+        return None
+    found, here = inspection.diagnostics, _faults_in(inspection, place)
+    first = bisect_left(found, place.range.start, here.start, here.stop, key=_start)
+    near = range(max(first - _NEAR, here.start), here.stop)
+    reaching = takewhile(lambda one: one.range.start <= place.range.end, map(found.__getitem__, near))
+    on_it = (one for one in reaching if place.range.start <= one.range.end and _is_fault_at(one, broken.code, place))
+    beside = (one for one in map(found.__getitem__, here[:_MOST]) if _is_fault_at(one, broken.code, place))
+    return next(on_it, None) or next(beside, None)
+
+
+def _faults_in(inspection: Inspection, place: Location) -> range:
+    """The indices of the diagnostics in a part; those of no part of the turn are among its first part's."""
+    parts, found = inspection.parts, inspection.diagnostics
+    of_turn = range(bisect_left(parts, place.turn, key=_turn), bisect_right(parts, place.turn, key=_turn))
+    orders = {parts[index].part: order for order, index in enumerate(of_turn)}
+
+    def order(one: Diagnostic) -> tuple[int, int]:
+        location = one.location
+        return location.turn, orders.get(location.part, 0) if location.turn == place.turn else 0
+
+    wanted = place.turn, orders.get(place.part, 0)
+    return range(bisect_left(found, wanted, key=order), bisect_right(found, wanted, key=order))
+
+
+def _lines_at(trace: Trace, place: Location) -> LineIndex:
+    part = trace.turns[place.turn - 1].part(place.part) if place.turn <= len(trace.turns) else None
+    return LineIndex(part.text if part else "")
+
+
+def _excerpt(place: Location, index: LineIndex, width: int) -> Iterator[Line]:
+    excerpt = Excerpt(index, len(str(index.position(place.range.end)[0])), width)
+    yield (Run(f"{'':{excerpt.digits}}--> ", Style.GUTTER), Run(place_words(place, index)))
+    if index.text:
+        yield excerpt.gutter()
+        yield from excerpt.lines(place.range, Style.ERROR)
+
+
+def _facts(name: str, said: Line, width: int, style: Style = Style.STRONG) -> Iterator[Line]:
+    yield from wrapped((Run(f"  {name}: ", style), *said), width, indent=4)
+
+
+def _reaction(broken: Break, said: tuple[int, str] | None) -> Line:
+    if said is None:
+        return (Run(f"{_REACTIONS[broken.reaction]}."),)
+    turn, words = said
+    shown = " ".join(words[: 8 * _LONGEST].split())
+    short = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1].rstrip() + "…"
+    where = f" (turn {turn})" if broken.reaction is Reaction.REPORTED else f"; its last words (turn {turn})"
+    return (Run(f"{_REACTIONS[broken.reaction]}{where}: "), Run(f"“{visible_line(short)}”", Style.KEY))
+
+
+def _is_fault_at(diagnostic: Diagnostic, code: str, place: Location) -> bool:
+    location = diagnostic.location
+    return (diagnostic.rule.code, location.turn, location.part) == (code, place.turn, place.part)
+
+
+def _start(diagnostic: Diagnostic) -> int:
+    return diagnostic.range.start
+
+
+def _turn(part: PartInspection) -> int:
+    return part.turn
+
+
+def consequence(chain: Chain, step: Step) -> str:
+    """What the break at `step` caused, in a sentence."""
+    run = step.retry_of or step.number
+    if all(later.retry_of == run for later in _behind(chain, step)):
+        return "No other call came after it."
+    if not chain.caused:
+        return "Nothing later used it." if step.result is not None else "It returned nothing for a later call to use."
+    used = any(step.number in later.depends_on for later in _behind(chain, step))
+    went_on = "went on with what it returned" if used else "went on with what was made up in its place"
+    return f"{_named(chain.caused)} {went_on}."
+
+
+def agent_comment(trace: Trace, inspection: Inspection) -> tuple[int, str] | None:
+    """The turn and the words in which the agent owned up to the break, or else its last words after it."""
+    chain = inspection.chain
+    if chain.broken is None or chain.broken.reaction is None:
+        return None
+    step = chain.steps[chain.broken.step - 1]
+    known = (step.result_location or step.location).turn
+    first = bisect_right(inspection.parts, known, key=_turn_name)
+    last = next(_comments(trace, inspection, range(len(inspection.parts) - 1, first - 1, -1)), None)
+    if last is None or chain.broken.reaction is not Reaction.REPORTED:
+        return last
+    spoken = one_by_one((last,), _comments(trace, inspection, range(first, len(inspection.parts))))
+    admitted = ((turn, words) for turn, text in spoken if (words := failure_admission(text)) is not None)
+    return next(admitted, None)
+
+
+def last_answer(trace: Trace, inspection: Inspection) -> tuple[int, str] | None:
+    """The last turn of the agent and the beginning of its text; None where it has only calls or reasoning."""
+    turns = range(len(trace.turns), 0, -1)
+    last = next((number for number in turns if trace.turns[number - 1].role is Role.ASSISTANT), 0)
+    first = bisect_left(inspection.parts, last, key=_turn)
+    return next(_comments(trace, inspection, range(len(inspection.parts) - 1, first - 1, -1)), None)
+
+
+def _behind(chain: Chain, step: Step) -> Iterator[Step]:
+    return map(chain.steps.__getitem__, range(step.number, len(chain.steps)))
+
+
+def _named(numbers: Sequence[int]) -> str:
+    """Steps as a sentence names them: `Steps 5, 7 and 9`."""
+    if len(numbers) == 1:
+        return f"Step {numbers[0]}"
+    shown, left = [f"{number}" for number in numbers[:_MOST_NAMED]], len(numbers) - _MOST_NAMED
+    last = f"{left} more" if left > 0 else shown.pop()
+    return f"Steps {', '.join(shown)} and {last}"
+
+
+def _comments(trace: Trace, inspection: Inspection, indices: Iterable[int]) -> Iterator[tuple[int, str]]:
+    """What the agent said in some of the parts: the turn, and how its words begin."""
+    for found in map(inspection.parts.__getitem__, indices):
+        turn = trace.turns[found.turn - 1] if found.part == "text" else None
+        part = turn.part(found.part) if turn is not None and turn.role is Role.ASSISTANT else None
+        said = _beginning(part.text, found.spans) if part is not None else ""
+        if said.strip():
+            yield found.turn, said
+
+
+def _beginning(text: str, spans: Iterable[Span]) -> str:
+    """The first words of some spans, as many as anybody looks at: a text may have millions."""
+    said: list[str] = []
+    room = SPEECH_LIMIT
+    for span in spans:
+        if room <= 0:
+            break
+        if span.kind is SpanKind.TEXT:
+            said.append(text[span.inner.start : min(span.inner.end, span.inner.start + room)])
+            room -= len(said[-1])
+    return "".join(said)
+
+
+def _turn_name(part: PartInspection) -> int:
+    return part.turn

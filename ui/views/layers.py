@@ -15,7 +15,7 @@ from inspector.chain.steps import Step
 from inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Location
 from inspector.inspection import Inspection
 from inspector.model import Part, RecordedRun, ToolCall, Trace, Turn
-from inspector.model.requests import requests_of, shared_prefix, shared_suffix
+from inspector.model.exchange import requests_of, shared_prefix, shared_suffix
 from inspector.text import Range
 from inspector.wire.provider_json import parse_json
 from ui.views.styled_text import Line, Run, Style, padded, visible_line

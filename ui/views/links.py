@@ -1,13 +1,22 @@
-"""Links to a trace and to a place in it: written where one is copied, read where one is opened.
+"""Links to a trace and to a place in it, and saved views, which keep the state of a page's address under a name.
 
 `weaklink://trace/ID?step=4`, `?turn=7`, or `?turn=7&part=text&start=120&end=131` for characters (half-open, in code
 points of the part; without `part` its name is `text`). The address of a trace in the web page says the same behind
 `?trace=ID`, and is read too, whatever host it names: nothing is ever fetched. ID is whatever names a trace in the
 database. Of several places the smallest counts; keys that are not ours are left alone.
+
+The file of saved views is beside the default database and not in one, since a view belongs to the user and works with
+every database. The terminal's list shows the views of the page `traces`.
 """
 
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
+import msgspec
+import platformdirs
 from msgspec import Struct
 
 from inspector.chain.steps import Step
@@ -23,6 +32,11 @@ _LONGEST = 2_000
 _MOST_KEYS = 20
 _MOST_DIGITS = 12
 _OUR_KEYS = ("trace", "step", "turn", "part", "start", "end")
+MOST_VIEWS = 200
+"""So many views are kept."""
+VIEWS_PAGE = "traces"
+"""The dashboard's page of that path shows the same list as the terminal."""
+_LONGEST_NAME = 80
 
 
 class LinkError(WeaklinkError):
@@ -139,3 +153,63 @@ def _clipped(dissection: Dissection, place: Location) -> Location | None:
     if part is None or place.range.start > len(part.text):
         return None
     return part.location(Range(place.range.start, min(place.range.end, len(part.text))))
+
+
+class SavedView(Struct, frozen=True):
+    """A page by its path, and what its address held."""
+
+    name: str
+    page: str
+    state: dict[str, str]
+
+
+def views_file() -> Path:
+    """Where the views lie."""
+    return platformdirs.user_data_path("weaklink", appauthor=False) / "views.json"
+
+
+def saved_views() -> list[SavedView]:
+    """The views by name; none where none were saved. WeaklinkError where the file cannot be read."""
+    file = views_file()
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=list[SavedView])
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise WeaklinkError(f"the saved views in {file} cannot be read: {error.strerror}") from error
+    except msgspec.DecodeError as error:
+        raise WeaklinkError(f"the saved views in {file} are damaged; move that file away to start again") from error
+
+
+def save_view(view: SavedView) -> None:
+    """Keep a view, in the place of the one of its name. WeaklinkError where that cannot be."""
+    name = view.name.strip()[:_LONGEST_NAME]
+    if not name:
+        raise WeaklinkError("a view is saved under a name")
+    others = [one for one in saved_views() if one.name != name]
+    if len(others) >= MOST_VIEWS:
+        raise WeaklinkError(f"{MOST_VIEWS} views are saved already; forget one first")
+    _write([*others, SavedView(name, view.page, view.state)])
+
+
+def forget_view(name: str) -> None:
+    """Drop the view of this name, if there is one."""
+    _write([one for one in saved_views() if one.name != name])
+
+
+def _write(views: list[SavedView]) -> None:
+    """Put the new file in the place of the old in one step: whoever reads finds either."""
+    file = views_file()
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, written = tempfile.mkstemp(prefix="views-", dir=file.parent)
+        try:
+            with os.fdopen(handle, "wb") as opened:
+                opened.write(msgspec.json.encode(sorted(views, key=lambda one: one.name.casefold())))
+            Path(written).replace(file)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                Path(written).unlink()
+            raise
+    except OSError as error:
+        raise WeaklinkError(f"the views cannot be saved in {file}: {error.strerror}") from error

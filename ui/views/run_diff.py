@@ -26,15 +26,14 @@ from inspector.json_text import write_json
 from inspector.model import Json, Role, SpanKind, ToolCall, Trace
 from inspector.model.columns import Entries
 from inspector.wire.provider_json import parse_json
-from ui.views.chain import ending
 from ui.views.layers import Layer, steps_at
 from ui.views.run_diff_overview import grid_lines, run_verdict
-from ui.views.run_diff_text import text_diff_lines
 from ui.views.segment_json import JsonObject
 from ui.views.status import call_lines, outcome_words, status_run, task_run
 from ui.views.styled_text import Line, Run, Style, clipped, visible_line
-from ui.views.trace import model_of
-from ui.views.trace_list import outcome_object
+from ui.views.text_diff import text_diff_lines
+from ui.views.trace import ending, model_of
+from ui.views.trace_json import outcome_object
 from ui.views.wording import counted, folded_middle, quoted, wrapped
 
 _LONGEST_LAID_OUT = 2_000_000

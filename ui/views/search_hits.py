@@ -7,7 +7,7 @@ from ui.views.segment_json import JsonObject
 from ui.views.status import status_run
 from ui.views.styled_text import Line, Run, Style, cell_width, clipped, fitting, visible_line
 from ui.views.trace_columns import summary_object
-from ui.views.trace_list import break_words, trace_title
+from ui.views.trace_json import break_words, trace_title
 
 _INDENT = 4
 _AROUND = 60  # an excerpt with so much behind the words may have been cut there

@@ -20,10 +20,9 @@ from inspector.chain.metrics import (
 from inspector.chain.metrics_groups import COMPARED, MANY_VALUED, GroupFigures, GroupKey, MeasureComparison, Slice
 from inspector.checks.schema_complexity import SchemaComplexity
 from storage import Prompt, Violations
-from ui.views.stats_wording import bar, code_title, dim, group_title, key_title, number_text, percent, value_text
 from ui.views.styled_text import Line, Run, Style, clipped, padded, right_aligned, visible_line, width_of
 from ui.views.triage import HEADS as TASK_HEADS
-from ui.views.triage import task_cases
+from ui.views.triage import bar, code_title, dim, group_title, key_title, number_text, percent, task_cases, value_text
 from ui.views.wording import counted, table_lines, wrapped
 
 _ROOMY = 120

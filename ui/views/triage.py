@@ -1,20 +1,39 @@
-"""Statistics of many traces as rows of the triage charts: days, rules, models by rules, steps, task outcomes."""
+"""Statistics of many traces as rows of charts (days, rules, models by rules), and their numbers and bars in words."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from inspector.chain.metrics import Estimate, Measure, MeasureKind
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from inspector.chain.steps import Status
-from storage import Store
+from inspector.errors import UnknownRuleError
+from inspector.rules.catalogue import find_rule
+from storage import Prompt, Store
+from ui.views.status import UNNAMED
+from ui.views.styled_text import Line, Run, Style, visible_line
+from ui.views.wording import counted
 
 STATUSES = (Status.BROKEN, Status.ABORTED, Status.RECOVERED, Status.UNKNOWN, Status.OK)
 """How traces end, the worst first."""
-
 LAST_STEP = 12
 _MOST_DAYS, _MOST_MODELS, _MOST_CODES = 60, 10, 12
 HEADS = ("chain", "task passed", "task failed", "no outcome")
 """The titles of the columns."""
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_UNKNOWN = {
+    GroupKey.MODEL: "(model not known)",
+    GroupKey.TOOL: UNNAMED,
+    GroupKey.FORMAT: "(no format)",
+    GroupKey.SOURCE: "(source not known)",
+    GroupKey.REASONING: "(no answer)",
+    GroupKey.PROMPT: "(no prompt or tools kept)",
+    GroupKey.CODE: "(no code)",
+    GroupKey.LAYER: "(no layer)",
+    GroupKey.OWNER: "(no owner)",
+    GroupKey.DAY: "(no time kept)",
+}
+_DIGITS = 8
 
 
 class Triage(Struct, frozen=True):
@@ -132,3 +151,69 @@ def _rows(whole: GroupFigures, passed: int, judged: int) -> Iterator[TaskCase]:
 def _case(name: str, whole: GroupFigures, chain: str, traces: int) -> TaskCase:
     passed, failed = whole.tally(f"{chain}_success").hits, whole.tally(f"{chain}_failure").hits
     return TaskCase(name, passed, failed, traces - passed - failed)
+
+
+def bar(share: float, cells: int) -> str:
+    """A share as a bar of so many cells at most, to an eighth of a cell; a share above 0 is never an empty bar."""
+    eighths = min(max(round(share * cells * 8), int(share > 0)), cells * 8)
+    return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
+
+
+def value_text(estimate: Estimate, fewest: int) -> str:
+    """A value with its interval: `0.83 (0.78–0.87)`, `0.75 (too few)`, or `–` where there is none."""
+    if estimate.value is None:
+        return "–"
+    measure, value = estimate.measure, estimate.value
+    digits = _digits(measure, value)
+    if estimate.interval is None:
+        return f"{value:,.{digits}f} ({'too few' if estimate.tally.traces < fewest else 'all alike'})"
+    return f"{value:,.{digits}f} ({estimate.interval.low:,.{digits}f}–{estimate.interval.high:,.{digits}f})"
+
+
+def number_text(measure: Measure, value: float) -> str:
+    """A number to the digits that it is worth."""
+    return f"{value:,.{_digits(measure, value)}f}"
+
+
+def percent(share: float) -> str:
+    """A share in per cent, without its sign: `23`, `0.4`."""
+    return f"{100 * share:.0f}" if share in (0, 1) or 0.01 <= share <= 0.99 else f"{100 * share:.1f}"
+
+
+def code_title(code: str) -> str:
+    """A rule's code with its name; the outcome of a step as it is."""
+    try:
+        return str(find_rule(code))
+    except UnknownRuleError:
+        return visible_line(code)
+
+
+def key_title(key: GroupKey, value: str, prompts: Mapping[str, Prompt]) -> str:
+    """The value of a key as a table shows it."""
+    if not value:
+        return _UNKNOWN[key]
+    if key is GroupKey.CODE:
+        return code_title(value)
+    if key is GroupKey.PROMPT:
+        prompt = prompts.get(value)
+        told = [] if prompt is None else [counted(prompt.tools, "tool") if prompt.tools else "", prompt.words]
+        return visible_line(" · ".join([value[:_DIGITS], *filter(None, told)]))
+    return visible_line(value)
+
+
+def group_title(by: Sequence[GroupKey], values: Sequence[str], prompts: Mapping[str, Prompt]) -> str:
+    """A group as a sentence names it: `model hermes-4, reasoning on`."""
+    return ", ".join(f"{key.value} {key_title(key, value, prompts)}" for key, value in zip(by, values, strict=True))
+
+
+def dim(text: str) -> Line:
+    """A piece of text that stands back."""
+    return (Run(text, Style.DIM),)
+
+
+def _digits(measure: Measure, value: float) -> int:
+    """The digits behind the point: two of a share, and more near 0 and 1, so that it is not rounded to them."""
+    if measure.kind is MeasureKind.MEAN:
+        return 0 if value >= 100 else 1 if value >= 10 else 2
+    near = min(value, 1 - value)
+    return 2 if near == 0 or near >= 0.01 else 3 if near >= 0.001 else 4

@@ -15,8 +15,7 @@ from inspector.errors import WeaklinkError
 from inspector.model import Role, Trace
 from storage import open_store
 from ui.experiments.ask_again import AskExperiment, AskPlan
-from ui.experiments.ask_form import AskForm, experiment_of, replay_server_of
-from ui.experiments.ask_table import plan_lines, result_lines
+from ui.experiments.ask_views import AskForm, experiment_of, plan_lines, replay_server_of, result_lines
 from ui.experiments.serving import serving, serving_lines
 from ui.views.styled_text import Line, Run, Style
 from ui.web.markup import label, put_lines

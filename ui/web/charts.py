@@ -11,10 +11,9 @@ import altair as alt
 import streamlit as st
 
 from ui.views.colours import DARK, LIGHT, Colours
-from ui.views.stats_wording import percent
 from ui.views.status import status_run
 from ui.views.styled_text import Style, visible_line
-from ui.views.triage import STATUSES
+from ui.views.triage import STATUSES, percent
 from ui.web.theme import ink_on, mixed
 
 Rows: TypeAlias = Sequence[Mapping[str, object]]

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from inspector.chain.metrics_groups import GroupFigures, GroupKey
 from inspector.scanning import lazy_pattern
 from storage import FilterCompletion, FilterError, check_filter
-from ui.views.stats_wording import code_title, percent
 from ui.views.styled_text import Run, Style, visible_line
+from ui.views.triage import code_title, percent
 from ui.web.components import LinkCell, ListingColumn, ListingRow, listing
 from ui.web.markup import label, put_lines
 from ui.web.navigation import go_to_page, parameter, set_parameters

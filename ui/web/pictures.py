@@ -11,7 +11,7 @@ from inspector.chain.steps import Chain, Step
 from inspector.diagnostics import Location
 from inspector.model import Json, Trace, Turn
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.lanes import STALL_S
+from ui.views.dissect.timing import STALL_S
 from ui.views.minimap import Box, boxes
 from ui.views.status import UNNAMED, outcome_words, step_glyph
 from ui.views.styled_text import Style, visible_line

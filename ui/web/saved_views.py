@@ -3,7 +3,7 @@
 import streamlit as st
 
 from inspector.errors import WeaklinkError
-from ui.views.saved_views import SavedView, forget_view, save_view, saved_views
+from ui.views.links import SavedView, forget_view, save_view, saved_views
 from ui.views.styled_text import visible_line
 from ui.web.markup import label
 from ui.web.navigation import go_to_page, is_page

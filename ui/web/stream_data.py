@@ -17,7 +17,7 @@ from inspector.scanning import lazy_pattern
 from inspector.text import Range
 from ui.views.diagnostic import part_words
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.lanes import STALL_S
+from ui.views.dissect.timing import STALL_S
 from ui.views.dissect.tree import HEAVY, turn_rows
 from ui.views.dissect.tree_rows import TreeRow
 from ui.views.layers import TraceLayers

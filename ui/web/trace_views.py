@@ -10,8 +10,7 @@ from inspector.model import Json, Role
 from inspector.text import Range
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.navigation import step_at
-from ui.views.dissect.raw import context, raw
-from ui.views.dissect.schema import schema
+from ui.views.dissect.raw import context, raw, schema
 from ui.views.dissect.side import SideLine, SideSource, initial_position, notes, origins, verdict
 from ui.views.dissect.timing import timing
 from ui.views.status import LIVENESS, status_run, task_run

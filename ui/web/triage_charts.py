@@ -10,9 +10,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from storage import TraceSummary
-from ui.views.stats_wording import code_title, percent
 from ui.views.styled_text import Run, Style, visible_line
-from ui.views.trace_list import trace_title
+from ui.views.trace_json import trace_title
+from ui.views.triage import code_title, percent
 from ui.views.wording import counted
 from ui.web.charts import HIGH, LOW, Rows, columns, heat_map, statuses_over_time
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow

@@ -1,1 +1,1 @@
-"""OpenAI's APIs, which many servers share: chat completions, completions and Responses."""
+"""Anthropic's Messages API: its messages, and the same with places."""

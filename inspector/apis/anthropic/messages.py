@@ -15,9 +15,8 @@ from inspector.apis.openai.messages import BLOCK_PART, CALLS, call_object, read_
 from inspector.json_members import flag_of, list_of, object_of, word_of
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
 from inspector.wire.answer_reader import ObjectReader
-from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
+from inspector.wire.events import CallNamed, DecodedRequest, FactsLearned, PartGrew, WireEvent, parameters_of
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, parse_json, raw_text
-from inspector.wire.request import DecodedRequest, parameters_of
 
 API = "messages"
 """The name of this kind of endpoint in a generation's facts."""

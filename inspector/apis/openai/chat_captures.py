@@ -14,7 +14,7 @@ from inspector.memory import RECORD_BYTES
 from inspector.scanning import lazy_pattern
 from inspector.wire.decoder import DONE, EventStreamDecoder, Framing, decode_answer, new_decoder
 from inspector.wire.events import DecodedTurn, TurnAssembly
-from inspector.wire.sse import ServerSentEvent, SseDecoder
+from inspector.wire.framing import ServerSentEvent, SseDecoder
 
 _BLANK = "\ufeff\r\n\t "
 _STREAM_STARTS = ("data:", "event:", "id:", "retry:", ":")

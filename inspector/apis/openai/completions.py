@@ -2,13 +2,12 @@
 
 import msgspec
 
-from inspector.apis.openai.chat_shapes import OpenAIUsageShape
+from inspector.apis.openai.chat import OpenAIUsageShape
 from inspector.json_members import flag_of, word_of
 from inspector.model import Json, Part, Role, Turn
 from inspector.wire.answer_reader import ObjectReader
-from inspector.wire.events import PROMPT_TOKENS_PART, PartGrew, TokenTexts, WireEvent
+from inspector.wire.events import PROMPT_TOKENS_PART, DecodedRequest, PartGrew, TokenTexts, WireEvent, parameters_of
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
-from inspector.wire.request import DecodedRequest, parameters_of
 
 API = "completions"
 """The name of this kind of endpoint in a generation's facts."""

@@ -34,9 +34,8 @@ from inspector.apis.located_pieces import (
     string,
     text_of,
 )
-from inspector.apis.openai.chat import LEGACY_INDEX, CallParts
-from inspector.apis.openai.chat_shapes import FunctionDelta
-from inspector.apis.openai.chat_shapes import ToolCallDelta as WirePiece
+from inspector.apis.openai.chat import LEGACY_INDEX, CallParts, FunctionDelta
+from inspector.apis.openai.chat import ToolCallDelta as WirePiece
 from inspector.apis.openai.messages import API_ROLES, CALLS, TEXT_BLOCKS
 from inspector.apis.openai.responses import CALL_ITEMS, END_EVENTS, RESULT_ITEMS
 from inspector.diagnostics import Fault

@@ -11,15 +11,22 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from inspector.apis.openai.chat_shapes import TokenDetails, TokenLogprob
+from inspector.apis.openai.chat import TokenDetails, TokenLogprob
 from inspector.apis.openai.messages import read_message, read_tools
 from inspector.json_members import flag_of, word_of
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage
 from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import ObjectReader
-from inspector.wire.events import CallNamed, FactsLearned, PartGrew, TokenTexts, WireEvent
+from inspector.wire.events import (
+    CallNamed,
+    DecodedRequest,
+    FactsLearned,
+    PartGrew,
+    TokenTexts,
+    WireEvent,
+    parameters_of,
+)
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
-from inspector.wire.request import DecodedRequest, parameters_of
 
 _NO_SETTINGS = ("model", "input", "instructions", "tools", "stream", "previous_response_id")
 _CALL_TYPES = {"function_call": "arguments", "custom_tool_call": "input"}

@@ -23,7 +23,15 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS, role_tokens, turn_ends
-from inspector.formats.dialect import TOOL_TURN_HOMES, Enclosed, Transitions, dialect_table, opening, tool_turn
+from inspector.formats.dialect import (
+    TOOL_TURN_HOMES,
+    Enclosed,
+    Transitions,
+    dialect_table,
+    opening,
+    table_parser,
+    tool_turn,
+)
 from inspector.formats.dialects.claude import read_claude_results, read_claude_tools
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
@@ -31,11 +39,9 @@ from inspector.formats.json.writing import is_json_call, json_of
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
 from inspector.formats.xml.format import XmlCalls, xml_format
 from inspector.formats.xml.tag_families import InvokeTags
-from inspector.model import Role, SpanKind, ToolCall
+from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import FormatParser
-from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import HOME, ROLE, MarkerSplit, State, Transition
 
 SEPARATOR = "<｜tool▁sep｜>"
@@ -140,10 +146,6 @@ def _expresses(call: ToolCall) -> bool:
     return call.id is None and re.fullmatch(_NAME, call.name or "") is not None and is_json_call(call)
 
 
-def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(DEEPSEEK_TABLE, role=role.value, prompt=prompt)
-
-
 DEEPSEEK_V3 = Format(
     name="deepseek_v3",
     summary="DeepSeek V3 and R1: special tokens, the name, then JSON in a fence",
@@ -153,7 +155,7 @@ DEEPSEEK_V3 = Format(
         calls={rf"{SECTION.call_opener}\s*function{SEPARATOR}": 0.98},
         hints={"<｜tool▁(?:calls|outputs)▁(?:begin|end)｜>": 0.7, r"<｜(?:User|Assistant)｜>": 0.6},
     ),
-    new_parser=_new_parser,
+    new_parser=table_parser(DEEPSEEK_TABLE),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: _CALL,
@@ -179,10 +181,6 @@ def _expresses_deepseek_v31(call: ToolCall) -> bool:
     return call.id is None and re.fullmatch(_NAME, call.name or "") is not None and is_json_call(call)
 
 
-def _new_parser_deepseek_v31(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(DEEPSEEK_TABLE, role=role.value, prompt=prompt)
-
-
 DEEPSEEK_V31 = Format(
     name="deepseek_v31",
     summary="DeepSeek V3.1: special tokens, the name, a separator, bare JSON",
@@ -192,7 +190,7 @@ DEEPSEEK_V31 = Format(
         calls={rf"{SECTION.call_opener}(?!\s*function{SEPARATOR})[^\s<{{]+{SEPARATOR}": 0.98},
         hints={"<｜tool▁(?:calls|outputs)▁(?:begin|end)｜>": 0.65, r"<｜(?:User|Assistant)｜>": 0.55},
     ),
-    new_parser=_new_parser_deepseek_v31,
+    new_parser=table_parser(DEEPSEEK_TABLE),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: _CALL_DEEPSEEK_V31,

@@ -15,18 +15,17 @@ from types import MappingProxyType
 
 from inspector.diagnostics import Fault
 from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import TOOL_TURN_HOMES, Transitions, dialect_table, opening, tool_turn
+from inspector.formats.dialect import TOOL_TURN_HOMES, Transitions, dialect_table, opening, table_parser, tool_turn
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
 from inspector.formats.json.writing import is_json_call, json_of
 from inspector.formats.python.writing import is_python_code
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
-from inspector.model import Role, SpanKind, ToolCall, ToolResult
+from inspector.model import SpanKind, ToolCall, ToolResult
 from inspector.rules import markers as rules
 from inspector.rules.json_syntax import NOT_A_CALL
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
-from inspector.segmenter.machine import Machine
+from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import ROLE, Lookahead, LookaheadPiece, MarkerSplit, Repeat, State, Transition
 from inspector.text import Range
@@ -292,10 +291,6 @@ def _expresses(call: ToolCall) -> bool:
     return named and call.id is None and is_json_call(call)
 
 
-def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(FUNCTIONARY_TABLE, role=role.value, prompt=prompt)
-
-
 FUNCTIONARY = Format(
     name="functionary",
     summary=">>>recipient before the content (v3); v1, v2, v2.llama3 and v3.1 too",
@@ -311,7 +306,7 @@ FUNCTIONARY = Format(
         },
         hints={r"\A(?:all\n|[A-Za-z_]\w{0,63}\n\{)": 0.4},
     ),
-    new_parser=_new_parser,
+    new_parser=table_parser(FUNCTIONARY_TABLE),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: _read_call,

@@ -11,19 +11,17 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from inspector.apis.gemini.located import GeminiShapes
+from inspector.apis.gemini import GeminiShapes
 from inspector.formats.api.parser import api_or_text
 from inspector.formats.chat_turns import ROLE_HOMES
-from inspector.formats.dialect import Transitions, dialect_table
+from inspector.formats.dialect import Transitions, dialect_table, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.python.calls import PythonCallReader
 from inspector.formats.python.follower import PYTHON
 from inspector.formats.python.writing import is_python_call, write_call
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
-from inspector.model import Role, SpanKind, ToolCall
+from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT
-from inspector.segmenter.events import FormatParser
-from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition
 
 _FENCE, _NAMESPACE = "```", "default_api."
@@ -95,17 +93,13 @@ def expresses(call: ToolCall) -> bool:
     return is_python_call(call) and call.name != "print" and not (call.name or "").startswith(_NAMESPACE)
 
 
-def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(GEMINI_TABLE, role=role.value, prompt=prompt)
-
-
 GEMINI = Format(
     name="gemini",
     summary="calls in fences of `tool_code`, in Python's syntax or JSON; or the Gemini API's JSON",
     aliases=("gemma3", "tool_code"),
     models=("*gemini*", "*gemma-3-*", "*gemma3*"),
     confidence=GEMINI_PATTERNS,
-    new_parser=api_or_text(GeminiShapes, _new_parser),
+    new_parser=api_or_text(GeminiShapes, table_parser(GEMINI_TABLE)),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: READ_CALLS,

@@ -12,7 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import MappingProxyType
 
 from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, Transitions, dialect_table, opening
+from inspector.formats.dialect import (
+    THINK_TAGS,
+    Enclosed,
+    ReasoningTag,
+    Transitions,
+    dialect_table,
+    opening,
+    table_parser,
+)
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.gemma.calls import (
     GemmaCallReader,
@@ -23,9 +31,7 @@ from inspector.formats.gemma.calls import (
 )
 from inspector.formats.gemma.dicts import gemma_payload
 from inspector.formats.span_readers import ReasoningReader
-from inspector.model import Role, SpanKind, ToolCall
-from inspector.segmenter.events import FormatParser
-from inspector.segmenter.machine import Machine
+from inspector.model import SpanKind, ToolCall
 from inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
 
 _TURNS = (
@@ -116,17 +122,13 @@ def _expresses_functiongemma(call: ToolCall) -> bool:
     return is_gemma_call(call, _DELIMITER_FUNCTIONGEMMA)
 
 
-def _new_parser_functiongemma(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(_TABLE_FUNCTIONGEMMA, role=role.value, prompt=prompt)
-
-
 FUNCTIONGEMMA = Format(
     name="functiongemma",
     summary="<start_function_call>call:f{k:<escape>v<escape>}<end_function_call>",
     aliases=("function_gemma",),
     models=("*functiongemma*", "*function-gemma*"),
     confidence=_PATTERNS_FUNCTIONGEMMA,
-    new_parser=_new_parser_functiongemma,
+    new_parser=table_parser(_TABLE_FUNCTIONGEMMA),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: GemmaCallReader(_DELIMITER_FUNCTIONGEMMA),
@@ -159,17 +161,13 @@ def _expresses(call: ToolCall) -> bool:
     return is_gemma_call(call, _DELIMITER)
 
 
-def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(_TABLE, role=role.value, prompt=prompt)
-
-
 GEMMA4 = Format(
     name="gemma4",
     summary='<|tool_call>call:f{k:<|"|>v<|"|>}<tool_call|>: Gemma 4',
     aliases=("gemma-4",),
     models=("*gemma-4*", "*gemma4*"),
     confidence=_PATTERNS,
-    new_parser=_new_parser,
+    new_parser=table_parser(_TABLE),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: GemmaCallReader(_DELIMITER),

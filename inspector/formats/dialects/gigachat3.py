@@ -9,16 +9,14 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_IS_OVER, TURN_STATES
-from inspector.formats.dialect import Transitions, dialect_table, opening
+from inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.writing import call_object, is_json_call
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
-from inspector.model import Role, SpanKind, ToolCall
+from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import FormatParser
-from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
 
@@ -79,10 +77,6 @@ def _expresses(call: ToolCall) -> bool:
     return call.id is None and is_json_call(call)
 
 
-def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(_TABLE, role=role.value, prompt=prompt)
-
-
 GIGACHAT3 = Format(
     name="gigachat3",
     summary="GigaChat 3: a message `function call` with one JSON object",
@@ -92,7 +86,7 @@ GIGACHAT3 = Format(
         calls={r"<\|function_call\|>\s*\{": 0.95, r"function call(?:<\|role_sep\|>\n)\s*\{": 0.97},
         hints={r"<\|message_sep\|>": 0.8},
     ),
-    new_parser=_new_parser,
+    new_parser=table_parser(_TABLE),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: JsonCallReader(),

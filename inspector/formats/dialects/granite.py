@@ -17,16 +17,14 @@ vllm:vllm/tool_parsers/granite_20b_fc_tool_parser.py.
 
 from msgspec.structs import replace
 
-from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag
+from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, table_parser
 from inspector.formats.dialects.hermes import HERMES, hermes_table
 from inspector.formats.format import DetectionPatterns
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import JsonMarkers, json_format
 from inspector.formats.json.writing import call_array, call_object
 from inspector.formats.xml.tag_families import SharedOpenerReader
-from inspector.model import Role, SpanKind
-from inspector.segmenter.events import FormatParser
-from inspector.segmenter.machine import Machine
+from inspector.model import SpanKind
 from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
 
 _TO_ROLE = Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0)
@@ -74,17 +72,13 @@ GRANITE = json_format(
 )
 
 
-def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(_TABLE, role=role.value, prompt=prompt)
-
-
 GRANITE4 = replace(
     HERMES,
     name="granite4",
     summary="the Hermes wire in Granite's turns",
     aliases=(),
     models=("*granite-4*", "*granite4*"),
-    new_parser=_new_parser,
+    new_parser=table_parser(_TABLE),
 )
 
 GRANITE_20B_FC = json_format(

@@ -14,17 +14,16 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from inspector.diagnostics import Fault
-from inspector.formats.dialect import TOOL_TURN_HOMES, Transitions, dialect_table, opening, tool_turn
+from inspector.formats.dialect import TOOL_TURN_HOMES, Transitions, dialect_table, opening, table_parser, tool_turn
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
 from inspector.formats.json.writing import is_json_call, json_of
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
-from inspector.model import Role, SpanKind, ToolCall, ToolResult
+from inspector.model import SpanKind, ToolCall, ToolResult
 from inspector.rules import markers as rules
 from inspector.rules.markers import MALFORMED_HEADER
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
-from inspector.segmenter.machine import Machine
+from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HERE, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
 from inspector.text import Range
@@ -278,10 +277,6 @@ def _expresses(call: ToolCall) -> bool:
     return call.id is None and _NAME.fullmatch(call.name or "") is not None and is_json_call(call)
 
 
-def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(HARMONY_TABLE, role=role.value, prompt=prompt)
-
-
 HARMONY = Format(
     name="harmony",
     summary="gpt-oss: channels, the recipient in a message's header",
@@ -294,7 +289,7 @@ HARMONY = Format(
         },
         hints={r"<\|channel\|>(?:analysis|commentary|final)": 0.95, r"<\|start\|>(?:assistant|user|system)": 0.8},
     ),
-    new_parser=_new_parser,
+    new_parser=table_parser(HARMONY_TABLE),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: _read_call,

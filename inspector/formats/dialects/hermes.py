@@ -17,16 +17,22 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from inspector.formats.chat_turns import HEADER_END, TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import HERMES_TAGS, Enclosed, Transitions, dialect_table, opening, other_spelling
+from inspector.formats.dialect import (
+    HERMES_TAGS,
+    Enclosed,
+    Transitions,
+    dialect_table,
+    opening,
+    other_spelling,
+    table_parser,
+)
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.calls import JsonCallReader, read_whole_call
 from inspector.formats.json.writing import call_object, is_json_call
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
 from inspector.formats.xml.tag_families import SharedOpenerReader
-from inspector.model import Role, SpanKind, ToolCall
+from inspector.model import SpanKind, ToolCall
 from inspector.rules import markers as rules
-from inspector.segmenter.events import FormatParser
-from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
 
@@ -114,17 +120,13 @@ def _expresses(call: ToolCall) -> bool:
     return call.id is None and is_json_call(call)
 
 
-def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(HERMES_TABLE, role=role.value, prompt=prompt)
-
-
 HERMES = Format(
     name="hermes",
     summary="JSON object in <tool_call> tags, ChatML or Llama 3 turns",
     aliases=("nous", "chatml"),
     models=("*hermes*", "*nous*", "*smollm*"),
     confidence=_PATTERNS,
-    new_parser=_new_parser,
+    new_parser=table_parser(HERMES_TABLE),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: SharedOpenerReader(
@@ -144,15 +146,11 @@ _TABLE = hermes_table(
 )
 
 
-def _new_parser_ernie45(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(_TABLE, role=role.value, prompt=prompt)
-
-
 ERNIE45 = replace(
     HERMES,
     name="ernie45",
     summary="the Hermes wire, answers in <response> tags",
     aliases=("ernie",),
     models=("*ernie*",),
-    new_parser=_new_parser_ernie45,
+    new_parser=table_parser(_TABLE),
 )

@@ -21,7 +21,7 @@ import msgspec
 
 from inspector.diagnostics import Fault
 from inspector.formats.chat_turns import HEADER_END
-from inspector.formats.dialect import Transitions, dialect_table, opening
+from inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.call_shape import CALLS_WITHOUT_NAME, CallKeys
 from inspector.formats.json.calls import JsonCallReader
@@ -31,11 +31,10 @@ from inspector.formats.python.calls import read_calls
 from inspector.formats.python.follower import PythonTracker
 from inspector.formats.python.writing import is_python_code
 from inspector.formats.span_readers import BareCall, ReasoningReader, read_definitions, read_result
-from inspector.model import Json, Role, SpanKind, ToolCall
+from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
-from inspector.segmenter.machine import Machine
+from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
 from inspector.text import Range
@@ -259,10 +258,6 @@ def _expresses(call: ToolCall) -> bool:
     return call.id is None and is_json_call(call) and len(name) <= 96 and not re.search(r'["\\\x00-\x1f]', name)
 
 
-def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(LLAMA3_TABLE, role=role.value, prompt=prompt)
-
-
 LLAMA3 = Format(
     name="llama3",
     summary='bare JSON {"name", "parameters"}, <|python_tag|> for built-in tools',
@@ -275,7 +270,7 @@ LLAMA3 = Format(
         },
         hints={r"<\|eom_id\|>": 0.7, r"<\|start_header_id\|>": 0.4, r"<\|eot_id\|>": 0.4},
     ),
-    new_parser=_new_parser,
+    new_parser=table_parser(LLAMA3_TABLE),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: _read_calls,

@@ -1,4 +1,4 @@
-"""Dialects that are one declaration each: JSON call objects between markers.
+"""Dialects that are one declaration each: JSON call objects after or between markers.
 
 `apriel` (ServiceNow), `internlm2` (Shanghai AI Lab), `jamba` (AI21), `longcat` (Meituan), `nemotron_json` (NVIDIA).
 
@@ -17,7 +17,14 @@ vllm:vllm/tool_parsers/internlm2_tool_parser.py.
 `nemotron_json`: Results are in `<TOOL_RESPONSE>[...]</TOOL_RESPONSE>`, tools in
 `<AVAILABLE_TOOLS>[...]</AVAILABLE_TOOLS>`. Source: the model cards and chat templates of
 nvidia/NVIDIA-Nemotron-Nano-9B-v2 and Llama-3.1-Nemotron-Nano-8B-v1.
+
+`phi4`: Only `functools` before a bracket and an object is a call: the word is in many an answer about Python. Source:
+vllm:examples/tool_chat_template_phi4_mini.jinja, vllm:vllm/tool_parsers/phi4mini_tool_parser.py.
+
+`firefunction`: Source: llama.cpp:tests/test-chat.cpp and its template of fireworks-ai-llama-3-firefunction-v2.
 """
+
+from msgspec.structs import replace
 
 from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag
 from inspector.formats.format import DetectionPatterns
@@ -26,9 +33,9 @@ from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import JsonMarkers, json_format
 from inspector.formats.json.writing import call_array, call_object
 from inspector.scanning import lazy_pattern
+from inspector.segmenter.table import Lookahead, Repeat
 
 _NEAR_TOOLCALL = lazy_pattern(r"(?i)<(?!(?-i:TOOLCALL)>)tool[ _-]?calls?>?(?=\s{0,8}(?:\[\s{0,8})?\{)")
-
 APRIEL = json_format(
     name="apriel",
     summary="<tool_calls>[...]</tool_calls> after reasoning in prose",
@@ -42,7 +49,6 @@ APRIEL = json_format(
     reader=JsonCallReader(is_array=True),
     write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
 )
-
 INTERNLM2 = json_format(
     name="internlm2",
     summary="<|action_start|><|plugin|>{...}<|action_end|>, arguments under `parameters`",
@@ -60,7 +66,6 @@ INTERNLM2 = json_format(
         f"<|action_start|><|plugin|>\n{call_object(call, key='parameters')}\n<|action_end|>" for call in calls
     ),
 )
-
 JAMBA = json_format(
     name="jamba",
     summary="<tool_calls>[...]</tool_calls>: an array of JSON objects",
@@ -71,7 +76,6 @@ JAMBA = json_format(
     reader=JsonCallReader(is_array=True),
     write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
 )
-
 LONGCAT = json_format(
     name="longcat",
     summary="JSON object in <longcat_tool_call> tags",
@@ -87,7 +91,6 @@ LONGCAT = json_format(
         f"<longcat_tool_call>{call_object(call)}</longcat_tool_call>" for call in calls
     ),
 )
-
 NEMOTRON_JSON = json_format(
     name="nemotron_json",
     summary="<TOOLCALL>[...]</TOOLCALL>: an array of JSON objects",
@@ -102,4 +105,25 @@ NEMOTRON_JSON = json_format(
     reader=JsonCallReader(is_array=True),
     write_calls=lambda calls: f"<TOOLCALL>{call_array(calls)}</TOOLCALL>",
     near_calls=((_NEAR_TOOLCALL, "<TOOLCALL>"),),
+)
+_BEGINNINGS = ("{", "```", *(f"[{space}{{" for space in ("", " ", "\n", "\n ", "\n  ", "\n    ")))
+PHI4 = json_format(
+    name="phi4",
+    summary="functools[...]: an array of JSON objects",
+    aliases=("phi4_mini", "phi"),
+    models=("*phi-4*", "*phi4*"),
+    markers=JsonMarkers((Enclosed("functools"),), ahead=Lookahead(Repeat(r"\s"), _BEGINNINGS)),
+    signs=DetectionPatterns(calls={r"functools\s*\[\s*\{": 0.9}),
+    reader=JsonCallReader(is_array=True),
+    near_calls=((lazy_pattern(r"\b[Ff]unc\w{0,12}[ :=(]{0,2}\[\s{0,8}\{(?=\s{0,8}[\"'])"), "functools[{"),),
+    write_calls=lambda calls: f"functools{call_array(calls)}",
+)
+FIREFUNCTION = replace(
+    PHI4,
+    name="firefunction",
+    summary="functools[...] after a blank: an array of JSON objects",
+    aliases=("firefunction_v2",),
+    models=("*firefunction*",),
+    confidence=DetectionPatterns(calls={}, hints={r"functools\s*\[\s*\{": 0.85}),
+    write_calls=lambda calls: f" functools{call_array(calls)}",
 )

@@ -17,7 +17,15 @@ import msgspec
 
 from inspector.diagnostics import Fault
 from inspector.formats.chat_turns import TURN_IS_OVER, TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, Transitions, dialect_table, opening
+from inspector.formats.dialect import (
+    THINK_TAGS,
+    Enclosed,
+    ReasoningTag,
+    Transitions,
+    dialect_table,
+    opening,
+    table_parser,
+)
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
@@ -25,13 +33,12 @@ from inspector.formats.json.writing import is_json_call, json_of
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
 from inspector.json_scanner import JsonKind, read_json
 from inspector.json_scanner.quoting import shown
-from inspector.model import Role, SpanKind, ToolCall, ToolResult
+from inspector.model import SpanKind, ToolCall, ToolResult
 from inspector.rules.conversation import MALFORMED_CALL_ID
 from inspector.rules.json_syntax import TRUNCATED_JSON
 from inspector.rules.markers import WRONG_OPENER
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
-from inspector.segmenter.machine import Machine
+from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HERE, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
 from inspector.text import Range
@@ -236,10 +243,6 @@ def _expresses(call: ToolCall) -> bool:
     return is_named and is_json_call(call) and (call.id is None or _ID.fullmatch(call.id) is not None)
 
 
-def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(MISTRAL_TABLE, role=role.value, prompt=prompt)
-
-
 MISTRAL = Format(
     name="mistral",
     summary="[TOOL_CALLS] before an array, or before NAME[ARGS]{...}",
@@ -252,7 +255,7 @@ MISTRAL = Format(
         calls={r"\[TOOL_CALLS\]": 0.95},
         hints={r"\[ARGS\]\s*\{": 0.8, r"\[TOOL_RESULTS\]|\[AVAILABLE_TOOLS\]|\[THINK\]": 0.7, r"\[/?INST\]": 0.5},
     ),
-    new_parser=_new_parser,
+    new_parser=table_parser(MISTRAL_TABLE),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: _read_calls,

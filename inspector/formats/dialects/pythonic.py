@@ -15,16 +15,14 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import Transitions, dialect_table, opening
+from inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.python.calls import PythonCallReader
 from inspector.formats.python.follower import PYTHON
 from inspector.formats.python.writing import is_python_call, write_call
 from inspector.formats.span_readers import BareCall, ReasoningReader, read_definitions, read_result
-from inspector.model import Role, SpanKind, ToolCall
+from inspector.model import SpanKind, ToolCall
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import FormatParser
-from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import (
     HOME,
     ROLE,
@@ -177,10 +175,6 @@ def _expresses(call: ToolCall) -> bool:
     return is_python_call(call) and len(call.name or "") <= _LONGEST_NAME
 
 
-def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(_TABLE, role=role.value, prompt=prompt)
-
-
 PYTHONIC = Format(
     name="pythonic",
     summary="[f(a=1, b='x')]: calls in Python's syntax, bare or in Llama 4's tokens",
@@ -196,7 +190,7 @@ PYTHONIC = Format(
         "*gemma3*",
     ),
     confidence=_PATTERNS,
-    new_parser=_new_parser,
+    new_parser=table_parser(_TABLE),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: PythonCallReader(),

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from inspector.diagnostics import Fault
-from inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening
+from inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening, table_parser
 from inspector.formats.dialects.hermes import CALL_CLOSERS, CALL_OPENERS, hermes_table, write_calls
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.calls import JsonCallReader, strict_object
@@ -37,13 +37,12 @@ from inspector.formats.xml.tag_families import (
     SharedOpenerReader,
 )
 from inspector.json_scanner import JsonKind, read_json
-from inspector.model import Json, Role, SpanKind, ToolCall
+from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL, INVENTED_RESULT
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed, SpanReader
-from inspector.segmenter.machine import Machine
+from inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition
 from inspector.text import Range
@@ -228,10 +227,6 @@ def _write_calls(calls: Sequence[ToolCall]) -> str:
     return write_calls(calls)
 
 
-def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(_TABLE, role=role.value, prompt=prompt)
-
-
 QWEN = Format(
     name="qwen",
     summary="JSON object in <tool_call> tags with newlines; ✿FUNCTION✿ before Qwen 2.5",
@@ -241,7 +236,7 @@ QWEN = Format(
         calls={rf"{FUNCTION}\s*:": 0.95, r'<tool_call>\n\{"name": ': 0.85},
         hints={r"<tool_call>\s*\{": 0.85, r"✿(?:ARGS|RESULT|RETURN)✿": 0.8, r"<tool_response>": 0.5, r"<think>": 0.25},
     ),
-    new_parser=_new_parser,
+    new_parser=table_parser(_TABLE),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: _read_calls,

@@ -15,16 +15,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from inspector.formats.chat_turns import ROLE_HOMES
-from inspector.formats.dialect import Transitions, dialect_table
+from inspector.formats.dialect import Transitions, dialect_table, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.writing import is_finite, json_of
 from inspector.formats.react.calls import FINAL_ANSWER, read_react_calls, read_react_words
 from inspector.formats.span_readers import read_definitions, read_result
-from inspector.model import Role, SpanKind, ToolCall
+from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import FormatParser
-from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition
 
@@ -229,17 +227,13 @@ def _expresses(call: ToolCall) -> bool:
     return isinstance(call.arguments, dict) and is_finite(call.arguments)
 
 
-def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(_TABLE, role=role.value, prompt=prompt)
-
-
 REACT = Format(
     name="react",
     summary=f"Thought, Action, Action Input, Observation, {FINAL_ANSWER}: plain text, a heading a line",
     aliases=("langchain", "mrkl"),
     models=(),
     confidence=_PATTERNS,
-    new_parser=_new_parser,
+    new_parser=table_parser(_TABLE),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: read_react_calls,

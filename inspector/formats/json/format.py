@@ -14,14 +14,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, Transitions, dialect_table
+from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, Transitions, dialect_table, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.writing import is_json_call
 from inspector.formats.span_readers import BareCall, ReasoningReader, read_definitions, read_result
-from inspector.model import Role, SpanKind, ToolCall
+from inspector.model import SpanKind, ToolCall
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import FormatParser, SpanReader
-from inspector.segmenter.machine import Machine
+from inspector.segmenter.events import SpanReader
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, Lookahead, LookaheadPiece, MarkerSplit, Repeat, State, Table, Transition
 
@@ -224,9 +223,6 @@ def json_format(
     )
     of_text = {} if text_reader is None else {SpanKind.TEXT: text_reader}
 
-    def new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-        return Machine(table, role=role.value, prompt=prompt)
-
     def expresses_all(call: ToolCall) -> bool:
         return (ids or call.id is None) and expresses(call)
 
@@ -236,7 +232,7 @@ def json_format(
         aliases=tuple(aliases),
         models=tuple(models),
         confidence=signs,
-        new_parser=new_parser,
+        new_parser=table_parser(table),
         readers=MappingProxyType(
             {
                 SpanKind.TOOL_CALL: reader,

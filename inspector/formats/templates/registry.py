@@ -4,12 +4,14 @@ from types import MappingProxyType
 
 from inspector.formats.format import Format
 from inspector.formats.templates.chatml import HERMES_TEMPLATE, JSON_SCHEMA_TEMPLATE, QWEN_TEMPLATE
-from inspector.formats.templates.claude import CLAUDE_TEMPLATE
-from inspector.formats.templates.gemini import GEMINI_TEMPLATE
+from inspector.formats.templates.families import (
+    CLAUDE_TEMPLATE,
+    GEMINI_TEMPLATE,
+    MISTRAL_TEMPLATE,
+    OPENAI_TEMPLATE,
+    REACT_TEMPLATE,
+)
 from inspector.formats.templates.llama3 import FUNCTIONARY_TEMPLATE, LLAMA3_TEMPLATE, PYTHONIC_TEMPLATE
-from inspector.formats.templates.mistral import MISTRAL_TEMPLATE
-from inspector.formats.templates.openai import OPENAI_TEMPLATE
-from inspector.formats.templates.react import REACT_TEMPLATE
 from inspector.formats.templates.template import Template
 
 TEMPLATES = MappingProxyType(

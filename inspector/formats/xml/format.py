@@ -10,18 +10,17 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from inspector.formats.dialect import Enclosed, Transitions
+from inspector.formats.dialect import Enclosed, Transitions, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.writing import is_json_call, json_of
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
 from inspector.formats.xml.follower import xml_payload
 from inspector.formats.xml.syntax import XmlSyntax
-from inspector.model import Json, Role, SpanKind, ToolCall
+from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules import markers as rules
 from inspector.rules.rule import Rule
 from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed, SpanReader
-from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Table, Transition
 
@@ -223,9 +222,7 @@ def xml_format(
 
     `is_typed` says that the wire tells the types of values, so that they need not be texts.
     """
-
-    def new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-        return Machine(table, role=role.value, prompt=prompt)
+    new_parser = table_parser(table)
 
     def expresses(call: ToolCall) -> bool:
         if call.id is not None or not is_json_call(call) or not isinstance(call.arguments, dict):

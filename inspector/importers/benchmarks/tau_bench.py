@@ -1,4 +1,6 @@
-"""tau-bench's results: a row a trial of a task, with its reward and its messages.
+"""Results of tau-bench and tau2-bench.
+
+tau-bench's results: a row a trial of a task, with its reward and its messages.
 
 A row is `{"task_id": 0, "reward": 1.0, "info": {...}, "traj": [messages], "trial": 0}` (tau-bench, `EnvRunResult` in
 `tau_bench/types.py`); a file is one array of them, and docent keeps each as a document. Where calls were parsed out of
@@ -7,44 +9,73 @@ the text (docent), the text is what the model emitted and the calls beside it wh
 Agents of the kinds `act` and `react` (`agents/chat_react_agent.py`) write JSON behind `Action:`, a call or, under the
 name `respond`, the words to the user; results are words of the user that begin `API output: `. Here they are calls,
 words and tools' turns. JSON that does not parse tau-bench itself took for words, and so it stays.
+
+tau2-bench's results: a trace a simulation, and one of its simulated user where that calls tools too.
+
+A file is one document `{"info": {...}, "tasks": [...], "simulations": [...]}`, read whole to 64 MiB, or one simulation
+(tau2-bench, `data_model/simulation.py`). `raw_data` of a generated message holds the provider's own answer.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from inspector.apis.openai.messages import read_message
-from inspector.importers.identity import row_ids, text_of
+from inspector.apis.openai.messages import CALLS, argument_texts, calls_in, message_object, read_message, read_tools
+from inspector.importers.identity import instant, row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from inspector.json_members import count_of, object_of, objects_of
 from inspector.json_scanner import read_json
 from inspector.model import (
     CallHeader,
     ExternalId,
     Generation,
+    Instant,
+    InstantSource,
     Json,
     Outcome,
+    ParentTrace,
+    ParentWhy,
     Part,
     Provenance,
+    RecognisedBy,
     ResultHeader,
     Role,
+    ToolDefinition,
+    ToolsOrigin,
     Trace,
     Turn,
+    TurnFlag,
+    Usage,
 )
 from inspector.scanning import lazy_pattern
-from inspector.wire.provider_json import parse_json
+from inspector.wire.answer_reader import finish_meaning
+from inspector.wire.provider_json import compact_json, parse_json
 
 _RESULT = lazy_pattern(
     r"(?P<strategy>tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+--?\d+_user-.*\.json"
 )
-
 _ACTION = "Action:"
 _RESPOND = "respond"
 _API_OUTPUT = "API output: "
 _NOT_STORED = "the source keeps no tools, no times and no usage, and of several calls in an answer the first only"
 _ACTIONS = "actions written as JSON in the text are calls and words here, as tau-bench read them"
 _FROM_NAME = "the model was taken from the file's name"
+_RESULTS = lazy_pattern(r'\s*\{\s*"timestamp"\s*:\s*"[^"]*"\s*,\s*"info"\s*:\s*\{\s*"git_commit"')
+_SIMULATION = frozenset({"task_id", "start_time", "termination_reason"})
+_ENDED = frozenset({"user_stop", "agent_stop"})
+_NO_CHUNKS = "the source keeps no chunks"
+_POLICY = "the system prompt is not kept: the domain's policy, which is part of it, is used instead"
+_ALONE = "the simulation has no `results.json` beside it: its model, tools and policy are in the run's `results.json`"
+_NO_TOOLS = "the run keeps no tools"
+_WRITTEN_ANEW = "arguments of calls are kept parsed, and their text was rewritten"
+_USER = "what the simulated user did with its own tools is a trace below"
+_NO_USER_TOOLS = "the simulated user's prompt and tools are not kept"
+_SYNTHETIC = frozenset({TurnFlag.SYNTHETIC})
+_ROLES = {role.value: role for role in Role}
 
 
 class TauBenchImporter:
@@ -95,14 +126,14 @@ def _trace(row: Row, model: str) -> Trace | Skipped:
         else f"task {value.get('task_id')}",
         model=model,
         external_ids=row_ids(row, [ExternalId("trial", str(trial))] if isinstance(trial, int) else ()),
-        outcome=_outcome(value.get("reward"), failed),
+        outcome=_trial_outcome(value.get("reward"), failed),
         provenance=Provenance(
             record=row.record, warnings=(_NOT_STORED, *(told for told, holds in more.items() if holds))
         ),
     )
 
 
-def _outcome(reward: Json, failed: str) -> Outcome | None:
+def _trial_outcome(reward: Json, failed: str) -> Outcome | None:
     earned = float(reward) if isinstance(reward, int | float) and not isinstance(reward, bool) else None
     return None if earned is None and not failed else Outcome(exit_status=failed or None, reward=earned)
 
@@ -138,3 +169,253 @@ def _with_action(turn: Turn, said: str) -> Turn:
         return replace(turn, parts=(*thought, Part("text", words if isinstance(words, str) else raw)))
     named = called if isinstance(called, str) else None
     return replace(turn, parts=(*thought, Part("call:0", raw)), calls=(CallHeader("call:0", named),))
+
+
+class Tau2BenchImporter:
+    """One trace a simulation, and one for its user where that called tools."""
+
+    name = "tau2-bench"
+    signs = "`simulations` beside their `tasks`"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By a run's simulations beside its tasks, or by the members of a simulation."""
+        known = any(_is_run(row) or _is_simulation(row) for row in sample.rows)
+        return 0.9 if known or _RESULTS.match(sample.text.lstrip("\ufeff")) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The simulations of each document; one without messages is skipped."""
+        for row in read_rows(file):
+            if isinstance(row, Skipped):
+                yield row
+            elif _is_simulation(row.value):
+                yield from _traces(row.value, _Run(row.value, is_alone=True), row.record)
+            elif not isinstance(listed := row.value.get("simulations"), list) or not listed:
+                yield Skipped(row.record, "the run has no list `simulations` with simulations in it")
+            else:
+                run = _Run(object_of(row.value.get("info")))
+                for number, one in enumerate(listed, 1):
+                    record = f"{row.record}, simulation {number}"
+                    if isinstance(one, dict):
+                        yield from _traces(one, run, record)
+                    else:
+                        yield Skipped(record, "this is no object, as simulations are")
+
+
+def _is_run(row: JsonObject) -> bool:
+    return isinstance(row.get("simulations"), list) and "tasks" in row and isinstance(row.get("info"), dict)
+
+
+def _is_simulation(row: JsonObject) -> bool:
+    return row.keys() >= _SIMULATION and bool({"messages", "ticks"} & row.keys())
+
+
+class _Run:
+    """What a run says of all its simulations."""
+
+    def __init__(self, info: JsonObject, *, is_alone: bool = False) -> None:
+        environment, agent, user = (object_of(info.get(f"{key}_info")) for key in ("environment", "agent", "user"))
+        self.is_alone = is_alone
+        self.domain = text_of(environment, "domain_name")
+        self.policy = text_of(environment, "policy")
+        tools = environment.get("tool_defs")
+        self.tools = read_tools(list(tools.values()) if isinstance(tools, dict) else tools)
+        self.agent = _Side(Role.ASSISTANT, agent, self.tools)
+        self.user = _Side(Role.USER, user, ())
+
+
+class _Side:
+    """One of the two that talk: its role in the messages, and what is known of its model."""
+
+    def __init__(self, role: Role, told: JsonObject, tools: tuple[ToolDefinition, ...]) -> None:
+        self.role = role
+        self.model = text_of(told, "llm")
+        settings = told.get("llm_args")
+        self.parameters = compact_json(settings) if isinstance(settings, dict) and settings else ""
+        self.tools = tools
+
+
+class _Message(Struct, frozen=True):
+    """A message of the simulation: whose it is, or whose call it answers."""
+
+    value: JsonObject
+    role: Role
+    requestor: Role
+
+
+def _traces(simulation: JsonObject, run: _Run, record: str) -> Iterator[Trace | Skipped]:
+    messages = tuple(_messages(simulation))
+    if not messages:
+        spoken = ": it is one of speech, timed in `ticks`" if simulation.get("ticks") else ""
+        yield Skipped(record, f"the simulation has no messages{spoken}")
+        return
+    trial = simulation.get("trial")
+    own = ExternalId("id", text_of(simulation, "id") or f"{simulation.get('task_id')}/{trial}/{record}")
+    name = f"{run.domain} task {simulation.get('task_id')}".strip()
+    if isinstance(trial, int):
+        name += f", trial {trial}"
+    turns = tuple(_turns(messages, run.agent))
+    policy = [Turn(Role.SYSTEM, (Part("text", run.policy),), "policy", flags=_SYNTHETIC)] if run.policy else []
+    acts = any(one.role is Role.USER and one.value.get(CALLS) for one in messages)
+    trace = Trace(
+        turns=(*policy, *turns),
+        name=name,
+        model=run.agent.model,
+        started=instant(simulation.get("start_time")),
+        external_ids=(own,),
+        recognised_by=RecognisedBy.FIELD,
+        outcome=_simulation_outcome(simulation),
+        provenance=Provenance(
+            record=record,
+            warnings=(
+                _NO_CHUNKS,
+                *([_POLICY] if policy else []),
+                *([_ALONE] if run.is_alone else [] if run.tools else [_NO_TOOLS]),
+                *([_WRITTEN_ANEW] if _are_rewritten(messages, Role.ASSISTANT) else []),
+                *([_USER] if acts else []),
+            ),
+        ),
+    )
+    yield trace
+    if acts:
+        rewritten = [_WRITTEN_ANEW] if _are_rewritten(messages, Role.USER) else []
+        yield replace(
+            trace,
+            turns=tuple(_turns(messages, run.user)),
+            name=f"{name}, user",
+            model=run.user.model,
+            external_ids=(ExternalId("user", own.value),),
+            outcome=None,
+            parent=ParentTrace(own, ParentWhy.SUBAGENT),
+            provenance=Provenance(record=f"{record}, user", warnings=(_NO_CHUNKS, _NO_USER_TOOLS, *rewritten)),
+        )
+
+
+def _messages(simulation: JsonObject) -> Iterator[_Message]:
+    """The messages in order, those that stand together one by one."""
+    for outer in objects_of(simulation.get("messages")):
+        for value in objects_of(outer.get("tool_messages")) or [outer]:
+            role = _ROLES.get(text_of(value, "role"), Role.USER)
+            yield _Message(value, role, Role.USER if value.get("requestor") == "user" else Role.ASSISTANT)
+
+
+def _turns(messages: tuple[_Message, ...], side: _Side) -> Iterator[Turn]:
+    """The conversation as one side saw it: its own calls and results, and what the other said."""
+    for at, message in enumerate(messages):
+        value = message.value
+        if message.role is Role.TOOL:
+            if message.requestor is side.role:
+                yield _result(value)
+        elif message.role is side.role:
+            is_greeting = at == 0 and not any(value.get(key) for key in ("usage", "raw_data", CALLS))
+            yield _greeting(value) if is_greeting else _answer(value, side)
+        elif not value.get(CALLS):
+            role = "system" if message.role is Role.SYSTEM else "user"
+            yield replace(read_message({"role": role, "content": value.get("content")}), source_role=message.role.value)
+
+
+def _result(value: JsonObject) -> Turn:
+    return read_message(
+        {
+            "role": "tool",
+            "content": value.get("content") or "",
+            "tool_call_id": value.get("id"),
+            "is_error": True if value.get("error") is True else None,
+        }
+    )
+
+
+def _greeting(value: JsonObject) -> Turn:
+    """The words with which every simulation begins: no model said them."""
+    turn = read_message({"role": "assistant", "content": value.get("content")})
+    return replace(turn, source_role=text_of(value, "role"), flags=_SYNTHETIC)
+
+
+def _answer(value: JsonObject, side: _Side) -> Turn:
+    raw = raw_answer(value)
+    calls: list[Json] = [
+        {**call, "arguments": raw.arguments.get(text_of(call, "id"), call.get("arguments"))} for call in calls_in(value)
+    ]
+    thoughts = raw.reasoning or None
+    turn = read_message(message_object("assistant", value.get("content"), reasoning_content=thoughts, calls=calls))
+    usage = object_of(value.get("usage"))
+    ended, took = instant(value.get("timestamp")), value.get("generation_time_seconds")
+    return replace(
+        turn,
+        source_role=text_of(value, "role"),
+        generation=Generation(
+            api="chat.completions",
+            requested_model=side.model,
+            answered_model=raw.model,
+            parameters=side.parameters,
+            tools=side.tools,
+            tools_origin=ToolsOrigin.REQUEST if side.tools else None,
+            started=Instant(ended.at_s - took, InstantSource.DERIVED) if ended and isinstance(took, float) else None,
+            ended=ended,
+            usage=Usage(count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens"))),
+            finish_reason=raw.finish or None,
+            finish=finish_meaning(raw.finish) if raw.finish else None,
+        ),
+    )
+
+
+def _are_rewritten(messages: tuple[_Message, ...], role: Role) -> bool:
+    return any(
+        text_of(call, "id") not in raw_answer(message.value).arguments
+        for message in messages
+        if message.role is role
+        for call in calls_in(message.value)
+    )
+
+
+def _simulation_outcome(simulation: JsonObject) -> Outcome:
+    why = text_of(simulation, "termination_reason")
+    reward = object_of(simulation.get("reward_info")).get("reward")
+    return Outcome(
+        completed=why in _ENDED if why else None,
+        exit_status=why or None,
+        reward=float(reward) if isinstance(reward, int | float) and not isinstance(reward, bool) else None,
+    )
+
+
+class RawAnswer(Struct, frozen=True, dict=True):
+    """What `raw_data` tells of an answer; nothing where it is none."""
+
+    value: JsonObject
+
+    @cached_property
+    def _choice(self) -> JsonObject:
+        return next(iter(objects_of(self.value.get("choices"))), self.value)
+
+    @cached_property
+    def _message(self) -> JsonObject:
+        found = self._choice.get("message")
+        return found if isinstance(found, dict) else self._choice
+
+    @property
+    def model(self) -> str:
+        """The model that answered, `""` where it is not said."""
+        return text_of(self.value, "model")
+
+    @property
+    def finish(self) -> str:
+        """Why the answer ended, in the provider's word."""
+        return text_of(self._choice, "finish_reason", "stop_reason")
+
+    @property
+    def reasoning(self) -> str:
+        """The thoughts before the answer."""
+        blocks = objects_of(self._message.get("thinking_blocks"))
+        return text_of(self._message, "reasoning_content", "reasoning") or "".join(
+            text_of(block, "thinking") for block in blocks
+        )
+
+    @cached_property
+    def arguments(self) -> dict[str, str]:
+        """The exact texts of the calls' arguments, by the calls' ids."""
+        texts = argument_texts([self._message])
+        return {named: text for named, text in texts if isinstance(named, str) and isinstance(text, str)}
+
+
+def raw_answer(message: JsonObject) -> RawAnswer:
+    """The provider's answer that a message keeps."""
+    return RawAnswer(object_of(message.get("raw_data")))

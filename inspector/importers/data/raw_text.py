@@ -1,21 +1,37 @@
-"""Raw transcripts and completions as plain text: a file is one trace.
+"""Raw text of models.
+
+Rows of raw completions: what a model wrote, and perhaps the prompt that it continued.
+
+A row is `{"prompt": ..., "completion": ...}`, `{"text": ...}` or the like; `deltas` are the pieces that arrived. It is
+also what `weaklink segment --jsonl` takes. A prompt in a chat template is split into its turns, and the completion
+continues the last; joining the turns' texts gives prompt and completion exactly. Only what lies beyond the prompt was
+generated. Any other prompt is one user turn.
+
+Raw transcripts and completions as plain text: a file is one trace.
 
 A transcript in a chat template (ChatML, Llama 3, Gemma, harmony, DeepSeek, functionary) is split into its turns; any
 other text is one assistant turn. Joining the turns' texts gives the file exactly.
 """
 
 from collections.abc import Iterator
+from itertools import accumulate
 
 from msgspec.structs import replace
 
+from inspector.apis.openai.messages import read_tools
+from inspector.errors import UnknownFormatError
 from inspector.formats.detection import detect_format
+from inspector.formats.registry import find_format
 from inspector.formats.transcript import read_transcript, split_turns
-from inspector.importers.records import too_long
-from inspector.importers.source import FileSample, Skipped, SourceFile
+from inspector.importers.identity import instant, row_ids, text_of
+from inspector.importers.records import Row, read_rows, too_long
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_much, transcript_memory
-from inspector.model import Provenance, RecognisedBy, Trace
+from inspector.model import Chunks, Generation, Part, Provenance, RecognisedBy, Role, ToolsOrigin, Trace, Turn
 from inspector.text import decode
 
+_COMPLETIONS = ("completion", "text", "output", "response", "generated_text")
+_CERTAIN = frozenset({"prompt", "deltas", "completion"})
 _HEADERS = (
     "<|im_start|>",
     "<|start_header_id|>",
@@ -24,8 +40,97 @@ _HEADERS = (
     "<|from|>",
     "<｜begin▁of▁sentence｜>",
 )
-
 _NEAR = 300
+
+
+class CompletionsImporter:
+    """One trace a row."""
+
+    name = "completions"
+    signs = "rows with a completion, beside its prompt or alone"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By rows with a completion: likely beside a prompt, faintly alone, as any table of texts has such rows."""
+        rows = [row for row in sample.rows if _completion(row) is not None]
+        if not rows:
+            return 0.0
+        return 0.4 if any(_CERTAIN & row.keys() for row in rows) else 0.2
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The completion of each row; a row without one is skipped."""
+        for row in read_rows(file):
+            yield row if isinstance(row, Skipped) else completion_trace(row)
+
+
+def _completion(value: JsonObject) -> tuple[str, ...] | None:
+    """The pieces of the completion, one where it is whole; None where the row has none."""
+    deltas = value.get("deltas")
+    if isinstance(deltas, list) and all(isinstance(one, str) for one in deltas):
+        return tuple(one for one in deltas if isinstance(one, str))
+    return next(((found,) for key in _COMPLETIONS if isinstance(found := value.get(key), str)), None)
+
+
+def completion_trace(row: Row) -> Trace | Skipped:
+    """The completion of a row with its prompt."""
+    value = row.value
+    pieces = _completion(value)
+    if pieces is None:
+        return Skipped(
+            row.record, f"the row has no completion: none of {', '.join(f'`{key}`' for key in _COMPLETIONS)}"
+        )
+    prompt = text_of(value, "prompt")
+    if (needed := transcript_memory(prompt) + sum(map(transcript_memory, pieces))) > RECORD_MEMORY:
+        return Skipped(row.record, too_much(needed))
+    tools = read_tools(value.get("tools"))
+    generation = Generation(
+        api="completions",
+        answered_model=text_of(value, "model"),
+        tools=tools,
+        tools_origin=ToolsOrigin.REQUEST if tools else None,
+    )
+    return Trace(
+        turns=tuple(_turns(prompt, pieces, generation)),
+        model=text_of(value, "model"),
+        format=_format(text_of(value, "format")),
+        started=instant(value.get("timestamp", value.get("created"))),
+        external_ids=row_ids(row),
+        provenance=Provenance(record=row.record),
+    )
+
+
+def _format(name: str) -> str:
+    """The format that a row names, if there is one of that name; else it is detected."""
+    try:
+        return find_format(name).name if name else ""
+    except UnknownFormatError:
+        return ""
+
+
+def _turns(prompt: str, pieces: tuple[str, ...], generation: Generation) -> Iterator[Turn]:
+    completion = "".join(pieces)
+    turns = read_transcript(prompt + completion).turns
+    if not any(turn.source_role for turn in turns):  # no chat template
+        if prompt:
+            yield Turn(Role.USER, (Part("text", prompt),))
+        yield Turn(Role.ASSISTANT, (_part(completion, pieces, 0),), generation=generation)
+        return
+    at = 0
+    for turn in turns[:-1]:
+        at += len(turn.parts[0].text)
+        yield replace(turn, generation=generation if turn.generation and at > len(prompt) else None)
+    last = turns[-1]
+    text = last.parts[0].text
+    before = len(text) - len(completion)
+    part = _part(text, pieces, before) if before >= 0 else Part("text", text)
+    yield replace(last, parts=(part,), generation=generation if last.generation else None)
+
+
+def _part(text: str, pieces: tuple[str, ...], before: int) -> Part:
+    """A part whose last characters arrived as `pieces`; what stood before them counts as the first."""
+    if len(pieces) < 2:
+        return Part("text", text)
+    ends = tuple(before + end for end in accumulate(map(len, pieces)))
+    return Part("text", text, Chunks(ends, tuple(range(len(ends)))))
 
 
 class RawTextImporter:

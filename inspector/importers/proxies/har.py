@@ -27,7 +27,7 @@ from inspector.json_members import object_of
 from inspector.model import Json, Trace
 from inspector.scanning import closing_quote, lazy_pattern
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
-from inspector.wire.sse import SseDecoder
+from inspector.wire.framing import SseDecoder
 
 _ZIP = b"PK\x03\x04"
 _BLOCK = 1 << 16

@@ -15,13 +15,12 @@ import msgspec
 from msgspec import Struct
 
 from inspector.apis import ollama
-from inspector.apis.answer_heads import ObjectHead, head_of
 from inspector.apis.anthropic import messages as anthropic_messages
-from inspector.apis.gemini.generate_content import API as GEMINI
+from inspector.apis.gemini import API as GEMINI
 from inspector.apis.openai import completions, responses
 from inspector.apis.openai.chat import API as CHAT
 from inspector.apis.openai.chat_captures import MAX_ANSWER_BYTES, STATUS_LINE, CapturedAnswer, ChatCaptureDecoder
-from inspector.apis.providers import OLLAMA, PROVIDERS, decoder_for
+from inspector.apis.providers import OLLAMA, PROVIDERS, ObjectHead, decoder_for, head_of
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import answer_ids, instant
 from inspector.importers.records import Line, first_rows, layout_of, parse_json_bytes, read_lines, read_rows, too_long
@@ -31,8 +30,8 @@ from inspector.model import Generation, Instant, Json, Provenance, RecognisedBy,
 from inspector.scanning import lazy_pattern
 from inspector.wire.decoder import DONE, Decoder, Framing, new_decoder
 from inspector.wire.events import TurnAssembly, WireEvent
+from inspector.wire.framing import ServerSentEvent, SseDecoder
 from inspector.wire.provider_json import parse_json
-from inspector.wire.sse import ServerSentEvent, SseDecoder
 
 _BLOCK = 1 << 16
 _BLANK = b"\xef\xbb\xbf \t\r\n"

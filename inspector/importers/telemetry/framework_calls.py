@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from inspector.apis.gemini.generate_content import read_gemini_request
+from inspector.apis.gemini import read_gemini_request
 from inspector.apis.openai.messages import CALLS, message_object, read_message, read_tools
 from inspector.apis.openai.responses import read_responses_request
 from inspector.apis.providers import decoder_for
@@ -41,8 +41,8 @@ from inspector.model import (
 from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.decoder import decode_answer
+from inspector.wire.events import DecodedRequest, parameters_of
 from inspector.wire.provider_json import compact_json
-from inspector.wire.request import DecodedRequest, parameters_of
 
 _LAYERS = 4
 _CONVERSATION = ("messages", "prompt", "prompts", "system", "system_prompt", "instructions", "chat_history")

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from inspector.apis.anthropic.messages import CALL_BLOCK, OWN_BLOCKS, RESULT_ID, read_turns
-from inspector.apis.gemini.generate_content import read_gemini_request
+from inspector.apis.gemini import read_gemini_request
 from inspector.apis.openai.messages import CALLS, TEXT_BLOCKS, call_object, read_message
 from inspector.apis.openai.responses import CALL_ITEMS, RESULT_ITEMS, read_responses_request
 from inspector.importers.source import JsonObject

@@ -24,7 +24,7 @@ from inspector.importers.telemetry.framework_calls import (
     usage_of,
 )
 from inspector.importers.telemetry.framework_messages import KnownMessages, read_any_message
-from inspector.importers.telemetry.span_sessions import SESSION, TRACE, RowSpool, session_traces, utc_instant
+from inspector.importers.telemetry.span_traces import SESSION, TRACE, RowSpool, session_traces, utc_instant
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
 from inspector.model import (
     BodyState,
@@ -40,8 +40,8 @@ from inspector.model import (
 )
 from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
+from inspector.wire.events import DecodedRequest
 from inspector.wire.provider_json import compact_json
-from inspector.wire.request import DecodedRequest
 
 _NEITHER = "this is neither a trace nor an observation of Langfuse"
 NOT_STORED = "the source keeps whole answers: no stream, no chunks, and no time of theirs but the first"

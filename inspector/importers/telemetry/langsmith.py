@@ -26,7 +26,7 @@ from inspector.importers.telemetry.framework_calls import (
     usage_of,
 )
 from inspector.importers.telemetry.framework_messages import KnownMessages
-from inspector.importers.telemetry.span_sessions import RowSpool, session_traces, utc_instant
+from inspector.importers.telemetry.span_traces import RowSpool, session_traces, utc_instant
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
 from inspector.json_members import object_of
 from inspector.memory import RECORD_BYTES
@@ -44,8 +44,8 @@ from inspector.model import (
     Usage,
 )
 from inspector.scanning import lazy_pattern
+from inspector.wire.events import DecodedRequest
 from inspector.wire.provider_json import compact_json
-from inspector.wire.request import DecodedRequest
 
 _NEITHER = "this is no run of LangSmith, and no page of them"
 _TRACE = ("trace_id", "dotted_order")

@@ -20,10 +20,13 @@ from inspector.importers.records import parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, Skipped, SourceFile
 from inspector.importers.telemetry.framework_calls import one_answer
 from inspector.importers.telemetry.framework_messages import KnownMessages
-from inspector.importers.telemetry.otlp_conventions import read_openinference, read_openllmetry, with_langfuse
-from inspector.importers.telemetry.otlp_genai import read_genai
-from inspector.importers.telemetry.otlp_json import has_resources, merged_spans, spans_of
-from inspector.importers.telemetry.otlp_protobuf import is_otlp, read_protobuf
+from inspector.importers.telemetry.otlp_conventions import (
+    read_genai,
+    read_openinference,
+    read_openllmetry,
+    with_langfuse,
+)
+from inspector.importers.telemetry.otlp_encodings import has_resources, is_otlp, merged_spans, read_protobuf, spans_of
 from inspector.importers.telemetry.otlp_span import (
     ERROR,
     Messages,
@@ -58,9 +61,8 @@ from inspector.sealed_spool import SealedSpool, SpoolPlace
 from inspector.sessions.fingerprints import message_digest, says_nothing
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.decoder import decode_answer
-from inspector.wire.events import DecodedTurn
+from inspector.wire.events import DecodedRequest, DecodedTurn
 from inspector.wire.provider_json import compact_json, parse_json
-from inspector.wire.request import DecodedRequest
 
 SPOOL_BYTES = 32 << 20
 """How much of the spans' texts is kept in memory."""

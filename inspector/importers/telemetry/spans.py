@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from inspector.model import Generation, Instant, Turn, Usage
 from inspector.scanning import lazy_pattern
 from inspector.sessions.fingerprints import message_digest, says_nothing
-from inspector.wire.request import DecodedRequest
+from inspector.wire.events import DecodedRequest
 
 _BEGINS, _GOES_ON, _SUCCEEDS, _ENDS = range(4)
 

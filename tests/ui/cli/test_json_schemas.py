@@ -24,17 +24,15 @@ from inspector.json_text import write_json
 from inspector.model import Trace
 from inspector.model.exchange import RecordedExchange
 from inspector.redaction.redactor import Redactor
-from inspector.replay.matching import ReplayDivergence, Replayer
-from inspector.replay.recording import Recording
+from inspector.replay.matching import Recording, ReplayDivergence, Replayer
 from storage import open_store
 from storage.access_tokens import TokenRole
 from tests.capture.upstream import Answer, Drop, Framing, running_upstream
 from tests.ui.experiments import asking
 from tests.ui.experiments.test_doctor import recorded
 from ui.cli.group import COMMANDS, LazyGroup, weaklink
-from ui.cli.replay_injection import InjectionResult, not_possible
-from ui.cli.replay_report import KeptDivergence, report_json
-from ui.cli.schema import schema_names, schema_text
+from ui.cli.reference import schema_names, schema_text
+from ui.cli.replaying import InjectionResult, KeptDivergence, not_possible, report_json
 from ui.cli.tail import TailReader, _TailJson
 from ui.experiments.doctor import CommandRun, compare_runs, comparison_json
 

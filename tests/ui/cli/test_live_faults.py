@@ -11,7 +11,7 @@ from inspector.formats.registry import formats
 from inspector.segmentation import segment
 from tests.examples import in_the_gate
 from tests.strategies import texts
-from ui.cli.log_session import LiveFaults
+from ui.cli.log import LiveFaults
 from ui.views.styled_text import plain
 
 COUNTED = {"F302", "F310"}

@@ -17,7 +17,7 @@ from tests.capture import scripted_answers as scripted
 from tests.capture.events import Remembering, wait_until
 from tests.capture.server import EventsServer
 from tests.ui.conftest import START, Run, environment
-from ui.cli.log_session import Form, detect_form
+from ui.cli.log import Form, detect_form
 
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
 RAW = f"<think>Hm\0 \x1b[31m é</think>{CALL}".encode() + b"\xff"

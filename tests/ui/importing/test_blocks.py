@@ -25,13 +25,12 @@ from inspector.importers.source import local_path
 from inspector.model import Trace
 from storage.console.duckdb_reader import query_tables
 from tests.ui.conftest import run_text
-from ui.cli.check_blocks import BlockChecker
+from ui.cli.check import BlockChecker
 from ui.cli.check_files import CheckOptions, FileEvent, RecordsEnd, inspected_records
 from ui.cli.data.annotate import BlockAnnotator
 from ui.cli.paths import records_of
-from ui.cli.report_blocks import BlockTriage, TriageSums
-from ui.cli.stats import statistics_object
-from ui.cli.stats_sources import BlockCounter, FileStatistics
+from ui.cli.report import BlockTriage, TriageSums
+from ui.cli.stats import BlockCounter, FileStatistics, statistics_object
 from ui.importing.block_jobs import UnsafeFolderError, run_blocks
 from ui.importing.block_records import placed_block, plan_traces
 from ui.importing.block_work import ATTEMPTS

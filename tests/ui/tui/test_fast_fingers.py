@@ -12,7 +12,7 @@ from tests.ui.tui.apps import at_home, filled, home, press, running, settled, sh
 from ui.tui.app import WeaklinkApp
 from ui.tui.chains.filter_bar import FilterInput
 from ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog
-from ui.tui.footer import KeyFooter
+from ui.tui.line_bar import KeyFooter
 from ui.tui.store_access import start_work
 
 

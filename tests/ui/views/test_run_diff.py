@@ -16,8 +16,8 @@ from tests.chain.building import trace_of
 from tests.examples import in_the_gate
 from tests.strategies import texts
 from ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines, diff_object
-from ui.views.run_diff_text import text_diff_lines
 from ui.views.styled_text import Style, plain, visible_line, width_of
+from ui.views.text_diff import text_diff_lines
 
 CASES = Path(__file__).parents[2] / "cases" / "run_diff"
 ORDER = (

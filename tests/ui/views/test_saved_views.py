@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from inspector.errors import WeaklinkError
-from ui.views import saved_views
-from ui.views.saved_views import SavedView, forget_view, save_view, views_file
+from ui.views import links
+from ui.views.links import SavedView, forget_view, save_view, views_file
 
 
 @pytest.fixture(autouse=True)
@@ -17,14 +17,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _names() -> list[str]:
-    return [view.name for view in saved_views.saved_views()]
+    return [view.name for view in links.saved_views()]
 
 
 def test_a_view_is_there_again_with_its_page_and_state() -> None:
     view = SavedView("Nightly", "traces", {"filter": "status:broken name:nightly*"})
-    assert saved_views.saved_views() == []
+    assert links.saved_views() == []
     save_view(view)
-    assert saved_views.saved_views() == [view]
+    assert links.saved_views() == [view]
 
 
 def test_a_view_of_the_same_name_takes_the_place_of_the_first() -> None:
@@ -32,7 +32,7 @@ def test_a_view_of_the_same_name_takes_the_place_of_the_first() -> None:
     save_view(SavedView("A", "triage", {}))
     save_view(SavedView(" b ", "tools", {"tool": "x"}))
     assert _names() == ["A", "b"]
-    assert saved_views.saved_views()[1].page == "tools"
+    assert links.saved_views()[1].page == "tools"
 
 
 def test_a_forgotten_view_is_gone_and_the_others_stay() -> None:
@@ -59,14 +59,14 @@ def test_a_damaged_file_is_said_and_never_written_over(content: bytes) -> None:
     views_file().parent.mkdir(parents=True)
     views_file().write_bytes(content)
     with pytest.raises(WeaklinkError, match="damaged"):
-        saved_views.saved_views()
+        links.saved_views()
     with pytest.raises(WeaklinkError, match="damaged"):
         save_view(SavedView("a", "triage", {}))
     assert views_file().read_bytes() == content
 
 
 def test_so_many_views_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saved_views, "MOST", 2)
+    monkeypatch.setattr(links, "MOST_VIEWS", 2)
     for name in "ab":
         save_view(SavedView(name, "triage", {}))
     save_view(SavedView("b", "tools", {}))

@@ -11,8 +11,8 @@ from inspector.checks.schema_complexity import SchemaComplexity
 from storage import Prompt, Violations
 from ui.cli.stats import statistics_object
 from ui.views.stats import Statistics, statistics_lines
-from ui.views.stats_wording import bar, percent
 from ui.views.styled_text import cell_width, plain
+from ui.views.triage import bar, percent
 
 HOSTILE = "mo\x1b[31mdel\u202e\n\x00 " + "長" * 90
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from inspector.inspection import inspect_trace
 from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, GenerationError, Part, Role, Trace, Turn
 from tests.chain.building import inspection_of, trace_of
-from ui.views.break_story import break_lines
+from ui.views.diagnostic import break_lines
 from ui.views.styled_text import plain, width_of
 from ui.views.trace import trace_lines
 from ui.views.turn import turn_facts

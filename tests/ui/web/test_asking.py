@@ -13,7 +13,7 @@ from storage import open_store
 from tests.capture.upstream import running_upstream
 from tests.ui.experiments.asking import database, server
 from tests.ui.web.apps import page, said_in
-from ui.experiments.ask_form import replay_server_of
+from ui.experiments.ask_views import replay_server_of
 from ui.views.styled_text import plain
 from ui.web.asking import PageWork
 from ui.web.options import DashboardOptions

@@ -10,18 +10,22 @@ from textual.binding import BindingType
 
 from inspector.errors import WeaklinkError
 from storage import FilterCompletion, FilterError, ListCursor, Listed, Order, SearchHit, Store, TraceSummary
-from ui.tui.chains.actions import nothing_lines, shown_count, status_cells
+from ui.tui.chains.actions import (
+    ChainCallbacks,
+    FollowedChains,
+    TraceOpener,
+    nothing_lines,
+    shown_count,
+    status_cells,
+)
 from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.filter_bar import FilterBar, has_words, narrowed, toggled
-from ui.tui.chains.watching import ChainCallbacks, ChainsWithCallbacks, TraceOpener
 from ui.tui.commands import Command, bindings
 from ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog
-from ui.tui.footer import KeyFooter
-from ui.tui.line_bar import LineBar, StatusLine, StatusText
+from ui.tui.line_bar import KeyFooter, LineBar, StatusLine, StatusText
 from ui.tui.store_access import StoreAccess, error_sentence, start_work
-from ui.views.links import Link
+from ui.views.links import VIEWS_PAGE, Link, SavedView, save_view, saved_views
 from ui.views.minimap import minimap
-from ui.views.saved_views import VIEWS_PAGE, SavedView, save_view, saved_views
 from ui.views.search_hits import hit_lines
 from ui.views.styled_text import Line, Run, Style, visible_line, visible_runs
 from ui.views.trace_columns import ORDER_WORDS
@@ -99,7 +103,7 @@ _KEPT = 64
 _GLANCE = 400
 
 
-class ChainsScreen(ChainsWithCallbacks):
+class ChainsScreen(FollowedChains):
     """Traces, the broken ones first. `open_trace` is called with what is to be opened."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = CHAIN_COMMANDS

@@ -16,8 +16,7 @@ from inspector.text import Range
 from storage import Mark, Store, TraceSummary
 from ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog, copy_choice
 from ui.tui.dissector.panes import Panes
-from ui.tui.editor import edit_copy
-from ui.tui.exporting import FORMS, export_problem, export_traces, proposed_name
+from ui.tui.exporting import FORMS, edit_copy, export_problem, export_traces, proposed_name
 from ui.tui.line_bar import StatusLine
 from ui.tui.store_access import StoreAccess, error_sentence, start_work
 from ui.views.dissect.dissection import Dissection

@@ -23,8 +23,7 @@ from ui.tui.line_view import LineList, LineView
 from ui.tui.store_access import start_work
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.navigation import call_at, layered_step, step_at
-from ui.views.dissect.raw import context, raw
-from ui.views.dissect.schema import schema
+from ui.views.dissect.raw import context, raw, schema
 from ui.views.dissect.side import SideLine, SideLines, SideSource, diagnostic_list, notes, origins, step_list, verdict
 from ui.views.dissect.timing import AnswerTimes, answer_times, are_cheap_to_compute, timing
 from ui.views.styled_text import Run, Style

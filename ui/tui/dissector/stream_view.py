@@ -23,10 +23,9 @@ from ui.tui.dissector.commands import STREAM_COMMANDS
 from ui.tui.line_view import fit_cell_width
 from ui.tui.palette import paint_of
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.lanes import StreamOptions
-from ui.views.dissect.stream import BlockRow, StreamLayout
+from ui.views.dissect.stream import BlockRow, StreamLayout, Viewport, VisibleFault
 from ui.views.dissect.stream_rows import GUTTER, RowKind, StreamRow
-from ui.views.dissect.viewport import Viewport, VisibleFault
+from ui.views.dissect.timing import StreamOptions
 from ui.views.styled_text import Run, Style, style_of
 
 _WHEEL = 3

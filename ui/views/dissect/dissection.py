@@ -20,7 +20,7 @@ from inspector.model.columns import Column, Entries
 from inspector.model.lru_cache import LruCache
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex, Range
-from ui.views.break_story import BreakFacts
+from ui.views.diagnostic import BreakFacts
 from ui.views.dissect.outline import BLOCK, Outline, OutlineWalk, PartNumbers
 from ui.views.layers import TraceLayers
 from ui.views.minimap import is_layer_difference

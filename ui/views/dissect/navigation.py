@@ -10,7 +10,7 @@ from inspector.model import Grade, Liveness, Part, Role, ToolCall, ToolDefinitio
 from inspector.text import Range
 from ui.views.diagnostic import part_words
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.lanes import chunk_words
+from ui.views.dissect.timing import chunk_words
 from ui.views.dissect.tree_rows import TreeRow
 from ui.views.status import LIVENESS, status_run
 from ui.views.styled_text import Line, Run, Style, visible_line

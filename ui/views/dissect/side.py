@@ -11,14 +11,13 @@ from inspector.model import Liveness
 from inspector.model.columns import LazyColumn
 from inspector.rules.rule import Severity
 from storage import Mark
-from ui.views.break_story import BreakFacts, break_lines, cause_of
-from ui.views.chain import ending
+from ui.views.diagnostic import BreakFacts, break_lines, cause_of
 from ui.views.dissect.dissection import Dissection
 from ui.views.minimap import minimap
 from ui.views.places import NO_PART, PositionIndex
 from ui.views.status import LIVENESS, call_brief, outcome_words, status_run, step_glyph, task_run, value_text
 from ui.views.styled_text import GLYPHS, Line, Run, Style, clipped, style_of, visible_line
-from ui.views.trace import severity_counts, title_of, trace_facts
+from ui.views.trace import ending, severity_counts, title_of, trace_facts
 from ui.views.wording import counted, quoted, wrapped
 
 _NAME, _LONGEST_FACT = 9, 2_000

@@ -14,8 +14,8 @@ from inspector.scanning import lazy_pattern
 from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 from ui.views.dissect.dissection import DissectedPart, touching
-from ui.views.dissect.lanes import StreamOptions, lane_lines
 from ui.views.dissect.outline import TextBlock
+from ui.views.dissect.timing import StreamOptions, lane_lines
 from ui.views.marked_text import CaretLabel, caret_lines
 from ui.views.styled_text import LINE_FEED, TAB, Line, Run, Style, cell_width, style_of, visible_line, visible_runs
 from ui.views.wording import counted, help_line, title

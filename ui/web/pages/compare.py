@@ -16,9 +16,9 @@ from ui.views.context import request_pair_lines
 from ui.views.layers import Layer
 from ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines
 from ui.views.stats import Statistics, comparison_sentence, p_text
-from ui.views.stats_wording import key_title, number_text, value_text
 from ui.views.styled_text import Line, Run, Style
-from ui.views.trace_list import trace_title
+from ui.views.trace_json import trace_title
+from ui.views.triage import key_title, number_text, value_text
 from ui.views.wording import counted
 from ui.web.charts import HIGH
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing

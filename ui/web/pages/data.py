@@ -20,9 +20,9 @@ from inspector.inspection import Inspection
 from inspector.json_text import write_json
 from ui.reports.set_report import set_lines
 from ui.views.dissect.dissection import Dissection
-from ui.views.run_diff_text import text_diff_lines
-from ui.views.stats_wording import code_title
 from ui.views.styled_text import Run, Style, visible_line
+from ui.views.text_diff import text_diff_lines
+from ui.views.triage import code_title
 from ui.views.wording import counted
 from ui.web.components import ListingColumn, ListingRow, MinimumWidth, dissector, listing
 from ui.web.markup import label, put_lines

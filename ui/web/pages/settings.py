@@ -7,7 +7,7 @@ import streamlit as st
 from inspector.redaction.redactor import Redactor
 from inspector.version import __version__
 from storage import StoreStats
-from ui.views.saved_views import views_file
+from ui.views.links import views_file
 from ui.views.store_stats import stats_lines
 from ui.views.styled_text import Line, Run, Style, visible
 from ui.views.wording import counted

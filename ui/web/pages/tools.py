@@ -8,8 +8,8 @@ from inspector.chain.metrics import BY_NAME, FEWEST, Measure, MeasureKind, estim
 from inspector.chain.metrics_groups import GroupFigures, GroupKey
 from inspector.checks.schema_complexity import SchemaComplexity
 from storage import TraceSummary, Violations
-from ui.views.stats_wording import code_title, value_text
 from ui.views.styled_text import Line, Run, Style, visible_line
+from ui.views.triage import code_title, value_text
 from ui.web.charts import HIGH, LOW
 from ui.web.components import BarCell, FilterCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth
 from ui.web.filter_bar import filter_bar, nothing_found

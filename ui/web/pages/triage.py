@@ -8,10 +8,9 @@ from inspector.chain.metrics import FEWEST, MEASURES, TASK_CASES, MeasureKind, e
 from inspector.chain.steps import Status
 from inspector.model import TaskOutcome
 from storage import TraceSummary
-from ui.views.stats_wording import code_title, percent, value_text
 from ui.views.status import status_run
 from ui.views.styled_text import Run, Style
-from ui.views.triage import HEADS, TaskCase, task_cases
+from ui.views.triage import HEADS, TaskCase, code_title, percent, task_cases, value_text
 from ui.views.wording import counted
 from ui.web.charts import LOW
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing

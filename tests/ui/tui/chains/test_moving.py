@@ -11,7 +11,7 @@ from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, filled, home, names, press, running, settled, shown, told
 from ui.tui.app import WeaklinkApp
 from ui.tui.chains import chain_list as pages_module
-from ui.tui.chains.watching import _POLLS_PER_COUNT
+from ui.tui.chains.actions import _POLLS_PER_COUNT
 
 
 def current(app: WeaklinkApp) -> str:

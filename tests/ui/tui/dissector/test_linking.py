@@ -13,9 +13,9 @@ from tests.chain.test_layer_places import changed_story
 from tests.ui.tui.apps import settled, shown, told
 from tests.ui.tui.dissector.stage import SMALL, dissecting
 from tests.ui.views.dissect import scenes
+from ui.tui.dissector.panes import TreeView
 from ui.tui.dissector.side_pane import SideKind
 from ui.tui.dissector.stream_view import StreamView
-from ui.tui.dissector.tree_view import TreeView
 from ui.tui.lab_screen import LabScreen
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.tree import HEAVY

@@ -17,12 +17,12 @@ from tests.examples import in_the_gate
 from tests.strategies import texts, traces
 from tests.ui.views.dissect import scenes
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.lanes import StreamOptions
 from ui.views.dissect.navigation import fault_at, find, next_fault, next_step, offered_at, step_at
 from ui.views.dissect.outline import BLOCK, TextBlock
-from ui.views.dissect.schema import tool_place
+from ui.views.dissect.raw import tool_place
 from ui.views.dissect.side import diagnostic_list, nearest, step_list
 from ui.views.dissect.stream import StreamLayout
+from ui.views.dissect.timing import StreamOptions
 from ui.views.dissect.tree import Tree
 from ui.views.styled_text import plain
 

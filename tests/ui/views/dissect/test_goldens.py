@@ -11,13 +11,11 @@ from inspector.text import Range
 from storage import Mark
 from tests.ui.views.dissect import scenes
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.lanes import StreamOptions
 from ui.views.dissect.navigation import step_at
-from ui.views.dissect.raw import raw
-from ui.views.dissect.schema import schema
+from ui.views.dissect.raw import raw, schema
 from ui.views.dissect.side import SideSource, diagnostic_list, initial_position, notes, origins, step_list, verdict
 from ui.views.dissect.stream import StreamLayout
-from ui.views.dissect.timing import timing
+from ui.views.dissect.timing import StreamOptions, timing
 from ui.views.dissect.tree import Tree
 from ui.views.styled_text import Line, Run, plain, width_of
 

@@ -12,11 +12,10 @@ from inspector.text import Range
 from tests.examples import in_the_gate
 from tests.ui.views.dissect import scenes
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.lanes import StreamOptions
 from ui.views.dissect.navigation import find, next_fault, next_step
-from ui.views.dissect.stream import BlockRow, StreamLayout
+from ui.views.dissect.stream import BlockRow, StreamLayout, Viewport
 from ui.views.dissect.stream_rows import RowKind
-from ui.views.dissect.viewport import Viewport
+from ui.views.dissect.timing import StreamOptions
 from ui.views.styled_text import plain
 
 BEGIN = Location(0, "", Range(0, 0))

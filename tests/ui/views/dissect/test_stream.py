@@ -10,10 +10,10 @@ from tests.examples import in_the_gate
 from tests.strategies import texts
 from tests.ui.views.dissect import scenes
 from ui.views.dissect import stream
-from ui.views.dissect.lanes import StreamOptions
 from ui.views.dissect.outline import BLOCK
 from ui.views.dissect.stream import BlockRow, StreamLayout
 from ui.views.dissect.stream_rows import BlockRows, RowKind, StreamRow
+from ui.views.dissect.timing import StreamOptions
 from ui.views.styled_text import plain, visible_line, width_of
 
 

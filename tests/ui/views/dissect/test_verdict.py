@@ -5,7 +5,7 @@ import pytest
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Part, Role, Trace, Turn
 from tests.counted_columns import counted
-from ui.views.break_story import BreakFacts
+from ui.views.diagnostic import BreakFacts
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.side import initial_position, verdict
 

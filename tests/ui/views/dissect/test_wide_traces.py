@@ -13,14 +13,12 @@ from storage import Mark
 from tests.counted_columns import Looks, counted
 from ui.tui.dissector.stream_view import StreamBar
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.lanes import StreamOptions
 from ui.views.dissect.navigation import fault_at, next_fault, next_step, place_line, step_at, trace_line
-from ui.views.dissect.raw import raw
-from ui.views.dissect.schema import schema
+from ui.views.dissect.raw import raw, schema
 from ui.views.dissect.side import SideSource, diagnostic_list, notes, step_list
-from ui.views.dissect.stream import StreamLayout
+from ui.views.dissect.stream import StreamLayout, Viewport
+from ui.views.dissect.timing import StreamOptions
 from ui.views.dissect.tree import Tree
-from ui.views.dissect.viewport import Viewport
 from ui.views.links import Link
 
 _WIDE, _WIDER = 800, 3_200

@@ -1,9 +1,10 @@
-"""`weaklink schema`: the JSON Schemas of what commands print with --json."""
+"""`weaklink schema` and `weaklink completion`: the JSON Schemas of what commands print, and scripts for shells."""
 
 import sys
 from importlib import resources
 
 import click
+from click.shell_completion import get_completion_class
 
 from ui.views.styled_text import visible_line
 
@@ -41,3 +42,19 @@ def schema_names() -> list[str]:
 def schema_text(name: str) -> str:
     """The schema of this name as JSON text."""
     return (resources.files("ui.reports") / "json_schemas" / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the completion script of SHELL.
+
+    \b
+    bash   weaklink completion bash >> ~/.bashrc
+    zsh    weaklink completion zsh >> ~/.zshrc
+    fish   weaklink completion fish > ~/.config/fish/completions/weaklink.fish
+    """  # noqa: D301  # Click wants the backspace itself
+    made = get_completion_class(shell)
+    assert made is not None
+    click.echo(made(ctx.find_root().command, {}, "weaklink", "_WEAKLINK_COMPLETE").source())

@@ -1,4 +1,18 @@
-"""`generic_json`: `{"tool_call": {...}}`, `{"tool_calls": [...]}` or `{"response": "..."}`, the whole reply.
+"""Dialects whose whole reply is JSON.
+
+`json_schema` and `xlam`: the reply is JSON, an array of calls or one call, with nothing that marks it.
+
+xLAM (Salesforce) also writes it fenced, after `[TOOL_CALLS]` or in `<tool_call>` tags.
+
+`json_schema`: Servers make a model answer so where a call is required, or one tool is (vllm:tests/tool_use/
+test_tool_choice_required.py, sglang:srt/function_call/json_array_parser.py); both spellings of the arguments' key are
+at home there. A JSON value of another shape is an answer after a schema and stays text. A fence around it is a fault:
+servers that parse the whole reply refuse it (llama.cpp strips it).
+
+`xlam`: All of these are the family's own ways, the bare array the usual one; reasoning may come before it. Source:
+vllm:tests/tool_parsers/test_xlam_tool_parser.py.
+
+`generic_json`: `{"tool_call": {...}}`, `{"tool_calls": [...]}` or `{"response": "..."}`, the whole reply.
 
 llama.cpp makes models answer so whose chat template knows no tools. Where calls may be parallel they bear ids. The
 string of `response` is the reply's content. Source: llama.cpp:common/chat.cpp (the generic format) and
@@ -10,10 +24,13 @@ from collections.abc import Sequence
 import msgspec
 
 from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.dialect import Enclosed
 from inspector.formats.format import DetectionPatterns
+from inspector.formats.json.call_shape import CALLS_WITHOUT_NAME, CallKeys
 from inspector.formats.json.calls import JsonCallReader
-from inspector.formats.json.format import NAMED, BareJson, JsonMarkers, json_format
-from inspector.formats.json.writing import call_object, json_of
+from inspector.formats.json.format import NAMED, NAMED_CALLS, BareJson, JsonMarkers, json_format
+from inspector.formats.json.writing import call_array, call_object, is_json_call, json_of
+from inspector.formats.xml.tag_families import SharedOpenerReader
 from inspector.json_scanner import read_json
 from inspector.model import SpanKind, ToolCall
 from inspector.rules import json_syntax as rules
@@ -23,15 +40,66 @@ from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, Lookahead, LookaheadPiece, MarkerSplit, OneOf, Repeat, State, Transition
 from inspector.text import Range
 
+_BEFORE = r"\A\s*(?:<think>[\s\S]{0,20000}</think>\s*)?"
+_CALL = r'\{\s*"name"\s*:\s*"[^"\n]{1,128}"\s*,\s*"(?:parameters|arguments)"\s*:'
+BARE_PATTERNS = {rf"{_BEFORE}\[\s*{_CALL}": 0.85}
+"""A reply that is an array of calls."""
 _SPACE = Repeat(r"\s", 0, 24)
 _ONE, _SEVERAL, _RESPONSE = "tool_call", "tool_calls", "response"
 _WRAPPED: tuple[LookaheadPiece, ...] = (_SPACE, (f'"{_ONE}"', f'"{_SEVERAL}"'), _SPACE, ":", _SPACE, ("{", "["))
-_CALL = Lookahead(OneOf(_WRAPPED, NAMED))
+_GENERIC_CALL = Lookahead(OneOf(_WRAPPED, NAMED))
 _STRING = Lookahead(_SPACE, ":", _SPACE, '"')
 _BEGINNINGS = tuple(f'{{{space}"{_RESPONSE}"' for space in ("", " ", "\n", "\r\n", "\n ", "\n  ", "\n    ", "\n\t"))
 _HEAD = lazy_pattern(rf'(?:```\w*\s*)?\{{\s*("(?:{_ONE}|{_SEVERAL})")\s*:\s*([\[{{])')
 _WRAPPER = lazy_pattern(rf'"(?:{_ONE}|{_SEVERAL})"')
 _READ = JsonCallReader(is_array=True, is_row=True, has_ids=True, wrappers=(_ONE, _SEVERAL))
+
+
+def opens_a_call(call: ToolCall) -> bool:
+    """Whether JSON can hold the call, and its name lets the text be known as one."""
+    return is_json_call(call) and NAMED_CALLS["{"].counts(call_object(call), 1, final=True) is True
+
+
+JSON_SCHEMA = json_format(
+    name="json_schema",
+    summary='[{"name": ..., "parameters": {...}}]: the reply is JSON, as constrained output makes it',
+    aliases=("constrained", "tool_choice_required"),
+    models=(),
+    markers=JsonMarkers(bare=BareJson(), results=(Enclosed("<tool_response>", "</tool_response>"),)),
+    signs=DetectionPatterns(
+        calls=BARE_PATTERNS,
+        hints={rf"{_BEFORE}```(?:json)?\s*\[\s*{_CALL}": 0.7, rf"{_BEFORE}(?:```(?:json)?\s*)?{_CALL}": 0.5},
+    ),
+    reader=JsonCallReader(CallKeys(arguments="parameters", also=("arguments",)), is_array=True, is_row=True),
+    write_calls=lambda calls: call_array(calls, key="parameters"),
+    expresses=opens_a_call,
+    near_calls=CALLS_WITHOUT_NAME,
+    calls_only=True,  # both servers decode the whole reply
+)
+
+XLAM = json_format(
+    name="xlam",
+    summary="[...]: an array of JSON objects, bare, fenced or tagged",
+    models=(
+        "*llama-xlam*",
+        "*xlam*",
+    ),
+    markers=JsonMarkers(
+        (Enclosed("[TOOL_CALLS]"), Enclosed("<tool_call>", "</tool_call>")),
+        ahead=Lookahead(Repeat(r"\s"), ("[", "{")),
+        bare=BareJson(has_fences=True),
+        results=(Enclosed("<tool_response>", "</tool_response>"),),
+    ),
+    signs=DetectionPatterns(
+        calls={**BARE_PATTERNS, r"<tool_call>\s*\[\s*\{": 0.7, r"\[TOOL_CALLS\]\s*\[\s*\{": 0.6},
+        hints={r"```(?:json)?\s*\[\s*\{\s*\"name\"": 0.7},
+    ),
+    reader=SharedOpenerReader(JsonCallReader(is_array=True), "an array of JSON objects"),
+    write_calls=call_array,
+    expresses=opens_a_call,
+    near_calls=CALLS_WITHOUT_NAME,
+    calls_only=True,  # vllm:vllm/tool_parsers/xlam_tool_parser.py decodes a reply with a bare array as a whole
+)
 
 
 def _read_calls(closed: SpanClosed) -> ParseResult:
@@ -99,7 +167,7 @@ GENERIC_JSON = json_format(
     models=(),
     markers=JsonMarkers(
         bare=BareJson(
-            {"{": _CALL},
+            {"{": _GENERIC_CALL},
             more=tuple(Transition(one, MarkerSplit.BEFORE, _RESPONSE, width=0, ahead=_STRING) for one in _BEGINNINGS),
             more_states=(
                 State(

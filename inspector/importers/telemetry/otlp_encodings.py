@@ -1,27 +1,43 @@
-"""OTLP as protobuf: bodies as exporters over HTTP send them, and files of the collector, read span by span.
+"""OTLP, as JSON and as protobuf.
+
+OTLP as JSON: the spans and log records of an export request, in its own spelling or in snake_case.
+
+Ids are hexadecimal there (Base64 where a general protobuf library wrote them), and whole numbers may be texts. Source:
+opentelemetry-proto, docs/specification.md of OTLP, "JSON Protobuf Encoding".
+
+OTLP as protobuf: bodies as exporters over HTTP send them, and files of the collector, read span by span.
 
 A small reader of the wire format for exactly the messages of traces: it needs no generated code, is bounded, and reads
 the whole part of a file that is cut. Source: protobuf.dev, "Encoding".
 """
 
+import base64
 import struct
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from itertools import islice
 from typing import BinaryIO, TypeAlias
 
+from msgspec.structs import replace
+
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.records import too_long
 from inspector.importers.source import JsonObject, Skipped, SourceFile
-from inspector.importers.telemetry.otlp_json import seconds
-from inspector.importers.telemetry.otlp_span import OtlpEvent, OtlpSpan
+from inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, objects
+from inspector.json_members import word_of
 from inspector.memory import RECORD_BYTES
 from inspector.model import Json
+from inspector.scanning import lazy_pattern
 from inspector.text import decode
 
+RESOURCE_KEYS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
+"""The members that an export request has."""
+_SNAKE = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
+_ERRORS: tuple[Json, ...] = (ERROR, "STATUS_CODE_ERROR", "ERROR", "2")
+_LONGEST_TIME_NS = 1 << 63
 BYTES = 2
 """The wire type of texts, bytes and messages."""
-
 _VARINT, _FIXED64, _FIXED32 = 0, 1, 5
 _RESOURCE_SPANS = b"\x0a"
 _MAX_DEPTH = 64
@@ -29,6 +45,179 @@ _TRACE_ID_BYTES = 16
 _BREAKS_OFF = "the protobuf breaks off"
 Field: TypeAlias = tuple[int, int | bytes]
 """A field's number and its value: an integer of any width as its bits, or the bytes of anything else."""
+
+
+def has_resources(row: JsonObject) -> bool:
+    """Whether a row is an export request, of spans or of log records."""
+    return any(isinstance(row.get(key), list) for key in RESOURCE_KEYS)
+
+
+def spans_of(row: JsonObject) -> Iterator[OtlpSpan]:
+    """The spans of an export request; log records that name a span are spans without times of that id.
+
+    RecursionError for values that are nested too deeply.
+    """
+    for resource in objects(_member(row, "resourceSpans")):
+        service = _json_service(resource)
+        for scope in objects(_member(resource, "scopeSpans") or _member(resource, "instrumentationLibrarySpans")):
+            for span in objects(_member(scope, "spans")):
+                yield span_of(span, service)
+    for resource in objects(_member(row, "resourceLogs")):
+        service = _json_service(resource)
+        for scope in objects(_member(resource, "scopeLogs")):
+            for record in objects(_member(scope, "logRecords")):
+                yield from _of_record(record, service)
+
+
+def span_of(span: JsonObject, service: str = "") -> OtlpSpan:
+    """One span as OTLP has it."""
+    status = _member(span, "status")
+    status = status if isinstance(status, dict) else {}
+    return OtlpSpan(
+        _hex(_member(span, "traceId"), 16),
+        _hex(_member(span, "spanId"), 8),
+        _hex(_member(span, "parentSpanId"), 8),
+        word_of(span.get("name")),
+        seconds(_member(span, "startTimeUnixNano")),
+        seconds(_member(span, "endTimeUnixNano")),
+        attributes_of(span.get("attributes")),
+        tuple(map(_json_event, objects(span.get("events")))),
+        ERROR if status.get("code") in _ERRORS else 0,
+        word_of(status.get("message")),
+        service,
+        _count(_member(span, "droppedAttributesCount")) + _count(_member(span, "droppedEventsCount")),
+    )
+
+
+def attributes_of(listed: Json) -> JsonObject:
+    """A list of keys and values as an object; an object as it is."""
+    if isinstance(listed, dict):
+        return listed
+    return {str(one.get("key")): value_of(one.get("value")) for one in objects(listed) if "key" in one}
+
+
+def value_of(value: Json) -> Json:
+    """What an `AnyValue` holds; RecursionError for one that is nested too deeply."""
+    if not isinstance(value, dict):
+        return value
+    for kind, held in value.items():
+        if held is None:
+            continue
+        match kind:
+            case "intValue" | "int_value":
+                return _integer(held)
+            case "arrayValue" | "array_value":
+                return [value_of(one) for one in _values(held)]
+            case "kvlistValue" | "kvlist_value":
+                return attributes_of(_values(held))
+            case _:
+                return held
+    return None
+
+
+def seconds(value: Json) -> float | None:
+    """A time in nanoseconds, a number or its digits, as seconds; None for none, 0, or one that no clock shows."""
+    number = _integer(value)
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < _LONGEST_TIME_NS:
+        return None
+    return number / 1e9
+
+
+def _of_record(record: JsonObject, service: str) -> Iterator[OtlpSpan]:
+    id_ = _hex(_member(record, "spanId"), 8)
+    attributes = attributes_of(record.get("attributes"))
+    name = word_of(_member(record, "eventName")) or word_of(attributes.get("event.name"))
+    if not id_ or not name:
+        return
+    body = value_of(record.get("body"))
+    at_s = seconds(_member(record, "timeUnixNano")) or seconds(_member(record, "observedTimeUnixNano"))
+    trace_id = _hex(_member(record, "traceId"), 16)
+    if name == "gen_ai.client.inference.operation.details":
+        held = attributes | body if isinstance(body, dict) else attributes
+        yield OtlpSpan(trace_id, id_, "", "", None, at_s, held, (), 0, "", service)
+    else:
+        event = OtlpEvent(name, at_s, attributes | {"body": body})
+        yield OtlpSpan(trace_id, id_, "", "", None, None, {}, (event,), 0, "", service)
+
+
+def _json_event(event: JsonObject) -> OtlpEvent:
+    return OtlpEvent(
+        word_of(event.get("name")), seconds(_member(event, "timeUnixNano")), attributes_of(event.get("attributes"))
+    )
+
+
+def _json_service(resource: JsonObject) -> str:
+    held = resource.get("resource")
+    attributes = attributes_of(held.get("attributes")) if isinstance(held, dict) else {}
+    return word_of(attributes.get("service.name"))
+
+
+def _member(value: JsonObject, key: str) -> Json:
+    found = value.get(key)
+    return value.get(_SNAKE.sub("_", key).lower()) if found is None else found
+
+
+def _values(held: Json) -> list[Json]:
+    values = held.get("values") if isinstance(held, dict) else held
+    return values if isinstance(values, list) else []
+
+
+def _hex(value: Json, size: int) -> str:
+    """An id as hexadecimal digits; `""` for none, and for one that is all zeros."""
+    text = word_of(value)
+    if text.endswith("=") and len(text) == 4 * -(-size // 3):
+        try:
+            text = base64.b64decode(text, validate=True).hex()
+        except ValueError:
+            return text
+    return text.lower() if text.strip("0") else ""
+
+
+def _integer(value: Json) -> Json:
+    if isinstance(value, str) and len(value) <= 20 and value.removeprefix("-").isdecimal() and value.isascii():
+        return int(value)
+    return value
+
+
+def _count(value: Json) -> int:
+    number = _integer(value)
+    return number if isinstance(number, int) and not isinstance(number, bool) else 0
+
+
+def merged_spans(spans: Iterable[OtlpSpan]) -> list[OtlpSpan]:
+    """Spans and the log records that belong to them, one for each id, in the order in which the ids came.
+
+    Of a span that came twice the later counts, of a log record the first. An id that two traces have, which only
+    counting ones do, gets the trace's before it. Linear in spans and records.
+    """
+    by_id: dict[tuple[str, str], list[OtlpSpan]] = {}
+    for span in spans:
+        by_id.setdefault((span.trace_id, span.id), []).append(span)
+    taken = Counter(id_ for _, id_ in by_id)
+    shared = {id_ for id_, count in taken.items() if count > 1}
+    found = [same[0] if len(same) == 1 else _one(same) for same in by_id.values()]
+    return [_told_apart(span, shared) for span in found] if shared else found
+
+
+def _told_apart(span: OtlpSpan, shared: set[str]) -> OtlpSpan:
+    id_, parent_id = (f"{span.trace_id}/{one}" if one in shared else one for one in (span.id, span.parent_id))
+    return replace(span, id=id_, parent_id=parent_id)
+
+
+def _one(same: list[OtlpSpan]) -> OtlpSpan:
+    main = next((span for span in reversed(same) if span.start_s is not None), same[-1])
+    records = [span for span in same if span is not main and span.start_s is None]
+    attributes: JsonObject = {}
+    events = {repr(event): event for record in records for event in record.events}
+    for record in records:
+        attributes |= record.attributes
+    ends = (span.end_s for span in (main, *records))
+    return replace(
+        main,
+        end_s=next((end_s for end_s in ends if end_s is not None), None),
+        attributes=attributes | main.attributes,
+        events=(*main.events, *events.values()),
+    )
 
 
 class CutError(ValueError):

@@ -1,18 +1,111 @@
-"""What `weaklink ask` says: the plan before anything is sent, the table of rates, and both as JSON."""
+"""What `weaklink ask` and the forms of the screens say: the experiment as typed, its plan, and the table of rates."""
 
-from collections.abc import Iterator
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterator
 
+from msgspec import Struct
+
+from inspector.capture.replay_server import ReplayServer
+from inspector.capture.resending import ResendTarget, SpendingBounds, target_of
 from inspector.chain.intervals import Interval
-from inspector.model import Json
-from inspector.replay.differences import differences
+from inspector.model import Json, Trace
+from inspector.redaction.redactor import Redactor
+from inspector.replay.canonical import differences
+from inspector.replay.matching import Replayer, recording_of
+from inspector.replay.resend import RequestChange, ResendError
 from inspector.rules.catalogue import RULES
-from ui.experiments.ask_again import ANY, AskPlan, AskResult, ComparedRate
+from storage import Store
+from ui.experiments.ask_again import (
+    ANY,
+    AskExperiment,
+    AskPlan,
+    AskResult,
+    ComparedRate,
+    changed_request,
+    plan_of,
+    question_of,
+)
 from ui.views.styled_text import GLYPHS, Line, Run, Style, visible_line
 from ui.views.wording import counted
 
+_SHORTEST_KEY = 8
+_MOST = 10_000
 _MOST_CHANGES = 20
 _NAMES = {rule.code: rule.name for rule in RULES}
 HEADINGS = ("rule", "rate", "95 % interval", "original", "95 % interval", "difference", "95 % interval")
+
+
+class AskForm(Struct, frozen=True):
+    """The fields; each may be empty. `bounds` are the most requests and the most tokens, with a blank between."""
+
+    server: str = ""
+    times: str = "20"
+    model: str = ""
+    settings: str = ""
+    bounds: str = ""
+    is_advised: bool = False
+
+    def plan(self, store: Store, id: int, turn: int | None) -> AskPlan:  # as in `Store`
+        """What would be sent. ResendError for a field that cannot be read."""
+        question = question_of(store, id, turn)
+        change = RequestChange(self.model.strip(), tuple(setting_of(word) for word in self._words()))
+        changed = changed_request(question, change, is_advised=self.is_advised)
+        return plan_of(question, changed, _number(self.times or "20", "how often"))
+
+    def target(self, plan: AskPlan) -> ResendTarget:
+        """Where it would be sent; the key comes from the environment."""
+        if not self.server.strip():
+            raise ResendError("name a server, such as `https://api.openai.com`; nothing is sent without one")
+        request = plan.settings[0]
+        return target_of(self.server.strip(), request.api, request.path, os.environ)
+
+    def spending(self) -> SpendingBounds:
+        """The bounds; what is left out has none."""
+        words = [_number(word, "a bound") for word in self.bounds.replace(",", " ").split()]
+        return SpendingBounds(*words[:2])
+
+    def _words(self) -> list[str]:
+        try:
+            return shlex.split(self.settings)
+        except ValueError as error:
+            raise ResendError(f"the settings cannot be read: {error}") from error
+
+
+def setting_of(word: str) -> tuple[str, str]:
+    """A setting that was written as NAME=VALUE. ResendError for anything else."""
+    name, mark, value = word.partition("=")
+    if not mark or not all(name.split(".")):
+        raise ResendError(f"`{word}` is no NAME=VALUE")
+    return name, value
+
+
+def _number(text: str, what: str) -> int:
+    if not text.strip().isdecimal() or not 0 < int(text) <= 10**9:
+        raise ResendError(f"`{text}` is no number for {what}")
+    return min(int(text), _MOST) if what == "how often" else int(text)
+
+
+def experiment_of(
+    plan: AskPlan,
+    target: ResendTarget,
+    store: Store,
+    bounds: SpendingBounds,
+    changed: Callable[[AskResult], None] = lambda result: None,
+) -> AskExperiment:
+    """The experiment, whose record has no secrets, the key of this very target least of all."""
+    patterns = (re.escape(target.key),) if len(target.key) >= _SHORTEST_KEY else ()
+    return AskExperiment(plan, target, store, Redactor(patterns), bounds=bounds, changed=changed)
+
+
+def replay_server_of(store: Store, id: int) -> tuple[ReplayServer, Trace]:  # as in `Store`
+    """A server that answers from one trace, and the trace. ResendError where it has no answers."""
+    exchanges, trace = store.exchanges.of(id).traces.get(id, ()), store.trace(id)
+    recording = recording_of([(trace, exchanges)])
+    if not recording.exchanges:
+        raise ResendError(f"trace {id} has no answers of a model that could be served")
+    return ReplayServer(Replayer(recording), Redactor()), trace
 
 
 def plan_lines(plan: AskPlan, url: str) -> Iterator[Line]:

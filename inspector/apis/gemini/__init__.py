@@ -1,1 +1,0 @@
-"""OpenAI's APIs, which many servers share: chat completions, completions and Responses."""

@@ -1,0 +1,280 @@
+"""`kimi_k2` and `kimi_k3`: the dialects of Moonshot AI's Kimi models.
+
+`kimi_k2`: calls in a section of special tokens, each with an id `functions.NAME:INDEX` (Moonshot's Kimi K2).
+
+Sources: llama.cpp:models/templates/moonshotai-Kimi-K2.jinja, vllm:vllm/tool_parsers/kimi_k2_tool_parser.py,
+MoonshotAI/Kimi-K2:docs/tool_call_guidance.md. Some releases spell the section's tokens in the singular.
+
+`kimi_k3`: `<|open|>call tool="NAME"<|sep|>` with arguments whose tags tell their type, in `<|open|>tools<|sep|>`.
+
+Within the tags `&` and `"` are escaped as in XML, within values nothing is. A call may hold all its arguments as one
+JSON object instead.
+
+Sources: llama.cpp:models/templates/Kimi-K3.jinja, sglang:python/sglang/srt/function_call/kimik3_format.py.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType
+
+import msgspec
+
+from inspector.diagnostics import Fault
+from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS, turn_ends
+from inspector.formats.dialect import Enclosed, ReasoningTag, Transitions, dialect_table, opening, table_parser
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
+from inspector.formats.json.writing import is_json_call, json_of
+from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.formats.xml.calls import XmlCallReader
+from inspector.formats.xml.format import XmlCall, XmlCalls, arguments_of, value_text, xml_format
+from inspector.formats.xml.syntax import NAME, XmlSyntax
+from inspector.json_scanner import read_json
+from inspector.model import Json, SpanKind, ToolCall, ToolResult
+from inspector.rules.markers import WRONG_OPENER
+from inspector.scanning import lazy_pattern
+from inspector.segmenter.events import ParseResult, SpanClosed
+from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
+from inspector.text import Range
+
+_SECTION = Section(
+    openers=("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"),
+    closers=("<|tool_calls_section_end|>", "<|tool_call_section_end|>"),
+    call_opener="<|tool_call_begin|>",
+    call_closer="<|tool_call_end|>",
+)
+_ARGUMENTS = "<|tool_call_argument_begin|>"
+_HEADERS = ("<|im_user|>", "<|im_assistant|>", "<|im_system|>")
+_TURNS = (
+    *(opening(header, "speaker") for header in _HEADERS),
+    *(opening(end, "turn_end") for end in ("<|im_end|>", "[EOS]", "[BOS]")),
+)
+_ID = r"(?P<id>(?:functions\.)?(?P<name>[^\s<{]+):\d++)"
+_K2_CALL = NamedCallReader(
+    header=lazy_pattern(rf"\s*{_ID}\s*<\|tool_call_argument_begin\|>"),
+    wanted=f"`functions.NAME:INDEX{_ARGUMENTS}`, then the arguments",
+    loose=(
+        LooseHeader(lazy_pattern(rf"\s*{_ID}\s*(?=\{{|\Z)"), f"it lacks `{_ARGUMENTS}`"),
+        LooseHeader(
+            lazy_pattern(r"\s*functions\.(?P<name>[^\s<{]++)\s*<\|tool_call_argument_begin\|>"),
+            "its id lacks the index, as in `:0`",
+        ),
+    ),
+)
+_RESULT_HEADER = lazy_pattern(rf"## Return of {_ID}\n?")
+_WRITTEN_ID = lazy_pattern(r"functions\.([^\s<{]+):\d+")
+_NAME = lazy_pattern(r"(?!functions\.)[^\s<{\[]+")
+
+
+def _states(ways: Transitions) -> Iterator[State]:
+    yield from _SECTION.states(ways)
+    yield State("speaker", SpanKind.MARKUP, (Transition("<|im_middle|>", MarkerSplit.AFTER, ROLE),), "turn_header")
+
+
+_TABLE = dialect_table(
+    calls=_SECTION.calls,
+    call_states=_states,
+    call_closers=(_SECTION.call_closer,),
+    turns=_TURNS,
+    turn_states=TURN_STATES,
+    homes={**ROLE_HOMES, "tool_declare": "list_intro"},
+    tails=_SECTION.tails,
+)
+
+
+def _read_result(closed: SpanClosed) -> ParseResult:
+    """See SpanReader. A result's first line says which call it answers."""
+    reading = read_result(closed)
+    result = reading.results[0]
+    header = _RESULT_HEADER.match(result.content)
+    if header is None:
+        return reading
+    content = result.content[header.end() :]
+    place = Range(result.range.start + header.end(), result.range.end)
+    return ParseResult(
+        results=(ToolResult(content, place, header["id"], header["name"]),), complete=bool(content.strip())
+    )
+
+
+def _write_k2(calls: Sequence[ToolCall]) -> str:
+    written = "".join(
+        f"{_SECTION.call_opener}{call.id or f'functions.{call.name}:{index}'}{_ARGUMENTS}{json_of(call.arguments)}"
+        f"{_SECTION.call_closer}"
+        for index, call in enumerate(calls)
+    )
+    return f"{_SECTION.openers[0]}{written}{_SECTION.closers[0]}" if calls else ""
+
+
+def _expresses(call: ToolCall) -> bool:
+    """An id must hold the name, as this dialect's do; without one it is made from the call's place."""
+    named = _NAME.fullmatch(call.name or "") is not None
+    of_id = _WRITTEN_ID.fullmatch(call.id) if call.id is not None else None
+    return named and (call.id is None or (of_id is not None and of_id[1] == call.name)) and is_json_call(call)
+
+
+KIMI_K2 = Format(
+    name="kimi_k2",
+    summary="Kimi K2: special tokens, an id that holds the name, JSON",
+    aliases=("kimi", "kimi-k2"),
+    models=("*kimi-k2*", "*kimi_k2*", "*kimi-latest*"),
+    confidence=DetectionPatterns(
+        calls={r"<\|tool_call_begin\|>\s*(?:functions\.)?[^\s<{]+:\d+": 0.98},
+        hints={r"<\|tool_calls?_section_(?:begin|end)\|>": 0.9, r"<\|im_middle\|>": 0.7},
+    ),
+    new_parser=table_parser(_TABLE),
+    readers=MappingProxyType(
+        {
+            SpanKind.TOOL_CALL: _K2_CALL,
+            SpanKind.TOOL_RESULT: _read_result,
+            SpanKind.TOOL_DEFINITIONS: read_definitions,
+            SpanKind.REASONING: ReasoningReader((_SECTION.call_opener,), (_SECTION.call_closer,)),
+        }
+    ),
+    write_calls=_write_k2,
+    expresses=_expresses,
+    ids=True,
+)
+
+
+def _opens(tag: str) -> str:
+    return f"<|open|>{tag}<|sep|>"
+
+
+def _closes(tag: str) -> str:
+    return f"<|close|>{tag}<|sep|>"
+
+
+_WRAPPER = Enclosed(_opens("tools"), _closes("tools"))
+
+_K3_CALL, _ARGUMENT = '<|open|>call tool="', '<|open|>argument key="'
+
+_TYPES = ("string", "number", "boolean", "null", "object", "array")
+
+_SYNTAX = XmlSyntax(
+    call=Lookahead(_K3_CALL, NAME, '"', Repeat(r"[^<>\n]", 0, 32), "<|sep|>"),
+    call_begins=_K3_CALL,
+    shown_call=f'{_K3_CALL}NAME" index="1"<|sep|>',
+    call_end="",
+    parameter=Lookahead(_ARGUMENT, NAME, '" type="', _TYPES, '"<|sep|>'),
+    parameter_begins=_ARGUMENT,
+    shown_parameter=f'{_ARGUMENT}NAME" type="string"<|sep|>',
+    parameter_end=_closes("argument"),
+    opener=_WRAPPER.opener,
+    closer=_closes("call"),
+    lead=_K3_CALL,
+    text_type="string",
+    bad_tag=r'[^"<>\n]*"?[^<>\n]*(?:<\|?s?e?p?\|?>?)?',
+    anywhere=True,
+)
+
+_JSON = lazy_pattern(re.escape(_opens('json type="object"')) + r"(.*)" + re.escape(_closes("json")), re.DOTALL)
+
+_FOLLOWS = Lookahead(NAME, '"', Repeat(r"[^<>\n]", 0, 32), "<|sep|><")
+
+_CALLS = XmlCalls((XmlCall(_K3_CALL, _closes("call"), _SYNTAX, rule=WRONG_OPENER, ahead=_FOLLOWS),), (_WRAPPER,))
+
+_HEADER = State(
+    "message header",
+    SpanKind.MARKUP,
+    (
+        Transition("<|sep|>", MarkerSplit.AFTER, ROLE),
+        Transition(f"<|sep|>{_opens('response')}", MarkerSplit.AFTER, ROLE),
+    ),
+    label="turn_header",
+)
+
+_FRAMES = (_opens("response"), _closes("response"), _closes("message"), "<|end_of_msg|>")
+
+
+def _unescaped(name: str) -> str:
+    return name.replace("&quot;", '"').replace("&amp;", "&")
+
+
+def _escaped(name: str | None) -> str:
+    return (name or "").replace("&", "&amp;").replace('"', "&quot;")
+
+
+_read_arguments = XmlCallReader(_SYNTAX, unescape=_unescaped)
+
+
+def _read_call(closed: SpanClosed) -> ParseResult:
+    """A call with its arguments one by one, or all in one JSON object."""
+    found = _JSON.search(closed.inner_text)
+    if found is None:
+        return _read_arguments(closed)
+    frame = closed.inner_text[: found.start()] + closed.inner_text[found.end() :]
+    outer = _read_arguments(msgspec.structs.replace(closed, inner_text=frame))
+    start = closed.span.inner.start
+    reading = read_json(found[1])
+    place = Range(*found.span(1)).moved(start)
+    is_read = len(reading.nodes) == 1 and (reading.strict or reading.repairable)
+    calls = tuple(
+        msgspec.structs.replace(
+            call,
+            arguments=reading.nodes[0].value() if is_read else found[1],
+            raw_arguments=found[1],
+            arguments_range=place,
+            valid=call.valid and reading.strict,
+            recovered=is_read and not (call.valid and reading.strict),
+            range=closed.span.range,
+            parameters=(),
+        )
+        for call in outer.calls
+    )
+    faults = tuple(_placed(fault, place.start, closed.span.range) for fault in reading.faults)
+    return ParseResult(calls=calls, faults=(*outer.faults, *faults), complete=outer.complete)
+
+
+def _placed(fault: Fault, start: int, span: Range) -> Fault:
+    """The fault at its place, or at the whole call where its place is empty."""
+    return fault.moved(start) if len(fault.range) else Fault(fault.rule, span, fault.message, fault.hint)
+
+
+def _type_of(value: Json) -> str:
+    match value:
+        case str():
+            return "string"
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case dict():
+            return "object"
+        case list():
+            return "array"
+        case _:
+            return "number"
+
+
+def _write_k3(calls: Sequence[ToolCall]) -> str:
+    written = (_write_call(call, index) for index, call in enumerate(calls, 1))
+    return "".join((_WRAPPER.opener, *written, _WRAPPER.closer))
+
+
+def _write_call(call: ToolCall, index: int) -> str:
+    arguments = (
+        f'{_ARGUMENT}{_escaped(name)}" type="{_type_of(value)}"<|sep|>{value_text(value)}{_closes("argument")}'
+        for name, value in arguments_of(call).items()
+    )
+    return f'{_K3_CALL}{_escaped(call.name)}" index="{index}"<|sep|>{"".join(arguments)}{_closes("call")}'
+
+
+KIMI_K3 = xml_format(
+    name="kimi_k3",
+    summary='<|open|>call tool="NAME"<|sep|> with typed arguments, in <|open|>tools<|sep|>',
+    aliases=(),
+    models=("*kimi-k3*",),
+    signs=DetectionPatterns(calls={r'<\|open\|>call tool="': 0.95}, hints={r"<\|(?:open|close)\|>\w+<\|sep\|>": 0.7}),
+    calls=_CALLS,
+    table=dialect_table(
+        calls=_CALLS.ways,
+        call_states=_CALLS.states,
+        call_closers=_CALLS.closers,
+        reasoning=(ReasoningTag("think", _opens("think"), _closes("think")),),
+        turns=(opening('<|open|>message role="', "message header"), *turn_ends(*_FRAMES), *TURN_TRANSITIONS),
+        turn_states=(_HEADER, *TURN_STATES),
+    ),
+    reader=_read_call,
+    write_calls=_write_k3,
+    is_typed=True,
+)

@@ -1,0 +1,167 @@
+"""Dialects with calls in Python's syntax between markers.
+
+`lfm2`: `<|tool_call_start|>[f(a='x')]<|tool_call_end|>` in ChatML turns (Liquid AI's LFM2 and LFM2.5).
+
+Sources: llama.cpp:models/templates/LFM2.5-8B-A1B.jinja and llama-cpp-lfm2.jinja, vllm:tests/tool_parsers/
+test_lfm2_tool_parser.py. A prompt may ask for JSON between the same tokens. The template writes dicts as JSON and does
+not escape strings; what is written here escapes them as Python does, so that every string reads back.
+
+`olmo3_pythonic`: `<function_calls>f(a="x")` and more calls, one a line, `</function_calls>` (Ai2's OLMo 3).
+
+Sources: the OLMo 3 chat template (ChatML; results in turns of `environment`, tools between `<functions>` tags, each
+argument as JSON), vllm:tests/tool_parsers/test_olmo3_tool_parser.py. The tags are markup and each call is a span of its
+own. Claude's older prompts use the same tags around `<invoke>`: that is no call here.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+
+from inspector.formats.chat_turns import ROLE_HOMES
+from inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening, table_parser
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.writing import json_of
+from inspector.formats.python.calls import PythonCallReader
+from inspector.formats.python.follower import PYTHON
+from inspector.formats.python.writing import is_python_call, json_in_dicts, write_call
+from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.model import SpanKind, ToolCall
+from inspector.segmenter.events import SpanReader
+from inspector.segmenter.table import HOME, SECTION, Lookahead, MarkerSplit, Repeat, State, Transition
+
+_LFM2_OPENER, _LFM2_CLOSER = "<|tool_call_start|>", "<|tool_call_end|>"
+_LFM2_PATTERNS = DetectionPatterns(
+    calls={r"<\|tool_call_start\|>": 0.95}, hints={r"<\|tool_(?:call_end|list_start|response_start)\|>": 0.7}
+)
+_write_lfm2_call = partial(write_call, write_value=json_in_dicts)
+_OLMO_OPENER, _OLMO_CLOSER = "<function_calls>", "</function_calls>"
+_CALL_BEGINS = Lookahead(Repeat(r"[^\W\d]", 1, 1), Repeat(r"[\w.]", 0, 127), "(")
+_TO_CALL = Transition("(a call)", MarkerSplit.BEFORE, "call", width=0)
+_OLMO_PATTERNS = DetectionPatterns(
+    calls={r"<function_calls>\s*\[?\s*[^\W\d][\w.]*\(": 0.95},
+    hints={r"</?function_calls>|<\|im_start\|>environment": 0.3},
+)
+_write_olmo_call = partial(write_call, write_value=json_of)
+
+
+def _readers(opener: str, closer: str) -> Mapping[SpanKind, SpanReader]:
+    return MappingProxyType(
+        {
+            SpanKind.TOOL_CALL: PythonCallReader(takes_json=True),
+            SpanKind.TOOL_RESULT: read_result,
+            SpanKind.TOOL_DEFINITIONS: read_definitions,
+            SpanKind.REASONING: ReasoningReader((opener,), (closer,)),
+        }
+    )
+
+
+def _lfm2_states(ways: Transitions) -> Iterator[State]:
+    yield State(
+        "call",
+        SpanKind.TOOL_CALL,
+        (Transition(_LFM2_CLOSER, MarkerSplit.AFTER, HOME), *ways.out_of_call),
+        label="tool_call",
+        opener=_LFM2_OPENER,
+        closer=_LFM2_CLOSER,
+        payload=PYTHON,
+    )
+
+
+_LFM2_TABLE = dialect_table(
+    calls=(opening(_LFM2_OPENER, "call"),),
+    call_states=_lfm2_states,
+    call_closers=(_LFM2_CLOSER,),
+    results=(Enclosed("<|tool_response_start|>", "<|tool_response_end|>"),),
+    definitions=(Enclosed("<|tool_list_start|>", "<|tool_list_end|>"),),
+)
+
+
+def _write_lfm2_calls(calls: Sequence[ToolCall]) -> str:
+    return f"{_LFM2_OPENER}[{', '.join(map(_write_lfm2_call, calls))}]{_LFM2_CLOSER}"
+
+
+LFM2 = Format(
+    name="lfm2",
+    summary="<|tool_call_start|>[f(a=1)]<|tool_call_end|>: calls in Python's syntax, or JSON",
+    aliases=("liquid",),
+    models=("*lfm2*", "*lfm-2*"),
+    confidence=_LFM2_PATTERNS,
+    new_parser=table_parser(_LFM2_TABLE),
+    readers=_readers(_LFM2_OPENER, _LFM2_CLOSER),
+    write_calls=_write_lfm2_calls,
+    expresses=is_python_call,
+)
+
+
+def _olmo_states(ways: Transitions) -> Iterator[State]:
+    ends_block = Transition(_OLMO_CLOSER, MarkerSplit.BEFORE, "block_end")
+    # A block that closes before any call is an empty call.
+    yield State(
+        "block",
+        SpanKind.MARKUP,
+        (Transition(_OLMO_CLOSER, MarkerSplit.BEFORE, "empty"), *ways.out_of_call),
+        label=SECTION,
+        opener=_OLMO_OPENER,
+        other=r"\S",
+        other_goes=_TO_CALL,
+    )
+    yield State(
+        "between",
+        SpanKind.MARKUP,
+        (ends_block, *ways.out_of_call),
+        label=SECTION,
+        other=r"\S",
+        other_goes=_TO_CALL,
+    )
+    to_home = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
+    yield State("block_end", SpanKind.MARKUP, (), label=SECTION, other=r"[\s\S]", other_goes=to_home)
+    yield State("empty", SpanKind.TOOL_CALL, (), label="tool_call", other=r"[\s\S]", other_goes=to_home)
+    yield State(
+        "call",
+        SpanKind.TOOL_CALL,
+        (
+            Transition(_OLMO_CLOSER, MarkerSplit.AFTER, "between", width=0),
+            Transition("\n", MarkerSplit.AFTER, "between", width=0, ahead=_CALL_BEGINS),
+            *ways.out_of_call,
+        ),
+        label="tool_call",
+        closer=_OLMO_CLOSER,
+        payload=PYTHON,
+        then=Transition("(end of the call)", MarkerSplit.NOWHERE, "call_end", width=0),
+    )
+    yield State(
+        "call_end",
+        SpanKind.TOOL_CALL,
+        ways.out_of_call,
+        label="tool_call",
+        closer=_OLMO_CLOSER,
+        other=r"[^\])}\s]",
+        other_goes=Transition("(anything else)", MarkerSplit.AFTER, "between", width=0),
+    )
+
+
+_OLMO_TABLE = dialect_table(
+    calls=(opening(_OLMO_OPENER, "block"),),
+    call_states=_olmo_states,
+    call_closers=(_OLMO_CLOSER,),
+    definitions=(Enclosed("<functions>", "</functions>"),),
+    homes={**ROLE_HOMES, "environment": "tool"},
+)
+
+
+def _write_olmo_calls(calls: Sequence[ToolCall]) -> str:
+    lines = "\n".join(map(_write_olmo_call, calls))
+    return f"{_OLMO_OPENER}{lines}{_OLMO_CLOSER}"
+
+
+OLMO3_PYTHONIC = Format(
+    name="olmo3_pythonic",
+    summary="<function_calls>f(a=1)</function_calls>: calls in Python's syntax, one a line",
+    aliases=("olmo3", "olmo"),
+    models=("*olmo-3*", "*olmo3*"),
+    confidence=_OLMO_PATTERNS,
+    new_parser=table_parser(_OLMO_TABLE),
+    readers=_readers(_OLMO_OPENER, _OLMO_CLOSER),
+    write_calls=_write_olmo_calls,
+    expresses=is_python_call,
+)
