@@ -99,6 +99,7 @@ def _read(texts: list[str], offered: OfferedTools) -> None:
 def _without_search(way: Callable[[], None]) -> None:
     with (
         patch.object(CallSearch, "may_find", lambda *_: False),
+        patch.object(CallSearch, "may_find_shapes", lambda *_: False),
         patch.object(CallSearch, "in_text", lambda *_, **__: []),
         patch.object(CallSearch, "in_reasoning", lambda *_: []),
     ):

@@ -27,6 +27,7 @@ from inspector.checks.attempted.call_shapes import (
     has_call_brackets,
     json_calls,
     may_hold_values,
+    named_lists,
     named_objects,
     python_calls,
     tag_calls,
@@ -115,17 +116,18 @@ class CallSearch:
         self._own = own
         self._foreign = ForeignCalls(own)
         self._near = NearMarkers(own)
-        self._signs = tuple(sorted({*self._foreign.signs, *self._near.signs}, key=len))
+        self._signs = tuple(sorted(self._foreign.signs | self._near.signs, key=len))
 
     def may_find(self, text: str, offered: OfferedTools) -> bool:
         """Whether `in_text` may find anything in `text`: a cheap test that most texts fail."""
-        if any(map(text.__contains__, self._signs)) or self._near.may_find(text):
-            return True
-        return self.may_find_shapes(text, offered)
+        for sign in self._signs:  # a loop costs half of `any`
+            if sign in text:
+                return True
+        return self._near.is_nearly_called(text) or self.may_find_shapes(text, offered)
 
     def may_find_shapes(self, text: str, offered: OfferedTools) -> bool:
         """Whether `in_reasoning` may find anything in `text`; the tools' names are prepared only for brackets."""
-        return bool(offered) and has_call_brackets(text) and _attempted_calls(offered).may_find(text)
+        return has_call_brackets(text) and bool(offered) and _attempted_calls(offered).may_find(text)
 
     def in_text(
         self, text: str, start: int, offered: OfferedTools, beside: Iterable[Fault] = (), *, at_end: bool
@@ -134,10 +136,9 @@ class CallSearch:
 
         Those of other checks in this text, `beside`, are among them; the fault of a call takes the place of theirs.
         """
-        has_signs = any(map(text.__contains__, self._signs))
-        found = self._foreign_in(text, offered) if has_signs else []
+        found = self._foreign_in(text, offered) if self._foreign.may_find(text) else []
         found += self._shapes_in(text, offered, [one.container for one in found])
-        may_be_near = has_signs or self._near.may_find(text)
+        may_be_near = self._near.may_find(text, at_end=at_end)
         near = [*(self._near.faults(text, start, at_end=at_end) if may_be_near else ()), *beside]
         if not (found or near):
             return near
@@ -211,7 +212,7 @@ class CallSearch:
         ]
 
     def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_ReportedCall]:
-        if not offered or not has_call_brackets(text):
+        if not (offered and has_call_brackets(text)):
             return []
         return [_shape(one) for one in _attempted_calls(offered).find(text, known)]
 
@@ -391,22 +392,31 @@ class AttemptedCalls:
         self._names = names
 
     def may_find(self, text: str) -> bool:
-        """Whether `text` may hold any: it has the brackets of a shape, the end of a name before `(`, and a name."""
-        names = self._names
-        has_head = "(" in text and names.has_heads(text)
-        return (has_head or "</" in text or may_hold_values(text)) and names.occur_in(text)
+        """Whether `text` may hold any: it has the end of a name before `(`, or a bracket of another shape."""
+        return "{" in text or "[" in text or "</" in text or self._names.may_have_heads(text)
 
     def find(self, text: str, taken: Sequence[Range] = ()) -> list[Attempt]:
-        """The attempted calls in `text`, in order, none of them within `taken` (in order), which is known already."""
-        if not self.may_find(text):
+        """The attempted calls in `text`, in order, none of them within `taken` (in order), which is known already.
+
+        Most texts have none: they lack a tool's name before `(`, and any name beside the brackets of other shapes.
+        """
+        names = self._names
+        heads = names.heads(text) if "(" in text else []
+        values, tags = may_hold_values(text), "</" in text
+        if (values or tags) and not names.occur_in(text):
+            values = tags = False
+        if not (heads or values or tags):
             return []
-        names, brackets = self._names, Brackets(text)
-        found = list(_outside(taken, tag_calls(text, names))) if "</" in text else []
-        if "{" in text or "[" in text:
+        brackets = Brackets(text)
+        found = list(_outside(taken, tag_calls(text, names))) if tags else []
+        if values:
             found += json_calls(text, names, brackets, sorted([*taken, *(one.range for one in found)]))
             known = sorted([*taken, *(one.range for one in found)])
             found += _outside(known, named_objects(text, names, brackets))
-        calls = sorted(python_calls(text, names, brackets), key=_start)
+        calls = list(python_calls(text, heads, brackets))
+        if values:
+            calls += named_lists(text, names, brackets)
+            calls.sort(key=_start)
         if calls:
             found += _outside(sorted([*taken, *(one.range for one in found)]), calls)
         return _judged(text, _without_overlaps(sorted(found, key=_start))) if found else []
