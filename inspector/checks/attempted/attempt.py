@@ -116,6 +116,9 @@ class Fences:
         self._fences = list(_fences(text)) if "```" in text or "~~~" in text else []
         self._starts = [fence.range.start for fence in self._fences]
 
+    def __bool__(self) -> bool:
+        return bool(self._fences)
+
     def at(self, place: int) -> Fence | None:
         """The fence around a place."""
         index = bisect_right(self._starts, place) - 1
@@ -241,10 +244,6 @@ class ToolNames:
             if sign in plain:
                 plain = plain.replace(sign, "")
         return any(map(plain.__contains__, self._spellings.cores))  # a generator costs more than the searches
-
-    def may_have_heads(self, text: str) -> bool:
-        """Whether `heads` may give any."""
-        return self._spellings.openers.search(text) is not None
 
     def heads(self, text: str) -> list[Head]:
         """The names of tools in `text` that stand before a `(`, in order."""

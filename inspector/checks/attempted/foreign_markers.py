@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import groupby
-from os.path import commonprefix
 
 import msgspec
 from msgspec import Struct
@@ -186,7 +185,7 @@ def _call_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallSyntaxe
                 alike.setdefault(key, []).append((pattern, _CallSyntax(re.compile(pattern), one)))
     return tuple(
         _CallSyntaxes(
-            commonprefix([literal_beginning(pattern) for pattern, _ in signs]),
+            _common_beginning([literal_beginning(pattern) for pattern, _ in signs]),
             re.compile(_any_of(key[0], [pattern for pattern, _ in signs])),
             tuple(sign for _, sign in signs),
         )
@@ -206,6 +205,13 @@ def _whole_text_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallS
     ]
     bare = (_CallSyntax(_BARE_OBJECT, one) for one in known if one is not own and one.name == _READS_BARE_OBJECTS)
     return (*signs, *bare)
+
+
+def _common_beginning(texts: Sequence[str]) -> str:
+    """What all of the texts begin with."""
+    first, last = min(texts), max(texts)
+    size = next((at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
+    return first[:size]
 
 
 def _any_of(first: str, patterns: list[str]) -> str:
@@ -234,19 +240,12 @@ class NearMarkers:
         self._markers = tuple(sorted(one for one in markers.all if len(one) > _LONGEST_BRACKET))
         self._beginnings = (*markers.call_openers, *markers.wrappers)
         self._near_calls = own.near_calls
-        self._literals = tuple(stem for stem, _ in self._stems)
-        self.signs = frozenset(map(_first_sign, self._cuts)) | {*self._literals, "{", "["}
-        """A text that holds none of these, and in which `is_nearly_called` finds nothing, holds nothing near."""
+        self.signs = frozenset(map(_first_sign, self._cuts)) | {*(stem for stem, _ in self._stems), "{", "["}
+        """In a text that holds none of these, `faults` finds at most what `is_nearly_called` says."""
 
     def is_nearly_called(self, text: str) -> bool:
         """Whether the format's own expressions for what is nearly a call match in `text`."""
-        return bool(self._near_calls) and any(sign.search(text) is not None for sign, _ in self._near_calls)
-
-    def may_find(self, text: str, *, at_end: bool) -> bool:
-        """Whether `faults` may find anything: a cheap test that most texts fail."""
-        if any(map(text.__contains__, self._literals)) or self.is_nearly_called(text):
-            return True
-        return at_end and (text.endswith(self._cuts) or (bool(self._bare) and _BRACKET_FIRST.match(text) is not None))
+        return any(sign.search(text) is not None for sign, _ in self._near_calls) if self._near_calls else False
 
     def faults(self, text: str, start: int, *, at_end: bool) -> Iterator[Fault]:
         """The near markers in `text`, which begins at `start`; `at_end` says that the stream ends with it."""
@@ -308,7 +307,7 @@ class NearMarkers:
     def _cut_value(self, text: str) -> str:
         """The text, where it is nothing but the beginning of a call that no marker opens, and tells that."""
         value = text.strip()
-        if len(value) > _LONGEST_CUT or not _DISTINCTIVE.match(value):
+        if not self._bare or len(value) > _LONGEST_CUT or not _DISTINCTIVE.match(value):
             return ""
         ways = ((bracket, ahead) for bracket, ahead in self._bare if value.startswith(bracket))
         is_cut = any(ahead.cut_short.match(value, len(bracket)) for bracket, ahead in ways)
