@@ -1,6 +1,7 @@
 """A call attempted in a shape that its format does not read: the tool it names and the context of its text."""
 
 import builtins
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
@@ -115,6 +116,9 @@ class Fences:
         self._fences = list(_fences(text)) if "```" in text or "~~~" in text else []
         self._starts = [fence.range.start for fence in self._fences]
 
+    def __bool__(self) -> bool:
+        return bool(self._fences)
+
     def at(self, place: int) -> Fence | None:
         """The fence around a place."""
         index = bisect_right(self._starts, place) - 1
@@ -215,6 +219,14 @@ class NamedTool(Struct, frozen=True):
         return not self.has_schema or not self.properties.keys().isdisjoint(names)
 
 
+class Head(NamedTuple):
+    """A tool's written name before a `(`: where it begins, where the bracket is, and the tool."""
+
+    start: int
+    opener: int
+    named: NamedTool
+
+
 class ToolNames:
     """The tools that a request offers, to be looked up by their names as models write them."""
 
@@ -233,22 +245,17 @@ class ToolNames:
                 plain = plain.replace(sign, "")
         return any(map(plain.__contains__, self._spellings.cores))  # a generator costs more than the searches
 
-    def has_heads(self, text: str) -> bool:
-        """Whether `heads` gives any place."""
-        before = [piece[-2:] for piece in text.split("(")[:-1]]
-        letters = self._spellings.letters
-        is_short = bool(letters) and any(ending[-1:] in letters for ending in before)
-        return is_short or not self._spellings.endings.isdisjoint(before)
-
-    def heads(self, text: str) -> Iterator[int]:
-        """The places of `(` in `text` behind what may be the end of a name: a cheap test that rules out most words."""
+    def heads(self, text: str) -> list[Head]:
+        """The names of tools in `text` that stand before a `(`, in order."""
         endings, letters = self._spellings.endings, self._spellings.letters
-        at = 0
-        for piece in text.split("("):
-            at += len(piece)
-            if (piece[-2:] in endings or piece[-1:] in letters) and at < len(text):
-                yield at
-            at += 1
+        found: list[Head] = []
+        for match in self._spellings.openers.finditer(text):
+            at = match.start()
+            if text[max(at - 2, 0) : at] in endings or text[at - 1] in letters:
+                before = self.before(text, at)
+                if before is not None:
+                    found.append(Head(before[0], at, before[1]))
+        return found
 
     def before(self, text: str, end: int) -> tuple[int, NamedTool] | None:
         """The tool whose written name ends at `end`, and where that name begins."""
@@ -297,6 +304,7 @@ class _Spellings(Struct, frozen=True):
     folded: dict[str, str | None]
     endings: frozenset[str]  # the last two characters of names
     letters: frozenset[str]  # names of one character
+    openers: re.Pattern[str]  # `(` behind what may be the end of a name: rules out most words
     cores: tuple[str, ...]  # what every spelling of a name contains, without case and separators
 
 
@@ -308,13 +316,19 @@ def _spellings(names: tuple[str, ...]) -> _Spellings:
         _add(folded, _fold(name), name)
         for tail in _tails(name):
             _add(tails, tail, name)
+    endings, letters = frozenset(_endings(names)), frozenset(one for one in names if len(one) == 1)
     return _Spellings(
-        tails,
-        folded,
-        frozenset(_endings(names)),
-        frozenset(one for one in names if len(one) == 1),
-        tuple(dict.fromkeys(map(_core, names))),
+        tails, folded, endings, letters, _openers(endings, letters), tuple(dict.fromkeys(map(_core, names)))
     )
+
+
+def _openers(endings: Iterable[str], letters: Iterable[str]) -> re.Pattern[str]:
+    """The pattern of `(` behind characters that names end with; the search goes from one `(` to the next."""
+    pairs = [one for one in endings if len(one) == 2]
+    beside = "".join(f"[{re.escape(''.join({pair[at] for pair in pairs}))}]" for at in (0, 1)) if pairs else ""
+    alone = f"[{re.escape(''.join(letters))}]" if letters else ""
+    behind = "|".join(rf"(?<={one}\()" for one in (beside, alone) if one)
+    return re.compile(rf"\((?:{behind})" if behind else r"(?!)")
 
 
 def _add(known: dict[str, str | None], key: str, name: str) -> None:
