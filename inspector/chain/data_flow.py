@@ -3,8 +3,9 @@
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from itertools import chain, islice, takewhile
 
 from msgspec import Struct, field
@@ -28,6 +29,7 @@ _MOST_SOURCES = 64  # of one word, and places of it in one source: a value is lo
 _MOST_PLACES = 64
 _MOST_TRIED = 16
 _SHORT = 2_000  # words
+_LONGEST_SHARED, _MOST_SHARED = 16_384, 256  # code points of texts whose words are kept, and how many of them
 
 
 class OriginKind(StrEnum):
@@ -96,7 +98,7 @@ class OriginIndex:
         self._held: dict[int, frozenset[str]] = {}
         self._holders: defaultdict[str, list[int]] = defaultdict(list)
         for number, source in enumerate(sources):
-            held = wanted.intersection(folded_words(source.text))
+            held = wanted.intersection(_words_of(source))
             for word in held:
                 holders = self._holders[word]
                 if len(holders) < _MOST_SOURCES:
@@ -202,6 +204,17 @@ class OriginIndex:
         if number not in self._readings:
             self._readings[number] = _WordIndex(self._sources[number].text, self._held[number])
         return self._readings[number]
+
+
+def _words_of(source: Source) -> Collection[str]:
+    """The words of a source; those of system prompts and tools, which many traces share, are kept."""
+    is_shared = source.kind in (OriginKind.SYSTEM, OriginKind.TOOLS) and len(source.text) <= _LONGEST_SHARED
+    return _shared_words(source.text) if is_shared else folded_words(source.text)
+
+
+@lru_cache(_MOST_SHARED)
+def _shared_words(text: str) -> frozenset[str]:
+    return frozenset(folded_words(text))
 
 
 class _WordIndex:
