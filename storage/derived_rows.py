@@ -36,6 +36,7 @@ LONGEST_PATH = 200
 """Code points; a value at a longer path is left out."""
 
 _PLAIN_KEY = lazy_pattern(r"[A-Za-z_][\w-]*")
+_SHORT_NUMBER = 10**18
 _NUMBER = lazy_pattern(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 
 
@@ -82,7 +83,7 @@ def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
         "tool_calls": len(calls),
         "errors": severities[Severity.ERROR],
         "warnings": severities[Severity.WARNING],
-        **_filter_columns(inspection, trace),
+        **_filter_columns(inspection, trace, texts),
         **_break_columns(inspection.chain.broken),
     }
     return DerivedRows(
@@ -119,11 +120,11 @@ def call_rows(inspection: Inspection) -> list[Row]:
     ]
 
 
-def _filter_columns(inspection: Inspection, trace: Trace) -> Row:
+def _filter_columns(inspection: Inspection, trace: Trace, texts: Texts) -> Row:
     """The derived columns of the trace's row that are there for filters and figures."""
     assistant = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.ASSISTANT]
-    infos = sum(one.rule.severity is Severity.INFO for one in inspection.diagnostics)
-    measures = measure_columns(inspection, texts_of(trace), assistant)
+    infos = sum([one.rule.severity is Severity.INFO for one in inspection.diagnostics])
+    measures = measure_columns(inspection, texts, assistant)
     return {"infos": infos, "context_share": fullest_share(trace)} | measures
 
 
@@ -169,7 +170,7 @@ def argument_rows(parts: Iterable[PartInspection]) -> list[Row]:
             for at, (name, path, leaf) in enumerate(argument_leaves(call.arguments)):
                 if at == MOST_OF_CALL:
                     break
-                text = leaf if isinstance(leaf, str) else write_json(leaf)
+                text = leaf if isinstance(leaf, str) else _written(leaf)
                 found.setdefault((name, value_key(text), path), _number(leaf))
             if len(found) >= MOST_OF_TRACE:
                 return _rows(found)
@@ -179,6 +180,10 @@ def argument_rows(parts: Iterable[PartInspection]) -> list[Row]:
 def _rows(found: dict[tuple[str, str, str], float | None]) -> list[Row]:
     kept = islice(found.items(), MOST_OF_TRACE)
     return [{"name": name, "value": value, "path": path, "number": number} for (name, value, path), number in kept]
+
+
+def _written(leaf: Json) -> str:
+    return str(leaf) if type(leaf) is int and -_SHORT_NUMBER < leaf < _SHORT_NUMBER else write_json(leaf)
 
 
 def value_key(text: str) -> str:
@@ -257,12 +262,11 @@ def measure_columns(inspection: Inspection, texts: Texts, assistant_turns: Seque
     kinds: set[SpanKind] = set()
     reasons: defaultdict[int, bool] = defaultdict(bool)
     for part in inspection.parts:
-        kinds.update(span.kind for span in part.spans)
-        text = texts.get((part.turn, part.part), "")
-        reasons[part.turn] |= any(
-            span.kind is SpanKind.REASONING and not span.inner.of(text).isspace() and span.inner.of(text) != ""
-            for span in part.spans
-        )
+        kinds.update([span.kind for span in part.spans])
+        for span in part.spans:
+            if span.kind is SpanKind.REASONING and span.inner.of(texts.get((part.turn, part.part), "")).strip():
+                reasons[part.turn] = True
+                break
     return {
         "kinds": ",".join(sorted(kinds)),
         "reasoning": _reasoning([reasons[number] for number in assistant_turns]),
@@ -282,7 +286,7 @@ def _step_columns(steps: Sequence[Step]) -> Row:
     failed = [step for step in steps if step.outcome.failed]
     return {
         "steps": len(steps),
-        "steps_ok": sum(step.outcome is StepOutcome.OK for step in steps),
+        "steps_ok": sum([step.outcome is StepOutcome.OK for step in steps]),
         "steps_failed": len(failed),
-        "steps_recovered": sum(step.recovery is not None for step in failed),
+        "steps_recovered": sum([step.recovery is not None for step in failed]),
     }

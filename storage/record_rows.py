@@ -17,7 +17,7 @@ from inspector.model.exchange import compacted
 from storage.checksums import canonical, record_checksum, turn_checksum
 from storage.packing.blobs import checksum_of, escaped, key, text_to_bytes, to_blob
 from storage.packing.chunks import chunks_blob, pack_chunks
-from storage.packing.records import provenance_facts, tool_facts, trace_facts, turn_facts
+from storage.packing.records import Facts, provenance_facts, tool_facts, trace_facts, turn_facts
 from storage.packing.values import pack
 from storage.rows import Row, Toolset
 
@@ -32,6 +32,8 @@ def first_token_s(turn: Turn) -> float | None:
     if generation.started is not None and generation.first_token is not None:
         return _finite(generation.first_token.at_s - generation.started.at_s)
     offsets = [chunks.offsets_s for part in turn.parts if (chunks := part.chunks) is not None]
+    if not offsets:
+        return None
     return min((at_s for some in offsets if some for at_s in some if at_s is not None and isfinite(at_s)), default=None)
 
 
@@ -203,17 +205,18 @@ def totals_of(turns: Sequence[Turn]) -> TurnTotals:
     """What these turns come to."""
     parts = [part for turn in turns for part in turn.parts]
     generations = [turn.generation for turn in turns if turn.generation is not None]
+    streamed = [part for part in parts if part.chunks is not None]
     return TurnTotals(
         len(turns),
-        sum(len(part.text) for part in parts),
-        sum(len(part.chunks) for part in parts if part.chunks is not None),
+        sum([len(part.text) for part in parts]),
+        sum([len(part.chunks or ()) for part in streamed]),
         next(filter(None, (one.answered_model or one.requested_model for one in generations)), ""),
-        _known_sum(one.usage.input_tokens for one in generations),
-        _known_sum(one.usage.output_tokens for one in generations),
-        min(_known(at_s(one.started) for one in generations), default=None),
-        max(_known(at_s(one.ended) for one in generations), default=None),
-        max(_known(map(first_token_s, turns)), default=None),
-        max(_known(map(max_gap_s, parts)), default=None),
+        _known_sum([one.usage.input_tokens for one in generations]),
+        _known_sum([one.usage.output_tokens for one in generations]),
+        min(_known([at_s(one.started) for one in generations]), default=None),
+        max(_known([at_s(one.ended) for one in generations]), default=None),
+        max(_known([first_token_s(turn) for turn in turns if turn.generation is not None]), default=None),
+        max(_known([max_gap_s(part) for part in streamed]), default=None),
         prompt_hash(turns),
     )
 
@@ -230,12 +233,12 @@ def sum_of(counts: Iterable[int | None]) -> int | None:
 
 
 def _known_sum(counts: Iterable[int | None]) -> int | None:
-    known = list(_known(counts))
+    known = _known(counts)
     return sum(known) if known else None
 
 
-def _known(values: Iterable[_Number | None]) -> Iterable[_Number]:
-    return (value for value in values if value is not None)
+def _known(values: Iterable[_Number | None]) -> list[_Number]:
+    return [value for value in values if value is not None]
 
 
 class RecordRows(Struct, frozen=True):
@@ -267,7 +270,8 @@ def record_rows(trace: Trace, *, behind: TurnTotals = NOTHING) -> RecordRows:
 
     The rows of a part of a trace have the totals of the whole, but an identity and a fingerprint that are no other's.
     """
-    fingerprint = sha256(pack([trace_facts(trace), behind.turns] if behind.turns else trace_facts(trace)))
+    said = trace_facts(trace)
+    fingerprint = sha256(pack([said, behind.turns] if behind.turns else said))
     turns: list[Row] = []
     parts: list[Row] = []
     toolsets = _Toolsets()
@@ -278,7 +282,7 @@ def record_rows(trace: Trace, *, behind: TurnTotals = NOTHING) -> RecordRows:
         fingerprint.update(pack([turn.role.value, toolset, facts, len(turn.parts)]))
         columns = {"number": number, "role": turn.role.value, "toolset": toolset, "facts": to_blob(facts)}
         own: list[Row] = []
-        turns.append(columns | _generation_columns(turn.generation or Generation()))
+        turns.append(columns | (_NO_GENERATION if turn.generation is None else _generation_columns(turn.generation)))
         for at, part in enumerate(turn.parts):
             text, chunks = text_to_bytes(part.text), None if part.chunks is None else pack_chunks(part.chunks)
             fingerprint.update(pack([part.name, len(text), chunks]))
@@ -286,13 +290,15 @@ def record_rows(trace: Trace, *, behind: TurnTotals = NOTHING) -> RecordRows:
             own.append({"turn": number, "number": at} | _part_columns(part, text, chunks))
         parts += own
         checksum += _turn_checksum(columns, own)
-    totals = behind + replace(totals_of(trace.turns), checksum=checksum)
+    totals = replace(totals_of(trace.turns), checksum=checksum)
+    if behind is not NOTHING:
+        totals = behind + totals
     ids = enumerate(trace.external_ids)
     return RecordRows(
         identity=identity_of(trace).digest(),
         fingerprint=fingerprint.digest(),
         totals=totals,
-        trace=_trace_columns(trace, totals),
+        trace=_trace_columns(trace, totals, said),
         external_ids=[{"number": at, "name": escaped(one.name), "value": key(one.value)} for at, one in ids],
         turns=turns,
         parts=parts,
@@ -322,7 +328,7 @@ def _turn_checksum(turn: Row, parts: list[Row]) -> int:
     return turn_checksum(turn["number"], turn["role"], turn["toolset"], checksum_of(turn["facts"]), sums)
 
 
-def _trace_columns(trace: Trace, totals: TurnTotals) -> Row:
+def _trace_columns(trace: Trace, totals: TurnTotals, facts: Facts) -> Row:
     said = trace.provenance
     columns = {
         "name": escaped(trace.name),
@@ -343,7 +349,7 @@ def _trace_columns(trace: Trace, totals: TurnTotals) -> Row:
         "prompt_hash": totals.prompt_hash,
         **outcome_columns(trace.outcome),
         "project": key(trace.project),
-        "facts": to_blob(pack(trace_facts(trace))),
+        "facts": to_blob(pack(facts)),
         "provenance": to_blob(pack(provenance_facts(said))),
         "turns_checksum": totals.checksum,
     }
@@ -366,6 +372,9 @@ def _generation_columns(generation: Generation) -> Row:
         "input_tokens": sum_of((generation.usage.input_tokens,)),
         "output_tokens": sum_of((generation.usage.output_tokens,)),
     }
+
+
+_NO_GENERATION = _generation_columns(Generation())
 
 
 def _part_columns(part: Part, text: bytes, chunks: bytes | None) -> Row:

@@ -57,7 +57,7 @@ def analyse(
     """
     faults = CallFaults(diagnostics)
     linked = tuple(link_retries(steps_of(pairing, faults, last_turn_with_words(trace), ErrorPatterns(error_patterns))))
-    flow = trace_values(trace, linked, definitions, has_pointers=False)
+    flow = trace_values(trace, linked, definitions, has_places=False)
     linked = with_dependencies(linked, flow)
     aftermath = RecoveryAnalysis(trace, linked, speeches)
     chain = _judged(trace, with_recoveries(linked, aftermath, pairing.attempts), faults, aftermath)

@@ -3,14 +3,22 @@
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from itertools import islice, takewhile
+from functools import lru_cache
+from itertools import chain, islice, takewhile
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from inspector.chain.provenance_terms import ProvenanceTerm, Spellings, folded_words, provenance_terms, word_spans
+from inspector.chain.provenance_terms import (
+    ProvenanceTerm,
+    Spellings,
+    folded_words,
+    provenance_terms,
+    word_spans,
+    words_of,
+)
 from inspector.chain.steps import Step
 from inspector.diagnostics import Location
 from inspector.json_scanner import JsonKind, JsonNode, read_json
@@ -21,6 +29,7 @@ _MOST_SOURCES = 64  # of one word, and places of it in one source: a value is lo
 _MOST_PLACES = 64
 _MOST_TRIED = 16
 _SHORT = 2_000  # words
+_LONGEST_SHARED, _MOST_SHARED = 16_384, 256  # code points of texts whose words are kept, and how many of them
 
 
 class OriginKind(StrEnum):
@@ -51,10 +60,30 @@ class Source(Struct, frozen=True):
 
 
 class FoundValue(Struct, frozen=True):
-    """A value's first place: in which source, and the characters of that source's text."""
+    """A value's first place: the source, by its number too, and where its words begin there, and how many.
+
+    `OriginIndex.range_of` gives the characters.
+    """
 
     source: Source
-    range: Range
+    number: int
+    at: int
+    length: int
+
+
+class _Search(Struct):
+    """How far the sources were searched for some words, and where these were found: the source's number, the place.
+
+    The first `settled` of these give nothing to a later turn that `best` does not: arguments of the agent's own and
+    tools' definitions, of which it is the best, and results that echo one of them, whose steps are in `echoed`.
+    """
+
+    found: list[tuple[int, int]] = field(default_factory=list)
+    next: int = 0
+    tried: int = 0
+    settled: int = 0
+    best: tuple[int, int, int, int] | None = None
+    echoed: set[int] = field(default_factory=set)
 
 
 class OriginIndex:
@@ -69,54 +98,96 @@ class OriginIndex:
         self._held: dict[int, frozenset[str]] = {}
         self._holders: defaultdict[str, list[int]] = defaultdict(list)
         for number, source in enumerate(sources):
-            held = wanted.intersection(folded_words(source.text))
+            held = wanted.intersection(_words_of(source))
             for word in held:
                 holders = self._holders[word]
                 if len(holders) < _MOST_SOURCES:
                     holders.append(number)
                     self._sources[number], self._held[number] = source, held
         self._readings: dict[int, _WordIndex] = {}
+        self._searches: dict[tuple[str, ...], _Search] = {}
 
-    def first(self, spellings: Iterable[Sequence[str]], before_turn: int) -> FoundValue | None:
+    def first(self, spellings: Spellings, before_turn: int) -> FoundValue | None:
         """The earliest place, in a turn before this one, of any of the spellings.
 
         What was given to the agent goes before the tools' definitions, these before its own earlier arguments. A
         result that repeats what its own call had said gave nothing.
         """
         echoed: set[int] = set()
-        found = [one for words in spellings if (one := self._first(words, before_turn, echoed)) is not None]
-        if not found:
-            return None
-        _, number, at, length = min(found)
-        return FoundValue(self._sources[number], self._readings[number].range_of(at, length))
-
-    def _first(self, words: Sequence[str], before_turn: int, echoed: set[int]) -> tuple[int, int, int, int] | None:
-        """How far the source stands behind others, its number, the first word there, and how many words."""
-        rarest = self._rarest(words)
-        if rarest is None:
-            return None
         best: tuple[int, int, int, int] | None = None
-        tried = 0
-        for number in self._holders[rarest]:
+        for words in spellings:
+            found = self._first(words, before_turn, echoed)
+            if found is not None and (best is None or found < best):
+                best = found
+        if best is None:
+            return None
+        _, number, at, length = best
+        return FoundValue(self._sources[number], number, at, length)
+
+    def range_of(self, found: FoundValue) -> Range:
+        """The characters of a value's place in the text of its source."""
+        return self._reading(found.number).range_of(found.at, found.length)
+
+    def _first(self, words: tuple[str, ...], before_turn: int, echoed: set[int]) -> tuple[int, int, int, int] | None:
+        """How far the source stands behind others, its number, where the words begin, and how many there are.
+
+        `echoed` are the steps whose arguments had the value in other words; those of these words are added.
+        """
+        search = self._search_of(words, before_turn)
+        if search is None:
+            return None
+        best, at = search.best, search.settled
+        while at < len(search.found) or self._search_on(search, words, before_turn):
+            number, place = search.found[at]
             source = self._sources[number]
-            if source.turn >= before_turn or tried >= _MOST_TRIED:
+            if source.turn >= before_turn:
                 break
-            if not self._held[number].issuperset(words):
-                continue
-            first = self._reading(number).find(words, rarest)
-            if first is None:
-                tried += 1
-                continue
+            at += 1
+            rank = _RANKS.get(source.kind, 0)
+            is_echo = not rank and source.kind is OriginKind.RESULT and source.step in search.echoed
+            if not rank and not is_echo and not (source.kind is OriginKind.RESULT and source.step in echoed):
+                best = rank, number, place, len(words)
+                break
+            if rank and (best is None or rank < best[0]):
+                best = rank, number, place, len(words)
             if source.kind is OriginKind.ARGUMENT:
                 echoed.add(source.step)
-            elif source.kind is OriginKind.RESULT and source.step in echoed:
-                continue
-            rank = _RANKS.get(source.kind, 0)
-            if best is None or rank < best[0]:
-                best = rank, number, first, len(words)
-            if not rank:
-                break
+            if search.settled == at - 1 and (rank or is_echo):
+                search.settled, search.best = at, best
+                if source.kind is OriginKind.ARGUMENT:
+                    search.echoed.add(source.step)
+        echoed |= search.echoed
         return best
+
+    def _search_of(self, words: tuple[str, ...], before_turn: int) -> _Search | None:
+        """The search for these words; None where no source holds one of them."""
+        search = self._searches.get(words)
+        if search is None:
+            if self._rarest(words) is None:
+                return None
+            search = self._searches[words] = _Search()
+        last = search.settled - 1
+        if last >= 0 and self._sources[search.found[last][0]].turn >= before_turn:  # the turns go back
+            return _Search()
+        return search
+
+    def _search_on(self, search: _Search, words: tuple[str, ...], before_turn: int) -> bool:
+        """Whether one more source before a turn has the words one after the other."""
+        rarest = self._rarest(words) or ""
+        holders = self._holders[rarest]
+        while search.next < len(holders) and search.tried < _MOST_TRIED:
+            number = holders[search.next]
+            if self._sources[number].turn >= before_turn:
+                return False
+            search.next += 1
+            if not self._held[number].issuperset(words):
+                continue
+            at = self._reading(number).find(words, rarest)
+            if at is not None:
+                search.found.append((number, at))
+                return True
+            search.tried += 1
+        return False
 
     def _rarest(self, words: Sequence[str]) -> str | None:
         """The word that the fewest sources hold; None where there is no word, or one that no source holds."""
@@ -135,6 +206,17 @@ class OriginIndex:
         return self._readings[number]
 
 
+def _words_of(source: Source) -> Collection[str]:
+    """The words of a source; those of system prompts and tools, which many traces share, are kept."""
+    is_shared = source.kind in (OriginKind.SYSTEM, OriginKind.TOOLS) and len(source.text) <= _LONGEST_SHARED
+    return _shared_words(source.text) if is_shared else folded_words(source.text)
+
+
+@lru_cache(_MOST_SHARED)
+def _shared_words(text: str) -> frozenset[str]:
+    return frozenset(folded_words(text))
+
+
 class _WordIndex:
     """One text word by word. A short one is searched as it is, in a long one the places of words are filed at once."""
 
@@ -148,16 +230,24 @@ class _WordIndex:
         self._places = {} if self._is_short else _filed(words, held)
 
     def find(self, words: Sequence[str], rarest: str) -> int | None:
-        """The first word of the first place where `words` stand one after the other."""
+        """The first place where `words` stand one after the other, for `range_of`; of two the earlier is less."""
         if self._is_short:
             at = self._line.find(f" {' '.join(words)} ")
-            return None if at < 0 else self._line.count(" ", 0, at)
-        offset, wanted = words.index(rarest), list(words)
-        starts = (at - offset for at in self._places[rarest])
-        return next((at for at in starts if at >= 0 and self._words[at : at + len(wanted)] == wanted), None)
+            return None if at < 0 else at
+        if len(words) == 1:
+            return next(iter(self._places[rarest]), None)
+        offset, wanted, held = words.index(rarest), list(words), self._words
+        beside = 0 if offset else 1  # compared first: most places fail there
+        neighbour, shift, last = wanted[beside], beside - offset, len(held) - len(wanted)
+        for place in self._places[rarest]:
+            at = place - offset
+            if 0 <= at <= last and held[place + shift] == neighbour and held[at : at + len(wanted)] == wanted:
+                return at
+        return None
 
-    def range_of(self, first: int, length: int) -> Range:
-        """Where so many words stand, from this one on."""
+    def range_of(self, at: int, length: int) -> Range:
+        """Where so many words stand, from this place on."""
+        first = self._line.count(" ", 0, at) if self._is_short else at
         last = first + length - 1
         self._spans += islice(self._further_spans, max(last + 1 - len(self._spans), 0))
         return Range(self._spans[first][0], self._spans[last][1])
@@ -218,19 +308,19 @@ class DataFlow(Struct, frozen=True):
 
 
 def trace_values(
-    trace: Trace, steps: Sequence[Step], definitions: Iterable[Location] = (), *, has_pointers: bool = True
+    trace: Trace, steps: Sequence[Step], definitions: Iterable[Location] = (), *, has_places: bool = True
 ) -> DataFlow:
     """Where the values of every step came from, in time linear in the trace's text. Never raises.
 
     `definitions` are the places in its texts that define tools, in order: an example there was not given to the agent.
-    `inspector.inspection.data_flow_of` knows them all. Without `has_pointers` no origin has one, and no source is read
-    as JSON.
+    `inspector.inspection.data_flow_of` knows them all. Without `has_places` an origin's location is the whole text in
+    which the value stood, and it has no pointer.
     """
     if not steps:
         return DataFlow()
-    origins = _Origins(trace, steps, definitions, steps, has_pointers=has_pointers)
-    flows = tuple(flow for step in steps for flow in origins.of(step))
-    return DataFlow(flows, _critical_path(steps, flows))
+    origins = _Origins(trace, steps, definitions, steps, has_places=has_places)
+    flows = tuple([flow for step in steps for flow in origins.of(step)])
+    return DataFlow(flows, _critical_path(steps, _edges(flows)))
 
 
 def step_values(
@@ -265,8 +355,9 @@ def _edges(flows: Iterable[ArgumentFlow]) -> dict[int, tuple[int, ...]]:
     return {step: tuple(sorted(used)) for step, used in edges.items()}
 
 
-def _critical_path(steps: Sequence[Step], flows: Iterable[ArgumentFlow]) -> tuple[int, ...]:
-    edges = _edges(flows)
+def _critical_path(steps: Sequence[Step], edges: Mapping[int, Sequence[int]]) -> tuple[int, ...]:
+    if not edges:
+        return ()
     longest: dict[int, int] = {}
     before: dict[int, int] = {}
     for step in steps:  # an edge always leads to an earlier step
@@ -292,11 +383,11 @@ class _Origins:
         some: Sequence[Step],
         is_left: Callable[[], bool] = bool,
         *,
-        has_pointers: bool = True,
+        has_places: bool = True,
     ) -> None:
-        self._has_pointers = has_pointers
-        self._wanted = {step.number: tuple(provenance_terms(step.call)) for step in some}
-        words = frozenset(word for values in self._wanted.values() for value in values for word in value.words())
+        self._has_places = has_places
+        self._wanted = {step.number: provenance_terms(step.call) for step in some}
+        words = words_of(chain.from_iterable(self._wanted.values()))
         last = max(step.location.turn for step in some)
         sources = _sources(trace, steps, definitions)
         before = takewhile(lambda source: source.turn < last and not is_left(), sources)
@@ -309,9 +400,12 @@ class _Origins:
 
     def _flow(self, step: Step, wanted: ProvenanceTerm) -> ArgumentFlow:
         turn = step.location.turn
-        whole = self._find(str(wanted.value), wanted.whole, turn) if wanted.whole else None
+        place = self._index.first(wanted.whole, turn) if wanted.whole else None
+        whole = None if place is None else self._origin(place, str(wanted.value))
         if whole is not None and whole.kind is not OriginKind.ARGUMENT:
             return ArgumentFlow(step.number, wanted.pointer, wanted.value, (whole,))
+        if whole is None and not wanted.parts:
+            return ArgumentFlow(step.number, wanted.pointer, wanted.value, (), wanted.is_trivial)
         found = (self._find(text, spelled, turn) for text, spelled in wanted.parts)
         parts = [part for part in found if part is not None]
         if whole is not None:  # the agent's own, but it may have put it together from what it was given
@@ -324,12 +418,16 @@ class _Origins:
 
     def _origin(self, found: FoundValue, text: str) -> Origin:
         source = found.source
-        place = Location(source.turn, source.part, found.range.moved(source.start))
-        return Origin(source.kind, text, place, source.step, self._pointer(source, found.range.start))
+        if not self._has_places:
+            whole = Range(source.start, source.start + len(source.text))
+            return Origin(source.kind, text, Location(source.turn, source.part, whole), source.step)
+        place = self._index.range_of(found)
+        location = Location(source.turn, source.part, place.moved(source.start))
+        return Origin(source.kind, text, location, source.step, self._pointer(source, place.start))
 
     def _pointer(self, source: Source, at: int) -> str | None:
-        """Where in a JSON text a character stands; None in other texts, and where pointers are not wanted."""
-        if not self._has_pointers or source.text.lstrip()[:1] not in ("{", "["):
+        """Where in a JSON text a character stands; None in other texts."""
+        if source.text.lstrip()[:1] not in ("{", "["):
             return None
         if source not in self._roots:
             reading = read_json(source.text)

@@ -275,20 +275,26 @@ def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: DataFlow) ->
     """T411 and T412 for the calls that could be read, each at the characters of its value."""
     may_know_all = _is_whole(trace)
     by_number = {step.number: step for step in steps}
+    step: Step | None = None
     places: ArgumentPlaces | None = None  # of the last step: its arguments may have thousands of values
+    may_name = False
     for one in flow.flows:
-        step = by_number[one.step]
-        if places is None or places.call is not step.call:
+        if one.is_trivial or not isinstance(one.value, (str, int)):
+            continue
+        if any(origin.kind is not OriginKind.ARGUMENT for origin in one.origins):
+            continue
+        if step is None or places is None or step.number != one.step:
+            step = by_number[one.step]
             places = ArgumentPlaces(step.call)
-        if one.is_trivial or not isinstance(step.call.arguments, dict) or not isinstance(one.value, (str, int)):
+            may_name = may_know_all and _may_name_something(step.call.name or "")
+        if not isinstance(step.call.arguments, dict):
             continue
         text = str(one.value)
-        given = any(origin.kind is not OriginKind.ARGUMENT for origin in one.origins)
-        if not given and is_placeholder(text.strip(), may_be_a_word=may_know_all):
+        if is_placeholder(text.strip(), may_be_a_word=may_know_all):
             message = f"`{_name(one)}` is {quoted(text)}: a placeholder that nothing filled in."
             fault = Fault(rules.PLACEHOLDER_ARGUMENT, step.location.range, message, _FILL)
             yield _at_argument_faults(step, places, one, fault)
-        elif may_know_all and not one.origins and _names_something(step, one, text):
+        elif may_name and not one.origins and _names_something(one, text):
             message = (
                 f"`{_name(one)}` of {tool_named(step.call.name)} is {quoted(text)}, which neither the user nor a tool "
                 f"nor the system prompt gave before."
@@ -313,13 +319,17 @@ def _is_whole(trace: Trace) -> bool:
     return all(part.name == "text" for turn in told for part in turn.parts)
 
 
-def _names_something(step: Step, flow: ArgumentFlow, text: str) -> bool:
+def _may_name_something(tool: str) -> bool:
+    """Whether a tool works on what is there already."""
+    return not is_terminal(tool) and _CREATES.isdisjoint(bare_name(tool).split("_"))
+
+
+def _names_something(flow: ArgumentFlow, text: str) -> bool:
     """Whether a value is an id of what must already be there."""
-    name = step.call.name or ""
-    if is_terminal(name) or _CREATES.intersection(bare_name(name).split("_")):
+    if not _ID.fullmatch(text) or _DATE.match(text):
         return False
     key = next((word for word in reversed(flow.pointer.split("/")) if not word.isdigit()), "")
-    return bool(_IDENTIFYING.search(bare_name(key)) and _ID.fullmatch(text) and not _DATE.match(text))
+    return _IDENTIFYING.search(bare_name(key)) is not None
 
 
 def _name(flow: ArgumentFlow) -> str:

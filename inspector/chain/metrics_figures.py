@@ -2,9 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import add
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, astuple
 
 from inspector.chain.endings import source_says_success
 from inspector.chain.outcomes import CallFaults
@@ -48,7 +49,7 @@ class CallCounts(Struct, frozen=True):
     latency_ms: int = 0
 
     def __add__(self, other: "CallCounts") -> "CallCounts":
-        return CallCounts(*(getattr(self, name) + getattr(other, name) for name in CALL_COUNTS))
+        return CallCounts(*map(add, astuple(self), astuple(other)))
 
 
 CALL_COUNTS = CallCounts.__struct_fields__
@@ -56,8 +57,7 @@ CALL_COUNTS = CallCounts.__struct_fields__
 
 
 def _numbers_of(counts: CallCounts) -> dict[str, int]:
-    """The counts by name; `asdict` takes ten times as long, for it copies each number."""
-    return {name: getattr(counts, name) for name in CALL_COUNTS}
+    return dict(zip(CALL_COUNTS, astuple(counts), strict=True))
 
 
 class SchemaViolationCount(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """The search terms for an argument's value: its spellings as word sequences, and the names and ids within it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from itertools import islice
 from typing import TypeAlias
@@ -14,6 +14,7 @@ from inspector.scanning import lazy_pattern
 # Looked for within a longer text: ids, paths, addresses and numbers; the words between them are the agent's own.
 _RUN = lazy_pattern(r"[^\s\"'`<>()\[\]{},;|&=]+")
 _ATOM_SIGN = lazy_pattern(r"[\d/@]")
+_MAY_HAVE_PARTS = lazy_pattern(r"[\d/@,;\n]")
 _MOST_ATOMS = 50
 
 # `Tokyo, Japan` where the user said Tokyo: the names between commas, each looked for by itself.
@@ -29,6 +30,7 @@ _MONTHS = (
 )
 
 _THOUSANDS = lazy_pattern(r"(?<=\d),(?=\d{3}(?!\d))")
+_DIGIT = lazy_pattern(r"\d")
 
 # Chinese, Japanese and Korean write no spaces: each of their characters counts as a word.
 _WORD = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
@@ -36,6 +38,7 @@ _NAME = lazy_pattern(r"\w+")
 _ISO_DATE = lazy_pattern(r"(\d{4})-(\d\d)-(\d\d)(?=$|[T ])")
 _LONGEST = 64  # words of one value that are compared
 _DEEPEST = 64
+_FEW = 999.99  # below, a number has no commas, and none with two decimal places
 _LARGEST = 10**15  # beyond, nobody writes a number in another way
 _MOST_LEAVES = 2_000
 Spellings: TypeAlias = tuple[tuple[str, ...], ...]
@@ -55,30 +58,36 @@ class ProvenanceTerm(Struct, frozen=True):
     parts: tuple[tuple[str, Spellings], ...] = ()
     is_trivial: bool = False
 
-    def words(self) -> Iterator[str]:
-        """Every word that is looked for."""
-        for one in (self.whole, *(spelled for _, spelled in self.parts)):
-            for words in one:
-                yield from words
 
-
-def provenance_terms(call: ToolCall) -> Iterator[ProvenanceTerm]:
+def provenance_terms(call: ToolCall) -> tuple[ProvenanceTerm, ...]:
     """What is looked for of each value of a call, in the order of its arguments; a text alone is one value."""
     if isinstance(call.arguments, str):
-        yield _terms_of("", call.arguments)
-    elif isinstance(call.arguments, (dict, list)):
-        for pointer, value in leaves(call.arguments):
-            yield _terms_of(pointer, value)
+        return (_terms_of("", call.arguments),)
+    if isinstance(call.arguments, (dict, list)):
+        return tuple([_terms_of(pointer, value) for pointer, value in leaves(call.arguments)])
+    return ()
+
+
+def words_of(terms: Iterable[ProvenanceTerm]) -> frozenset[str]:
+    """Every word that is looked for."""
+    found: set[str] = set()
+    for term in terms:
+        found.update(*term.whole)
+        for _, spelled in term.parts:
+            found.update(*spelled)
+    return frozenset(found)
 
 
 def _terms_of(pointer: str, value: Json) -> ProvenanceTerm:
     if value is None or isinstance(value, (bool, dict, list)) or _is_short(str(value).strip()):
         return ProvenanceTerm(pointer, value, is_trivial=True)
     if not isinstance(value, str):
-        return ProvenanceTerm(pointer, value, tuple(spellings(value)))
-    whole = tuple(spellings(value)) if len(value) <= _LONG else ()
+        return ProvenanceTerm(pointer, value, spellings(value))
+    whole = spellings(value) if len(value) <= _LONG else ()
+    if not _MAY_HAVE_PARTS.search(value):
+        return ProvenanceTerm(pointer, value, whole)
     pieces = dict.fromkeys((*_names(value), *_atoms(value)))
-    return ProvenanceTerm(pointer, value, whole, tuple((piece, tuple(spellings(piece))) for piece in pieces))
+    return ProvenanceTerm(pointer, value, whole, tuple([(piece, spellings(piece)) for piece in pieces]))
 
 
 def _is_short(text: str) -> bool:
@@ -124,23 +133,26 @@ def word_spans(text: str) -> Iterator[tuple[int, int]]:
     return map(re.Match.span, _WORD.finditer(text))
 
 
-def spellings(value: str | int | float | Decimal) -> Iterator[tuple[str, ...]]:
-    """The sequences of words under which a value may stand in a text, the plainest first."""
-    text = _number(value) if not isinstance(value, str) else value
-    plain = _words(text)
-    if plain:
-        yield plain
-    if not isinstance(value, str):
-        yield from _number_spellings(value)
-    elif (joined := _THOUSANDS.sub("", value)) != value:
-        yield _words(joined)
-    elif date := _ISO_DATE.match(value):
-        yield from _date_spellings(int(date[1]), int(date[2]), int(date[3]))
+def spellings(value: str | int | float | Decimal) -> Spellings:
+    """The sequences of words under which a value may stand in a text, each once, the plainest first."""
+    if isinstance(value, str):
+        plain = _words(value)
+        others = _other_spellings(value) if _DIGIT.search(value) else ()
+    elif type(value) is int and -_LARGEST < value < _LARGEST:
+        return _whole_number_spellings(str(abs(value)))
+    elif type(value) is float and 0.0001 <= value < _FEW:
+        return _fraction_spellings(value)
+    else:
+        plain, others = _words(_number(value)), _number_spellings(value)
+    spelled = (plain, *others) if plain else tuple(others)
+    return spelled if len(spelled) < 2 else tuple(dict.fromkeys(spelled))
 
 
-def leaves(value: Json) -> Iterator[tuple[str, Json]]:
+def leaves(value: Json) -> list[tuple[str, Json]]:
     """Every value of a JSON value that holds no other, with its JSON Pointer, in order; at most 2,000, 64 deep."""
-    yield from islice(_leaves(value, "", 0), _MOST_LEAVES)
+    found: list[tuple[str, Json]] = []
+    _add_leaves(value, "", 0, found)
+    return found
 
 
 def _split(text: str, table: bytes) -> list[str]:
@@ -148,17 +160,18 @@ def _split(text: str, table: bytes) -> list[str]:
     return text.encode("ascii").translate(table).decode("ascii").split()
 
 
-def _leaves(value: Json, pointer: str, depth: int) -> Iterator[tuple[str, Json]]:
-    if depth > _DEEPEST:
+def _add_leaves(value: Json, pointer: str, depth: int, found: list[tuple[str, Json]]) -> None:
+    if depth > _DEEPEST or len(found) >= _MOST_LEAVES:
         return
     if isinstance(value, dict):
         for key, member in value.items():
-            yield from _leaves(member, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}", depth + 1)
+            name = key.replace("~", "~0").replace("/", "~1") if "/" in key or "~" in key else key
+            _add_leaves(member, f"{pointer}/{name}", depth + 1, found)
     elif isinstance(value, list):
         for at, item in enumerate(value):
-            yield from _leaves(item, f"{pointer}/{at}", depth + 1)
+            _add_leaves(item, f"{pointer}/{at}", depth + 1, found)
     else:
-        yield pointer, value
+        found.append((pointer, value))
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -173,6 +186,32 @@ def _number(value: int | float | Decimal) -> str:
         if isinstance(value, float) and value.is_integer() and -_LARGEST < value < _LARGEST
         else str(value)
     )
+
+
+def _whole_number_spellings(digits: str) -> Spellings:
+    """The spellings of a whole number: alone, with commas between thousands, and each with two decimal places."""
+    if len(digits) < 4:
+        return (digits,), (digits, "00")
+    grouped = tuple(f"{int(digits):,}".split(","))
+    return (digits,), grouped, (digits, "00"), (*grouped, "00")
+
+
+def _fraction_spellings(value: float) -> Spellings:
+    """The spellings of a number without an exponent and without thousands."""
+    whole, _, places = repr(value).partition(".")
+    rounded = tuple(f"{value:.2f}".split("."))
+    spelled: Spellings = ((whole,) if places == "0" else (whole, places)), rounded
+    if value < 1:  # a share that was told in percent
+        spelled = (*spelled, tuple(f"{value * 100:g}".split(".")))
+    return spelled if len(set(spelled)) == len(spelled) else tuple(dict.fromkeys(spelled))
+
+
+def _other_spellings(value: str) -> Iterator[tuple[str, ...]]:
+    """The other spellings of a text that holds a digit: its numbers without commas, or a date."""
+    if (joined := _THOUSANDS.sub("", value)) != value:
+        yield _words(joined)
+    elif date := _ISO_DATE.match(value):
+        yield from _date_spellings(int(date[1]), int(date[2]), int(date[3]))
 
 
 def _number_spellings(value: int | float | Decimal) -> Iterator[tuple[str, ...]]:

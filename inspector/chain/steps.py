@@ -25,7 +25,7 @@ class StepOutcome(StrEnum):
     @property
     def failed(self) -> bool:
         """Whether the step did not do its work; `pending` is not a failure."""
-        return self not in (StepOutcome.PENDING, StepOutcome.OK)
+        return self is not StepOutcome.OK and self is not StepOutcome.PENDING
 
 
 class Certainty(StrEnum):

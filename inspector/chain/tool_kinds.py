@@ -2,6 +2,7 @@
 
 import re
 from enum import Enum
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -52,6 +53,7 @@ _NAMES_TABLE = (
 
 _NAMES = frozenset(_NAMES_TABLE.split())
 _HAND_OVERS = ("transfer_to_", "handoff_to_", "hand_off_to_", "hand_over_to_", "final_result_")
+_HUMP = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 _NAMESPACE = lazy_pattern(r"(?:.*(?:[.:/]|__))?", re.DOTALL)
 
 _SHELLS_TABLE = (
@@ -153,7 +155,12 @@ def is_terminal(tool: str | None) -> bool:
 
 def bare_name(tool: str) -> str:
     """A tool's name in lower case, with underscores and no namespace: `functions.Final-Answer` is `final_answer`."""
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", tool[:200])
+    return _bare_name(tool[:200])
+
+
+@lru_cache(1_024)  # a trace calls few tools, many times
+def _bare_name(tool: str) -> str:
+    snake = _HUMP.sub("_", tool)
     flat = snake.lower().replace("-", "_")
     return flat[_NAMESPACE.match(flat).end() :]  # type: ignore[union-attr]  # it matches any text
 

@@ -10,7 +10,7 @@ from inspector.checks.reasoning import estimated_tokens
 from inspector.checks.turn_places import at_end
 from inspector.diagnostics import Diagnostic
 from inspector.json_members import window_of_tokens
-from inspector.model import Generation, Json, Role, Trace, Turn
+from inspector.model import Generation, Json, Role, ToolDefinition, Trace, Turn
 from inspector.rules.reasoning import CONTEXT_NEARLY_FULL
 
 CONTEXT_WINDOW = 131_072
@@ -74,7 +74,7 @@ def _requested(parameters: str) -> int | None:
 
 def turn_contexts(trace: Trace, given: int | None = None) -> Iterator[TurnContext]:
     """What each answer took, by the server's count where the trace has such counts, else estimated from the texts."""
-    has_counts = any(_counted(turn) is not None for turn in trace.turns)
+    has_counts = any(_counted(turn) is not None for turn in trace.turns if turn.generation is not None)
     found = _counts(trace) if has_counts else _estimates(trace)
     for number, turn, tokens in found:
         yield TurnContext(number, turn, tokens, window_of(turn.generation, given), not has_counts)
@@ -121,11 +121,14 @@ def _counted(turn: Turn) -> int | None:
 
 def _estimates(trace: Trace) -> Iterator[tuple[int, Turn, int]]:
     """The texts up to each assistant turn; templates drop the reasoning of earlier turns, so it is not counted."""
-    so_far = 0
+    so_far = of_tools = 0
+    counted: tuple[ToolDefinition, ...] = ()
     for number, turn in enumerate(trace.turns, 1):
         said = {part.name: estimated_tokens(part.text) for part in turn.parts if not part.name.startswith("wire:")}
         thought = said.pop("reasoning", 0)
-        tools = turn.generation.tools if turn.generation is not None else ()
         so_far += sum(said.values())
         if turn.role is Role.ASSISTANT:
-            yield number, turn, so_far + thought + sum(estimated_tokens(tool.raw) for tool in tools)
+            tools = turn.generation.tools if turn.generation is not None else ()
+            if tools is not counted:  # most turns offer the very same
+                counted, of_tools = tools, sum([estimated_tokens(tool.raw) for tool in tools])
+            yield number, turn, so_far + thought + of_tools

@@ -25,7 +25,7 @@ class StructuredReading(Struct, frozen=True):
 def read_structured_part(turn: Turn, part: Part) -> StructuredReading:
     """The reading of a part that is not the turn's `text`: `reasoning`, `call:N`, or a text under another name."""
     whole = Range(0, len(part.text))
-    header = next((header for header in turn.calls if header.part == part.name), None)
+    header = turn.call_header(part.name)
     if header is not None:
         return _read_call(part.text, header)
     if not part.text:

@@ -330,7 +330,20 @@ class Turn(Struct, frozen=True):
 
     def part(self, name: str) -> Part | None:
         """The part of that name, or None."""
-        return next((part for part in self.parts if part.name == name), None)
+        for part in self.parts:
+            if part.name == name:
+                return part
+        return None
+
+    def call_header(self, part: str) -> CallHeader | None:
+        """What describes the call in that part, or None; at once where the headers are in the order of their parts."""
+        if not self.calls:
+            return None
+        number = part.removeprefix("call:")
+        at = int(number) if number.isdecimal() and len(number) < 10 else 0
+        if at < len(self.calls) and self.calls[at].part == part:
+            return self.calls[at]
+        return next((header for header in self.calls if header.part == part), None)
 
 
 class ExternalId(Struct, frozen=True):

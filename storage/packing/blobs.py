@@ -170,7 +170,9 @@ def escaped(text: str) -> str:
 
     Any other text is returned as it is.
     """
-    return _REFUSED.sub(lambda found: f"{_MARK}{ord(found[0]):04x}", text) if _REFUSED.search(text) else text
+    if text.isprintable() or not _REFUSED.search(text):  # what is refused is not printable
+        return text
+    return _REFUSED.sub(lambda found: f"{_MARK}{ord(found[0]):04x}", text)
 
 
 def unescaped(text: str) -> str:
