@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from inspector.dataset.samples import Sample, Shape
 from inspector.diagnostics import Diagnostic, Fault
-from inspector.formats.registry import find_format, formats
+from inspector.formats.registry import formats
 from inspector.model import Role, SpanKind
 from inspector.rules.conversation import PLACEHOLDER_ARGUMENT
 from inspector.rules.training import PLACEHOLDER_LEFT, TEMPLATE_MISMATCH, TEMPLATE_UNSAFE
@@ -112,8 +112,9 @@ def format_of(sample: Sample) -> str | None:
 def declared_format(sample: Sample) -> str | None:
     """The format that the row's own member `format` names; None where it names none."""
     named = sample.row.value.get("format")
-    known = {name for one in formats() for name in (one.name, *one.aliases)}
-    return find_format(named).name if isinstance(named, str) and named in known else None
+    if not isinstance(named, str):
+        return None
+    return next((one.name for one in formats() if named == one.name or named in one.aliases), None)
 
 
 def template_mismatch(sample: Sample, of_set: str | None) -> Iterator[Diagnostic]:
