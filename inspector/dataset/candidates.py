@@ -1,7 +1,7 @@
 """A candidate for a verifier: one answer of a model in its conversation, and what can be read from it."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
 from msgspec import Struct
@@ -20,15 +20,17 @@ from inspector.formats.transcript import read_transcript
 from inspector.importers.records import parse_json_bytes
 from inspector.importers.source import JsonObject
 from inspector.inspection import Inspection, PartInspection, format_of, inspect_trace, read_part
-from inspector.model import Generation, Json, Part, Role, SpanKind, ToolCall, ToolDefinition, Trace, Turn
+from inspector.model import Generation, Json, Part, Role, Span, SpanKind, ToolCall, ToolDefinition, Trace
 from inspector.scanning import lazy_pattern
 from inspector.segmentation import segment
+from inspector.text import Range
 
 _SCHEMA_TAG = lazy_pattern(r"<schema>\s*(.*?)\s*</?schema>", re.DOTALL)
 _OFFERS = ("enum", "const", "default", "example", "examples")
 _COMPLETIONS = ("completion", "answer", "response")
 _TEMPLATE = lazy_pattern(r"<\|(?:im_start|start_header_id|start)\|>|<start_of_turn>|<｜(?:User|Assistant)｜>")
 _DEEPEST = 32
+_NO_BYTES = b"{}"  # a candidate's trace gets no id from its bytes, so the row is not written for them
 
 
 class VerifierInput(Struct, frozen=True):
@@ -164,14 +166,22 @@ class CandidateReading:
             for number, turn in enumerate(self.trace.turns, 1)
             if turn.role is not Role.ASSISTANT
             for part in turn.parts
-            for text in (self._without_definitions(turn, part),)
+            for text in (self._without_definitions(number, part),)
             if text
         )
 
-    def _without_definitions(self, turn: Turn, part: Part) -> str:
-        if turn.role is Role.TOOL:
+    def _without_definitions(self, number: int, part: Part) -> str:
+        role = self.trace.turns[number - 1].role
+        if role is Role.TOOL or "{" not in part.text:
             return part.text
-        return _defined(part.text, self.format.name, turn.role)[1]
+        if self.is_single:
+            return _defined(part.text, self.format.name, role)[1]
+        spans = self._spans.get(number, ()) if part.name == "text" else ()
+        return _without(part.text, (one.range for one in spans if one.kind is SpanKind.TOOL_DEFINITIONS))
+
+    @cached_property
+    def _spans(self) -> dict[int, Sequence[Span]]:
+        return {part.turn: part.spans for part in self.inspection.parts if part.part == "text"}
 
     @cached_property
     def _user_is_latin(self) -> bool | None:
@@ -186,11 +196,17 @@ def _defined(text: str, format: str, role: Role) -> tuple[tuple[ToolDefinition, 
     if "{" not in text:
         return (), text
     found = segment(text, format, role=role)
-    kept = [text]
-    for span in reversed(found.spans):
-        if span.kind is SpanKind.TOOL_DEFINITIONS:
-            kept[0:1] = [kept[0][: span.range.start], kept[0][span.range.end :]]
-    return found.definitions, " ".join(kept)
+    places = (span.range for span in found.spans if span.kind is SpanKind.TOOL_DEFINITIONS)
+    return found.definitions, _without(text, places)
+
+
+def _without(text: str, places: Iterable[Range]) -> str:
+    """The text without what is at these places, which come in order."""
+    kept, at = [], 0
+    for place in places:
+        kept.append(text[at : place.start])
+        at = place.end
+    return " ".join((*kept, text[at:])) if kept else text
 
 
 def _offered_values(tool: ToolDefinition) -> tuple[frozenset[str], FoldedText | None]:
@@ -350,11 +366,13 @@ def row_candidate(row: JsonObject, *, format: str = "") -> VerifierInput:
     if isinstance(prompt, str | list) and key is not None:
         return candidate_of(prompt, row[key], tools=row.get("tools"), format=format, facts=row)
     kept = {name: value for name, value in row.items() if name not in _COMPLETIONS}
-    sample = read_sample(DataRow("", "line 1", 1, kept), format=format or "auto")
+    sample = read_sample(DataRow("", "line 1", 1, kept, _NO_BYTES), format=format or "auto")
     if sample.shape is None and key is None:
         raise ValueError("the row has no conversation and no completion")
     if key is None or sample.shape is Shape.COMPLETION:
-        sample = sample if key is None else read_sample(DataRow("", "line 1", 1, row), format=format or "auto")
+        sample = (
+            sample if key is None else read_sample(DataRow("", "line 1", 1, row, _NO_BYTES), format=format or "auto")
+        )
         trace = _with_format(sample.trace, format)
         return with_row_facts(trace, row)
     own = read_messages(_as_messages(row[key], "assistant"))

@@ -232,6 +232,8 @@ def allowed_key(value: Json) -> str:
 
 def is_latin(text: str) -> bool | None:
     """Whether most letters of a text are Latin; None where it has no letters."""
+    if text.isascii():
+        return any(map(str.isalpha, text[:2_000])) or None
     letters = [one for one in text[:2_000] if one.isalpha()]
     if not letters:
         return None

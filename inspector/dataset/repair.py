@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from inspector.diagnostics import Diagnostic, Edit, edited
+from inspector.inspection import Inspection
 from inspector.model import Trace, Turn
 from inspector.model.columns import Entries
 from inspector.rules.catalogue import RULES
@@ -23,10 +24,14 @@ PartPlace = tuple[int, str]
 
 
 class RepairInput(Struct, frozen=True):
-    """What an inspection says of a trace, as far as a repair needs it: diagnostics, and how many calls are valid."""
+    """What an inspection says of a trace, as far as a repair needs it: diagnostics, and how many calls are valid.
+
+    `inspection` is for who needs more of it afterwards; no repair looks at it.
+    """
 
     diagnostics: Entries[Diagnostic]
     valid_calls: int
+    inspection: Inspection | None = None
 
 
 class AppliedRepair(Struct, frozen=True):
@@ -54,12 +59,14 @@ class AppliedRepair(Struct, frozen=True):
 class Repair(Struct, frozen=True):
     """A trace with its repairs made, in their order, and the diagnostics whose repairs were not taken.
 
-    A repair is not taken where fewer calls would be valid with it, or more would be wrong.
+    A repair is not taken where fewer calls would be valid with it, or more would be wrong. `inspection` is that of the
+    repaired trace, None where `examine` kept none.
     """
 
     trace: Trace
     changes: tuple[AppliedRepair, ...]
     refused: tuple[Diagnostic, ...] = ()
+    inspection: Inspection | None = None
 
 
 def repair_trace(
@@ -75,7 +82,7 @@ def repair_trace(
     for number in range(1, _ROUNDS + 1):
         if not work.round(number):
             break
-    return Repair(work.trace, tuple(work.changes), tuple(work.refused.values()))
+    return Repair(work.trace, tuple(work.changes), tuple(work.refused.values()), work.now.inspection)
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ be used for calls inside the texts.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property
 from itertools import islice
@@ -203,15 +203,21 @@ class Sample(Struct, frozen=True, dict=True):
         first, *rest = self.trace.turns or (Turn(Role.USER, ()),)
         return replace(self.trace, turns=(replace(first, parts=(*first.parts, part)), *rest))
 
-    def texts(self, role: Role) -> Iterator[str]:
+    def texts(self, role: Role) -> Sequence[str]:
         """What the turns of a role say in words, one text a turn: no calls, reasoning or markup."""
+        return self._texts.get(role, ())
+
+    @cached_property
+    def _texts(self) -> dict[Role, list[str]]:
+        found: dict[Role, list[str]] = {}
         for part in self.inspection.parts:
             turn = self.trace.turns[part.turn - 1]
-            if turn.role is role and part.part == "text":
-                text = turn.part("text")
-                kinds = (SpanKind.TEXT, SpanKind.TOOL_RESULT) if role is Role.TOOL else (SpanKind.TEXT,)
-                if text is not None:
-                    yield "".join(span.inner.of(text.text) for span in part.spans if span.kind in kinds)
+            text = turn.part("text") if part.part == "text" else None
+            if text is not None:
+                kinds = (SpanKind.TEXT, SpanKind.TOOL_RESULT) if turn.role is Role.TOOL else (SpanKind.TEXT,)
+                words = "".join([span.inner.of(text.text) for span in part.spans if span.kind in kinds])
+                found.setdefault(turn.role, []).append(words)
+        return found
 
 
 def read_sample(row: DataRow, *, format: str = AUTO) -> Sample:

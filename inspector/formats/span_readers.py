@@ -10,6 +10,7 @@ from msgspec import Struct
 from inspector.diagnostics import Fault
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.json_scanner.quoting import shown
+from inspector.json_scanner.values import read_strict
 from inspector.model import Span, SpanKind, ToolDefinition, ToolResult
 from inspector.rules.markers import CALL_INSIDE_REASONING
 from inspector.scanning import lazy_pattern
@@ -218,10 +219,40 @@ def read_definitions(closed: SpanClosed) -> ParseResult:
 
 @lru_cache(maxsize=64)
 def _definitions(text: str) -> ParseResult:
+    lines = _definition_lines(text)
+    if lines is not None:
+        return ParseResult(definitions=lines, complete=True)
     reading = read_json(text)
     nodes = [item for node in reading.nodes for item in (node.items if node.kind is JsonKind.ARRAY else (node,))]
     tools = tuple(tool for node in nodes if (tool := _definition(node, text)) is not None)
     return ParseResult(definitions=tools, faults=reading.faults, complete=bool(nodes))
+
+
+def _definition_lines(text: str) -> tuple[ToolDefinition, ...] | None:
+    """The tools of a text with an object a line, as most templates write them; None where a line is anything else."""
+    tools: list[ToolDefinition] = []
+    at = 0
+    for line in text.split("\n"):
+        bare = line.strip(" \t\r")
+        if bare:
+            tool = _line_definition(bare)
+            if tool is None:
+                return None
+            start = at + line.index(bare)
+            tools.append(
+                ToolDefinition(tool.name, tool.description, tool.parameters, tool.raw, Range(start, start + len(bare)))
+            )
+        at += len(line) + 1
+    return tuple(tools)
+
+
+@lru_cache(maxsize=1_024)
+def _line_definition(line: str) -> ToolDefinition | None:
+    """The tool that a line of strict JSON defines; rows of one data set offer the same tools in other lists."""
+    node, doubled = read_strict(line, 0, len(line))
+    if node is None or doubled or node.kind is not JsonKind.OBJECT:
+        return None
+    return _definition(node, line)
 
 
 def _definition(node: JsonNode, text: str) -> ToolDefinition | None:

@@ -10,6 +10,7 @@ from inspector.formats.templates.chatml import render_prompt
 from inspector.formats.transcript import read_transcript
 from inspector.inspection import inspect_trace
 from inspector.model import CallHeader, Part, Role, ToolDefinition, Turn
+from inspector.segmentation import segment
 
 CASES = Path(__file__).parent.parent / "cases" / "hermes_prompt"
 
@@ -48,3 +49,26 @@ def test_a_rendered_prompt_reads_back_as_the_conversation_it_was() -> None:
     ]
     assert found.chain.steps[1].result is not None
     assert found.chain.steps[1].result.content == '["Rensåsparken"]'
+
+
+def test_tools_an_object_a_line_are_those_of_a_list_each_at_its_place() -> None:
+    tools = [{"type": "function", "function": {"name": f"tool_{at}", "parameters": {"type": "object"}}} for at in "ab"]
+    lines = f"<tools>\r\n{json.dumps(tools[0])}\r\n\n  {json.dumps(tools[1])} \n</tools>"
+    found = segment(lines, "hermes", role=Role.SYSTEM)
+    assert [tool.name for tool in found.definitions] == ["tool_a", "tool_b"]
+    assert [tool.range and json.loads(tool.range.of(lines)) for tool in found.definitions] == tools
+    assert [tool.raw for tool in found.definitions] == [json.dumps(tool) for tool in tools]
+    again = segment(f"Again: {lines}", "hermes", role=Role.SYSTEM)
+    assert again.definitions[1].parameters is found.definitions[1].parameters  # its validator is found by identity
+    listed = segment(f"<tools>{json.dumps(tools)}</tools>", "hermes", role=Role.SYSTEM)
+    assert [(tool.name, tool.parameters) for tool in listed.definitions] == [
+        (tool.name, tool.parameters) for tool in found.definitions
+    ]
+
+
+def test_one_damaged_line_of_tools_is_a_fault_at_its_place() -> None:
+    text = '<tools>\n{"name": "a"}\n{"name": "b",}\n{"name": "c", "name": "d"}\n</tools>'
+    found = segment(text, "hermes", role=Role.SYSTEM)
+    assert [one.rule.code for one in found.diagnostics] == ["J104", "J108"]
+    assert found.diagnostics[0].range.of(text) == ","
+    assert [tool.name for tool in found.definitions] == ["a", "b", "d"]

@@ -103,10 +103,11 @@ def test_a_tool_of_no_known_shape_is_kept() -> None:
 
 
 def test_the_same_tools_are_the_same_definitions_and_what_only_python_takes_for_equal_is_not() -> None:
-    def offered(default: Json) -> Json:
+    def offered(default: Json) -> list[Json]:
         return [{"name": "f", "parameters": {"type": "object", "default": default}}]
 
     assert read_tools(offered(1)) is read_tools(offered(1))
+    assert read_tools([{"name": "g"}, *offered(1)])[1] is read_tools(offered(1))[0]  # in another list too
     told = [read_tools(offered(default))[0].raw for default in (1, True, 1.0, None, float("inf"), "1")]
     assert len(set(told)) == 6
 

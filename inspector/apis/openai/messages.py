@@ -103,7 +103,8 @@ def read_tools(tools: Json, functions: Json = None) -> tuple[ToolDefinition, ...
 
     Each may be a list or that list's JSON text. A definition is `{"type": "function", "function": {...}}` or flat
     (Responses API; `input_schema` is Anthropic's word); an unknown shape is kept in `raw`, with its `type` as the name.
-    The same tools give the same tuple, as long as they are remembered: most requests of a log repeat those before.
+    The same tools give the same tuple, as long as they are remembered: most requests of a log repeat those before. The
+    same tool in another list gives the same definition, as rows of one data set offer a few of the same tools.
     """
     if not tools and not functions:
         return ()
@@ -124,7 +125,13 @@ class _ToolsKey:
 
 @lru_cache(maxsize=64)
 def _remembered(offered: _ToolsKey) -> tuple[ToolDefinition, ...]:
-    return _definitions(offered.tools, offered.functions)
+    listed = (*_listed(offered.tools), *_listed(offered.functions))
+    return tuple(_remembered_one(_ToolsKey(_encode(tool), tool, None)) for tool in listed)
+
+
+@lru_cache(maxsize=1_024)
+def _remembered_one(offered: _ToolsKey) -> ToolDefinition:
+    return _definition(offered.tools)
 
 
 def _definitions(tools: Json, functions: Json) -> tuple[ToolDefinition, ...]:

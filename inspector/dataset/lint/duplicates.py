@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from importlib.util import find_spec
 from typing import Any
+from zlib import crc32
 
 from msgspec import Struct
 
@@ -51,18 +52,14 @@ def sample_keys(sample: Sample, *, with_shingles: bool = True) -> SampleKeys:
         said += (turn.role.value, *(header.name or "" for header in turn.calls), *words)
         if turn.role is Role.USER:
             asked += words
-    runs = {" ".join(said[at : at + _SHINGLE]) for at in range(len(said) - _SHINGLE + 1)}
     is_long = with_shingles and len(said) >= _FEWEST_WORDS
-    shingles = tuple(sorted(_hash(run) for run in runs)) if is_long else ()
+    runs = set(map(" ".join, zip(*(said[at:] for at in range(_SHINGLE)), strict=False))) if is_long else ()
+    shingles = tuple(sorted(crc32(run.encode("utf-8", "surrogatepass")) for run in runs)) if is_long else ()
     return SampleKeys(_digest(said), _digest(asked), shingles)
 
 
 def _digest(words: list[str]) -> bytes:
     return blake2b(" ".join(words).encode("utf-8", "surrogatepass"), digest_size=16).digest() if words else b""
-
-
-def _hash(run: str) -> int:
-    return int.from_bytes(blake2b(run.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "big")
 
 
 class DuplicateFinder:
@@ -114,18 +111,19 @@ class _NearIndex:
         require_comparison()
         from datasketch import MinHash, MinHashLSH  # noqa: PLC0415  # loads scipy, and is optional
 
-        self._empty: Any = MinHash(num_perm=_PERMUTATIONS, hashfunc=int)
+        self._signature: Any = MinHash(num_perm=_PERMUTATIONS, hashfunc=int)  # one for all: making one is slow
         self._lsh: Any = MinHashLSH(threshold=_CANDIDATE_SIMILARITY, num_perm=_PERMUTATIONS)
-        self._signatures: dict[str, Any] = {}
+        self._values: dict[str, Any] = {}
 
     def take(self, shingles: tuple[int, ...], reference: str) -> tuple[str, float] | None:
         """The most similar earlier sample and the estimated similarity; None where there is none."""
-        signature = self._empty.copy()  # shares the permutations
-        signature.update_batch(shingles)
-        found = [(signature.jaccard(self._signatures[one]), one) for one in self._lsh.query(signature)]
+        self._signature.clear()
+        self._signature.update_batch(shingles)
+        values = self._signature.hashvalues
+        found = [(float((self._values[one] == values).mean()), one) for one in self._lsh.query(self._signature)]
         best = max(found, key=lambda one: (one[0], one[1]), default=None)
         if best is not None and best[0] >= _SIMILARITY:
             return best[1], best[0]
-        self._lsh.insert(reference, signature, check_duplication=False)
-        self._signatures[reference] = signature
+        self._lsh.insert(reference, self._signature, check_duplication=False)
+        self._values[reference] = values
         return None

@@ -12,6 +12,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from inspector.dataset.samples import Sample
@@ -109,38 +110,41 @@ def _claims(text: str, spans: Iterable[Span]) -> Iterator[tuple[Range, str]]:
 def _evidence_texts(sample: Sample, until: int) -> Iterator[str]:
     """Everything before the answer but what the model said in words."""
     yield from (result.content for part in sample.inspection.parts if part.turn < until for result in part.results)
-    for number, turn in enumerate(sample.trace.turns[: until - 1], 1):
-        for part in turn.parts:
-            if turn.role is not Role.ASSISTANT or part.name.startswith("call:"):
-                yield part.text
-            elif part.name == "text":
-                inspected = (one for one in sample.inspection.parts if (one.turn, one.part) == (number, "text"))
-                for one in inspected:
-                    yield from (call.raw_arguments for call in one.calls)
+    yield from (
+        call.raw_arguments
+        for part in sample.inspection.parts
+        if part.turn < until and part.part == "text" and sample.trace.turns[part.turn - 1].role is Role.ASSISTANT
+        for call in part.calls
+    )
+    for turn in sample.trace.turns[: until - 1]:
+        is_said = turn.role is Role.ASSISTANT
+        yield from (part.text for part in turn.parts if not is_said or part.name.startswith("call:"))
     yield from (tool.raw for tool in sample.offered.tools)
 
 
 class _Evidence:
-    """The words and numbers of some texts."""
+    """The words and numbers of some texts. Numbers are read only for what the words do not hold as it is said."""
 
     def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
         self._folded = "\n".join(texts).casefold()
-        self._numbers: set[float] = set()
-        self._times: set[int] = set()
-        for text in texts:
-            self._add(text)
-        self._few = sorted(self._numbers, key=lambda one: (len(repr(one)), one))[:_MOST_NUMBERS]
-        self._sums = {round(total, 6) for total in _totals(texts)}
 
-    def _add(self, text: str) -> None:
-        for found in _DIGITS.finditer(text):
-            self._numbers.update(_values(found[0]))
-            self._numbers.update(float(piece) for piece in re.split("[.,]", found[0]) if len(piece) <= 15)
-        self._numbers.update(number for word in _WORD.findall(text.casefold()) if (number := _NUMBER_WORDS.get(word)))
-        self._numbers.update(_lengths(text))
-        for hours, minutes in _CLOCK.findall(text):
-            self._times.add((int(hours) * 60 + int(minutes)) % _HALF_DAY)
-            self._numbers.update({int(hours) % 12 or 12.0, float(int(hours) * 60 + int(minutes))})
+    @cached_property
+    def _times(self) -> frozenset[int]:
+        clocks = (clock for text in self._texts for clock in _CLOCK.findall(text))
+        return frozenset((int(hours) * 60 + int(minutes)) % _HALF_DAY for hours, minutes in clocks)
+
+    @cached_property
+    def _numbers(self) -> frozenset[float]:
+        return frozenset(number for text in self._texts for number in _numbers_of(text))
+
+    @cached_property
+    def _few(self) -> list[float]:
+        return sorted(self._numbers, key=lambda one: (len(repr(one)), one))[:_MOST_NUMBERS]
+
+    @cached_property
+    def _sums(self) -> frozenset[float]:
+        return frozenset(round(total, 6) for total in _totals(self._texts))
 
     def supports(self, said: str, kind: str) -> bool:
         """Whether a number, time, name, address or identifier is in the evidence, or follows from it."""
@@ -181,6 +185,17 @@ class _Evidence:
         if folded in self._folded or folded.rstrip("/.") in self._folded:
             return True
         return any(len(word) > 3 and word in self._folded for word in _WORD.findall(folded)) and " " in said
+
+
+def _numbers_of(text: str) -> Iterator[float]:
+    for found in _DIGITS.finditer(text):
+        yield from _values(found[0])
+        yield from (float(piece) for piece in re.split("[.,]", found[0]) if len(piece) <= 15)
+    yield from (number for word in _WORD.findall(text.casefold()) if (number := _NUMBER_WORDS.get(word)))
+    yield from _lengths(text)
+    for hours, minutes in _CLOCK.findall(text):
+        yield int(hours) % 12 or 12.0
+        yield float(int(hours) * 60 + int(minutes))
 
 
 def _is_near(value: float, one: float, near: float) -> bool:

@@ -61,14 +61,15 @@ def language_mismatch(sample: Sample) -> Iterator[Diagnostic]:
     if not turns or turns[-1].role is not Role.ASSISTANT:
         return
     part = turns[-1].part("text")
-    user = "\n".join(sample.texts(Role.USER))
-    if part is None or not user or _NAMES.search(user) or any(map(_NAMES.search, sample.texts(Role.SYSTEM))):
+    said = language_of("".join(sample.texts(Role.ASSISTANT)[-1:])) if part is not None else None
+    if part is None or said is None or said == MIXED:
         return
-    answer = list(sample.texts(Role.ASSISTANT))[-1:]
-    asked, said = language_of(user), language_of("".join(answer))
-    if asked is not None and said is not None and MIXED not in (asked, said) and asked != said:
-        message = f"The user writes in `{asked}`, the answer is in `{said}`."
-        yield Fault(LANGUAGE_MISMATCH, Range(0, len(part.text)), message).at(len(turns), part.name)
+    user = "\n".join(sample.texts(Role.USER))
+    asked = language_of(user)
+    if asked in (None, MIXED, said) or any(map(_NAMES.search, (user, *sample.texts(Role.SYSTEM)))):
+        return
+    message = f"The user writes in `{asked}`, the answer is in `{said}`."
+    yield Fault(LANGUAGE_MISMATCH, Range(0, len(part.text)), message).at(len(turns), part.name)
 
 
 def language_of(text: str, *, fewest_letters: int = _FEWEST_LETTERS, certain: float = _CERTAIN) -> str | None:
@@ -77,9 +78,13 @@ def language_of(text: str, *, fewest_letters: int = _FEWEST_LETTERS, certain: fl
     Code, addresses and markup do not count. A language that the script alone does not decide needs `fewest_letters`
     and a probability of `certain`.
     """
+    if len(text) < min(fewest_letters, _FEWEST_IDEOGRAMS):
+        return None
     plain = _MARKUP.sub(" ", text)
+    if plain.isascii() and len(plain) < fewest_letters:
+        return None
     letters = len(_LETTERS.findall(plain))
-    for code, pattern in _SCRIPTS:
+    for code, pattern in () if plain.isascii() else _SCRIPTS:
         found = len(pattern.findall(plain))
         if found >= _FEWEST_IDEOGRAMS and found >= 0.1 * letters:
             return MIXED if _is_mixed(plain, letters) else code

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from inspector.dataset.samples import Sample, Shape
 from inspector.diagnostics import Diagnostic, Fault
-from inspector.formats.registry import find_format, formats
+from inspector.formats.registry import formats
 from inspector.model import Role, SpanKind
 from inspector.rules.conversation import PLACEHOLDER_ARGUMENT
 from inspector.rules.training import PLACEHOLDER_LEFT, TEMPLATE_MISMATCH, TEMPLATE_UNSAFE
@@ -38,18 +38,16 @@ def placeholders(sample: Sample) -> Iterator[Diagnostic]:
     """
     asked = "\n".join(sample.texts(Role.USER)).lower()
     yield from _in_arguments(sample, asked)
-    for part in sample.inspection.parts:
+    for part in sample.inspection.parts if "template" not in asked else ():
         turn = sample.trace.turns[part.turn - 1]
-        text = turn.part("text")
-        if part.part != "text" or text is None or turn.role is not Role.ASSISTANT or "template" in asked:
+        text = turn.part("text") if part.part == "text" and turn.role is Role.ASSISTANT else None
+        if text is None or not _may_hold(text.text):
             continue
         for span in part.spans:
+            if span.kind is not SpanKind.TEXT:
+                continue
             for found in _PLACEHOLDER.finditer(text.text, span.inner.start, span.inner.end):
-                if (
-                    span.kind is SpanKind.TEXT
-                    and found[0].lower() not in asked
-                    and not _is_code(text.text, found.start())
-                ):
+                if found[0].lower() not in asked and not _is_code(text.text, found.start()):
                     message = f"`{found[0]}` is a placeholder that nothing filled in."
                     yield Fault(PLACEHOLDER_LEFT, Range(*found.span()), message).at(part.turn, part.part)
 
@@ -58,6 +56,8 @@ def _in_arguments(sample: Sample, asked: str) -> Iterator[Diagnostic]:
     known = [one.location for one in sample.inspection.diagnostics if one.rule is PLACEHOLDER_ARGUMENT]
     for step in sample.inspection.chain.steps:
         turn, part = step.location.turn, step.location.part
+        if not _may_hold(step.call.raw_arguments):
+            continue
         for found in _PLACEHOLDER.finditer(step.call.raw_arguments):
             place = step.call.place(Range(*found.span()))
             is_known = any((one.turn, one.part) == (turn, part) and one.range.covers(place) for one in known)
@@ -65,6 +65,11 @@ def _in_arguments(sample: Sample, asked: str) -> Iterator[Diagnostic]:
                 yield Fault(PLACEHOLDER_LEFT, place, f"`{found[0]}` is a placeholder that nothing filled in.").at(
                     turn, part
                 )
+
+
+def _may_hold(text: str) -> bool:
+    """Whether a text has the beginning of a placeholder: the expression is slow where none begins."""
+    return "<" in text or "{{" in text or "[" in text or "ipsum" in text.lower()
 
 
 def _is_code(text: str, at: int) -> bool:
@@ -107,8 +112,9 @@ def format_of(sample: Sample) -> str | None:
 def declared_format(sample: Sample) -> str | None:
     """The format that the row's own member `format` names; None where it names none."""
     named = sample.row.value.get("format")
-    known = {name for one in formats() for name in (one.name, *one.aliases)}
-    return find_format(named).name if isinstance(named, str) and named in known else None
+    if not isinstance(named, str):
+        return None
+    return next((one.name for one in formats() if named == one.name or named in one.aliases), None)
 
 
 def template_mismatch(sample: Sample, of_set: str | None) -> Iterator[Diagnostic]:

@@ -141,6 +141,34 @@ def test_only_the_rules_that_are_asked_for_are_repaired(weaklink: Run, tmp_path:
     assert [one["code"] for one in changes(weaklink, tmp_path, raw, "--ignore", "J105")["changes"]] == ["J103"]
 
 
+def row_of_set(call_text: str, members: str) -> bytes:
+    messages = [{"role": "user", "content": "Caf\u00e9?"}, {"role": "assistant", "content": call_text}]
+    return (f'{{"id":  1, {members}, "messages": {json.dumps(messages)}}}\n').encode()
+
+
+def test_the_type_the_count_of_calls_and_the_scores_of_a_row_are_repaired_with_its_texts(
+    weaklink: Run, tmp_path: Path
+) -> None:
+    wrong = '"type": "Single Tool-Call", "tool_call_count": 3, "quality_score": "0.9", "score": {"accuracy": 2}'
+    right = '"type": "single_tool_call", "tool_call_count": 1, "quality_score": 0.9, "score": {"accuracy": 2}'
+    assert fixed(weaklink, tmp_path, row_of_set(COMMA, wrong)) == row_of_set(SOUND, right)
+    assert fixed(weaklink, tmp_path, row_of_set(SOUND, wrong)) == row_of_set(SOUND, right)
+    assert fixed(weaklink, tmp_path, row_of_set(SOUND, right)) == row_of_set(SOUND, right)
+    listed = b"[\n  %s,\n  %s]" % (row_of_set(SOUND, wrong).strip(), row_of_set(SOUND, right).strip())
+    assert fixed(weaklink, tmp_path, listed, name="rows.json").count(b'"tool_call_count": 1') == 2
+
+
+def test_a_guessed_type_needs_unsafe_and_only_selected_rules_of_a_row_are_repaired(
+    weaklink: Run, tmp_path: Path
+) -> None:
+    wrong, right = row_of_set(SOUND, '"type": "single_tool_cal"'), row_of_set(SOUND, '"type": "single_tool_call"')
+    assert fixed(weaklink, tmp_path, wrong) == wrong
+    assert fixed(weaklink, tmp_path, wrong, "--unsafe") == right
+    counted = row_of_set(COMMA, '"tool_call_count": 9')
+    assert fixed(weaklink, tmp_path, counted, "--select", "D704") == row_of_set(COMMA, '"tool_call_count": 1')
+    assert fixed(weaklink, tmp_path, counted, "--ignore", "D7") == row_of_set(SOUND, '"tool_call_count": 9')
+
+
 def test_the_diff_shows_the_rule_and_both_lines(weaklink: Run, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(json.dumps({"id": "first", "text": COMMA}) + "\n")
     done = weaklink("data", "fix", "rows.jsonl")

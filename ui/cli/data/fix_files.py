@@ -5,11 +5,13 @@ from typing import BinaryIO, Protocol
 
 from msgspec import Struct
 
+from inspector.dataset.data_row import DataRow
 from inspector.dataset.record_rewrite import RewrittenRecord, rewrite_record
 from inspector.dataset.repair import AppliedRepair, Repair, RepairInput, repair_trace
+from inspector.dataset.row_repair import repair_row
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers.reading import read_source
-from inspector.importers.records import layout_of, read_elements
+from inspector.importers.records import NotJsonError, layout_of, parse_json_bytes, read_elements
 from inspector.importers.source import Skipped, SourceFile
 from inspector.inspection import inspect_trace
 from inspector.model import Trace
@@ -169,7 +171,7 @@ class FixOptions(Struct, frozen=True):
     def examine(self, trace: Trace) -> RepairInput:
         """What is wrong with a trace. Raises UnknownFormatError."""
         found = inspect_trace(trace, format=self.format)
-        return RepairInput(found.diagnostics, sum(call.valid for part in found.parts for call in part.calls))
+        return RepairInput(found.diagnostics, sum(call.valid for part in found.parts for call in part.calls), found)
 
 
 def fix_file(path: str, asked: FixOptions, out: BinaryIO, report: FixReport) -> FixedFile:
@@ -225,14 +227,29 @@ class _Fixing:
 
     def _written(self, trace: Trace, repair: Repair) -> tuple[tuple[AppliedRepair, ...], tuple[AppliedRepair, ...]]:
         """The changes that stand in the copy now, and those that found no place there."""
-        if not repair.changes:
-            return (), ()
-        raw = self._copy.find(trace.provenance.record)
+        is_row = self._rewrite is rewrite_record
+        raw = self._copy.find(trace.provenance.record) if repair.changes or is_row else None
         if raw is None:
             return (), repair.changes
-        rewritten = self._rewrite(decode(raw), trace, repair)
-        self._copy.put(rewritten.text.encode("utf-8", "surrogateescape"))
-        return rewritten.changes, rewritten.unplaced
+        rewritten = RewrittenRecord(decode(raw), ())
+        if repair.changes:
+            rewritten = self._rewrite(rewritten.text, trace, repair)
+        text, of_row = self._row_repaired(rewritten.text, trace, repair) if is_row else (rewritten.text, ())
+        self._copy.put(text.encode("utf-8", "surrogateescape") if rewritten.changes or of_row else raw)
+        return (*rewritten.changes, *of_row), rewritten.unplaced
+
+    def _row_repaired(self, text: str, trace: Trace, repair: Repair) -> tuple[str, tuple[AppliedRepair, ...]]:
+        """The row with its own members repaired too, and these repairs."""
+        raw, record = text.encode("utf-8", "surrogateescape"), trace.provenance.record
+        try:
+            value = parse_json_bytes(raw)
+        except NotJsonError:
+            return text, ()
+        if not isinstance(value, dict):
+            return text, ()
+        row = DataRow(self._path, record, int(record.rpartition(" ")[2]), value, raw)
+        asked = self._asked
+        return repair_row(row, repair.trace, repair.inspection, rules=asked.rules, unsafe=asked.unsafe)
 
 
 def _text_rewritten(text: str, trace: Trace, repair: Repair) -> RewrittenRecord:
