@@ -11,7 +11,7 @@ from inspector.chain.steps import Status
 from inspector.version import __version__
 from storage import Order, Store, TraceSummary
 from ui.reports.html import escaped, head_html, runs_html, style_sheet
-from ui.views.stats_wording import code_title, percent, value_text
+from ui.views.stats_wording import code_title, page_value_text, percent
 from ui.views.status import status_run
 from ui.views.styled_text import Run, Style, visible_line
 from ui.views.trace_list import break_words, trace_title
@@ -243,7 +243,7 @@ def _measures(triage: Triage) -> Iterator[str]:
     for measure in MEASURES:
         one = estimate(measure, triage.whole.tally(measure.name))
         drawn = share_bar(one.value) if one.value is not None and measure.kind is not MeasureKind.MEAN else ""
-        value = Run(value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)
+        value = Run(page_value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)
         yield f"<tr><td>{escape(measure.title)}<small>{escape(measure.meaning)}</small></td>"
         yield f'<td class="bar">{drawn}</td><td>{runs_html([value])}</td></tr>\n'
     yield "</table>\n"
