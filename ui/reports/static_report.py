@@ -14,7 +14,7 @@ from ui.reports.html import escaped, head_html, runs_html, style_sheet
 from ui.views.status import status_run
 from ui.views.styled_text import Run, Style, visible_line
 from ui.views.trace_json import break_words, trace_title
-from ui.views.triage import STATUSES, Heat, Triage, break_steps, code_title, days, heat, percent, value_text
+from ui.views.triage import STATUSES, Heat, Triage, break_steps, code_title, days, heat, page_value_text, percent
 from ui.views.wording import counted
 
 _WIDE, _TALL, _ROOM = 340, 110, 14
@@ -242,7 +242,7 @@ def _measures(triage: Triage) -> Iterator[str]:
     for measure in MEASURES:
         one = estimate(measure, triage.whole.tally(measure.name))
         drawn = share_bar(one.value) if one.value is not None and measure.kind is not MeasureKind.MEAN else ""
-        value = Run(value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)
+        value = Run(page_value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)
         yield f"<tr><td>{escape(measure.title)}<small>{escape(measure.meaning)}</small></td>"
         yield f'<td class="bar">{drawn}</td><td>{runs_html([value])}</td></tr>\n'
     yield "</table>\n"

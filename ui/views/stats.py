@@ -1,6 +1,6 @@
 """Metrics of traces as lines: measures with intervals, in groups, compared between groups, by schema complexity."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from msgspec import Struct, field
@@ -216,8 +216,11 @@ def _violation_lines(found: Statistics, width: int) -> Iterator[Line]:
         yield dim(f"and {counted(left, 'more place')}; --json lists all")
 
 
-def comparison_sentence(found: Statistics) -> str:
-    """Whether any group differs from the baseline by more than noise; `""` where nothing was compared."""
+def comparison_sentence(found: Statistics, number: Callable[[Measure, float], str] = number_text) -> str:
+    """Whether any group differs from the baseline by more than noise; `""` where nothing was compared.
+
+    `number` writes a value of a measure.
+    """
     if found.baseline is None:
         return ""
     baseline = group_title(found.by, found.baseline.keys, found.prompts)
@@ -230,7 +233,7 @@ def comparison_sentence(found: Statistics) -> str:
         verb = "is not" if len(judged) == 1 else "is"
         return f"{which} from {baseline} {verb} more than noise (Holm-corrected, at 5 %)."
     best = min(sure, key=lambda one: one.adjusted_p or 0.0)
-    told = _comparison_sentence(found, best)
+    told = _comparison_sentence(found, best, number)
     verb = "is" if len(sure) == 1 else "are"
     counts = f"{len(sure):,} of {counted(len(judged), 'difference')} from {baseline} {verb}"
     return f"{counts} more than noise (Holm-corrected, at 5 %); the clearest: {told}."
@@ -269,9 +272,9 @@ def p_text(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
-def _comparison_sentence(found: Statistics, one: MeasureComparison) -> str:
+def _comparison_sentence(found: Statistics, one: MeasureComparison, number: Callable[[Measure, float], str]) -> str:
     first, second = (group.tally(one.measure.name) for group in (one.group, one.baseline))
-    mine, theirs = (number_text(one.measure, tally.hits / tally.trials) for tally in (first, second))
+    mine, theirs = (number(one.measure, tally.hits / tally.trials) for tally in (first, second))
     group = group_title(found.by, one.group.keys, found.prompts)
     return f"{one.measure.title} {mine} in {group}, against {theirs} (p {p_text(one.adjusted_p)})"
 

@@ -170,6 +170,29 @@ def value_text(estimate: Estimate, fewest: int) -> str:
     return f"{value:,.{digits}f} ({estimate.interval.low:,.{digits}f}–{estimate.interval.high:,.{digits}f})"
 
 
+def page_value_text(estimate: Estimate, fewest: int) -> str:
+    """The same as pages write it, shares in per cent: `83 % (78–87)`, of few traces `67 % (2 of 3)`, `-` for none."""
+    if estimate.value is None:
+        return "-"
+    if estimate.measure.kind is MeasureKind.MEAN:
+        return value_text(estimate, fewest)
+    said = f"{percent(estimate.value)} %"
+    if estimate.interval is None:
+        return f"{said} ({estimate.tally.hits:,} of {estimate.tally.trials:,})"
+    return f"{said} ({percent(estimate.interval.low)}–{percent(estimate.interval.high)})"
+
+
+def page_number_text(measure: Measure, value: float) -> str:
+    """A value alone as pages write it, a share in per cent."""
+    return number_text(measure, value) if measure.kind is MeasureKind.MEAN else f"{percent(value)} %"
+
+
+def page_difference_text(measure: Measure, difference: float) -> str:
+    """A difference of two values with its sign, that of shares in percentage points: `−12.3`."""
+    said = f"{difference:+.2f}" if measure.kind is MeasureKind.MEAN else f"{100 * difference:+.1f}"
+    return said.replace("-", "−")
+
+
 def number_text(measure: Measure, value: float) -> str:
     """A number to the digits that it is worth."""
     return f"{value:,.{_digits(measure, value)}f}"

@@ -18,21 +18,25 @@ from ui.web.theme import ink_on, mixed
 
 Rows: TypeAlias = Sequence[Mapping[str, object]]
 _Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
-HIGH, LOW = 300, 200
-"""Heights of charts in CSS pixels: of many marks, and of few. Those beside each other are given the same."""
+TALL, HIGH, LOW = 400, 300, 200
+"""Heights in CSS pixels: of tables, of charts of many marks and of few. Those beside each other have the same."""
 _PICK = "pick"
 _CLICKS = "weaklink_chart_clicks"
 _FONT = 12
+_HEADROOM = 1.15  # above the highest bar, for its number
+_LEGEND_COLUMNS = "width < 400 ? 3 : 5"  # so that every status is seen on a phone
 _NARROW = 220  # CSS pixels that a chart has for its marks at least, on a phone
+_WIDE_CELL, _NARROW_CELL = 40, 20  # CSS pixels that a cell has for `100 %` and for `100`
 _THICKEST = 40  # of a bar, in CSS pixels
-_STATUS = {status.value: status_run(status).style for status in STATUSES}
+STATUS_STYLES = {status.value: status_run(status).style for status in STATUSES}
 
 
 def columns(rows: Rows, *, label: str, count: str, key: str, title: str, height: int) -> str | None:
     """Upright bars in the order of the rows, each with its count; the label of the one that was clicked."""
+    most = max(int(str(row[count])) for row in rows)
     base = alt.Chart(_data(rows)).encode(
         x=alt.X(f"{label}:N", sort=None, title=title, axis=alt.Axis(labelAngle=0, ticks=False)),
-        y=alt.Y(f"{count}:Q", axis=None),
+        y=alt.Y(f"{count}:Q", axis=None, scale=alt.Scale(domain=[0, _HEADROOM * most])),
     )
     told = [alt.Tooltip(f"{label}:N", title=title), alt.Tooltip(f"{count}:Q", format=",")]
     drawn = base.mark_bar(color=_colour_of(Style.ERROR), cursor="pointer", size=_thickness(_NARROW, len(rows))).encode(
@@ -69,14 +73,16 @@ def statuses_over_time(rows: Rows, *, key: str, is_share: bool, height: int) -> 
             x2=alt.X2("end:T"),
             y=alt.Y(
                 "low:Q",
-                title="share of traces" if is_share else "traces",
-                axis=alt.Axis(tickMinStep=0.25 if is_share else 1, tickCount=5, format=".0%" if is_share else "~s"),
+                title=None,
+                axis=alt.Axis(tickMinStep=0.25 if is_share else 1, tickCount=5, format=".0%" if is_share else ","),
             ),
             y2=alt.Y2("high:Q"),
             color=alt.Color(
                 "status:N",
-                scale=alt.Scale(domain=list(_STATUS), range=[_colour_of(style) for style in _STATUS.values()]),
-                legend=alt.Legend(orient="top", title=None),
+                scale=alt.Scale(
+                    domain=list(STATUS_STYLES), range=[_colour_of(style) for style in STATUS_STYLES.values()]
+                ),
+                legend=alt.Legend(orient="top", title=None, columns=alt.ExprRef(_LEGEND_COLUMNS)),
             ),
             tooltip=[
                 alt.Tooltip("time:N", title="time (UTC)"),
@@ -93,7 +99,8 @@ def statuses_over_time(rows: Rows, *, key: str, is_share: bool, height: int) -> 
 def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height: int) -> tuple[str, str] | None:
     """A cell for each pair, the stronger the larger its share, which it says in per cent; the pair that was clicked.
 
-    A row bears `title`, what the tooltip calls the column. The text of a cell stands out from its own colour.
+    A row has `title`, what the tooltip calls the column. The text of a cell stands out from its own colour; in a narrow
+    cell it is the number alone.
     """
     colours = _colours()
     meant = {visible_line(str(row[name])): str(row[name]) for row in rows for name in (across, down)}
@@ -106,12 +113,15 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height
         }
         for row in rows
     ]
+    count = len({row[across] for row in painted})
     base = alt.Chart(_data(painted)).encode(
         x=alt.X(
             f"{across}:N",
             sort=None,
             title=None,
-            axis=alt.Axis(orient="top", labelAngle=-60, labelOverlap=False, ticks=False, domain=False),
+            axis=alt.Axis(
+                orient="top", labelAngle=-90, labelFontSize=_FONT, labelOverlap=False, ticks=False, domain=False
+            ),
         ),
         y=alt.Y(f"{down}:N", sort=None, title=None, axis=alt.Axis(labelLimit=170, ticks=False, domain=False)),
     )
@@ -124,16 +134,21 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height
     cells = base.mark_rect(stroke=colours.background, strokeWidth=2, cursor="pointer").encode(
         color=alt.Color("fill:N", scale=None), tooltip=told
     )
-    words = base.mark_text(fontSize=11).encode(text="said:N", color=alt.Color("ink:N", scale=None))
-    found = _picked(alt.layer(cells.add_params(_pick(across, down)), words), key, height)
+    is_wide = f"width / {count} >= {_WIDE_CELL}"
+    ink = alt.Color("ink:N", scale=None)
+    words, numbers = (
+        base.mark_text(fontSize=_FONT, opacity=alt.ExprRef(f"{is_shown} ? 1 : 0")).encode(text=text, color=ink)
+        for text, is_shown in (("said:N", is_wide), ("number:N", f"!({is_wide}) && width / {count} >= {_NARROW_CELL}"))
+    )
+    found = _picked(alt.layer(cells.add_params(_pick(across, down)), words, numbers), key, height)
     return (meant[str(found[across])], meant[str(found[down])]) if found else None
 
 
 def _paint(share: float, colours: Colours) -> dict[str, str]:
     """What a cell looks like; the root of the share, so that small shares can be told from none."""
     fill = mixed(colours.surface, colours.of[Style.ERROR], share**0.5)
-    said = f"{percent(share)} %" if share else ""
-    return {"fill": fill, "ink": ink_on(fill), "said": said}
+    number = percent(share) if share else ""
+    return {"fill": fill, "ink": ink_on(fill), "said": f"{number} %" if number else "", "number": number}
 
 
 def _data(rows: Rows) -> alt.Data:

@@ -40,7 +40,7 @@ STATUSES = ("broken", "aborted", "recovered", "unknown", "ok")
 def filter_bar(page: str) -> str | None:
     """Draw the line for the page of that path; the filter it holds, or None where it cannot be read, which is said."""
     said = parameter("filter")
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="xsmall"):
         _field(page, said)
         if said:
             st.button("Clear", icon=":material/close:", on_click=clear_filter, help="Take the filter away")

@@ -14,19 +14,27 @@ from ui.views.styled_text import Line, Style, visible_line
 from ui.web.theme import colour_rules
 
 _SCREEN, _PHONE = 100, 42  # characters on a line
+# One scale of type: 12 px on charts, 13 in the stream, 14 for text, 16 for what a page says first, 20 and 26 for
+# headings. One of space: multiples of 4 px.
 _RULES = """
 .wl { font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; overflow-x: auto; }
 .stMainBlockContainer { padding: 3.5rem clamp(1rem, 3vw, 4rem) 2rem; }
-.stMainBlockContainer h1 { font-size: 1.6rem; padding: 0 0 0.25rem; overflow-wrap: anywhere; }
-.stMainBlockContainer h3 { font-size: 1.2rem; }
+.stMainBlockContainer h1 { font-size: 26px; line-height: 1.25; padding: 0 0 1rem; overflow-wrap: anywhere; }
+.stMainBlockContainer h3 { font-size: 20px; line-height: 1.25; padding: 0.75rem 0 1rem; }
+.stMainBlockContainer :is([data-testid="stText"], [data-testid="stAlert"]) * { font-size: 14px; }
+.stMainBlockContainer [data-testid="stAlert"] [data-testid="stIconMaterial"] { font-size: 20px; }
+.stMainBlockContainer [data-testid="stCaptionContainer"] code { font-size: 12px; }
+.stMainBlockContainer button[kind="tertiary"] { text-align: start; }
 [role="radio"][aria-checked="true"], [role="radio"][aria-checked="true"] * { color: inherit !important; }
-.stMainBlockContainer h1.wl-title { margin: 0; }
+.stMainBlockContainer h1.wl-title { margin: 0; padding: 0; }
 .stTextArea textarea { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 14px; }
 .wl .strong, .wl-said.strong { font-weight: 700; }
-.wl-said { margin: 0; overflow-wrap: anywhere; }
+.wl-said { margin: 0; font-size: 14px; overflow-wrap: anywhere; }
+.wl-said.strong { font-size: 16px; }
+[class*="st-key-weaklink_tall_"] { min-height: 512px; }
 [class*="st-key-weaklink_high_"] { min-height: 412px; }
 [class*="st-key-weaklink_low_"] { min-height: 348px; }
-.wl-said .wl-aside { font-weight: 400; }
+.wl-said .wl-aside { font-weight: 400; font-size: 14px; }
 .wl-room { display: flex; align-items: center; justify-content: center; border-radius: 0.5rem;
   border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
 [data-testid="stHeaderActionElements"] { display: none; }
@@ -41,6 +49,8 @@ button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
   .wl .folds { white-space: pre-wrap; overflow-wrap: anywhere; }
   .wl.narrow { display: block; }
   .wl.wide { display: none; }
+  .st-key-weaklink_tall_worse, .st-key-weaklink_high_worse, .st-key-weaklink_low_worse { min-height: 0; }
+  .st-key-weaklink_tall_worse .wl-room { height: 96px !important; }
 }
 """
 

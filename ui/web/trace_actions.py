@@ -27,7 +27,7 @@ _MOST_IDS, _LONGEST = 4, 1_000
 def trace_actions(shown: ShownTrace, at: Location | None) -> None:
     """Draw the buttons in a row; a note goes to the whole trace, or to the turn or step of the place."""
     id_ = shown.summary.id
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, gap="xsmall"):
         _adjacent_links(shown)
         filter_menu(shown.summary, shown.dissection, at)
         with st.popover(_marked(shown), key="weaklink_mark", on_change="rerun"):  # for what is selected by then
@@ -35,7 +35,7 @@ def trace_actions(shown: ShownTrace, at: Location | None) -> None:
         with st.popover("Link", icon=":material/content_copy:", key="weaklink_copy", on_change="rerun"):
             _copies(shown, at)
         st.download_button(
-            "One HTML file",
+            "HTML file",
             data=lambda: "".join(html_page([(id_, shown.trace, shown.inspection)], title=f"trace {id_}")).encode(),
             file_name=f"weaklink-trace-{id_}.html",
             mime="text/html",

@@ -66,7 +66,7 @@ _FRESH_S = 3_600
 
 def trace_look(one: TraceSummary) -> None:
     """Draw the look and its buttons."""
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, gap="xsmall"):
         if st.button("Open", key="weaklink_open", type="primary", icon=":material/open_in_full:"):
             go_to_page("trace", trace=one.id, filter=parameter("filter"))
         _compare(one)

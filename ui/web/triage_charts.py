@@ -14,7 +14,7 @@ from ui.views.styled_text import Run, Style, visible_line
 from ui.views.trace_json import trace_title
 from ui.views.triage import code_title, percent
 from ui.views.wording import counted
-from ui.web.charts import HIGH, LOW, Rows, columns, heat_map, statuses_over_time
+from ui.web.charts import HIGH, LOW, TALL, Rows, columns, heat_map, statuses_over_time
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow
 from ui.web.filter_bar import STATUSES
 from ui.web.markup import label
@@ -34,9 +34,9 @@ _BEFORE = "before "
 UNDATED = "not since:1970-01-01 not before:1970-01-01"
 """The filter of traces that do not say when they were recorded."""
 _LAST_STEP = 12
-_FEW = 4
+_FEW, _SOME = 4, 7
 _SHARES = "shares"
-_DRAWN_HIGH = "weaklink_drawn_high"
+_DRAWN_HIGH, _DRAWN_TALL = "weaklink_drawn_high", "weaklink_drawn_tall"
 Groups: TypeAlias = tuple[GroupFigures, ...]
 Slices: TypeAlias = tuple[Slice, ...]
 
@@ -234,9 +234,12 @@ def _height(figures: TriageFigures, rows: CountQuery[tuple[Any, ...]], wanted: s
     return HIGH if st.session_state.get(_DRAWN_HIGH) == wanted or len(figures.sheet[rows]) > _FEW else LOW
 
 
+_HEIGHTS = {LOW: "low", HIGH: "high", TALL: "tall"}
+
+
 def _place(name: str, height: int) -> DeltaGenerator:
     """Where a chart stands, never lower than it will be: the browser draws it late, and what is below would jump."""
-    return st.container(key=f"weaklink_{'low' if height == LOW else 'high'}_{name}")
+    return st.container(key=f"weaklink_{_HEIGHTS[height]}_{name}")
 
 
 def open_list(wanted: str, *terms: str) -> None:
@@ -246,17 +249,25 @@ def open_list(wanted: str, *terms: str) -> None:
 
 def breaks(figures: TriageFigures, wanted: str, worst_of: Callable[[str], TraceSummary | None]) -> None:
     """Draw what breaks most, with the worst trace of the first rule, and what got worse."""
+    codes = figures.asked.codes
+    if not figures.has(codes):
+        st.session_state[_DRAWN_TALL] = wanted
+    is_drawn_tall = st.session_state.get(_DRAWN_TALL) == wanted
+    rows = _MOST_BARS if is_drawn_tall else len(figures.sheet[codes])
+    height = LOW if rows <= _FEW else HIGH if rows <= _SOME else TALL
     left, right = st.columns([3, 2], gap="medium")
-    with left, _place("codes", HIGH):
-        _what_breaks(figures, wanted, worst_of)
-    with right, _place("worse", HIGH):
-        _what_got_worse(figures, wanted)
+    with left, _place("codes", height):
+        _what_breaks(figures, wanted, worst_of, height)
+    with right, _place("worse", height):
+        _what_got_worse(figures, wanted, height)
 
 
-def _what_breaks(figures: TriageFigures, wanted: str, worst_of: Callable[[str], TraceSummary | None]) -> None:
+def _what_breaks(
+    figures: TriageFigures, wanted: str, worst_of: Callable[[str], TraceSummary | None], height: int
+) -> None:
     st.subheader("What breaks most", anchor=False)
     if not figures.has(figures.asked.codes):
-        put_placeholder(HIGH)
+        put_placeholder(height)
         return
     codes = figures.sheet[figures.asked.codes]
     if not codes:
@@ -272,7 +283,7 @@ def _what_breaks(figures: TriageFigures, wanted: str, worst_of: Callable[[str], 
         key=f"weaklink_codes_{wanted}",
         label="First breaks by rule",
         is_eager=True,
-        most_rem=14,
+        most_rem=22,
     )
     left_out = f" {counted(len(codes) - len(rows), 'more rule')} broke others." if len(codes) > len(rows) else ""
     st.caption(f"A click lists the chains.{left_out}")
@@ -304,11 +315,11 @@ def _code_row(row: Mapping[str, object]) -> ListingRow:
     )
 
 
-def _what_got_worse(figures: TriageFigures, wanted: str) -> None:
+def _what_got_worse(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("Worse than the week before", anchor=False)
     asked = figures.asked
     if not figures.has(asked.last_week, asked.last_week_codes, asked.week_before, asked.week_before_codes):
-        put_placeholder(HIGH)
+        put_placeholder(height)
         return
     now, before = (sum(group.traces for group in figures.sheet[one]) for one in (asked.last_week, asked.week_before))
     weeks = f"{counted(now, 'trace')} in the last 7 days, {before:,} in the 7 days before"
@@ -342,10 +353,11 @@ _WORSE_COLUMNS: tuple[SortedColumn[WorseRule], ...] = (
 
 def _worse_row(one: WorseRule) -> ListingRow:
     now, before = one.now / one.traces_now, one.before / one.traces_before
+    said_before = (Run(f"{one.before:,} · {percent(before)} %"),)
     cells: tuple[ListingCell, ...] = (
         (Run(code_title(one.value), Style.STRONG),),
         (Run(f"{one.now:,} · {percent(now)} %", Style.ERROR),),
-        LinkCell(f"{_BEFORE}{one.value}", (Run(f"{one.before:,} · {percent(before)} %"),)),
+        LinkCell(f"{_BEFORE}{one.value}", said_before) if one.before else said_before,
         (Run(f"+{percent(one.increase)} %"),),
     )
     return ListingRow(one.value, cells)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from inspector.chain.metrics import added, tallies_of
+from inspector.chain.metrics import BY_NAME, FEWEST, added, estimate, tallies_of
 from inspector.chain.metrics_figures import TRACE_NUMBERS
 from inspector.chain.metrics_groups import GroupFigures, GroupKey, Slice, compared_groups
 from inspector.checks.schema_complexity import SchemaComplexity
@@ -12,7 +12,7 @@ from storage import Prompt, Violations
 from ui.cli.stats import statistics_object
 from ui.views.stats import Statistics, statistics_lines
 from ui.views.styled_text import cell_width, plain
-from ui.views.triage import bar, percent
+from ui.views.triage import bar, page_difference_text, page_value_text, percent
 
 HOSTILE = "mo\x1b[31mdel\u202e\n\x00 " + "長" * 90
 
@@ -188,3 +188,13 @@ def test_a_bar_is_drawn_to_the_eighth_and_never_empty_for_something() -> None:
 
 def test_a_share_near_nothing_is_not_rounded_to_it() -> None:
     assert [percent(share) for share in (0, 0.001, 0.23, 0.999, 1)] == ["0", "0.1", "23", "99.9", "100"]
+
+
+def test_pages_write_shares_in_per_cent_and_of_few_traces_how_many_they_are() -> None:
+    broken, calls = BY_NAME["broken"], BY_NAME["calls_per_trace"]
+    many, few = group("m", traces=40, broken=10), group("m", traces=3, broken=2)
+    assert page_value_text(estimate(broken, many.tally("broken")), FEWEST) == "25 % (14–40)"
+    assert page_value_text(estimate(broken, few.tally("broken")), FEWEST) == "67 % (2 of 3)"
+    assert page_value_text(estimate(calls, few.tally("calls_per_trace")), FEWEST).startswith("2.00 (")
+    assert page_value_text(estimate(BY_NAME["error_recovery"], GroupFigures((), {}).tally("x")), FEWEST) == "-"
+    assert (page_difference_text(broken, -0.1234), page_difference_text(calls, 0.5)) == ("−12.3", "+0.50")

@@ -169,7 +169,7 @@ _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo", "day
 _PIECE = 4  # characters of a chunk, as many as a token has
 
 
-@pytest.mark.parametrize("gained", [75, 100, 200])  # the page asks every 1.5 seconds: 50 tokens a second, and more
+@pytest.mark.parametrize("gained", [80, 100, 200])  # the page asks once about as many have come: `waitAfter`
 @pytest.mark.parametrize(
     "text",
     ["The quick brown fox jumps over the lazy dog and rests. " * 120, "".join(_CALL % at for at in range(90))],
@@ -201,6 +201,29 @@ def test_many_small_chunks_and_calls_are_at_most_three_times_their_text_on_the_w
     assert answer.num_bytes_downloaded <= 3 * gained * _PIECE
     sink.close()
     set_options(DashboardOptions())
+
+
+@pytest.mark.parametrize("per_second", [70, 133, 200, 400])  # characters: from 18 to 100 tokens a second
+def test_a_running_trace_is_requested_once_enough_characters_came(browser: Browser, per_second: int) -> None:
+    page = browser.new_page()
+    page.add_script_tag(content=_DELTA_JS.read_text(encoding="utf-8"))
+    waited, gained = page.evaluate(
+        """(perSecond) => {
+          let waited = EVERY_MS;
+          let gained = 0;
+          for (let at = 0; at < 4; at += 1) {
+            gained = (perSecond * waited) / 1000;
+            waited = waitAfter(gained, waited);
+          }
+          return [waited, gained];
+        }""",
+        per_second,
+    )
+    still = page.evaluate("() => waitAfter(0, 6000)")
+    page.close()
+    assert gained >= 80 * _PIECE
+    assert 1_000 <= waited <= 6_000
+    assert still == 1_500
 
 
 def test_the_key_of_layers_goes_round_in_the_layers_of_one_call(browser: Browser) -> None:

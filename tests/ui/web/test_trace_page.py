@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from inspector.inspection import data_flow_of, inspect_trace
-from inspector.model import Part, Role, Trace, Turn
+from inspector.inspection import Inspection, data_flow_of, inspect_trace
+from inspector.model import Instant, Part, Role, Trace, Turn
 from storage import open_store
 from tests.chain.test_layer_places import changed_story
 from tests.ui.scenes import broken_trace
@@ -21,6 +21,7 @@ from ui.views.links import read_link
 from ui.views.styled_text import visible_line
 from ui.web import stream_data as stream_data_module
 from ui.web.options import DashboardOptions, set_options
+from ui.web.pages.trace import nearest_traces
 from ui.web.pictures import MOST_BOXES, MOST_STEPS, flow_picture, rail, rail_boxes, selected_box
 from ui.web.stream_data import (
     EXPANDED_TURNS,
@@ -239,3 +240,24 @@ def test_a_turn_that_does_not_fit_into_a_page_brings_the_characters_around_the_p
     cut = [one for one in shown.values() if one["turn"] == 1 and len(one["text"]) < one["length"]]
     assert all(f"of the {one['length']:,} characters of {one['part']}" in words for one in cut)
     assert bool(words) == (not window.is_whole)
+
+
+def test_a_missing_trace_offers_those_with_the_nearest_ids(tmp_path: Path) -> None:
+    with open_store(tmp_path / "w.db") as store:
+        ids = [store.save([_said(number)])[0].id for number in range(12)]
+        store.delete(ids[3:8])
+    set_options(DashboardOptions(str(tmp_path / "w.db")))
+    left = [*ids[:3], *ids[8:]]
+    for asked in (ids[4], ids[-1] + 1, ids[-1] + 100_000):
+        expected = sorted(left, key=lambda one: (abs(one - asked), one))[:5]
+        assert [one.id for one in nearest_traces(asked)] == expected
+    page = _page(trace=ids[-1] + 100_000)
+    assert [one.value for one in page.caption] == ["The traces with the nearest ids:"]
+    assert [one.key for one in page.button][:1] == [f"weaklink_nearest_{ids[-1]}"]
+    set_options(DashboardOptions())
+
+
+def _said(number: int) -> tuple[Trace, Inspection]:
+    """A trace that is older than the one before it."""
+    trace = Trace((Turn(Role.USER, (Part("text", f"trace {number}"),)),), started=Instant(1_000.0 - number))
+    return trace, inspect_trace(trace)

@@ -29,3 +29,17 @@ function addedItems(kept, delta) {
   }
   return items.map((members) => Object.fromEntries(members));
 }
+
+// When a running trace is requested again: once about ENOUGH characters more have come. What is new of the tree of values
+// and of the spans takes 350 bytes whatever came, so that a few characters at a time would be a small part of each answer.
+const EVERY_MS = 1500;
+const [SOONEST_MS, LATEST_MS] = [1000, 6000];
+const ENOUGH = 320;
+
+function waitAfter(gained, waited) {
+  return gained > 0 ? Math.min(Math.max((waited * ENOUGH) / gained, SOONEST_MS), LATEST_MS) : EVERY_MS;
+}
+
+function charactersOf(data) {
+  return data.parts.reduce((sum, part) => sum + part.length, 0);
+}

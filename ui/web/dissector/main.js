@@ -4,7 +4,6 @@ const ROW = 20;
 const LEFT = ["steps", "values", "faults"];
 const NO_LOOK = { selected: null, blanks: false, chunks: false, odds: false, cursor: -1 };
 const SOON_MS = 100;
-const EVERY_MS = 1500;
 
 class Dissector {
   constructor(root, tell) {
@@ -69,7 +68,8 @@ class Dissector {
     following().trace = told.trace;
     if (isFirst) following().place = wanted && { turn: wanted.turn, part: wanted.part, start: wanted.start, end: wanted.end };
     clearTimeout(this.next);
-    if (this.grows) this.next = setTimeout(() => this.poll(), EVERY_MS);
+    this.waited = EVERY_MS;
+    if (this.grows) this.next = setTimeout(() => this.poll(), this.waited);
   }
 
   show(data) {
@@ -84,11 +84,13 @@ class Dissector {
   async poll() {
     if (!this.root.isConnected) return;
     const found = document.hidden ? {} : await following().fetch(following().due(), { have: this.version });
+    const before = charactersOf(this.data);
     if (found?.data || found?.delta) {
       this.show(found.data || withDelta(this.data, found.delta));
       following().request();
     }
-    if (this.grows) this.next = setTimeout(() => this.poll(), EVERY_MS);
+    this.waited = waitAfter(charactersOf(this.data) - before, this.waited);
+    if (this.grows) this.next = setTimeout(() => this.poll(), this.waited);
     else this.tell("ended", true);
   }
 

@@ -1,6 +1,6 @@
 """Compare: two to six runs step by step, or whole groups of traces measure by measure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import streamlit as st
@@ -18,7 +18,7 @@ from ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines
 from ui.views.stats import Statistics, comparison_sentence, p_text
 from ui.views.styled_text import Line, Run, Style
 from ui.views.trace_json import trace_title
-from ui.views.triage import key_title, number_text, value_text
+from ui.views.triage import key_title, page_difference_text, page_number_text, page_value_text
 from ui.views.wording import counted
 from ui.web.charts import HIGH
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
@@ -42,6 +42,7 @@ _UNKNOWN = "?"
 _LONGEST = 100
 _SHOWN = ("broken", "well_formed", "schema_compliance", "error_recovery")
 _KEY = "weaklink_runs"
+_MORE = "--full shows all"
 _ALIKE = 50
 _ID = lazy_pattern(r"\d{1,15}")
 
@@ -145,7 +146,7 @@ def _in_address(group: GroupFigures) -> str:
 
 
 def _differences(found: Statistics) -> None:
-    put_sentence(comparison_sentence(found), is_strong=True)
+    put_sentence(comparison_sentence(found, page_number_text), is_strong=True)
     judged = [one for one in found.comparisons if one.difference is not None]
     rows = [_difference(str(index), found, one) for index, one in enumerate(sorted(judged, key=_certainty))]
     if rows:
@@ -171,15 +172,18 @@ def _difference(key: str, found: Statistics, one: MeasureComparison) -> ListingR
     mine, theirs = (group.tally(one.measure.name) for group in (one.group, one.baseline))
     apart = one.difference
     assert apart is not None  # only such are shown
-    said = f"{apart.value:+.2f} ({apart.interval.low:+.2f} to {apart.interval.high:+.2f})".replace("-", "−")
+    value, low, high = (
+        page_difference_text(one.measure, bound) for bound in (apart.value, apart.interval.low, apart.interval.high)
+    )
+    unit = "" if one.measure.kind is MeasureKind.MEAN else " points"
     verdict = Run("more than noise", Style.WARNING) if one.is_more_than_noise else Run("may be noise", Style.DIM)
     cells: tuple[Line, ...] = (
         (Run(key_title(found.by[0], one.group.keys[0], found.prompts), Style.STRONG),),
         (Run(one.measure.title),),
         (verdict,),
-        (Run(number_text(one.measure, theirs.hits / theirs.trials)),),
-        (Run(number_text(one.measure, mine.hits / mine.trials)),),
-        (Run(said),),
+        (Run(page_number_text(one.measure, theirs.hits / theirs.trials)),),
+        (Run(page_number_text(one.measure, mine.hits / mine.trials)),),
+        (Run(f"{value}{unit} ({low} to {high})"),),
         (Run(p_text(one.adjusted_p)),),
     )
     return ListingRow(key, cells)
@@ -198,7 +202,7 @@ def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, P
         for measure in measures:
             one = estimate(measure, group.tally(measure.name))
             share = one.value if measure.kind is not MeasureKind.MEAN else None
-            cells.append(BarCell(share, (Run(value_text(one, FEWEST)),)))
+            cells.append(BarCell(share, (Run(page_value_text(one, FEWEST)),)))
         rows.append(ListingRow(group.keys[0], cells))
     heads = [
         ListingColumn(
@@ -240,9 +244,9 @@ def _changed() -> None:
 
 
 def _diff(diff: RunDiff) -> None:
-    put_laid_out(partial(diff_lines, diff))
+    put_laid_out(partial(_lines, diff))
     parted = diff.alignment.divergence
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, gap="xsmall"):
         for index, run in enumerate(diff.runs):
             step = parted.steps[index] if parted is not None else None
             at = {} if step is None else _place(step.location.turn, step.location.part, step.location.range)
@@ -255,6 +259,16 @@ def _diff(diff: RunDiff) -> None:
         steps = parted.steps[:2] if parted is not None else (None, None)
         sides = [(run.trace, step.location.turn if step else 0) for run, step in zip(diff.runs, steps, strict=False)]
         put_laid_out(partial(request_pair_lines, sides[0], sides[1]))
+
+
+def _lines(diff: RunDiff, width: int) -> Iterator[Line]:
+    """The lines of `weaklink diff`; an option that shows more is one of the command."""
+    for line in diff_lines(diff, width):
+        last = line[-1] if line else None
+        if last is not None and last.style is Style.DIM and last.text.endswith(_MORE):
+            yield (*line[:-1], Run(f"{last.text.removesuffix(_MORE)}weaklink diff {_MORE}", last.style))
+        else:
+            yield line
 
 
 def _place(turn: int, part: str, where: Range) -> dict[str, object]:

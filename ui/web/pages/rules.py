@@ -11,14 +11,12 @@ from ui.views.rule import read_example, rule_lines
 from ui.views.styled_text import Run, Style, style_of
 from ui.views.trace_columns import NOTHING
 from ui.web.components import LinkCell, ListingColumn, ListingRow, MinimumWidth
-from ui.web.markup import put_lines
+from ui.web.markup import put_laid_out
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import grouped, hits
 from ui.web.query_results import wait_for
 from ui.web.sorted_listing import SortedColumn, sorted_listing
 from ui.web.value_filters import field
-
-_WIDTH = 84
 
 
 class FoundRule(NamedTuple):
@@ -94,6 +92,6 @@ def rule_row(one: FoundRule, most: int) -> ListingRow:
 
 def _explain(rule: Rule, traces: int) -> None:
     bad, good = (read_example(text, rule.format) if text else None for text in (rule.bad, rule.good))
-    put_lines(rule_lines(rule, bad, good, width=_WIDTH))
+    put_laid_out(lambda width: rule_lines(rule, bad, good, width=width))
     if traces and st.button(f"Traces with {rule.code}: {traces:,}", type="primary"):
         go_to_page("traces", filter=field("code", rule.code))

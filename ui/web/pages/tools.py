@@ -9,7 +9,7 @@ from inspector.chain.metrics_groups import GroupFigures, GroupKey
 from inspector.checks.schema_complexity import SchemaComplexity
 from storage import TraceSummary, Violations
 from ui.views.styled_text import Line, Run, Style, visible_line
-from ui.views.triage import code_title, value_text
+from ui.views.triage import code_title, page_value_text
 from ui.web.charts import HIGH, LOW
 from ui.web.components import BarCell, FilterCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth
 from ui.web.filter_bar import filter_bar, nothing_found
@@ -142,7 +142,7 @@ def _row(one: _ToolFigures) -> ListingRow:
         found = estimate(measure, group.tally(measure.name))
         share = found.value if measure.kind is not MeasureKind.MEAN else None
         style = Style.DIM if found.value is None else Style.PLAIN
-        cells.append(BarCell(share, (Run(value_text(found, FEWEST), style),)))
+        cells.append(BarCell(share, (Run(page_value_text(found, FEWEST), style),)))
     return ListingRow(tool, (*cells, _schema_words(one.schema)))
 
 

@@ -21,7 +21,7 @@ from ui.web.trace_listing import title_of
 from ui.web.trace_neighbours import adjacent_traces
 from ui.web.trace_views import view_data
 
-_NEAR, _OFFERED = 200, 5
+_NEAR, _MOST_NEAR, _OFFERED = 200, 2_000, 5
 _LONGEST = 80
 TABS = {
     "Data flow": ("flow", "origins"),
@@ -59,6 +59,7 @@ def _missing(why: str) -> None:
     """Say why there is no such trace, and offer those with the nearest ids, else the newest."""
     st.title("Trace")
     st.error(label(why, most=1_000), icon=":material/error:")
+    st.caption("The traces with the nearest ids:" if number_parameter("trace") is not None else "The newest traces:")
     for one in nearest_traces(number_parameter("trace")):
         if st.button(
             f"{one.id} {label(title_of(one))}", key=f"weaklink_nearest_{one.id}", icon=":material/account_tree:"
@@ -69,10 +70,14 @@ def _missing(why: str) -> None:
 
 
 def nearest_traces(id_: int | None) -> list[TraceSummary]:
-    """The traces whose ids are nearest to a number; without one, or where none is near, the newest."""
-    found = [] if id_ is None else store().traces(f"id:>={max(id_ - _NEAR, 0)} id:<={id_ + _NEAR}", limit=2 * _NEAR)
-    if id_ is None or not found:
+    """The traces whose ids are nearest to a number; without one the newest."""
+    if id_ is None:
         return store().traces(limit=_OFFERED)
+    newest, found, near = store().paging().pulse().newest_id, list[TraceSummary](), _NEAR
+    at = min(id_, newest)
+    while not found and near < 2 * max(newest, _NEAR):
+        found = store().traces(f"id:>={max(at - near, 0)} id:<={at + near}", limit=min(2 * near, _MOST_NEAR))
+        near *= 2
     return sorted(found, key=lambda one: (abs(one.id - id_), one.id))[:_OFFERED]
 
 

@@ -102,7 +102,7 @@ def _cursor() -> ListCursor | None:
 def _pager(wanted: str, found: Sequence[Listed], running: int) -> None:
     """Forward and back along the keys; both follow from the address alone, so that Back and a reload change neither."""
     here = _cursor()
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         if st.button("Newest", icon=":material/first_page:", disabled=here is None):
             _turn_to(None)
         if st.button("Newer", icon=":material/chevron_left:", disabled=here is None) and here is not None:

@@ -10,7 +10,7 @@ from inspector.model import TaskOutcome
 from storage import TraceSummary
 from ui.views.status import status_run
 from ui.views.styled_text import Run, Style
-from ui.views.triage import HEADS, TaskCase, code_title, percent, task_cases, value_text
+from ui.views.triage import HEADS, TaskCase, code_title, page_value_text, percent, task_cases
 from ui.views.wording import counted
 from ui.web.charts import LOW
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
@@ -84,7 +84,7 @@ def worst_trace(wanted: str) -> TraceSummary | None:
 def _statuses(figures: TriageFigures, wanted: str) -> None:
     """How traces ended, each a click, which needs no number."""
     is_counted = figures.has(figures.asked.whole)
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="xsmall"):
         for status in STATUSES:
             shown = status_run(Status(status))
             glyph, colour = shown.text.partition(" ")[0], COLOUR_NAMES[shown.style]
@@ -141,7 +141,7 @@ def _measures(figures: TriageFigures) -> None:
     for measure in (one for one in MEASURES if one.name not in TASK_CASES):
         one = estimate(measure, whole.tally(measure.name))
         is_share = measure.kind is not MeasureKind.MEAN
-        said = Run(value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)
+        said = Run(page_value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)
         value: ListingCell = BarCell(one.value if is_share else None, (said,))
         meaning = measure.meaning if one.value is not None else measure.absent
         rows.append(ListingRow(measure.name, ((Run(measure.title),), value, (Run(meaning, Style.DIM),))))
