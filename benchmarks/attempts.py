@@ -98,7 +98,8 @@ def _cost() -> None:
             }
         )
         say(
-            f"  a text with an attempted call in {name}, of one with the same call: {best['tried'] / best['proper']:6.2f}"
+            f"  a text with an attempted call in {name}, of one with the same call: "
+            f"{best['tried'] / best['proper']:6.2f}"
         )
 
 

@@ -17,6 +17,7 @@ from ui.views.wording import counted
 
 _FAILED, _COULD_NOT_RUN = 1, 2
 _MOST_SAID = 20
+_ELSEWHERE = "its results are on another machine; name a folder that all nodes share, or a URL"
 
 
 def import_results(paths: Sequence[str], to: str, source: str | None, jobs: EngineOptions, *, as_json: bool) -> None:
@@ -38,6 +39,9 @@ def import_results(paths: Sequence[str], to: str, source: str | None, jobs: Engi
             if piece.failed:
                 set_aside.append((piece.block.name, piece.failed))
             advance(piece.is_last)
+    for number in sorted(fresh.keys() - folder.entries() if fresh else ()):
+        del fresh[number]
+        set_aside.append((blocks[number].name, _ELSEWHERE))
     totals = _Totals()
     for block in blocks:
         if result := finished.get(block.number) or fresh.get(block.number):

@@ -238,8 +238,8 @@ def triage_of_files(
 
 
 def _again(places: Sequence[BrokenPlace], source: str | None) -> Iterator[tuple[Trace, Inspection]]:
-    """The traces at these places; each of their blocks is read once, and no further than it must."""
-    for block in dict.fromkeys(place.block for place in places):
+    """The traces at these places, in the order of files; each block is read once, and no further than it must."""
+    for block in sorted({place.block for place in places}, key=lambda one: one.number):
         wanted = {place.position for place in places if place.block == block}
         for position, found in enumerate(_inspected(block, source)):
             if position in wanted:

@@ -9,8 +9,9 @@ import logging
 import os
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 from inspector.dataset.data_row import MissingLibraryError
@@ -31,6 +32,7 @@ def run_on_ray(
     os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a local cluster would report to Ray's makers
     try:
         import pyarrow as pa  # noqa: PLC0415  # heavy, and optional
 
@@ -49,7 +51,7 @@ def run_on_ray(
         tables = [pa.table({"payload": pa.array([pickle.dumps(block)], pa.large_binary())}) for block in blocks]
         answers = ray.data.from_arrow(tables).map_batches(
             BlockActor,
-            fn_constructor_args=(work, counter),
+            fn_constructor_args=(work, counter, str(Path.cwd())),
             batch_size=1,
             batch_format="pyarrow",
             compute=data.ActorPoolStrategy(size=workers),
@@ -59,10 +61,15 @@ def run_on_ray(
 
 
 class BlockActor:
-    """Reads blocks one after another in one process, whose formats and validators are built once."""
+    """Reads blocks one after another in one process, whose formats and validators are built once.
 
-    def __init__(self, work: BlockWork[Any], counter: Any) -> None:
+    `folder` is where relative paths begin; on a node that does not have it, they lead nowhere.
+    """
+
+    def __init__(self, work: BlockWork[Any], counter: Any, folder: str) -> None:
         self._work, self._counter = work, counter
+        with suppress(OSError):
+            os.chdir(folder)
 
     def __call__(self, batch: Any) -> Iterator[Any]:
         """The pieces of a block, a table with one row for each."""

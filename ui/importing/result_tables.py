@@ -159,16 +159,21 @@ class ResultsFolder:
     def finished(self) -> dict[int, BlockResult]:
         """The blocks that have an entry in the manifest."""
         found: dict[int, BlockResult] = {}
-        for name in self.names(_MANIFEST):
-            if name.endswith(".json") and (raw := self.read(f"{_MANIFEST}/{name}")) is not None:
+        for number in sorted(self.entries()):
+            if (raw := self.read(_entry(number))) is not None:
                 value = json.loads(raw)
                 value["notices"] = tuple(value["notices"])
-                found[int(name.removesuffix(".json"))] = BlockResult(**value)
+                found[number] = BlockResult(**value)
         return found
+
+    def entries(self) -> set[int]:
+        """The numbers of the blocks that have an entry in the manifest."""
+        names = (name for name in self.names(_MANIFEST) if not name.startswith("."))
+        return {int(name.removesuffix(".json")) for name in names if name.endswith(".json")}
 
     def finish(self, block: Block, result: BlockResult) -> None:
         """Note that all files of a block are there."""
-        self.write(f"{_MANIFEST}/{block.number:08}.json", json.dumps(asdict(result)).encode())
+        self.write(_entry(block.number), json.dumps(asdict(result)).encode())
 
     def names(self, folder: str) -> list[str]:
         """The names of the files in a folder of it."""
@@ -182,10 +187,10 @@ class ResultsFolder:
         return sorted(posixpath.basename(one.path) for one in listed)
 
     def dataset(self, table: str) -> Any:
-        """A table as a data set of Arrow, of finished files only. OtherResultsError where there are no results."""
+        """A table as a data set of Arrow, of finished blocks only. OtherResultsError where there are no results."""
         from pyarrow import dataset  # noqa: PLC0415  # 100 ms, and optional
 
-        files = [self._place(f"{table}/{name}") for name in self.names(table) if not name.startswith(".")]
+        files = [self._place(f"{table}/{_table_file(number)}") for number in sorted(self.entries())]
         if not files:
             raise OtherResultsError(
                 f"{self.where} has no results; `weaklink import PATH --to {self.where}` writes some"
@@ -220,8 +225,21 @@ class ResultsFolder:
         return fs.LocalFileSystem(), os.path.abspath(f"{self.where}/{name}")  # noqa: PTH100  # links stay links
 
 
+def _entry(number: int) -> str:
+    """The entry of a block in the manifest."""
+    return f"{_MANIFEST}/{number:08}.json"
+
+
+def _table_file(number: int) -> str:
+    """The file of a block in the folder of each table."""
+    return f"block-{number:08}.parquet"
+
+
 class NewFile:
-    """A file under a temporary name, renamed when the block ends; an upload to a store appears then by itself."""
+    """A file under a temporary name, renamed when the block ends; an upload to a store appears then by itself.
+
+    After an error there is no file. A store has no way to end an upload but to finish it, so what it holds is deleted.
+    """
 
     def __init__(self, filesystem: Any, path: str, *, is_remote: bool) -> None:
         self._filesystem, self._path = filesystem, path
@@ -234,12 +252,10 @@ class NewFile:
         return self._stream
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
-            if self._written != self._path:
-                self._stream.close()
-                self._filesystem.delete_file(self._written)
-            return
         self._stream.close()
+        if kind is not None:
+            self._filesystem.delete_file(self._written)
+            return
         if self._written != self._path:
             self._filesystem.move(self._written, self._path)
 
@@ -256,7 +272,7 @@ class BlockImporter(Struct, frozen=True):
     def __call__(self, block: Block) -> Iterator[BlockResult]:
         """One answer, when all files of the block and its entry in the manifest are there."""
         folder = ResultsFolder(self.where)
-        with _TableWriters(folder, f"block-{block.number:08}.parquet") as writers:
+        with _TableWriters(folder, _table_file(block.number)) as writers:
             result = self._written(block, writers)
         folder.finish(block, result)
         yield result

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -28,8 +29,9 @@ from tests.ui.conftest import run_text
 from ui.cli.check import BlockChecker
 from ui.cli.check_files import CheckOptions, FileEvent, RecordsEnd, inspected_records
 from ui.cli.data.annotate import BlockAnnotator
+from ui.cli.group import weaklink
 from ui.cli.paths import records_of
-from ui.cli.report import BlockTriage, TriageSums
+from ui.cli.report import BlockTriage, TriageSums, triage_of_files
 from ui.cli.stats import BlockCounter, FileStatistics, statistics_object
 from ui.importing.block_jobs import UnsafeFolderError, run_blocks
 from ui.importing.block_records import placed_block, plan_traces
@@ -140,6 +142,20 @@ def test_every_partition_in_any_order_gives_the_same_report(log: str, size: int,
     assert parts.triage() == whole.triage()
     assert [one.errors for one in parts.chosen()] == [one.errors for one in whole.chosen()]
     assert len(whole.chosen()) == 3
+
+
+def worst(log: str, size: int) -> list[str]:
+    """The worst chains in the order of their pages."""
+    with triage_of_files([log], None, 9, EngineOptions(block_bytes=size)) as (_, store):
+        return [store.trace(number).provenance.record for number in range(1, len(store.traces()) + 1)]
+
+
+@settings(max_examples=3)
+@given(sizes)
+def test_every_partition_gives_the_worst_chains_the_same_pages(log: str, size: int) -> None:
+    whole = worst(log, 1 << 30)
+    assert len(whole) == 9
+    assert worst(log, size) == whole
 
 
 @pytest.mark.parametrize(
@@ -341,11 +357,32 @@ def test_results_of_a_run_that_was_ended_are_those_of_one_that_was_not(log: str,
     blocks = run_import(log, tmp_path / "whole")
     assert run_import(log, tmp_path / "ended", stop_after=2) == 2
     (tmp_path / "ended/traces/block-00000002.parquet").write_bytes(b"half")  # a worker died here
+    assert ask(ResultsFolder(str(tmp_path / "ended")), "SELECT count(DISTINCT block) FROM traces") == [(2,)]
     assert run_import(log, tmp_path / "ended") == blocks - 2
     assert results(tmp_path / "ended") == results(tmp_path / "whole")
     assert len(results(tmp_path / "whole")) == blocks * len(TABLES)
     with pytest.raises(OtherResultsError, match="results of other files"):
         ResultsFolder(str(tmp_path / "whole")).begin(plan_traces([log], None, 5_000), "None")
+
+
+def test_results_that_no_manifest_here_lists_are_set_aside(
+    log: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ResultsFolder, "finish", lambda *_: None)
+    done = CliRunner().invoke(weaklink, ["import", log, "--to", str(tmp_path / "results"), "--json"])
+    assert done.exit_code == 2, done.output
+    assert json.loads(done.stdout)["set_aside"] == [
+        {"block": log, "reason": "its results are on another machine; name a folder that all nodes share, or a URL"}
+    ]
+
+
+def test_a_file_that_could_not_be_written_to_its_end_is_not_there(tmp_path: Path) -> None:
+    for where in (str(tmp_path), "memory://bucket/results"):
+        folder = ResultsFolder(where)
+        folder.write("x/whole", b"1")
+        with pytest.raises(TypeError), folder.new_file("x/half") as stream:
+            stream.write(None)
+        assert folder.names("x") == ["whole"]
 
 
 @pytest.fixture(scope="module")
@@ -418,15 +455,18 @@ def test_sql_is_bounded_in_time_memory_and_rows(imported: ResultsFolder) -> None
 
 
 @pytest.mark.filterwarnings("ignore")  # Ray warns of its own settings, and leaves sockets to the collector
-def test_ray_gives_the_answers_of_one_process_though_workers_die(log: str, tmp_path: Path) -> None:
+def test_ray_gives_the_answers_of_one_process_though_workers_die(
+    log: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     options = EngineOptions("ray", jobs=2)
     expected = [answer for block in plan_rows([log], 3_000) for answer in map(repr, read_block(block))]
     import ray  # noqa: PLC0415  # seconds to load
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=80 << 20)
     try:
-        pieces = list(run_blocks(plan_rows([log], 3_000), partial(rows_as_text), options))
-        assert [answer for piece in pieces for answer in piece.answers] == expected
+        monkeypatch.chdir(Path(log).parent)  # workers that run elsewhere find relative paths
+        pieces = list(run_blocks(plan_rows([Path(log).name], 3_000), partial(rows_as_text), options))
+        assert [answer.replace("log.jsonl", log) for piece in pieces for answer in piece.answers] == expected
         killed = list(run_blocks(BLOCKS, Numbers(str(tmp_path), dies_once), options))
         assert [answer for piece in killed for answer in piece.answers] == ALL
         assert (tmp_path / "deaths").stat().st_size == 2

@@ -62,7 +62,7 @@ def run_statement(
 
 
 def _version(folder: ResultsFolder) -> str:
-    return str(len(folder.names("_manifest")))
+    return str(len(folder.entries()))
 
 
 # ---------------------------------------------------------------- selections
