@@ -8,28 +8,13 @@ from inspector.chain.joining import join_traces, without_joined
 from inspector.inspection import inspect_trace
 from inspector.rules.rule import Severity
 from storage import open_store
-from ui.cli.console import database_option
 from ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id
 from ui.views.styled_text import visible_line
 from ui.views.wording import counted
 
 
-@click.command("join")
-@click.argument("first", metavar="ID")
-@click.argument("second", metavar="[OTHER]", required=False)
-@click.option("--undo", is_flag=True, help="Take out of the trace what `join` brought into it.")
-@database_option
 def join(first: str, second: str | None, where: str | None, *, undo: bool) -> None:
-    """Join two traces of one session, such as a recording of the proxy and the agent's own log.
-
-    The trace ID keeps its texts and its number; each of its calls gets what OTHER recorded of its run: the arguments
-    that were executed, and the result that was returned. What differs is then a difference between layers. The traces
-    must share an id of the session, of a response or of a call. OTHER stays as it is.
-
-    \b
-    weaklink join 12 15
-    weaklink join 12 --undo
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink join`; see its help."""
     if undo == (second is not None):
         raise click.UsageError("name two traces to join them, or one trace and --undo.")
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
