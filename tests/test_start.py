@@ -4,12 +4,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
 from inspector.version import __version__
 from storage import open_store
+from tests.ui.cli.test_main import leaf_commands
+from ui.cli.group import weaklink
 
 HEAVY = {
     *("aiohttp", "alembic", "httpx", "jsonschema", "jsonschema_rs", "lark", "psycopg", "pygments", "ray", "sqlalchemy"),
@@ -17,13 +20,28 @@ HEAVY = {
 }
 # Runs the command as its entry point does, and says on stderr what was loaded in the end.
 START = """
-import sys
+import gc, sys
 from ui.cli.main import main
 try:
     main()
 finally:
+    print("collects:", gc.isenabled(), file=sys.stderr)
     print("loaded:", *sys.modules, file=sys.stderr)
 """
+# Prints the help of the commands in its argument, and says on stderr what was loaded in the end.
+HELP = """
+import ast, sys
+from ui.cli.group import weaklink
+for words in ast.literal_eval(sys.argv[1]):
+    weaklink.main([*words, "--help"], "weaklink", standalone_mode=False)
+print(*sys.modules, file=sys.stderr)
+"""
+OWN = {"inspector", "storage", "ui", "weaklink"}
+LIGHT = {
+    *("inspector", "inspector.errors", "inspector.scanning", "inspector.version", "ui", "ui.cli", "ui.cli.reference"),
+    *("ui.cli.data", "ui.cli.data.group", "ui.cli.group", "ui.views", "ui.views.styled_text"),
+}
+THIRD_PARTY = {name.replace("-", "_") for name in packages_distributions()} - OWN - {"_distutils_hack", "sample_traces"}
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
@@ -31,6 +49,18 @@ def test_a_question_loads_no_heavy_library(option: str) -> None:
     loaded = set(_run(option).stderr.rpartition("loaded:")[2].split())
     assert "ui.cli.main" in loaded
     assert loaded & HEAVY == set()
+
+
+def test_the_help_of_no_command_loads_what_carries_it_out() -> None:
+    """Of all commands in one process: what none of them loads together, none loads alone."""
+    words = [name.split() for name, _ in leaf_commands(weaklink)]
+    done = subprocess.run([sys.executable, "-c", HELP, repr(words)], capture_output=True, text=True, check=True)
+    assert done.stdout.count("Usage: weaklink ") == len(words) > 40
+    loaded = set(done.stderr.split())
+    assert {name.partition(".")[0] for name in loaded} & THIRD_PARTY == {"click"}
+    assert not loaded & {"asyncio", "multiprocessing", "sqlite3", "ssl", "subprocess"}
+    own = {name for name in loaded if name.partition(".")[0] in OWN}
+    assert {name for name in own if not name.startswith("ui.cli.commands")} == LIGHT
 
 
 def test_a_check_of_files_loads_no_database_and_no_screen(tmp_path: Path) -> None:
@@ -69,17 +99,21 @@ def _answer(folder: Path) -> str:
     [
         (lambda _: ["--version"], 5),
         (lambda _: ["--help"], 10),
-        (lambda _: ["rule", "J104"], 170),
-        (_segment, 145),
-        (_check, 300),
-        (_list, 199),
+        (lambda _: ["rule", "J104"], 173),
+        (_segment, 148),
+        (_check, 303),
+        (_list, 202),
     ],
 )
 def test_a_command_loads_few_of_the_modules(words: Callable[[Path], list[str]], most: int, tmp_path: Path) -> None:
     loaded = _run(*words(tmp_path)).stderr.rpartition("loaded:")[2].split()
-    own = [name for name in loaded if name.partition(".")[0] in ("inspector", "storage", "ui", "weaklink")]
+    own = [name for name in loaded if name.partition(".")[0] in OWN]
     own = [name for name in own if not name.startswith("inspector.formats.dialects.")]
     assert len(own) <= most, own
+
+
+def test_a_command_runs_with_the_garbage_collector_that_its_start_did_without(tmp_path: Path) -> None:
+    assert "collects: True" in _run(*_segment(tmp_path)).stderr
 
 
 def test_what_reads_no_file_loads_no_importer(tmp_path: Path) -> None:

@@ -14,10 +14,8 @@ from storage import tables as derived_tables
 from storage.packing import derived_values as findings
 from storage.schema import REVISIONS
 from tests.storage.stored_databases import FOLDER, KINDS, fill, restore_database, store_database, stored_traces
-from ui.cli.database import check
-from ui.cli.export import export
-from ui.cli.list_traces import list_traces
-from ui.cli.show import show
+from ui.cli.commands.keeping import check, export
+from ui.cli.commands.reading import list_traces, show
 from ui.tui.dissector.actions import read_trace
 from ui.views.dissect.dissection import Dissection
 

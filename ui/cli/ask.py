@@ -5,9 +5,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -21,7 +20,7 @@ from inspector.model import Json
 from inspector.replay.resend import RequestChange, TurnRequest
 from inspector.rules.catalogue import RULES
 from storage import Store, open_store
-from ui.cli.console import color_option, database_option, json_option, print_lines, print_notice
+from ui.cli.console import print_lines, print_notice
 from ui.cli.store_options import trace_ids
 from ui.experiments.ask_again import (
     AskExperiment,
@@ -37,72 +36,12 @@ from ui.views.styled_text import visible_line
 
 _APIS = {"openai": chat.API, "anthropic": anthropic.API}
 _INTERRUPTED = 130
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def _change_options(command: _Command) -> _Command:
-    options = (
-        click.option("--model", metavar="NAME", help="Ask another model."),
-        click.option(
-            "--set",
-            "settings",
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="Change a member of the request, such as temperature=0; no value removes it. Can be repeated.",
-        ),
-        click.option("--system", type=click.Path(exists=True, dir_okay=False), help="Another system prompt: a file."),
-        click.option("--tools", type=click.Path(exists=True, dir_okay=False), help="Other tools: a JSON file."),
-        click.option("--edit", is_flag=True, help="Edit the request in $EDITOR."),
-        click.option("--with-fix", is_flag=True, help="Add advice against the turn's fault to the prompt or the tool."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def _bound_options(command: _Command) -> _Command:
-    options = (
-        click.option("--max-requests", type=click.IntRange(min=1), metavar="N", help="Send at most N requests."),
-        click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Spend at most N tokens."),
-        click.option("--yes", is_flag=True, help="Do not ask before sending."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-@click.command("ask")
-@click.argument("word", metavar="ID")
-@click.option(
-    "--turn", type=click.IntRange(min=1), metavar="N", help="The answer to ask for again.  [default: the break]"
-)
-@click.option("--upstream", metavar="URL", help="The server; without it, nothing is sent.")
-@click.option("-n", "count", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How often.")
-@click.option("--parallel", type=click.IntRange(1, 64), default=4, show_default=True, help="Requests at a time.")
-@_change_options
-@click.option("--rule", "rules", multiple=True, metavar="CODE", help="Stop early when this rule's rate has changed.")
-@click.option("--no-early-stop", is_flag=True, help="Ask as often as planned.")
-@_bound_options
-@click.option("--api", type=click.Choice(list(_APIS)), help="Rebuild the request for this API.")
-@click.option("--key-env", metavar="NAME", help="The environment variable with the key, instead of the provider's.")
-@json_option
-@database_option
-@color_option
 def ask(
     word: str, *, turn: int | None, upstream: str | None, api: str | None, where: str | None, **options: Any
 ) -> None:
-    """Ask a turn's request again and count which rules the answers break.
-
-    The request of the turn (by default the one that broke the chain) is sent -n times to --upstream; a changed one is
-    compared with the original in pairs, and stops once the rates differ (wrong in 5 % of experiments at most). Every
-    answer is kept as a fork of the trace. Without --upstream, prints what would be sent. Keys come from the environment
-    (OPENAI_API_KEY, ...) and are never stored. `@marked` or `@shown` as ID asks each of those traces in turn.
-
-    \b
-    weaklink ask 12 --upstream https://api.openai.com
-    weaklink ask 12 --turn 4 --upstream http://localhost:8000 --set temperature=0 -n 50
-    weaklink ask latest --with-fix --upstream https://api.anthropic.com --max-requests 40 --max-tokens 100000
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink ask`; see its help."""
     change = _change(options["model"], options["settings"], options["system"], options["tools"])
     with open_store(where, create=False) as store:
         plans = [

@@ -11,9 +11,9 @@ from inspector.importers.blocks import Block
 from inspector.rules.rule import Severity
 from ui.cli.check_baseline import Baseline, write_baseline
 from ui.cli.check_files import CheckOptions, FileEvent, FileTally, RecordsEnd, check_file, inspected_records
-from ui.cli.check_settings import CheckArguments, CheckSettings, check_settings, judging_options
-from ui.cli.console import color_option, print_lines, print_notice, screen_width
-from ui.cli.engine_options import jobs_option
+from ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
+from ui.cli.console import print_lines, print_notice, screen_width
+from ui.cli.engine_options import takes_engine
 from ui.cli.paths import separate_files
 from ui.importing.block_jobs import run_blocks
 from ui.importing.block_records import placed_block, plan_traces
@@ -25,20 +25,7 @@ from ui.reports.ci_reports import CheckGithub, CheckJunit, CheckSarif
 _FOUND, _COULD_NOT_RUN = 1, 2
 
 
-@click.command("check")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@judging_options
-@click.option(
-    "--allow-skipped",
-    is_flag=True,
-    default=None,
-    help="Do not fail for records and files that could not be read; print them.",
-)
-@click.option("--strict", is_flag=True, default=None, help="Also fail for files of unknown sources found in a folder.")
-@click.option("--format", metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
-@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
-@jobs_option
-@color_option
+@takes_engine
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -59,20 +46,7 @@ def check(
     jobs: EngineOptions,
     color: str,
 ) -> None:
-    """Inspect log files without a database, and fail if their tool calls are wrong.
-
-    Each PATH is a file, a folder, a pattern like `logs/**/*.jsonl`, or `-` for standard input. A record or file that
-    could not be read is an error, C511 or C513. Defaults of the options come from the nearest weaklink.toml, or
-    pyproject.toml with [tool.weaklink]; see docs/ci.md.
-
-    Exits with 1 when something at least as bad as --fail-on was found, and with 2 when no trace could be read.
-
-    \b
-    Examples:
-      weaklink check logs/ --select J,S2 --fail-on warning
-      weaklink check logs/ --write-baseline baseline.json
-      weaklink check logs/ --baseline baseline.json --output sarif > weaklink.sarif
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink check`; see its help."""
     given = CheckArguments(
         source, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped, strict=strict
     )

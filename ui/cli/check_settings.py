@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from msgspec import Struct, field
@@ -26,35 +26,6 @@ from ui.cli.check_files import CheckOptions
 
 NEVER = "never"
 """The word for `fail-on` that lets nothing fail."""
-
-_OUTPUTS = ("text", "json", "sarif", "junit", "github")
-_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
-_JUDGING = (
-    click.option(
-        "--output", type=click.Choice(_OUTPUTS), default="text", show_default=True, help="Format of the report."
-    ),
-    click.option(
-        "--select", multiple=True, metavar="RULES", help="Only these rules: codes, names, prefixes (J1,F301)."
-    ),
-    click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules."),
-    click.option(
-        "--fail-on",
-        type=click.Choice([*(severity.value for severity in Severity), NEVER]),
-        help="Exit with 1 from this severity up.  [default: error]",
-    ),
-    click.option("--baseline", metavar="FILE", help="Fail only for faults that are not in FILE."),
-    click.option("--write-baseline", "new_baseline", metavar="FILE", help="Write all faults of this run to FILE."),
-    click.option("--config", "config_file", metavar="FILE", help="Read the configuration from FILE."),
-    click.option("--no-config", is_flag=True, help="Ignore configuration files."),
-)
-
-
-def judging_options(command: _Decorated) -> _Decorated:
-    """The options of every command that fails on faults: rules, severity, report, baseline and configuration."""
-    for option in reversed(_JUDGING):
-        command = option(command)
-    return command
-
 
 _PYPROJECT, _OWN = "pyproject.toml", "weaklink.toml"
 

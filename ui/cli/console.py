@@ -1,4 +1,4 @@
-"""What all commands share on the console: common options, styled lines in colours, and progress bars."""
+"""What all commands share on the console: styled lines in colours, and progress bars."""
 
 import os
 import shutil
@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TextIO
-
-import click
 
 from ui.views.styled_text import Line, Style, plain, visible_line
 
@@ -36,24 +34,6 @@ _SGR: Mapping[Style, str] = MappingProxyType(
 )
 
 _UNLIMITED = 1 << 20  # cells
-
-color_option = click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="Use colours; `auto` follows NO_COLOR and the terminal.",
-)
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON with a stable schema.")
-
-database_option = click.option(
-    "--db",
-    "where",
-    envvar="WEAKLINK_DB",
-    metavar="PATH_OR_URL",
-    help="The database: a file, or a PostgreSQL URL.  [env: WEAKLINK_DB; default: weaklink.db in your data folder]",
-)
 
 
 def has_colours(stream: TextIO, choice: str = "auto") -> bool:

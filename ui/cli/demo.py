@@ -8,14 +8,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
 from platformdirs import user_cache_path
 
 from inspector.chain.steps import Status
 from inspector.errors import StoreError
 from inspector.redaction.redactor import Redactor
 from storage import Store, TraceSummary, open_store
-from ui.cli.console import color_option, database_option, print_lines, screen_width
+from ui.cli.console import print_lines, screen_width
 from ui.cli.list_traces import minimaps
 from ui.importing.file_places import sample_files
 from ui.importing.files import import_file
@@ -29,14 +28,8 @@ _COLUMNS = ("status", "id", "title", "map", "break")
 _FIRST = "J104"
 
 
-@click.command("demo")
-@database_option
-@color_option
 def demo(where: str | None, color: str) -> None:
-    """Import sample traces into a new database and show what broke, and where.
-
-    Works offline. Without --db the database is in your cache folder, and each demo replaces it.
-    """
+    """`weaklink demo`; see its help."""
     place = where or str(_fresh(user_cache_path("weaklink") / "demo.db"))
     with open_store(place) as store:
         _import_samples(store)

@@ -14,16 +14,9 @@ from inspector.json_text import write_json
 from inspector.model import Trace
 from storage import open_store
 from storage.filter import filter_value
-from ui.cli.console import color_option, database_option, json_option, print_lines, print_notice, screen_width
+from ui.cli.console import print_lines, print_notice, screen_width
 from ui.cli.paths import is_path, placed_files, records_of
-from ui.cli.store_options import (
-    LOCK_TIMEOUT_S,
-    fill_text_index,
-    filter_of,
-    filter_option,
-    recover_traces,
-    trace_ids,
-)
+from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, trace_ids
 from ui.importing.file_places import PlacedFile
 from ui.views.context import request_pair_lines
 from ui.views.layers import Layer
@@ -37,27 +30,6 @@ _TASK_IDS = ("task_id", "task", "sample", "sample_id", "prompt_index", "instance
 _TASK_NAMES = ("{}", "task {}", "task {}, *", "* task {}", "* task {}, *")
 
 
-@click.command("diff")
-@click.argument("words", metavar="[RUN]...", nargs=-1)
-@click.option("--task", metavar="ID", help="Compare all runs of this task: the good with the bad ones.")
-@filter_option
-@click.option("--full", is_flag=True, help="Print every step and every difference in full.")
-@click.option(
-    "--requests",
-    "turns",
-    metavar="TURN[,TURN]",
-    callback=lambda _context, _option, given: _read_turns(given),
-    help="Print what the first two runs' models were sent for this turn, side by side.",
-)
-@click.option(
-    "--layer",
-    type=click.Choice([one.value for one in Layer]),
-    help="Compare calls and results as this layer has them; steps without it are left out.",
-)
-@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
-@json_option
-@database_option
-@color_option
 def diff(
     words: tuple[str, ...],
     expression: str,
@@ -71,22 +43,7 @@ def diff(
     as_json: bool,
     color: str,
 ) -> None:
-    """Show where runs of one task first diverge, and what differs there.
-
-    A RUN is the number that `weaklink list` prints, `@marked` or `@shown`; a file of any source that `weaklink import`
-    reads, with all its traces; or FILE#RECORD, one of them by its number, name or id. All are compared with the first.
-    Differences between the requests come first.
-
-    --task or --filter compare all runs of a task: where the bad runs part from the good ones most often.
-
-    \b
-    weaklink diff 12 15
-    weaklink diff 12 15 --requests 4
-    weaklink diff 12 15 --layer executed
-    weaklink diff before.jsonl#3 after.jsonl#3
-    weaklink diff --task 46
-    weaklink diff --filter 'session:task_id=46 model:qwen*'
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink diff`; see its help."""
     if task is not None or expression:
         if words or turns is not None or layer is not None:
             raise click.UsageError(
@@ -114,15 +71,6 @@ def diff(
         sys.stdout.write(write_json(diff_object(found)) + "\n")
     else:
         print_lines(diff_lines(found, screen_width(), full=full), color=color)
-
-
-def _read_turns(given: str | None) -> tuple[int, int] | None:
-    if given is None:
-        return None
-    numbers = given.split(",")
-    if len(numbers) > 2 or not all(number.isdecimal() and 0 < len(number) < 10 for number in numbers):
-        raise click.BadParameter(f"`{given}` is neither a turn, such as 4, nor two, such as 4,6.")
-    return int(numbers[0]), int(numbers[-1])
 
 
 def _runs(word: str, source: str | None, where: str | None) -> Iterator[ComparedRun]:

@@ -5,11 +5,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-import click
-
 from inspector.json_text import write_json
 from storage import open_store
-from ui.cli.console import color_option, database_option, json_option, print_lines, progress_bar
+from ui.cli.console import print_lines, progress_bar
 from ui.cli.run import FAILED
 from ui.experiments.doctor import CommandRun, compare_runs, comparison_json, comparison_lines, recorded_run
 from ui.views.styled_text import visible_line
@@ -17,15 +15,6 @@ from ui.views.styled_text import visible_line
 _COULD_NOT_RUN = frozenset({FAILED, 126, 127})
 
 
-@click.command("doctor", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
-@click.option("-n", "count", type=click.IntRange(2, 100), default=5, show_default=True, help="How many runs.")
-@click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
-@click.option("--fail-on-findings", is_flag=True, help="Exit with 1 if runs part or a chain is broken.")
-@click.option("--show-output", is_flag=True, help="Print what the command prints, to stderr.")
-@json_option
-@database_option
-@color_option
 def doctor(
     command: tuple[str, ...],
     *,
@@ -37,18 +26,7 @@ def doctor(
     where: str | None,
     color: str,
 ) -> None:
-    """Run COMMAND several times and show where its runs first part, and why.
-
-    Each run is recorded as by `weaklink run`, with the same servers, and sends what the command sends. The runs are
-    aligned by their requests. The first difference has one of these sources: other answers to equal requests, the
-    result of a tool, a date or time or a random id in the prompt, the order of parallel calls, the list of tools.
-
-    \b
-    weaklink doctor -- python agent.py
-    weaklink doctor -n 20 --fail-on-findings -- ./evaluate.sh
-
-    The exit code is 0; 1 with --fail-on-findings where something was found; 125, 126 and 127 as for `weaklink run`.
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink doctor`; see its help."""
     runs = []
     with progress_bar("Runs", count) as advance:
         for number in range(1, count + 1):

@@ -13,7 +13,7 @@ from inspector.formats.registry import formats as all_formats
 from inspector.formats.templates.registry import TEMPLATES
 from inspector.json_text import write_json
 from inspector.model import Json, SpanKind
-from ui.cli.console import color_option, json_option, print_lines, screen_width
+from ui.cli.console import print_lines, screen_width
 from ui.cli.files import STDIN, read_text
 from ui.views.styled_text import Line, Run, Style, visible_line
 
@@ -21,17 +21,8 @@ _SAMPLE = 65_536
 _INDENT = 17
 
 
-@click.command("formats")
-@click.argument("file", required=False)
-@click.option("--detect", is_flag=True, help="Detect the format of FILE.")
-@click.option("--model", default="", metavar="NAME", help="With --detect: the model's name, with or without a FILE.")
-@json_option
-@color_option
 def formats(file: str | None, model: str, *, detect: bool, as_json: bool, color: str) -> None:
-    """List the formats that weaklink reads, or detect the format of a text.
-
-    With --detect, FILE is one raw model output; `-`, or neither FILE nor --model, is standard input.
-    """
+    """`weaklink formats`; see its help."""
     if detect:
         text = read_text(file or STDIN)[:_SAMPLE] if file or not model else ""
         _put_detection(detect_format(text, model), as_json=as_json, color=color)

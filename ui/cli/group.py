@@ -55,39 +55,55 @@ class CommandEntry(NamedTuple):
 _RECORD, _READ, _JUDGE, _DATA, _KEEP = "Record", "Read", "Judge", "Training data", "Keep"
 COMMANDS = MappingProxyType(
     {
-        "run": CommandEntry("ui.cli.run:run", "Run a command and record its requests to models.", _RECORD),
-        "replay": CommandEntry("ui.cli.replay:replay", "Run a command again, offline, with recorded answers.", _RECORD),
-        "serve": CommandEntry("ui.cli.replay:serve", "Answer requests from a recording.", _RECORD),
+        "run": CommandEntry(
+            "ui.cli.commands.recording:run", "Run a command and record its requests to models.", _RECORD
+        ),
+        "replay": CommandEntry(
+            "ui.cli.commands.recording:replay", "Run a command again, offline, with recorded answers.", _RECORD
+        ),
+        "serve": CommandEntry("ui.cli.commands.recording:serve", "Answer requests from a recording.", _RECORD),
         "record": CommandEntry(
-            "ui.cli.record:record", "Record requests to models: a proxy for model servers.", _RECORD
+            "ui.cli.commands.recording:record", "Record requests to models: a proxy for model servers.", _RECORD
         ),
-        "log": CommandEntry("ui.cli.log:log", "Record a model's output from a pipe or a growing file.", _RECORD),
-        "import": CommandEntry("ui.cli.import_paths:import_paths", "Import log files into the database.", _RECORD),
-        "tail": CommandEntry("ui.cli.tail:tail", "Follow what is being recorded.", _RECORD),
-        "demo": CommandEntry("ui.cli.demo:demo", "Try weaklink on sample traces.", _READ),
+        "log": CommandEntry(
+            "ui.cli.commands.recording:log", "Record a model's output from a pipe or a growing file.", _RECORD
+        ),
+        "import": CommandEntry(
+            "ui.cli.commands.recording:import_paths", "Import log files into the database.", _RECORD
+        ),
+        "tail": CommandEntry("ui.cli.commands.recording:tail", "Follow what is being recorded.", _RECORD),
+        "demo": CommandEntry("ui.cli.commands.reading:demo", "Try weaklink on sample traces.", _READ),
         "segment": CommandEntry(
-            "ui.cli.segment:segment_text", "Split one raw model output into spans and calls.", _READ
+            "ui.cli.commands.reading:segment_text", "Split one raw model output into spans and calls.", _READ
         ),
-        "list": CommandEntry("ui.cli.list_traces:list_traces", "List traces, with status and break.", _READ),
-        "show": CommandEntry("ui.cli.show:show", "Show one trace, and what is wrong with it.", _READ),
-        "search": CommandEntry("ui.cli.list_traces:search", "Find words in the texts of traces.", _READ),
-        "diff": CommandEntry("ui.cli.diff:diff", "Show where runs of one task diverge.", _READ),
-        "tui": CommandEntry("ui.cli.tui:tui", "Browse the traces in the terminal.", _READ),
-        "web": CommandEntry("ui.cli.web:web", "Browse the traces in a browser.", _READ),
-        "check": CommandEntry("ui.cli.check:check", "Inspect log files without a database; for CI.", _JUDGE),
-        "ask": CommandEntry("ui.cli.ask:ask", "Ask a turn again, many times, and count what breaks.", _JUDGE),
-        "doctor": CommandEntry("ui.cli.doctor:doctor", "Run a command several times; why its runs differ.", _JUDGE),
-        "stats": CommandEntry("ui.cli.stats:stats", "Measure how often calls and chains succeed.", _JUDGE),
-        "sql": CommandEntry("ui.cli.sql:sql", "Query results of `import --to` with SQL.", _JUDGE),
-        "report": CommandEntry("ui.cli.report:report", "Write HTML pages about what breaks.", _JUDGE),
-        "rule": CommandEntry("ui.cli.rules:rule", "Explain one rule.", _JUDGE),
-        "rules": CommandEntry("ui.cli.rules:rules", "List every rule.", _JUDGE),
-        "formats": CommandEntry("ui.cli.formats:formats", "List the formats, or detect the format of a text.", _JUDGE),
+        "list": CommandEntry("ui.cli.commands.reading:list_traces", "List traces, with status and break.", _READ),
+        "show": CommandEntry("ui.cli.commands.reading:show", "Show one trace, and what is wrong with it.", _READ),
+        "search": CommandEntry("ui.cli.commands.reading:search", "Find words in the texts of traces.", _READ),
+        "diff": CommandEntry("ui.cli.commands.reading:diff", "Show where runs of one task diverge.", _READ),
+        "tui": CommandEntry("ui.cli.commands.reading:tui", "Browse the traces in the terminal.", _READ),
+        "web": CommandEntry("ui.cli.commands.reading:web", "Browse the traces in a browser.", _READ),
+        "check": CommandEntry("ui.cli.commands.judging:check", "Inspect log files without a database; for CI.", _JUDGE),
+        "ask": CommandEntry(
+            "ui.cli.commands.judging:ask", "Ask a turn again, many times, and count what breaks.", _JUDGE
+        ),
+        "doctor": CommandEntry(
+            "ui.cli.commands.judging:doctor", "Run a command several times; why its runs differ.", _JUDGE
+        ),
+        "stats": CommandEntry("ui.cli.commands.judging:stats", "Measure how often calls and chains succeed.", _JUDGE),
+        "sql": CommandEntry("ui.cli.commands.judging:sql", "Query results of `import --to` with SQL.", _JUDGE),
+        "report": CommandEntry("ui.cli.commands.judging:report", "Write HTML pages about what breaks.", _JUDGE),
+        "rule": CommandEntry("ui.cli.commands.judging:rule", "Explain one rule.", _JUDGE),
+        "rules": CommandEntry("ui.cli.commands.judging:rules", "List every rule.", _JUDGE),
+        "formats": CommandEntry(
+            "ui.cli.commands.judging:formats", "List the formats, or detect the format of a text.", _JUDGE
+        ),
         "data": CommandEntry("ui.cli.data.group:data", "Lint, score, verify and make training data.", _DATA),
-        "export": CommandEntry("ui.cli.export:export", "Write traces as files for other tools.", _KEEP),
-        "join": CommandEntry("ui.cli.database:join", "Join two traces of one session.", _KEEP),
-        "reinspect": CommandEntry("ui.cli.database:reinspect", "Inspect the traces in the database again.", _KEEP),
-        "db": CommandEntry("ui.cli.database:database", "Upgrade, check, back up, measure or prune it.", _KEEP),
+        "export": CommandEntry("ui.cli.commands.keeping:export", "Write traces as files for other tools.", _KEEP),
+        "join": CommandEntry("ui.cli.commands.keeping:join", "Join two traces of one session.", _KEEP),
+        "reinspect": CommandEntry(
+            "ui.cli.commands.keeping:reinspect", "Inspect the traces in the database again.", _KEEP
+        ),
+        "db": CommandEntry("ui.cli.commands.keeping:database", "Upgrade, check, back up, measure or prune it.", _KEEP),
         "schema": CommandEntry("ui.cli.reference:schema", "Print the schema of a command's JSON.", _KEEP),
         "completion": CommandEntry("ui.cli.reference:completion", "Complete commands in your shell.", _KEEP),
     }

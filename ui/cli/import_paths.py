@@ -8,14 +8,14 @@ import click
 
 from inspector.json_text import write_json
 from storage import open_store
-from ui.cli.console import color_option, database_option, json_option, line_width, print_lines
-from ui.cli.engine_options import block_size_option, engine_of, engine_option, ray_address_option
+from ui.cli.console import line_width, print_lines
+from ui.cli.engine_options import engine_of
 from ui.cli.files import STDIN
 from ui.cli.import_jobs import ImportOptions, collect_rarely
 from ui.cli.import_results import import_results
 from ui.cli.import_round import import_round, watch_paths
 from ui.cli.paths import placed_files
-from ui.cli.redaction_options import redaction_options, redactor_of
+from ui.cli.redaction_options import redactor_of
 from ui.cli.store_options import LOCK_TIMEOUT_S
 from ui.reports.import_report import FileReport, import_lines, report_object
 from ui.views.styled_text import visible_line
@@ -25,31 +25,6 @@ _COULD_NOT_RUN = 2
 _MOST_NOTES = 6
 
 
-@click.command("import")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
-@click.option("--watch", is_flag=True, help="Keep importing files that appear or grow, until Ctrl-C.")
-@click.option("--dry-run", is_flag=True, help="Read and report only; write nothing and open no database.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, 64),
-    metavar="N",
-    help="Read in N processes besides the one that writes.  [default: 2 where there is a second core and much to read]",
-)
-@click.option("--verbose", "-v", is_flag=True, help="List every file, every skipped record and every refused file.")
-@click.option(
-    "--to",
-    metavar="DIR",
-    help="Inspect into Parquet files in DIR (a folder or URL) instead of the database; a run that ended goes on. "
-    "See docs/scaling.md.",
-)
-@engine_option
-@block_size_option
-@ray_address_option
-@redaction_options
-@json_option
-@database_option
-@color_option
 @click.pass_context
 def import_paths(
     ctx: click.Context,
@@ -71,13 +46,7 @@ def import_paths(
     as_json: bool,
     color: str,
 ) -> None:
-    """Import log files into the database.
-
-    Each PATH is a file, a folder, a pattern like `logs/**/*.jsonl`, or `-` for standard input; gzip and zstd are
-    unpacked. The source of a file is detected from its content. Keys, tokens and passwords are replaced before
-    anything is written. Importing a file again changes nothing; a longer version of a session replaces the shorter.
-    Each file is saved whole or not at all: Ctrl-C keeps those that are finished.
-    """
+    """`weaklink import_paths`; see its help."""
     if to is not None:
         if watch or dry_run or patterns or no_redact or no_content or STDIN in paths:
             raise click.UsageError("--to goes with PATHs, --source, --jobs, --engine and --json only.")

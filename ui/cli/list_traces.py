@@ -4,30 +4,20 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-import click
 from msgspec.structs import replace
 
 from inspector.json_text import write_json
 from storage import ListCursor, Order, Store, TraceSummary, open_store
-from ui.cli.console import color_option, database_option, json_option, print_lines, print_notice, screen_width
-from ui.cli.store_options import (
-    LOCK_TIMEOUT_S,
-    FilterType,
-    fill_text_index,
-    filter_of,
-    filter_option,
-    recover_traces,
-    remember_list,
-)
+from ui.cli.console import print_lines, print_notice, screen_width
+from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, remember_list
 from ui.views.minimap import minimap
 from ui.views.search_hits import hit_lines, hit_object
-from ui.views.styled_text import Line, visible_line
+from ui.views.styled_text import Line
 from ui.views.trace_columns import (
     ORDER_WORDS,
     ORDERS_BY_WORD,
     TRACE_COLUMNS,
     ListedTrace,
-    find_column,
     forks_grouped,
     summary_object,
     tab_separated,
@@ -37,47 +27,9 @@ from ui.views.wording import counted
 
 _WIDE = 130
 _PAGE = 200
-
-
-_HEADINGS = ", ".join(column.heading for column in TRACE_COLUMNS.values())
 _IN_A_PIPE = tuple(key for key in TRACE_COLUMNS if key not in ("age", "map"))
 
 
-class _ColumnsType(click.ParamType[tuple[str, ...]]):
-    """Names of columns between commas."""
-
-    name = "columns"
-
-    def convert(
-        self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        if isinstance(value, tuple):
-            return value
-        found = [(name.strip(), find_column(name.strip())) for name in value.split(",")]
-        unknown = next((name for name, column in found if column is None), None)
-        if unknown is not None:
-            self.fail(f"there is no column `{visible_line(unknown)}`; there are {_HEADINGS}", param, ctx)
-        return tuple(column.key for _, column in found if column is not None)
-
-
-@click.command("list")
-@click.argument("words", metavar="[FILTER]...", nargs=-1, type=FilterType())
-@filter_option
-@click.option(
-    "--limit", "-n", default=100, show_default=True, type=click.IntRange(min=1), help="Maximum number of results."
-)
-@click.option(
-    "--sort",
-    default="newest",
-    show_default=True,
-    type=click.Choice(tuple(ORDERS_BY_WORD)),
-    help="Order; `broken` puts broken traces first, the newest of them on top.",
-)
-@click.option("--columns", type=_ColumnsType(), help=f"Columns between commas, of {_HEADINGS}.")
-@click.option("--header", is_flag=True, help="Print the column names in a pipe too.")
-@json_option
-@database_option
-@color_option
 def list_traces(
     words: tuple[str, ...],
     expression: str,
@@ -90,28 +42,7 @@ def list_traces(
     as_json: bool,
     color: str,
 ) -> None:
-    """List the traces in the database, the newest first; with a FILTER, those that match.
-
-    A filter consists of words and `key:value` terms, combined with `and`, `or`, `not` and parentheses:
-
-    \b
-    weaklink list status:broken model:hermes*
-    weaklink list 'code:J104,S2 (tool:get_weather or Oslo)'
-    weaklink list 'arg:$.city=Oslo not status:ok' --sort tokens
-    weaklink list 'duration:>2m tokens:>4k since:3d'
-
-    \b
-    What it was    status (or running, idle), model, source, project, format,
-                   name, id, session, prompt
-    What it did    tool, arg, kind, calls, turns, tokens, reasoning
-    What failed    code, severity, errors, warnings, step (at which it broke)
-    How long       duration, first_token, gap, since, before
-    What you said  marked:yes, note
-
-    A comma is `or` between values, `*` stands for anything, numbers go with > >= < <= and units. docs/commands.md
-    lists all keys. In a pipe, values are complete and separated by tabs. Later commands accept `#3` for the third
-    trace of the last list, and `latest` for the newest trace that is no fork.
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink list_traces`; see its help."""
     expression = filter_of(words, expression)
     order = ORDERS_BY_WORD[sort]
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
@@ -182,29 +113,10 @@ def _nothing(expression: str) -> str:
     return "weaklink: the database holds no traces yet; `weaklink import PATH` or `weaklink demo` puts some in\n"
 
 
-@click.command("search")
-@click.argument("words", metavar="WORDS...", nargs=-1, required=True, type=FilterType())
-@filter_option
-@click.option(
-    "--limit", "-n", default=20, show_default=True, type=click.IntRange(min=1), help="Maximum number of results."
-)
-@json_option
-@database_option
-@color_option
 def search(
     words: tuple[str, ...], expression: str, limit: int, where: str | None, *, as_json: bool, color: str
 ) -> None:
-    """Find the traces that hold all of WORDS, the newest first, and show where the first of them is.
-
-    Case and accents are ignored, and so are the borders of chunks. `word*` finds words that start so, '"two words"'
-    finds a phrase, and terms of `list --filter` can be added:
-
-    \b
-    weaklink search Oslo status:broken
-    weaklink search '"could not parse"' tool:get_weather
-
-    With --json, prints one JSON line per hit.
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink search`; see its help."""
     wanted = filter_of(words, expression)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         fill_text_index(store)

@@ -30,9 +30,9 @@ from inspector.wire.decoder import Decoder
 from inspector.wire.events import PartGrew, WireEvent
 from inspector.wire.provider_json import parse_json
 from storage import StoreSink
-from ui.cli.console import color_option, database_option, print_lines, screen_width
+from ui.cli.console import print_lines, screen_width
 from ui.cli.files import STDIN, read_tool_file
-from ui.cli.redaction_options import redaction_options, redactor_of
+from ui.cli.redaction_options import redactor_of
 from ui.views.diagnostic import diagnostic_lines
 from ui.views.styled_text import Line, Run
 from ui.views.wording import counted
@@ -381,26 +381,6 @@ def _stat(path: str) -> os.stat_result | None:
         return None
 
 
-@click.command("log")
-@click.argument("file", default=STDIN)
-@click.option(
-    "--follow", "-F", is_flag=True, help="Keep reading while FILE grows, until Ctrl-C or until it is deleted."
-)
-@click.option("--format", "-f", default=AUTO, show_default=True, metavar="NAME", help="The text's format.")
-@click.option("--model", default="", metavar="NAME", help="The model's name, which helps to detect the format.")
-@click.option("--name", default="", metavar="NAME", help="A name for the trace.  [default: that of FILE]")
-@click.option(
-    "--prompt", default="", metavar="TEXT", help="The end of the prompt; a tag that it opens continues in the text."
-)
-@click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools that were offered.")
-@click.option("--as", "form", type=click.Choice(FORM_CHOICES), default=AUTO, show_default=True, help="What FILE holds.")
-@click.option(
-    "--to", "to", metavar="PLACE", help="A database, a trace file (*.jsonl), or the URL of a running `weaklink record`."
-)
-@click.option("--quiet", "-q", is_flag=True, help="Do not pass standard input on to standard output.")
-@redaction_options
-@database_option
-@color_option
 @click.pass_context
 def log(
     ctx: click.Context,
@@ -421,13 +401,7 @@ def log(
     no_content: bool,
     color: str,
 ) -> None:
-    """Record a model's raw output as one assistant turn, live.
-
-    Without FILE, records standard input and passes it on unchanged, so that the command fits into a pipe; faults appear
-    on stderr as soon as they are found. The input is text, or server-sent events or JSON lines as a provider streams
-    them, detected from the first bytes. With --follow, a rotated or truncated file starts a new trace. Ctrl-C, or a
-    closed pipe, ends the trace with what was received.
-    """
+    """`weaklink log`; see its help."""
     if follow and file == STDIN:
         raise click.UsageError("--follow requires a FILE; standard input is followed anyway.")
     if to is not None and ctx.get_parameter_source("where") is ParameterSource.COMMANDLINE:

@@ -16,16 +16,15 @@ from inspector.capture.events_route import events_route
 from inspector.capture.outbox import Outbox
 from inspector.capture.outbox_sink import OutboxSink
 from inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, run_proxy
-from inspector.capture.proxy.config import DEFAULT_PORT, TOKEN_PREFIX
+from inspector.capture.proxy.config import TOKEN_PREFIX
 from inspector.capture.recorder import Recorder
 from inspector.capture.redacting import Redacts
 from inspector.errors import StoreError, WeaklinkError
 from inspector.host_header import is_loopback
 from inspector.scanning import lazy_pattern
-from storage import IDLE_AFTER_S, StoreSink, open_store
-from ui.cli.console import color_option, database_option, print_lines, print_notice, screen_width
-from ui.cli.database import Size
-from ui.cli.redaction_options import redaction_options, redactor_of
+from storage import StoreSink, open_store
+from ui.cli.console import print_lines, print_notice, screen_width
+from ui.cli.redaction_options import redactor_of
 from ui.cli.run import SUMMED, RequestLines, farewell, lost_messages, run_command
 from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.wording import wrapped
@@ -73,46 +72,6 @@ class RecordingError(WeaklinkError):
     """The proxy cannot listen where it was told to."""
 
 
-@click.command("record")
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
-@click.option(
-    "--upstream",
-    "upstreams",
-    multiple=True,
-    metavar="URL",
-    help="The server to forward to; `PREFIX=URL` for requests below a path. Can be repeated.",
-)
-@click.option(
-    "--port", default=DEFAULT_PORT, show_default=True, metavar="N", help="The port to listen on; 0 for any free port."
-)
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option(
-    "--token",
-    default="",
-    envvar="WEAKLINK_TOKEN",
-    metavar="TEXT",
-    help="A token that clients must send; required for addresses other than loopback.",
-)
-@click.option("--connect-timeout", default=30.0, show_default=True, metavar="S", help="Seconds to reach an upstream.")
-@click.option("--read-timeout", default=None, type=float, metavar="S", help="Seconds to wait for more data.  [none]")
-@click.option(
-    "--idle-after",
-    default=IDLE_AFTER_S,
-    show_default=True,
-    type=click.FloatRange(min=0),
-    metavar="S",
-    help="Seconds without an event after which a session is shown as idle.",
-)
-@click.option("--to", "collector", metavar="URL", help="Send the record to a team's `weaklink web` instead.")
-@click.option(
-    "--to-token", default="", envvar="WEAKLINK_COLLECTOR_TOKEN", metavar="TEXT", help="A token of the role `write`."
-)
-@click.option("--queue", metavar="DIR", help="Where the record waits while the collector is away.")
-@click.option("--queue-size", type=Size(), default="1GB", show_default=True, help="How much may wait there.")
-@click.option("--quiet", "-q", is_flag=True, help="Print no line per request.")
-@redaction_options
-@database_option
-@color_option
 def record(
     command: tuple[str, ...],
     upstreams: tuple[str, ...],
@@ -134,13 +93,7 @@ def record(
     no_content: bool,
     color: str,
 ) -> None:
-    """Record every request to a model while it passes through.
-
-    Point clients at this proxy instead of the server; they receive byte for byte what the server sends. Traffic is
-    recorded as it arrives, chunk by chunk, with keys, tokens and passwords redacted. One line per request shows the
-    status, the time to the first token, the tokens, and the faults found while the model was still writing. Loggers in
-    other processes can send their events here too. Press Ctrl-C to stop. With a COMMAND, this is `weaklink run`.
-    """
+    """`weaklink record`; see its help."""
     redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content)
     if command:
         if collector is not None:

@@ -12,7 +12,6 @@ import click
 from msgspec.structs import replace
 
 from inspector.capture.exchange_record import masked_text
-from inspector.capture.proxy.config import DEFAULT_PORT
 from inspector.capture.recorder import Recorder
 from inspector.capture.redacting import Redacts
 from inspector.capture.replay_server import IgnoringObserver, OnDivergence, ReplayServer, diverged_trace
@@ -23,7 +22,7 @@ from inspector.replay.canonical import MatchLevel, body_value, canonical, digest
 from inspector.replay.matching import Recording, Replayer
 from storage import StoreSink, open_store
 from storage.exchanges import RUN_ID
-from ui.cli.console import color_option, database_option, print_lines, print_notice
+from ui.cli.console import print_lines, print_notice
 from ui.cli.redaction_options import redactor_of
 from ui.cli.replaying import KeptDivergence, Loaded, ReplayRun, load_recording, report_json, report_lines
 from ui.cli.run import FAILED, RunSink, session_lines
@@ -35,45 +34,7 @@ from ui.views.wording import counted
 DIVERGED = 3
 """The exit code of a replay that differed from its recording."""
 
-_pattern_option = click.option(
-    "--redact", "patterns", multiple=True, metavar="PATTERN", help="A pattern that the recording was made with."
-)
-_pace_option = click.option("--pace", is_flag=True, help="Send answers at the recorded pace.")
-_strict_option = click.option("--strict", is_flag=True, help="Ignore no difference between JSON bodies.")
-_unused_option = click.option(
-    "--allow-unused", is_flag=True, help="Recorded requests that are never made are no divergence."
-)
-_json_option = click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Write the report as one line of JSON to stderr; `weaklink schema` has its schema.",
-)
 
-
-@click.command("replay")
-@click.argument("word", metavar="ID")
-@_pace_option
-@_strict_option
-@_unused_option
-@click.option(
-    "--on-divergence",
-    type=click.Choice([one.value for one in OnDivergence]),
-    default=OnDivergence.STOP.value,
-    show_default=True,
-    help="What a request gets that matches nothing: an error, the most similar answer, or the upstream's.",
-)
-@click.option("--upstream", metavar="URL", help="The server for requests that go on live.")
-@click.option(
-    "--fork", "fork_after", type=click.IntRange(min=0), metavar="N", help="Answer up to turn N, then go on live."
-)
-@click.option("--inject", metavar="KIND[@turnN]", help="Put a fault into a recorded answer; `all` tries every kind.")
-@_pattern_option
-@_json_option
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
-@database_option
-@color_option
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def replay(
     word: str,
     *,
@@ -91,19 +52,7 @@ def replay(
     quiet: bool,
     color: str,
 ) -> None:
-    """Run COMMAND again, with the answers of a recording.
-
-    ID is a run, a trace, a trace file, or `latest`, the last run. Every request is answered with the recorded bytes;
-    nothing is sent to a server. Requests are matched by their content; ids of calls, `user`, `metadata`, and dates in
-    system texts may differ.
-
-    \b
-    weaklink run -- python agent.py
-    weaklink replay latest -- python agent.py
-
-    The exit code is the command's own; 3 where a request is not in the recording, 125 where weaklink failed, 126 and
-    127 where the command could not be started.
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink replay`; see its help."""
     if not upstream and (on_divergence == OnDivergence.LIVE or fork_after is not None):
         raise click.UsageError("Requests that go on live need `--upstream`.")
     if inject == "all":
@@ -136,18 +85,6 @@ def replay(
     _end(server, ended.code, kept, allow_unused=allow_unused, as_json=as_json, quiet=quiet, color=color)
 
 
-@click.command("serve")
-@click.argument("word", metavar="ID")
-@click.option(
-    "--port", default=DEFAULT_PORT, show_default=True, metavar="N", help="The port to listen on; 0 for any free port."
-)
-@_pace_option
-@_strict_option
-@_unused_option
-@_pattern_option
-@_json_option
-@database_option
-@color_option
 def serve(
     word: str,
     port: int,
@@ -160,11 +97,7 @@ def serve(
     as_json: bool,
     color: str,
 ) -> None:
-    """Answer requests from a recording until Ctrl-C.
-
-    ID is as for `weaklink replay`. The addresses for clients are printed as environment variables, a line each, once
-    the server listens on 127.0.0.1. The exit code is 3 where a request matched nothing, or one was never made.
-    """
+    """`weaklink serve`; see its help."""
     redactor = redactor_of(patterns, no_redact=False, no_content=False)
     recording = load_recording(word, where).recording
     server = ReplayServer(_replayer(recording, redactor, strict=strict), redactor, pace)

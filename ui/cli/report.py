@@ -21,8 +21,8 @@ from inspector.scanning import lazy_pattern
 from storage import Store, open_store
 from storage.derived_rows import figures_in
 from storage.statistics import keys_of
-from ui.cli.console import database_option, print_notice
-from ui.cli.engine_options import jobs_option
+from ui.cli.console import print_notice
+from ui.cli.engine_options import takes_engine
 from ui.cli.paths import records_of
 from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
 from ui.importing.block_jobs import run_blocks
@@ -42,18 +42,7 @@ _HEAD = 2_000
 _GROUPS = ((), (GroupKey.DAY,), (GroupKey.MODEL,), (GroupKey.MODEL, GroupKey.CODE))
 
 
-@click.command("report")
-@click.argument("words", metavar="[PATH|FILTER]...", nargs=-1)
-@click.option("--out", "-o", required=True, metavar="DIR", help="The folder to write; created if missing.")
-@click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match, as in `list`.")
-@click.option("--title", default="What breaks", show_default=True, metavar="T", help="The report's title.")
-@click.option(
-    "--worst", default=20, show_default=True, type=click.IntRange(0, 500), metavar="N", help="Number of chains to add."
-)
-@click.option("--force", is_flag=True, help="Write even into a folder that contains other files; they are kept.")
-@click.option("--source", metavar="NAME", help="Treat every PATH as this source instead of detecting it.")
-@jobs_option
-@database_option
+@takes_engine
 @click.pass_context
 def report(
     ctx: click.Context,
@@ -68,14 +57,7 @@ def report(
     jobs: EngineOptions,
     where: str | None,
 ) -> None:
-    """Write a report: what breaks, how often and where, and a page for each of the worst chains.
-
-    It covers the traces of the database that match FILTER, or those of PATHs: files, folders, patterns and URLs. Open
-    DIR/index.html first. The pages load nothing from elsewhere, so they can be mailed. An existing report is replaced
-    as a whole; any other folder is left alone.
-
-    The pages of the worst chains contain the texts of the traces: check them before you share them.
-    """
+    """`weaklink report`; see its help."""
     folder = Path(out)
     paths, expression = paths_and_filter(words, expression)
     if not force:

@@ -10,7 +10,6 @@ from datetime import datetime
 from threading import Lock
 from typing import NoReturn
 
-import click
 from msgspec.structs import replace
 
 from inspector.capture.client_addresses import client_variables, routes
@@ -28,8 +27,8 @@ from inspector.rules.catalogue import find_rule
 from inspector.sessions.exchange import ExchangeEnd
 from storage import StoreSink, TraceSummary, open_store
 from storage.exchanges import RUN_ID
-from ui.cli.console import color_option, database_option, print_lines
-from ui.cli.redaction_options import redaction_options, redactor_of
+from ui.cli.console import print_lines
+from ui.cli.redaction_options import redactor_of
 from ui.cli.supervisor import CommandEnd, Supervisor
 from ui.views.styled_text import GLYPHS, Line, Run, Style, style_of, visible_line
 from ui.views.trace_json import break_words, listed_status, listed_title
@@ -69,15 +68,6 @@ class RunSink:
         self._sink.close()
 
 
-@click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
-@click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
-@click.option("--check", is_flag=True, help="Exit with 1 if the command succeeded but a trace is broken.")
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
-@click.option("--run-id", hidden=True, help="The id of the run, for `weaklink doctor`.")
-@redaction_options
-@database_option
-@color_option
 def run(
     command: tuple[str, ...],
     upstream: str | None,
@@ -91,20 +81,7 @@ def run(
     no_content: bool,
     color: str,
 ) -> None:
-    """Run COMMAND and record its requests to models.
-
-    Environment variables point the clients of model servers at a proxy, which forwards to the servers that they used
-    before; docs/recording.md lists them. When the command ends, one line per session on stderr shows the result, and
-    processes that it left behind are terminated.
-
-    \b
-    weaklink run -- python agent.py
-    weaklink run --upstream http://localhost:8000 -- pytest tests/agents
-    weaklink run --check -- ./evaluate.sh
-
-    The exit code is the command's own; 128 and the number of the signal that ended it, 125 where weaklink failed, 126
-    and 127 where the command could not be started, 1 with --check.
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink run`; see its help."""
     run_command(
         command,
         upstream,

@@ -22,7 +22,7 @@ from inspector.rules.json_syntax import DUPLICATE_KEY, TOO_DEEP
 from inspector.rules.rule import Severity
 from inspector.segmentation import AUTO, Segmentation, Segmenter, segment
 from inspector.text import decode
-from ui.cli.console import color_option, print_lines, screen_width
+from ui.cli.console import print_lines, screen_width
 from ui.cli.files import STDIN, open_binary, read_text, read_tool_file, tool_definitions
 from ui.views.marked_text import Folding, marked_lines
 from ui.views.segment_json import segmentation_object
@@ -154,19 +154,6 @@ def _no_json_number(word: str) -> Json:
 _JSON = json.JSONDecoder(parse_int=_integer, parse_constant=_no_json_number)
 
 
-@click.command("segment")
-@click.argument("file", default=STDIN)
-@click.option("--format", "-f", default=AUTO, show_default=True, metavar="NAME", help="The text's format.")
-@click.option("--model", default="", metavar="NAME", help="The model's name, which helps to detect the format.")
-@click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools that were offered.")
-@click.option(
-    "--prompt", default="", metavar="TEXT", help="The end of the prompt; a tag that it opens continues in the text."
-)
-@click.option("--jsonl", is_flag=True, help="Read requests as JSON lines; answer each with one line.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON even on a terminal.")
-@click.option("--text", "as_text", is_flag=True, help="Print readable text even without a terminal.")
-@click.option("--full", is_flag=True, help="Print long spans in full (readable text only).")
-@color_option
 def segment_text(
     file: str,
     format: str,
@@ -180,14 +167,7 @@ def segment_text(
     full: bool,
     color: str,
 ) -> None:
-    """Split one raw model output into spans, calls and diagnostics.
-
-    FILE contains the output, exactly as the model wrote it; `-`, or no FILE, is standard input. Prints one JSON object,
-    or on a terminal the text itself with what is wrong marked below it.
-
-    With --jsonl each line is {"id", "text" or "deltas", "prompt"?, "format"?, "model"?, "tools"?}, and each answer is
-    one line, in order; a bad line is answered by {"id", "error"}.
-    """
+    """`weaklink segment_text`; see its help."""
     if as_json and as_text:
         raise click.UsageError("--json and --text exclude each other.")
     if jsonl and as_text:

@@ -8,7 +8,7 @@ import click
 from inspector.json_text import write_json
 from inspector.scanning import lazy_pattern
 from storage import open_store
-from ui.cli.console import color_option, database_option, json_option, print_lines, screen_width
+from ui.cli.console import print_lines, screen_width
 from ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id
 from ui.views.context import context_diff_lines, context_lines
 from ui.views.links import read_link
@@ -21,29 +21,6 @@ from ui.views.wording import counted
 _RANGE = lazy_pattern(r"(\d{1,9})(-(\d{0,9}))?", re.ASCII)
 
 
-@click.command("show")
-@click.argument("named", metavar="ID|LINK")
-@click.option("--turns", "ranges", metavar="RANGES", help="Print only these turns, such as `4`, `2-5` or `1,7-`.")
-@click.option("--full", is_flag=True, help="Print long texts in full, and valid calls as they were written.")
-@click.option(
-    "--context",
-    is_flag=False,
-    flag_value=0,
-    type=click.IntRange(min=0),
-    metavar="[TURN]",
-    help="Print the request that this turn answers, as the model read it; without TURN the last one.",
-)
-@click.option(
-    "--context-diff",
-    is_flag=False,
-    flag_value=0,
-    type=click.IntRange(min=0),
-    metavar="[TURN]",
-    help="Print what changed in that request since the one before.",
-)
-@json_option
-@database_option
-@color_option
 def show(
     named: str,
     where: str | None,
@@ -55,12 +32,7 @@ def show(
     as_json: bool,
     color: str,
 ) -> None:
-    """Show one trace: its verdict, break and answer, then its chain, and its turns with faults marked in place.
-
-    ID is the number that `weaklink list` prints, the beginning of an id of the source, `latest`, or '#3' for the third
-    trace of the last list. A link (`weaklink://trace/12?step=4`, or the address of a trace in the web page) shows only
-    the turns that it points to. Long texts are shortened in the middle, faults never.
-    """
+    """`weaklink show`; see its help."""
     if ranges is not None and as_json:
         raise click.UsageError("--turns selects what is printed as text; --json always has the whole trace.")
     if as_json and (context is not None or context_diff is not None):

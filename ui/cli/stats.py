@@ -9,7 +9,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from inspector.chain.metrics import FEWEST, MEASURES, MeasureKind, estimate
+from inspector.chain.metrics import MEASURES, MeasureKind, estimate
 from inspector.chain.metrics_groups import (
     Aspect,
     FigureGroups,
@@ -30,8 +30,8 @@ from inspector.redaction.redactor import Redactor
 from storage import ListCursor, Prompt, Store, TraceSummary, Violations, open_store
 from storage.derived_rows import figures_in
 from storage.statistics import keys_of, prompt_of
-from ui.cli.console import color_option, database_option, json_option, print_lines, print_notice, screen_width
-from ui.cli.engine_options import jobs_option
+from ui.cli.console import print_lines, print_notice, screen_width
+from ui.cli.engine_options import takes_engine
 from ui.cli.paths import placed_files, records_of
 from ui.cli.stats_options import (
     ComparedGroups,
@@ -60,32 +60,7 @@ _MOST_VIOLATIONS = 1_000
 _MOST_PROMPTS = 100
 
 
-@click.command("stats")
-@click.argument("words", metavar="[PATH|FILTER]...", nargs=-1)
-@click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match, as in `list`.")
-@click.option(
-    "--by",
-    multiple=True,
-    metavar="KEYS",
-    help="Group by model, tool, format, source, reasoning, prompt, code, layer, owner or day; commas separate.",
-)
-@click.option("--compare", "compares", is_flag=True, help="Show which groups differ significantly.")
-@click.option(
-    "--min",
-    "fewest",
-    default=FEWEST,
-    show_default=True,
-    type=click.IntRange(min=2),
-    metavar="N",
-    help="Minimum number of traces for an interval or a comparison.",
-)
-@click.option("--expected", "expected_path", metavar="FILE", help="JSON lines with the expected calls of each task.")
-@click.option("--source", metavar="NAME", help="Treat every PATH as this source instead of detecting it.")
-@click.option("--full", is_flag=True, help="Show every group with every measure.")
-@jobs_option
-@json_option
-@database_option
-@color_option
+@takes_engine
 @click.pass_context
 def stats(
     ctx: click.Context,
@@ -103,19 +78,7 @@ def stats(
     where: str | None,
     color: str,
 ) -> None:
-    """Measure traces in the database or in files: how often calls are valid, chains succeed and errors are recovered.
-
-    \b
-    weaklink stats --by model,reasoning
-    weaklink stats since:1d --by tool
-    weaklink stats --compare model=hermes-4 model=qwen3
-    weaklink stats logs/ --by day
-    weaklink stats s3://bucket/runs/ --engine ray
-
-    Every value has a 95 % interval, which does not assume that calls of one trace are independent. With --compare,
-    p-values are corrected for multiple comparisons. Tool selection and parameter accuracy require --expected: lines of
-    {"id", "expected": [{"name", "arguments"}]}, or of the Berkeley leaderboard's possible answers.
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink stats`; see its help."""
     named = [word for word in words if compares and is_compared_group(word)]
     paths, expression = paths_and_filter([word for word in words if word not in named], expression)
     sides = parse_compared_groups(named)

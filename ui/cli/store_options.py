@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-import click
 from click.shell_completion import CompletionItem
 from platformdirs import user_cache_path
 
@@ -67,31 +66,14 @@ def _check(text: str) -> None:
         raise
 
 
-class FilterType(click.ParamType[str]):
-    """A filter, or one of the words that make one; the shell completes it from the database."""
-
-    name = "filter"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """What the language and the database know; nothing where there is no database yet."""
-        where = ctx.params.get("where") or None
-        try:
-            with open_store(where, create=False) as store:
-                found = store.complete(incomplete)
-        except WeaklinkError:
-            return []
-        return [CompletionItem(incomplete[: one.start] + one.text, help=one.what) for one in found]
-
-
-filter_option = click.option(
-    "--filter",
-    "-f",
-    "expression",
-    default="",
-    metavar="EXPR",
-    type=FilterType(),
-    help="Only traces that match; see `weaklink list --help`.",
-)
+def filter_completions(where: str | None, incomplete: str) -> list[CompletionItem]:
+    """What the filter language and the database know of what is being typed; nothing where there is no database yet."""
+    try:
+        with open_store(where, create=False) as store:
+            found = store.complete(incomplete)
+    except WeaklinkError:
+        return []
+    return [CompletionItem(incomplete[: one.start] + one.text, help=one.what) for one in found]
 
 
 def remember_list(store: Store, ids: Sequence[int]) -> None:

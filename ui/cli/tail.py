@@ -7,7 +7,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol, assert_never
 
-import click
 from msgspec import Struct, field
 
 from inspector.capture.events import (
@@ -33,8 +32,8 @@ from inspector.rules.conversation import NO_FINAL_ANSWER, UNRECOVERED_ERROR
 from inspector.rules.rule import Rule
 from inspector.text import Range
 from storage import NoDatabaseYetError, Store, TraceSummary, open_store, place_of
-from ui.cli.console import color_option, database_option, json_option, print_lines, print_notice, screen_width
-from ui.cli.store_options import LOCK_TIMEOUT_S, FilterType, filter_of, filter_option, recover_traces
+from ui.cli.console import print_lines, print_notice, screen_width
+from ui.cli.store_options import LOCK_TIMEOUT_S, filter_of, recover_traces
 from ui.views import live as live_json
 from ui.views import live as live_lines
 from ui.views.styled_text import Line
@@ -232,23 +231,10 @@ def _named(format: str) -> Format | None:
         return None
 
 
-@click.command("tail")
-@click.argument("words", metavar="[FILTER]...", nargs=-1, type=FilterType())
-@filter_option
-@click.option("--all", "from_start", is_flag=True, help="Start with what running traces already contain.")
-@json_option
-@database_option
-@color_option
 def tail(
     words: tuple[str, ...], expression: str, where: str | None, *, from_start: bool, as_json: bool, color: str
 ) -> None:
-    """Follow what any process records: spans as they close, faults as soon as they are found.
-
-    Each line begins with the trace's number and the turn's, `12/3`. The end of a turn shows how it ended; the end of a
-    trace shows its status and where it broke. With a filter, as in `list`, a trace is printed from its beginning once
-    it matches. Traces that are imported meanwhile are printed whole. Waits for the database to appear if there is none.
-    Press Ctrl-C to stop.
-    """
+    """`weaklink tail`; see its help."""
     expression = filter_of(words, expression)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     tells: TailListener = _TailJson() if as_json else _TailPrinter(color)

@@ -4,33 +4,14 @@ import sys
 
 import click
 
-from ui.cli.console import database_option
-
 _COULD_NOT_RUN = 2
 
 
-@click.command("tui")
-@click.argument("trace", metavar="[ID|LINK]", required=False)
-@click.option("--against", metavar="ID", help="Compare the trace with this one; `r` then shows both requests.")
-@click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match.")
-@click.option(
-    "--theme",
-    type=click.Choice(["auto", "dark", "light", "ansi"]),
-    default="auto",
-    show_default=True,
-    help="Colours; `ansi` leaves them to the terminal. `auto` follows NO_COLOR and what the terminal reports.",
-)
-@database_option
 @click.pass_context
 def tui(
     ctx: click.Context, trace: str | None, *, against: str | None, expression: str, theme: str, where: str | None
 ) -> None:
-    """Browse traces in the terminal; a trace opens at the step where it broke.
-
-    ID opens a trace at once. A link opens it at its place: `weaklink://trace/12?step=4`, which `y` copies, or the
-    address of a trace in the web page. `?` shows all keys; change them in keymap.toml in your config folder, or in the
-    file that WEAKLINK_KEYMAP names.
-    """
+    """`weaklink tui`; see its help."""
     if against is not None and trace is None:
         raise click.UsageError("--against compares two traces; name both: `weaklink tui 15 --against 12`.")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

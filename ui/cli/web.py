@@ -14,7 +14,6 @@ from click.core import ParameterSource
 from inspector.errors import StoreError
 from inspector.host_header import is_loopback
 from storage import NoDatabaseYetError, open_store
-from ui.cli.console import database_option
 from ui.importing.result_tables import ResultsFolder
 from ui.views.styled_text import visible
 from ui.web.guard import Access, links
@@ -49,15 +48,6 @@ def visible_output() -> Iterator[None]:
         yield
 
 
-@click.command("web")
-@database_option
-@click.option("--port", default=8789, show_default=True, type=click.IntRange(1, 65535), help="The port to listen on.")
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen on.")
-@click.option("--token", default="", metavar="WORD", help="A token that browsers must send; `random` generates one.")
-@click.option("--tokens", is_flag=True, help="Accept the tokens of the database; see `weaklink db token`.")
-@click.option("--user-header", default="", metavar="HEADER", help="The header in which a reverse proxy names the user.")
-@click.option("--on", "results", metavar="DIR", help="Show the results that `import --to DIR` wrote; folder or URL.")
-@click.option("--name", "names", multiple=True, metavar="HOST", help="A host name under which browsers may open it.")
 def web(
     where: str | None,
     *,
@@ -69,12 +59,7 @@ def web(
     names: tuple[str, ...],
     results: str | None,
 ) -> None:
-    """Serve the dashboard: which models, tools and prompts break chains, how often, and where.
-
-    Listens on this machine only. Another address requires `--token` or `--tokens`, since anyone who can open the page
-    can read every trace. Nothing leaves the machine: no usage statistics, no fonts, no links are loaded. Press Ctrl-C
-    to stop.
-    """
+    """`weaklink web`; see its help."""
     word = secrets.token_urlsafe(18) if token == _RANDOM else token
     access = Access(
         host, port, word, tuple(name.lower() for name in names), stored_tokens=tokens, user_header=user_header

@@ -14,7 +14,7 @@ from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from storage import open_store
 from tests.ui.conftest import ROOT, Run
-from ui.cli.stats import stats
+from ui.cli.commands.judging import stats
 
 SAMPLES = ROOT / "sample_traces"
 CALL = '<tool_call>\n{{"name": "get_weather", "arguments": {{"city": "{city}"{comma}}}}}\n</tool_call>'

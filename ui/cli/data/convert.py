@@ -25,24 +25,9 @@ from ui.views.wording import counted
 _SKIPPED = 1
 
 
-@click.command("convert")
-@click.argument("file", default=STDIN)
-@click.option("--from", "source", default=AUTO, show_default=True, metavar="NAME", help="The format of what comes in.")
-@click.option("--to", "target", required=True, metavar="NAME", help="The format of what goes out.")
-@click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools, for lines that name none.")
 @click.pass_context
 def convert(ctx: click.Context, file: str, source: str, target: str, tool_file: str | None) -> None:
-    """Rewrite raw model outputs and conversations into another format.
-
-    FILE holds JSON lines, plain or packed with gzip or zstd; `-`, or nothing, is standard input. A line is one raw
-    output, {"id", "text", "prompt"?, "tools"?}, or a conversation in `messages` or `conversations`. Each is answered
-    by one line of the same shape; `dropped` says what the new format cannot hold and which calls were malformed. A bad
-    line is answered by {"id", "error"}, and the command then exits with 1.
-
-    \b
-    Example:
-      weaklink data convert --from hermes --to mistral train.jsonl > train.mistral.jsonl
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink convert`; see its help."""
     reads = None if source == AUTO else find_format(source)
     writes = find_format(target)
     tools = read_tool_file(tool_file) if tool_file else ()

@@ -16,7 +16,7 @@ from inspector.formats.registry import find_format
 from inspector.rules.catalogue import RULES, select_rules
 from inspector.rules.rule import Rule
 from inspector.segmentation import AUTO
-from ui.cli.console import color_option, json_option, print_lines, print_notice, screen_width
+from ui.cli.console import print_lines, print_notice, screen_width
 from ui.cli.data.fix_files import FixOptions, fix_file
 from ui.cli.files import open_output
 from ui.importing.file_places import files_below
@@ -27,18 +27,6 @@ _SKIPPED = 1
 _COULD_NOT_RUN = 2
 
 
-@click.command("fix")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option("--output", metavar="FILE", help="Write the repaired copy of the one PATH to FILE.")
-@click.option("--out-dir", metavar="DIR", help="Write the copies into DIR, under the same names.")
-@click.option("--diff", "with_diff", is_flag=True, help="Show each repair even when copies are written.")
-@click.option("--unsafe", is_flag=True, help="Also apply unsafe repairs, which may not be what was meant.")
-@click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names or prefixes, J1,F301.")
-@click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules.")
-@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
-@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
-@json_option
-@color_option
 @click.pass_context
 def fix(
     ctx: click.Context,
@@ -55,19 +43,7 @@ def fix(
     as_json: bool,
     color: str,
 ) -> None:
-    """Repair training data: raw outputs, conversations and raw text, where a fault has a safe repair.
-
-    Without --output or --out-dir nothing is written, and every repair is shown as a diff. With one of them a copy is
-    written; the original is never changed. A repair that would introduce new faults is skipped. A record that cannot
-    be read is copied as it is. Both are reported. Exits with 1 if a record or one of several named files could not be
-    read, and with 2 if nothing could.
-
-    \b
-    Examples:
-      weaklink data fix train.jsonl
-      weaklink data fix train.jsonl --output train.fixed.jsonl
-      weaklink data fix data/ --out-dir fixed/ --unsafe --diff
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink fix`; see its help."""
     if output is not None and out_dir is not None:
         raise click.UsageError("`--output` and `--out-dir` exclude each other.")
     if format != AUTO:

@@ -8,27 +8,28 @@ from ui.cli.group import CommandEntry, LazyGroup
 
 DATA_COMMANDS = MappingProxyType(
     {
-        "lint": CommandEntry("ui.cli.data.lint:lint", "Find faults in training data; for CI."),
-        "score": CommandEntry("ui.cli.data.score:score", "Score each call of a set in four dimensions."),
-        "report": CommandEntry("ui.cli.data.report:report", "Show how diverse a set is, and what it lacks."),
+        "lint": CommandEntry("ui.cli.commands.training:lint", "Find faults in training data; for CI."),
+        "score": CommandEntry("ui.cli.commands.training:score", "Score each call of a set in four dimensions."),
+        "report": CommandEntry("ui.cli.commands.training:report", "Show how diverse a set is, and what it lacks."),
         "convert": CommandEntry(
-            "ui.cli.data.convert:convert", "Rewrite raw outputs and conversations into another format."
+            "ui.cli.commands.training:convert", "Rewrite raw outputs and conversations into another format."
         ),
         "verify": CommandEntry(
-            "ui.cli.data.verify:verify", "Judge candidates by binary verifiers, and keep those that pass."
+            "ui.cli.commands.training:verify", "Judge candidates by binary verifiers, and keep those that pass."
         ),
         "inject": CommandEntry(
-            "ui.cli.data.inject:inject", "Make error-recovery samples: a fault, its refusal, and the corrected call."
+            "ui.cli.commands.training:inject",
+            "Make error-recovery samples: a fault, its refusal, and the corrected call.",
         ),
         "negatives": CommandEntry(
-            "ui.cli.data.negatives:negatives", "Add samples without a call, up to a share of the set."
+            "ui.cli.commands.training:negatives", "Add samples without a call, up to a share of the set."
         ),
         "render": CommandEntry(
-            "ui.cli.data.render:render", "Write each scenario in all formats, or in the shape of a trainer."
+            "ui.cli.commands.training:render", "Write each scenario in all formats, or in the shape of a trainer."
         ),
-        "fix": CommandEntry("ui.cli.data.fix:fix", "Write a copy with safe repairs, and a diff."),
+        "fix": CommandEntry("ui.cli.commands.training:fix", "Write a copy with safe repairs, and a diff."),
         "annotate": CommandEntry(
-            "ui.cli.data.annotate:annotate", "Write data flow and decision points, one JSON object per trace."
+            "ui.cli.commands.training:annotate", "Write data flow and decision points, one JSON object per trace."
         ),
     }
 )

@@ -10,18 +10,12 @@ import click
 from msgspec import Struct, field
 
 from inspector.dataset.data_row import DataRow, RejectedRow
-from inspector.dataset.faults_to_inject import KINDS
 from inspector.dataset.injection import DEFAULT_RATES, InjectedRow, NotInjected, inject_faults, known_kinds
 from inspector.dataset.rows import RowWriter
 from inspector.importers.source import JsonObject
 from ui.cli.console import print_notice
-from ui.cli.data.options import (
-    making_options,
-    map_rows,
-    paths_argument,
-    rejected_rows,
-    row_output,
-)
+from ui.cli.data.options import map_rows, rejected_rows, row_output
+from ui.cli.engine_options import takes_engine
 from ui.importing.engine import EngineOptions
 from ui.views.wording import counted
 
@@ -32,23 +26,7 @@ _MARGIN = 1.5  # of rows tried to rows needed: some offer no place for a fault
 _MOST_OF_ONE = 8
 
 
-@click.command("inject")
-@paths_argument
-@click.option(
-    "--rates",
-    metavar="KIND=N,...",
-    help=f"Which kinds of faults, and how often each: wrong-type=3,timeout=1. Kinds: {', '.join(KINDS)}.",
-)
-@click.option(
-    "--share",
-    type=click.FloatRange(0.0, 0.95),
-    default=0.15,
-    show_default=True,
-    metavar="SHARE",
-    help="Share of injected rows among all that are written.",
-)
-@click.option("--only-injected", is_flag=True, help="Leave the copies of the rows out: one injected row for each row.")
-@making_options
+@takes_engine
 @click.pass_context
 def inject(
     ctx: click.Context,
@@ -62,17 +40,7 @@ def inject(
     jobs: EngineOptions,
     seed: int,
 ) -> None:
-    """Make error-recovery samples: a fault in one call, the tool's refusal, and the corrected call.
-
-    Every row is copied, and some are written again with a fault. A faulty row is written only if weaklink's own
-    inspection finds exactly that fault, in its place, and calls the chain recovered. It has the new column `injected`:
-    the rule and the place of the fault, the seed and the row that it was made from.
-
-    \b
-    Examples:
-      weaklink data inject train.jsonl --share 0.15 --seed 7 --output train.recovery.jsonl
-      weaklink data inject train.parquet --only-injected --rates malformed-json=1 --output broken.parquet
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink inject`; see its help."""
     weights = _rates(rates)
     needed = 1.0 if only_injected else share / (1 - share)
     mix = _Mix(needed, copies=not only_injected)

@@ -37,15 +37,10 @@ from inspector.segmentation import AUTO
 from inspector.text import LineIndex, Range
 from ui.cli.check import check_report, exit_code
 from ui.cli.check_baseline import write_baseline
-from ui.cli.check_settings import CheckArguments, CheckSettings, check_settings, judging_options
-from ui.cli.console import color_option, print_notice
-from ui.cli.data.options import (
-    jobs_option,
-    map_rows,
-    paths_argument,
-    rejected_option,
-    rejected_rows,
-)
+from ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
+from ui.cli.console import print_notice
+from ui.cli.data.options import map_rows, rejected_rows
+from ui.cli.engine_options import takes_engine
 from ui.importing.engine import EngineOptions
 from ui.reports.check_report import (
     CheckedFile,
@@ -67,21 +62,7 @@ _SHOWN = 200
 _OF_SET = frozenset({DUPLICATE_SAMPLE, NEAR_DUPLICATE_SAMPLE, LEAKED_SAMPLE})
 
 
-@click.command("lint")
-@paths_argument
-@judging_options
-@click.option("--allow-skipped", is_flag=True, default=None, help="Do not fail for rows that could not be read.")
-@click.option("--format", metavar="NAME", help="The format of the set's calls; see `weaklink formats`.")
-@click.option(
-    "--eval", "eval_paths", multiple=True, metavar="PATH", help="Evaluation data that must not be in the set (D716)."
-)
-@click.option("--tokenizer", metavar="FILE", help="A tokenizer.json; finds samples that are too long (D717).")
-@click.option(
-    "--context", type=click.IntRange(min=1), default=CONTEXT_WINDOW, show_default=True, help="The context in tokens."
-)
-@jobs_option
-@rejected_option
-@color_option
+@takes_engine
 @click.pass_context
 def lint(
     ctx: click.Context,
@@ -104,18 +85,7 @@ def lint(
     rejected: str | None,
     color: str,
 ) -> None:
-    """Find faults in training data, by the rules D7xx and by all rules for calls, results and reasoning.
-
-    Each PATH is a file of JSON lines, JSON or Parquet, a folder, a data set that Hugging Face's `save_to_disk` wrote,
-    or a pattern. A row that could not be read is an error, C511; --allow-skipped or --ignore C511 lets it pass. Exits
-    with 0 when nothing as bad as --fail-on was found, with 1 when something was, and with 2 when nothing could be read.
-
-    \b
-    Examples:
-      weaklink data lint train.jsonl
-      weaklink data lint data/ --eval test.parquet --tokenizer tokenizer.json --jobs 0
-      weaklink data lint train.jsonl --select D7 --output sarif > train.sarif
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink lint`; see its help."""
     given = CheckArguments(None, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped)
     settings = check_settings(given, config_file, no_config=no_config)
     if tokenizer is not None:

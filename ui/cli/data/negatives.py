@@ -22,13 +22,8 @@ from inspector.dataset.rows import RowWriter, read_data
 from inspector.dataset.samples import read_sample
 from inspector.importers.source import JsonObject
 from ui.cli.console import print_notice
-from ui.cli.data.options import (
-    making_options,
-    map_rows,
-    paths_argument,
-    rejected_rows,
-    row_output,
-)
+from ui.cli.data.options import map_rows, rejected_rows, row_output
+from ui.cli.engine_options import takes_engine
 from ui.importing.engine import EngineOptions
 from ui.views.wording import counted
 
@@ -38,22 +33,7 @@ _POOL_ROWS = 2_000
 _RESERVE = 1_000
 
 
-@click.command("negatives")
-@paths_argument
-@click.option(
-    "--share",
-    type=click.FloatRange(0.0, 0.9),
-    default=0.3,
-    show_default=True,
-    metavar="SHARE",
-    help="Share of rows without a call among all that are written, those that are there already included.",
-)
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Make only this kind. Can be repeated.")
-@click.option("--leave-open", is_flag=True, help="Leave the last answer out, for a model to write.")
-@click.option(
-    "--only-negatives", is_flag=True, help="Leave the copies of the rows out, and make all possible negatives."
-)
-@making_options
+@takes_engine
 @click.pass_context
 def negatives(
     ctx: click.Context,
@@ -68,17 +48,7 @@ def negatives(
     jobs: EngineOptions,
     seed: int,
 ) -> None:
-    """Make samples in which no tool should be called, to a share of the set, balanced over the tools.
-
-    Every row is copied. New rows are made from its question: without the tool that it needs (`tool-removed`), with the
-    tool's result in the user's words (`already-given`), or with unrelated tools of the set (`irrelevant-tools`). They
-    have the new column `negative`. docs/training-data-making.md explains when no offered tool fits.
-
-    \b
-    Examples:
-      weaklink data negatives train.jsonl --share 0.3 --seed 7 --output train.balanced.jsonl
-      weaklink data negatives train.jsonl --only-negatives --leave-open --output questions.jsonl
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink negatives`; see its help."""
     sources = (row for row in read_data(paths) if isinstance(row, DataRow))
     pool = tool_pool(islice(sources, _POOL_ROWS))
     options = NegativeOptions(seed, kinds or KINDS, leave_open, pool)

@@ -4,9 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import Any, TypeVar
-
-import click
+from typing import TypeVar
 
 from inspector.atomic_write import whole_file
 from inspector.dataset.data_row import DataRow, RejectedRow
@@ -22,51 +20,11 @@ from inspector.dataset.rows import (
 )
 from inspector.importers.blocks import Block
 from ui.cli.console import print_notice, progress_bar
-from ui.cli.engine_options import jobs_option
 from ui.importing.block_jobs import run_blocks
 from ui.importing.engine import IN_PROCESS, EngineOptions
 
 _Answer = TypeVar("_Answer")
 _REPORTED = 20
-__all__ = [
-    "RejectedRows",
-    "jobs_option",
-    "making_options",
-    "map_rows",
-    "output_option",
-    "paths_argument",
-    "rejected_option",
-    "rejected_rows",
-    "row_output",
-    "seed_option",
-]
-
-paths_argument = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-
-seed_option = click.option(
-    "--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of every random choice."
-)
-
-rejected_option = click.option(
-    "--rejected",
-    metavar="FILE",
-    help="Write rows that cannot be read to FILE, one JSON line each with file, record, line, column and error. Such"
-    " rows are always reported on stderr, and the command exits with 1.",
-)
-
-output_option = click.option(
-    "--output", metavar="FILE", help="Write rows to FILE, as Parquet if its name ends in .parquet.  [default: stdout]"
-)
-
-
-_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
-
-
-def making_options(command: _Decorated) -> _Decorated:
-    """The options of every command that makes new rows."""
-    for option in (seed_option, jobs_option, rejected_option, output_option):
-        command = option(command)
-    return command
 
 
 @contextmanager

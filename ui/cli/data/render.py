@@ -12,15 +12,8 @@ from inspector.errors import UnknownFormatError
 from inspector.formats.registry import find_format
 from inspector.segmentation import AUTO
 from ui.cli.console import print_notice
-from ui.cli.data.options import (
-    jobs_option,
-    map_rows,
-    output_option,
-    paths_argument,
-    rejected_option,
-    rejected_rows,
-    row_output,
-)
+from ui.cli.data.options import map_rows, rejected_rows, row_output
+from ui.cli.engine_options import takes_engine
 from ui.importing.engine import EngineOptions
 from ui.views.wording import counted
 
@@ -28,35 +21,7 @@ _FAILED = 1
 _COULD_NOT_RUN = 2
 
 
-@click.command("render")
-@paths_argument
-@click.option(
-    "--format",
-    "formats",
-    multiple=True,
-    metavar="NAME,...",
-    help=f"The formats to write.  [default: {', '.join(FORMATS)}]",
-)
-@click.option("--from", "source", default=AUTO, show_default=True, metavar="NAME", help="The format of what comes in.")
-@click.option(
-    "--as",
-    "layout",
-    type=click.Choice([one.value for one in RowLayout]),
-    default=RowLayout.MESSAGES.value,
-    show_default=True,
-    help="The shape of the rows. The last three hold calls in fields of their own, one row a scenario.",
-)
-@click.option(
-    "--on-loss",
-    type=click.Choice(["simplify", "skip"]),
-    default="simplify",
-    show_default=True,
-    help="What to do when a format cannot express everything: list the loss in `dropped`, or skip the row.",
-)
-@click.option("--tokenizer", metavar="FILE", help="Count tokens by this tokenizer.json, as the column `tokens`.")
-@output_option
-@rejected_option
-@jobs_option
+@takes_engine
 @click.pass_context
 def render(
     ctx: click.Context,
@@ -71,18 +36,7 @@ def render(
     rejected: str | None,
     jobs: EngineOptions,
 ) -> None:
-    """Write each conversation in all eleven formats, or in those chosen, one row each.
-
-    The rows of one conversation share `scenario`; `format` names the format. `messages` has the conversation with
-    tools, calls, results and reasoning as the format holds them, `text` all of it through the format's chat template,
-    and `dropped` what the format cannot hold.
-
-    \b
-    Examples:
-      weaklink data render train.jsonl --output train.eleven.jsonl
-      weaklink data render train.jsonl --format hermes,qwen,mistral --on-loss skip
-      weaklink data render train.jsonl --as llama-factory --output train.llama-factory.jsonl
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink render`; see its help."""
     shape = RowLayout(layout)
     names = tuple(word for piece in formats for word in piece.replace(",", " ").split())
     if names and shape in STRUCTURED:

@@ -17,17 +17,9 @@ from inspector.dataset.samples import read_sample
 from inspector.importers.source import JsonObject
 from inspector.json_text import write_json
 from inspector.segmentation import AUTO
-from ui.cli.console import json_option, print_notice
-from ui.cli.data.options import (
-    RejectedRows,
-    jobs_option,
-    map_rows,
-    output_option,
-    paths_argument,
-    rejected_option,
-    rejected_rows,
-    row_output,
-)
+from ui.cli.console import print_notice
+from ui.cli.data.options import RejectedRows, map_rows, rejected_rows, row_output
+from ui.cli.engine_options import takes_engine
 from ui.importing.engine import EngineOptions
 from ui.reports.set_report import set_lines, set_page
 
@@ -35,17 +27,7 @@ _FAILED = 1
 _COULD_NOT_RUN = 2
 
 
-@click.command("report")
-@paths_argument
-@click.option("--against", multiple=True, metavar="PATH", help="A second set, shown beside the first.")
-@click.option("--html", metavar="FILE", help="Write the report as one HTML page.")
-@click.option("--list", "wanted", metavar="KEY=VALUE", help="Write the rows with this feature, such as steps=3+.")
-@click.option("--tokenizer", metavar="FILE", help="A tokenizer.json; gives lengths in tokens.")
-@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format.")
-@output_option
-@json_option
-@jobs_option
-@rejected_option
+@takes_engine
 @click.pass_context
 def report(
     ctx: click.Context,
@@ -61,18 +43,7 @@ def report(
     jobs: EngineOptions,
     rejected: str | None,
 ) -> None:
-    """Show how diverse a set is, and where it is off the recommended distribution.
-
-    It shows shares of tools, calls, samples without a call, argument types, error recovery, languages, formats and
-    faults, with lengths and duplicates. A share more than 5 points off is marked, and the command that lists its
-    samples is printed. --list writes these rows instead of a report.
-
-    \b
-    Examples:
-      weaklink data report train.jsonl
-      weaklink data report train.jsonl --against before.jsonl --html report.html
-      weaklink data report train.jsonl --list faults=D709 --output placeholders.jsonl
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink report`; see its help."""
     work = RowMeasurer(format, tokenizer, wanted is not None)
     try:
         require_detector()

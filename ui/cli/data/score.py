@@ -16,16 +16,9 @@ from inspector.importers.source import JsonObject
 from inspector.json_text import write_json
 from inspector.model import Json
 from inspector.segmentation import AUTO
-from ui.cli.console import json_option, print_notice
-from ui.cli.data.options import (
-    jobs_option,
-    map_rows,
-    output_option,
-    paths_argument,
-    rejected_option,
-    rejected_rows,
-    row_output,
-)
+from ui.cli.console import print_notice
+from ui.cli.data.options import map_rows, rejected_rows, row_output
+from ui.cli.engine_options import takes_engine
 from ui.cli.stats_options import read_expected
 from ui.importing.engine import EngineOptions
 from ui.views.styled_text import visible_line
@@ -35,20 +28,7 @@ _COULD_NOT_RUN = 2
 _COLUMN = "score"
 
 
-@click.command("score")
-@paths_argument
-@click.option("--expected", metavar="FILE", help="JSON lines of the calls that each sample should have.")
-@click.option(
-    "--min", "minimum", type=click.FloatRange(0, 1), metavar="X", help="Keep rows with at least this overall score."
-)
-@click.option(
-    "--by", type=click.Choice(["tool", "model"]), default="tool", show_default=True, help="Rows of the table."
-)
-@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format.")
-@output_option
-@json_option
-@jobs_option
-@rejected_option
+@takes_engine
 @click.pass_context
 def score(
     ctx: click.Context,
@@ -63,18 +43,7 @@ def score(
     jobs: EngineOptions,
     rejected: str | None,
 ) -> None:
-    """Score each call: completeness, accuracy, type precision, no hallucination, and overall.
-
-    The reference is --expected (lines of {"id", "expected": [{"name", "arguments"}]}, or of the Berkeley leaderboard's
-    possible answers), else the row's own `expected` or `ground_truth`. Without a reference, accuracy and type
-    precision are not measured. Prints a table, or with --json a line for each sample; --output writes the rows with a
-    column `score`.
-
-    \b
-    Examples:
-      weaklink data score train.jsonl --expected truth.jsonl
-      weaklink data score train.jsonl --min 0.9 --output good.parquet
-    """  # noqa: D301  # Click wants the backspace itself
+    """`weaklink score`; see its help."""
     work = RowScorer(format, expected)
     table = _Table()
     wanted = output is not None or (minimum is not None and not as_json)

@@ -1,0 +1,91 @@
+"""Commands are declared apart from what carries them out: their options are its parameters, their words the core's."""
+
+import inspect
+from collections.abc import Iterable
+from importlib import import_module
+
+import click
+import pytest
+
+from inspector.apis.anthropic import messages as anthropic
+from inspector.apis.openai import chat
+from inspector.capture.proxy.config import DEFAULT_PORT
+from inspector.capture.replay_server import OnDivergence
+from inspector.chain.metrics import FEWEST
+from inspector.checks.context import CONTEXT_WINDOW
+from inspector.dataset import faults_to_inject, negatives
+from inspector.dataset.rendering import FORMATS, RowLayout
+from inspector.rules.rule import Severity
+from inspector.segmentation import AUTO
+from storage import IDLE_AFTER_S
+from storage.access_tokens import TokenRole
+from tests.ui.cli.test_main import leaf_commands
+from ui.cli import check_settings, files
+from ui.cli.commands import declaring
+from ui.cli.group import weaklink
+from ui.cli.log import FORM_CHOICES
+from ui.importing.engine import BLOCK_BYTES
+from ui.views.layers import Layer
+from ui.views.trace_columns import ORDERS_BY_WORD, TRACE_COLUMNS
+
+COMMANDS = dict(leaf_commands(weaklink))
+ENGINE = {"engine", "resume", "block_size", "ray_address"}
+DECLARED = [name for name, command in COMMANDS.items() if hasattr(command.callback, "place")]
+
+
+def test_most_commands_are_declared_apart() -> None:
+    assert len(DECLARED) >= len(COMMANDS) - 2
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_the_options_of_a_command_are_the_parameters_of_its_function(name: str) -> None:
+    command = COMMANDS[name]
+    module, _, function = vars(command.callback)["place"].partition(":")
+    wanted = inspect.signature(getattr(import_module(module), function)).parameters
+    given = {option.name for option in command.params}
+    if "jobs" in wanted and given >= {"jobs", *ENGINE}:
+        given -= ENGINE  # they come as one value
+    takes_more = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in wanted.values())
+    named = {name for name, one in wanted.items() if one.kind is not inspect.Parameter.VAR_KEYWORD} - {"ctx"}
+    assert named <= given if takes_more else named == given
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "words"),
+    [
+        ("ask", "api", {"openai": chat.API, "anthropic": anthropic.API}),
+        ("check", "fail_on", [*Severity, check_settings.NEVER]),
+        ("data lint", "fail_on", [*Severity, check_settings.NEVER]),
+        ("data negatives", "kinds", negatives.KINDS),
+        ("data render", "layout", RowLayout),
+        ("db token create", "role", TokenRole),
+        ("diff", "layer", Layer),
+        ("list", "sort", ORDERS_BY_WORD),
+        ("log", "form", FORM_CHOICES),
+        ("replay", "on_divergence", OnDivergence),
+    ],
+)
+def test_the_choices_of_an_option_are_those_of_the_core(name: str, option: str, words: Iterable[str]) -> None:
+    (declared,) = (one for one in COMMANDS[name].params if one.name == option)
+    assert isinstance(declared.type, click.Choice)
+    assert list(declared.type.choices) == list(words)
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "words"),
+    [
+        ("data inject", "rates", faults_to_inject.KINDS),
+        ("data render", "formats", FORMATS),
+        ("list", "columns", [column.heading for column in TRACE_COLUMNS.values()]),
+    ],
+)
+def test_the_words_in_the_help_of_an_option_are_those_of_the_core(name: str, option: str, words: Iterable[str]) -> None:
+    (declared,) = (one for one in COMMANDS[name].params if one.name == option)
+    assert isinstance(declared, click.Option)
+    assert ", ".join(words) in (declared.help or "")
+
+
+def test_defaults_are_those_of_the_core() -> None:
+    assert (declaring.AUTO, declaring.STDIN, declaring.DEFAULT_PORT) == (AUTO, files.STDIN, DEFAULT_PORT)
+    assert (declaring.CONTEXT_WINDOW, declaring.FEWEST_TRACES) == (CONTEXT_WINDOW, FEWEST)
+    assert (declaring.IDLE_AFTER_S, declaring.BLOCK_MIB << 20) == (IDLE_AFTER_S, BLOCK_BYTES)

@@ -1,0 +1,255 @@
+"""What declarations of commands are made of: the link to the function that runs, options that several share, types."""
+
+import gc
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import wraps
+from importlib import import_module
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from inspector.scanning import lazy_pattern
+from ui.views.styled_text import visible_line
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+AUTO = "auto"
+STDIN = "-"
+DEFAULT_PORT = 8788
+CONTEXT_WINDOW = 131_072
+FEWEST_TRACES = 5
+IDLE_AFTER_S = 300.0
+COLUMNS = (
+    "status, id, when, age, title, project, model, format, source, task, turns, calls, errors, tokens, took, layer, "
+    "map, break"
+)
+BLOCK_MIB = 8
+# Words of the core, which would take long to load: tests/ui/cli/test_declarations.py compares them with it.
+SEVERITIES = ("error", "warning", "info")
+
+
+def implemented_by(place: str) -> Callable[[Callable[[], None]], Callable[..., Any]]:
+    """Makes a command run the function at `place` (`module:name`), which is imported then and gets the options by name.
+
+    What it decorates only has the help.
+    """
+
+    def declare(described: Callable[[], None]) -> Callable[..., Any]:
+        @wraps(described)
+        def run(**options: Any) -> Any:
+            module, _, name = place.partition(":")
+            implementation = getattr(import_module(module), name)
+            if not gc.isenabled():  # `ui.cli.main` turned it off for the imports
+                gc.freeze()
+                gc.enable()
+            return implementation(**options)
+
+        vars(run)["place"] = place
+        return run
+
+    return declare
+
+
+def all_of(*options: _Option) -> Callable[[_Command], _Command]:
+    """A decorator that adds the options in this order."""
+
+    def add(command: _Command) -> _Command:
+        for option in reversed(options):
+            option(command)
+        return command
+
+    return add
+
+
+color_option = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Use colours; `auto` follows NO_COLOR and the terminal.",
+)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON with a stable schema.")
+
+database_option = click.option(
+    "--db",
+    "where",
+    envvar="WEAKLINK_DB",
+    metavar="PATH_OR_URL",
+    help="The database: a file, or a PostgreSQL URL.  [env: WEAKLINK_DB; default: weaklink.db in your data folder]",
+)
+
+engine_option = click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="Work in processes of this machine, or on a Ray cluster (needs the extra `cluster`).",
+)
+block_size_option = click.option(
+    "--block-size",
+    type=click.FloatRange(min=0.001),
+    default=BLOCK_MIB,
+    show_default=True,
+    metavar="MIB",
+    help="Size of the pieces that workers take, in MiB.",
+)
+ray_address_option = click.option(
+    "--ray-address",
+    envvar="RAY_ADDRESS",
+    metavar="ADDRESS",
+    help="The Ray cluster to use.  [env: RAY_ADDRESS; default: a cluster on this machine]",
+)
+jobs_options = all_of(
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Number of workers; 0 for one per core. The output is the same for any number."
+        "  [default: 1; with --engine ray, one per CPU of the cluster]",
+    ),
+    engine_option,
+    click.option("--resume", metavar="DIR", help="Keep finished blocks in DIR; the same command goes on from there."),
+    block_size_option,
+    ray_address_option,
+)
+"""Those of a command that works through many files; `ui.cli.engine_options.takes_engine` makes one value of them."""
+
+redaction_options = all_of(
+    click.option(
+        "--redact",
+        "patterns",
+        multiple=True,
+        metavar="REGEX",
+        help="Also redact what this matches (its first group, if it has one). Can be repeated.",
+    ),
+    click.option("--no-redact", is_flag=True, help="Keep keys, tokens and passwords as they are."),
+    click.option("--no-content", is_flag=True, help="Mask every word; keep structure, sizes and times."),
+)
+"""What is kept of what a command records or imports; `ui.cli.redaction_options.redactor_of` makes a redactor of it."""
+
+judging_options = all_of(
+    click.option(
+        "--output",
+        type=click.Choice(("text", "json", "sarif", "junit", "github")),
+        default="text",
+        show_default=True,
+        help="Format of the report.",
+    ),
+    click.option(
+        "--select", multiple=True, metavar="RULES", help="Only these rules: codes, names, prefixes (J1,F301)."
+    ),
+    click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules."),
+    click.option(
+        "--fail-on",
+        type=click.Choice([*SEVERITIES, "never"]),
+        help="Exit with 1 from this severity up.  [default: error]",
+    ),
+    click.option("--baseline", metavar="FILE", help="Fail only for faults that are not in FILE."),
+    click.option("--write-baseline", "new_baseline", metavar="FILE", help="Write all faults of this run to FILE."),
+    click.option("--config", "config_file", metavar="FILE", help="Read the configuration from FILE."),
+    click.option("--no-config", is_flag=True, help="Ignore configuration files."),
+)
+"""Those of every command that fails on faults: rules, severity, report, baseline and configuration."""
+
+
+class FilterType(click.ParamType[str]):
+    """A filter, or one of the words that make one; the shell completes it from the database."""
+
+    name = "filter"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """What the language and the database know; nothing where there is no database yet."""
+        from ui.cli.store_options import filter_completions  # noqa: PLC0415  # it loads the store
+
+        return filter_completions(ctx.params.get("where") or None, incomplete)
+
+
+filter_option = click.option(
+    "--filter",
+    "-f",
+    "expression",
+    default="",
+    metavar="EXPR",
+    type=FilterType(),
+    help="Only traces that match; see `weaklink list --help`.",
+)
+
+_AGE = lazy_pattern(r"(\d{1,9})\s*(h|d|w|y)", re.IGNORECASE)
+_SIZE = lazy_pattern(r"(\d{1,9}(?:\.\d{1,6})?)\s*([KMGT]?B)", re.IGNORECASE)
+_BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_HOURS = {"h": 1, "d": 24, "w": 168, "y": 8766}
+
+
+class Moment(click.ParamType[datetime]):
+    """`2026-01-31`, `2026-01-31T18:00` (UTC, or with an offset of its own) or an age: `12h`, `30d`, `8w`, `1y`.
+
+    With `ahead` an age is a time from now on.
+    """
+
+    name = "date or age"
+
+    def __init__(self, *, ahead: bool = False) -> None:
+        self._sign = 1 if ahead else -1
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """The moment, with its zone; fails as click's own types do."""
+        if isinstance(value, datetime):
+            return value
+        text = str(value).strip()
+        try:
+            if age := _AGE.fullmatch(text):
+                return datetime.now(UTC) + self._sign * timedelta(hours=int(age[1]) * _HOURS[age[2].lower()])
+            moment = datetime.fromisoformat(text)
+        except (ValueError, OverflowError):
+            self.fail(f"`{text}` is neither a date (2026-01-31, in UTC) nor an age (12h, 30d, 8w, 1y).", param, ctx)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+class Size(click.ParamType[int]):
+    """`500MB`, `10GB`, `2TB`: a number of bytes, in powers of 1000."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The bytes; fails as click's own types do."""
+        if isinstance(value, int):
+            return value
+        found = _SIZE.fullmatch(str(value).strip())
+        if found is None:
+            self.fail(f"`{value}` is no size such as 500MB, 10GB or 2TB.", param, ctx)
+        return round(float(found[1]) * _BYTES[found[2].upper()])
+
+
+class ColumnsType(click.ParamType[tuple[str, ...]]):
+    """Names of columns between commas."""
+
+    name = "columns"
+
+    def convert(
+        self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """The keys of the columns; fails as click's own types do."""
+        from ui.views.trace_columns import find_column  # noqa: PLC0415  # it loads the store
+
+        if isinstance(value, tuple):
+            return value
+        found = [(name.strip(), find_column(name.strip())) for name in value.split(",")]
+        unknown = next((name for name, column in found if column is None), None)
+        if unknown is not None:
+            self.fail(f"there is no column `{visible_line(unknown)}`; there are {COLUMNS}", param, ctx)
+        return tuple(column.key for _, column in found if column is not None)
+
+
+def read_turns(ctx: click.Context, param: click.Parameter, given: str | None) -> tuple[int, int] | None:
+    """The turn of `4`, or the two of `4,6`. Raises BadParameter."""
+    if given is None:
+        return None
+    numbers = given.split(",")
+    if len(numbers) > 2 or not all(number.isdecimal() and 0 < len(number) < 10 for number in numbers):
+        raise click.BadParameter(f"`{given}` is neither a turn, such as 4, nor two, such as 4,6.")
+    return int(numbers[0]), int(numbers[-1])

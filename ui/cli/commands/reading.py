@@ -1,0 +1,236 @@
+"""Commands that read: demo, segment, list, search, show, diff, tui and web."""
+
+import click
+
+from ui.cli.commands.declaring import (
+    AUTO,
+    COLUMNS,
+    STDIN,
+    ColumnsType,
+    FilterType,
+    color_option,
+    database_option,
+    filter_option,
+    implemented_by,
+    json_option,
+    read_turns,
+)
+
+
+@click.command("demo")
+@database_option
+@color_option
+@implemented_by("ui.cli.demo:demo")
+def demo() -> None:
+    """Import sample traces into a new database and show what broke, and where.
+
+    Works offline. Without --db the database is in your cache folder, and each demo replaces it.
+    """
+
+
+@click.command("segment")
+@click.argument("file", default=STDIN)
+@click.option("--format", "-f", default=AUTO, show_default=True, metavar="NAME", help="The text's format.")
+@click.option("--model", default="", metavar="NAME", help="The model's name, which helps to detect the format.")
+@click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools that were offered.")
+@click.option(
+    "--prompt", default="", metavar="TEXT", help="The end of the prompt; a tag that it opens continues in the text."
+)
+@click.option("--jsonl", is_flag=True, help="Read requests as JSON lines; answer each with one line.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON even on a terminal.")
+@click.option("--text", "as_text", is_flag=True, help="Print readable text even without a terminal.")
+@click.option("--full", is_flag=True, help="Print long spans in full (readable text only).")
+@color_option
+@implemented_by("ui.cli.segment:segment_text")
+def segment_text() -> None:
+    """Split one raw model output into spans, calls and diagnostics.
+
+    FILE contains the output, exactly as the model wrote it; `-`, or no FILE, is standard input. Prints one JSON object,
+    or on a terminal the text itself with what is wrong marked below it.
+
+    With --jsonl each line is {"id", "text" or "deltas", "prompt"?, "format"?, "model"?, "tools"?}, and each answer is
+    one line, in order; a bad line is answered by {"id", "error"}.
+    """
+
+
+@click.command("list")
+@click.argument("words", metavar="[FILTER]...", nargs=-1, type=FilterType())
+@filter_option
+@click.option(
+    "--limit", "-n", default=100, show_default=True, type=click.IntRange(min=1), help="Maximum number of results."
+)
+@click.option(
+    "--sort",
+    default="newest",
+    show_default=True,
+    type=click.Choice(("newest", "broken", "longest", "errors", "tokens")),
+    help="Order; `broken` puts broken traces first, the newest of them on top.",
+)
+@click.option("--columns", type=ColumnsType(), help=f"Columns between commas, of {COLUMNS}.")
+@click.option("--header", is_flag=True, help="Print the column names in a pipe too.")
+@json_option
+@database_option
+@color_option
+@implemented_by("ui.cli.list_traces:list_traces")
+def list_traces() -> None:
+    """List the traces in the database, the newest first; with a FILTER, those that match.
+
+    A filter consists of words and `key:value` terms, combined with `and`, `or`, `not` and parentheses:
+
+    \b
+    weaklink list status:broken model:hermes*
+    weaklink list 'code:J104,S2 (tool:get_weather or Oslo)'
+    weaklink list 'arg:$.city=Oslo not status:ok' --sort tokens
+    weaklink list 'duration:>2m tokens:>4k since:3d'
+
+    \b
+    What it was    status (or running, idle), model, source, project, format,
+                   name, id, session, prompt
+    What it did    tool, arg, kind, calls, turns, tokens, reasoning
+    What failed    code, severity, errors, warnings, step (at which it broke)
+    How long       duration, first_token, gap, since, before
+    What you said  marked:yes, note
+
+    A comma is `or` between values, `*` stands for anything, numbers go with > >= < <= and units. docs/commands.md
+    lists all keys. In a pipe, values are complete and separated by tabs. Later commands accept `#3` for the third
+    trace of the last list, and `latest` for the newest trace that is no fork.
+    """  # noqa: D301  # Click wants the backspace itself
+
+
+@click.command("search")
+@click.argument("words", metavar="WORDS...", nargs=-1, required=True, type=FilterType())
+@filter_option
+@click.option(
+    "--limit", "-n", default=20, show_default=True, type=click.IntRange(min=1), help="Maximum number of results."
+)
+@json_option
+@database_option
+@color_option
+@implemented_by("ui.cli.list_traces:search")
+def search() -> None:
+    """Find the traces that hold all of WORDS, the newest first, and show where the first of them is.
+
+    Case and accents are ignored, and so are the borders of chunks. `word*` finds words that start so, '"two words"'
+    finds a phrase, and terms of `list --filter` can be added:
+
+    \b
+    weaklink search Oslo status:broken
+    weaklink search '"could not parse"' tool:get_weather
+
+    With --json, prints one JSON line per hit.
+    """  # noqa: D301  # Click wants the backspace itself
+
+
+@click.command("show")
+@click.argument("named", metavar="ID|LINK")
+@click.option("--turns", "ranges", metavar="RANGES", help="Print only these turns, such as `4`, `2-5` or `1,7-`.")
+@click.option("--full", is_flag=True, help="Print long texts in full, and valid calls as they were written.")
+@click.option(
+    "--context",
+    is_flag=False,
+    flag_value=0,
+    type=click.IntRange(min=0),
+    metavar="[TURN]",
+    help="Print the request that this turn answers, as the model read it; without TURN the last one.",
+)
+@click.option(
+    "--context-diff",
+    is_flag=False,
+    flag_value=0,
+    type=click.IntRange(min=0),
+    metavar="[TURN]",
+    help="Print what changed in that request since the one before.",
+)
+@json_option
+@database_option
+@color_option
+@implemented_by("ui.cli.show:show")
+def show() -> None:
+    """Show one trace: its verdict, break and answer, then its chain, and its turns with faults marked in place.
+
+    ID is the number that `weaklink list` prints, the beginning of an id of the source, `latest`, or '#3' for the third
+    trace of the last list. A link (`weaklink://trace/12?step=4`, or the address of a trace in the web page) shows only
+    the turns that it points to. Long texts are shortened in the middle, faults never.
+    """
+
+
+@click.command("diff")
+@click.argument("words", metavar="[RUN]...", nargs=-1)
+@click.option("--task", metavar="ID", help="Compare all runs of this task: the good with the bad ones.")
+@filter_option
+@click.option("--full", is_flag=True, help="Print every step and every difference in full.")
+@click.option(
+    "--requests",
+    "turns",
+    metavar="TURN[,TURN]",
+    callback=read_turns,
+    help="Print what the first two runs' models were sent for this turn, side by side.",
+)
+@click.option(
+    "--layer",
+    type=click.Choice(("emitted", "parsed", "executed", "returned", "read")),
+    help="Compare calls and results as this layer has them; steps without it are left out.",
+)
+@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@json_option
+@database_option
+@color_option
+@implemented_by("ui.cli.diff:diff")
+def diff() -> None:
+    """Show where runs of one task first diverge, and what differs there.
+
+    A RUN is the number that `weaklink list` prints, `@marked` or `@shown`; a file of any source that `weaklink import`
+    reads, with all its traces; or FILE#RECORD, one of them by its number, name or id. All are compared with the first.
+    Differences between the requests come first.
+
+    --task or --filter compare all runs of a task: where the bad runs part from the good ones most often.
+
+    \b
+    weaklink diff 12 15
+    weaklink diff 12 15 --requests 4
+    weaklink diff 12 15 --layer executed
+    weaklink diff before.jsonl#3 after.jsonl#3
+    weaklink diff --task 46
+    weaklink diff --filter 'session:task_id=46 model:qwen*'
+    """  # noqa: D301  # Click wants the backspace itself
+
+
+@click.command("tui")
+@click.argument("trace", metavar="[ID|LINK]", required=False)
+@click.option("--against", metavar="ID", help="Compare the trace with this one; `r` then shows both requests.")
+@click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match.")
+@click.option(
+    "--theme",
+    type=click.Choice(["auto", "dark", "light", "ansi"]),
+    default="auto",
+    show_default=True,
+    help="Colours; `ansi` leaves them to the terminal. `auto` follows NO_COLOR and what the terminal reports.",
+)
+@database_option
+@implemented_by("ui.cli.tui:tui")
+def tui() -> None:
+    """Browse traces in the terminal; a trace opens at the step where it broke.
+
+    ID opens a trace at once. A link opens it at its place: `weaklink://trace/12?step=4`, which `y` copies, or the
+    address of a trace in the web page. `?` shows all keys; change them in keymap.toml in your config folder, or in the
+    file that WEAKLINK_KEYMAP names.
+    """
+
+
+@click.command("web")
+@database_option
+@click.option("--port", default=8789, show_default=True, type=click.IntRange(1, 65535), help="The port to listen on.")
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen on.")
+@click.option("--token", default="", metavar="WORD", help="A token that browsers must send; `random` generates one.")
+@click.option("--tokens", is_flag=True, help="Accept the tokens of the database; see `weaklink db token`.")
+@click.option("--user-header", default="", metavar="HEADER", help="The header in which a reverse proxy names the user.")
+@click.option("--on", "results", metavar="DIR", help="Show the results that `import --to DIR` wrote; folder or URL.")
+@click.option("--name", "names", multiple=True, metavar="HOST", help="A host name under which browsers may open it.")
+@implemented_by("ui.cli.web:web")
+def web() -> None:
+    """Serve the dashboard: which models, tools and prompts break chains, how often, and where.
+
+    Listens on this machine only. Another address requires `--token` or `--tokens`, since anyone who can open the page
+    can read every trace. Nothing leaves the machine: no usage statistics, no fonts, no links are loaded. Press Ctrl-C
+    to stop.
+    """

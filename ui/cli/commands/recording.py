@@ -1,0 +1,267 @@
+"""Commands that record: run, replay, serve, record, log, import and tail."""
+
+import click
+
+from ui.cli.commands.declaring import (
+    AUTO,
+    DEFAULT_PORT,
+    IDLE_AFTER_S,
+    STDIN,
+    FilterType,
+    Size,
+    block_size_option,
+    color_option,
+    database_option,
+    engine_option,
+    filter_option,
+    implemented_by,
+    json_option,
+    ray_address_option,
+    redaction_options,
+)
+
+_pattern_option = click.option(
+    "--redact", "patterns", multiple=True, metavar="PATTERN", help="A pattern that the recording was made with."
+)
+_pace_option = click.option("--pace", is_flag=True, help="Send answers at the recorded pace.")
+_strict_option = click.option("--strict", is_flag=True, help="Ignore no difference between JSON bodies.")
+_unused_option = click.option(
+    "--allow-unused", is_flag=True, help="Recorded requests that are never made are no divergence."
+)
+_report_option = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Write the report as one line of JSON to stderr; `weaklink schema` has its schema.",
+)
+
+
+@click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
+@click.option("--check", is_flag=True, help="Exit with 1 if the command succeeded but a trace is broken.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
+@click.option("--run-id", hidden=True, help="The id of the run, for `weaklink doctor`.")
+@redaction_options
+@database_option
+@color_option
+@implemented_by("ui.cli.run:run")
+def run() -> None:
+    """Run COMMAND and record its requests to models.
+
+    Environment variables point the clients of model servers at a proxy, which forwards to the servers that they used
+    before; docs/recording.md lists them. When the command ends, one line per session on stderr shows the result, and
+    processes that it left behind are terminated.
+
+    \b
+    weaklink run -- python agent.py
+    weaklink run --upstream http://localhost:8000 -- pytest tests/agents
+    weaklink run --check -- ./evaluate.sh
+
+    The exit code is the command's own; 128 and the number of the signal that ended it, 125 where weaklink failed, 126
+    and 127 where the command could not be started, 1 with --check.
+    """  # noqa: D301  # Click wants the backspace itself
+
+
+@click.command("replay")
+@click.argument("word", metavar="ID")
+@_pace_option
+@_strict_option
+@_unused_option
+@click.option(
+    "--on-divergence",
+    type=click.Choice(("stop", "nearest", "live")),
+    default="stop",
+    show_default=True,
+    help="What a request gets that matches nothing: an error, the most similar answer, or the upstream's.",
+)
+@click.option("--upstream", metavar="URL", help="The server for requests that go on live.")
+@click.option(
+    "--fork", "fork_after", type=click.IntRange(min=0), metavar="N", help="Answer up to turn N, then go on live."
+)
+@click.option("--inject", metavar="KIND[@turnN]", help="Put a fault into a recorded answer; `all` tries every kind.")
+@_pattern_option
+@_report_option
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
+@database_option
+@color_option
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@implemented_by("ui.cli.replay:replay")
+def replay() -> None:
+    """Run COMMAND again, with the answers of a recording.
+
+    ID is a run, a trace, a trace file, or `latest`, the last run. Every request is answered with the recorded bytes;
+    nothing is sent to a server. Requests are matched by their content; ids of calls, `user`, `metadata`, and dates in
+    system texts may differ.
+
+    \b
+    weaklink run -- python agent.py
+    weaklink replay latest -- python agent.py
+
+    The exit code is the command's own; 3 where a request is not in the recording, 125 where weaklink failed, 126 and
+    127 where the command could not be started.
+    """  # noqa: D301  # Click wants the backspace itself
+
+
+@click.command("serve")
+@click.argument("word", metavar="ID")
+@click.option(
+    "--port", default=DEFAULT_PORT, show_default=True, metavar="N", help="The port to listen on; 0 for any free port."
+)
+@_pace_option
+@_strict_option
+@_unused_option
+@_pattern_option
+@_report_option
+@database_option
+@color_option
+@implemented_by("ui.cli.replay:serve")
+def serve() -> None:
+    """Answer requests from a recording until Ctrl-C.
+
+    ID is as for `weaklink replay`. The addresses for clients are printed as environment variables, a line each, once
+    the server listens on 127.0.0.1. The exit code is 3 where a request matched nothing, or one was never made.
+    """
+
+
+@click.command("record")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@click.option(
+    "--upstream",
+    "upstreams",
+    multiple=True,
+    metavar="URL",
+    help="The server to forward to; `PREFIX=URL` for requests below a path. Can be repeated.",
+)
+@click.option(
+    "--port", default=DEFAULT_PORT, show_default=True, metavar="N", help="The port to listen on; 0 for any free port."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--token",
+    default="",
+    envvar="WEAKLINK_TOKEN",
+    metavar="TEXT",
+    help="A token that clients must send; required for addresses other than loopback.",
+)
+@click.option("--connect-timeout", default=30.0, show_default=True, metavar="S", help="Seconds to reach an upstream.")
+@click.option("--read-timeout", default=None, type=float, metavar="S", help="Seconds to wait for more data.  [none]")
+@click.option(
+    "--idle-after",
+    default=IDLE_AFTER_S,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Seconds without an event after which a session is shown as idle.",
+)
+@click.option("--to", "collector", metavar="URL", help="Send the record to a team's `weaklink web` instead.")
+@click.option(
+    "--to-token", default="", envvar="WEAKLINK_COLLECTOR_TOKEN", metavar="TEXT", help="A token of the role `write`."
+)
+@click.option("--queue", metavar="DIR", help="Where the record waits while the collector is away.")
+@click.option("--queue-size", type=Size(), default="1GB", show_default=True, help="How much may wait there.")
+@click.option("--quiet", "-q", is_flag=True, help="Print no line per request.")
+@redaction_options
+@database_option
+@color_option
+@implemented_by("ui.cli.record:record")
+def record() -> None:
+    """Record every request to a model while it passes through.
+
+    Point clients at this proxy instead of the server; they receive byte for byte what the server sends. Traffic is
+    recorded as it arrives, chunk by chunk, with keys, tokens and passwords redacted. One line per request shows the
+    status, the time to the first token, the tokens, and the faults found while the model was still writing. Loggers in
+    other processes can send their events here too. Press Ctrl-C to stop. With a COMMAND, this is `weaklink run`.
+    """
+
+
+@click.command("log")
+@click.argument("file", default=STDIN)
+@click.option(
+    "--follow", "-F", is_flag=True, help="Keep reading while FILE grows, until Ctrl-C or until it is deleted."
+)
+@click.option("--format", "-f", default=AUTO, show_default=True, metavar="NAME", help="The text's format.")
+@click.option("--model", default="", metavar="NAME", help="The model's name, which helps to detect the format.")
+@click.option("--name", default="", metavar="NAME", help="A name for the trace.  [default: that of FILE]")
+@click.option(
+    "--prompt", default="", metavar="TEXT", help="The end of the prompt; a tag that it opens continues in the text."
+)
+@click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools that were offered.")
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice((AUTO, "text", "sse", "ndjson")),
+    default=AUTO,
+    show_default=True,
+    help="What FILE holds.",
+)
+@click.option(
+    "--to", "to", metavar="PLACE", help="A database, a trace file (*.jsonl), or the URL of a running `weaklink record`."
+)
+@click.option("--quiet", "-q", is_flag=True, help="Do not pass standard input on to standard output.")
+@redaction_options
+@database_option
+@color_option
+@implemented_by("ui.cli.log:log")
+def log() -> None:
+    """Record a model's raw output as one assistant turn, live.
+
+    Without FILE, records standard input and passes it on unchanged, so that the command fits into a pipe; faults appear
+    on stderr as soon as they are found. The input is text, or server-sent events or JSON lines as a provider streams
+    them, detected from the first bytes. With --follow, a rotated or truncated file starts a new trace. Ctrl-C, or a
+    closed pipe, ends the trace with what was received.
+    """
+
+
+@click.command("import")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@click.option("--watch", is_flag=True, help="Keep importing files that appear or grow, until Ctrl-C.")
+@click.option("--dry-run", is_flag=True, help="Read and report only; write nothing and open no database.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="Read in N processes besides the one that writes.  [default: 2 where there is a second core and much to read]",
+)
+@click.option("--verbose", "-v", is_flag=True, help="List every file, every skipped record and every refused file.")
+@click.option(
+    "--to",
+    metavar="DIR",
+    help="Inspect into Parquet files in DIR (a folder or URL) instead of the database; a run that ended goes on. "
+    "See docs/scaling.md.",
+)
+@engine_option
+@block_size_option
+@ray_address_option
+@redaction_options
+@json_option
+@database_option
+@color_option
+@implemented_by("ui.cli.import_paths:import_paths")
+def import_paths() -> None:
+    """Import log files into the database.
+
+    Each PATH is a file, a folder, a pattern like `logs/**/*.jsonl`, or `-` for standard input; gzip and zstd are
+    unpacked. The source of a file is detected from its content. Keys, tokens and passwords are replaced before
+    anything is written. Importing a file again changes nothing; a longer version of a session replaces the shorter.
+    Each file is saved whole or not at all: Ctrl-C keeps those that are finished.
+    """
+
+
+@click.command("tail")
+@click.argument("words", metavar="[FILTER]...", nargs=-1, type=FilterType())
+@filter_option
+@click.option("--all", "from_start", is_flag=True, help="Start with what running traces already contain.")
+@json_option
+@database_option
+@color_option
+@implemented_by("ui.cli.tail:tail")
+def tail() -> None:
+    """Follow what any process records: spans as they close, faults as soon as they are found.
+
+    Each line begins with the trace's number and the turn's, `12/3`. The end of a turn shows how it ended; the end of a
+    trace shows its status and where it broke. With a filter, as in `list`, a trace is printed from its beginning once
+    it matches. Traces that are imported meanwhile are printed whole. Waits for the database to appear if there is none.
+    Press Ctrl-C to stop.
+    """

@@ -1,0 +1,367 @@
+"""Commands on training data: the group `data`."""
+
+import click
+
+from ui.cli.commands.declaring import (
+    AUTO,
+    CONTEXT_WINDOW,
+    STDIN,
+    all_of,
+    color_option,
+    database_option,
+    implemented_by,
+    jobs_options,
+    json_option,
+    judging_options,
+)
+
+_paths_argument = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+
+_seed_option = click.option(
+    "--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of every random choice."
+)
+
+_rejected_option = click.option(
+    "--rejected",
+    metavar="FILE",
+    help="Write rows that cannot be read to FILE, one JSON line each with file, record, line, column and error. Such"
+    " rows are always reported on stderr, and the command exits with 1.",
+)
+
+_output_option = click.option(
+    "--output", metavar="FILE", help="Write rows to FILE, as Parquet if its name ends in .parquet.  [default: stdout]"
+)
+
+_making_options = all_of(_output_option, _rejected_option, jobs_options, _seed_option)
+"""Those of every command that makes new rows."""
+
+
+@click.command("lint")
+@_paths_argument
+@judging_options
+@click.option("--allow-skipped", is_flag=True, default=None, help="Do not fail for rows that could not be read.")
+@click.option("--format", metavar="NAME", help="The format of the set's calls; see `weaklink formats`.")
+@click.option(
+    "--eval", "eval_paths", multiple=True, metavar="PATH", help="Evaluation data that must not be in the set (D716)."
+)
+@click.option("--tokenizer", metavar="FILE", help="A tokenizer.json; finds samples that are too long (D717).")
+@click.option(
+    "--context", type=click.IntRange(min=1), default=CONTEXT_WINDOW, show_default=True, help="The context in tokens."
+)
+@jobs_options
+@_rejected_option
+@color_option
+@implemented_by("ui.cli.data.lint:lint")
+def lint() -> None:
+    """Find faults in training data, by the rules D7xx and by all rules for calls, results and reasoning.
+
+    Each PATH is a file of JSON lines, JSON or Parquet, a folder, a data set that Hugging Face's `save_to_disk` wrote,
+    or a pattern. A row that could not be read is an error, C511; --allow-skipped or --ignore C511 lets it pass. Exits
+    with 0 when nothing as bad as --fail-on was found, with 1 when something was, and with 2 when nothing could be read.
+
+    \b
+    Examples:
+      weaklink data lint train.jsonl
+      weaklink data lint data/ --eval test.parquet --tokenizer tokenizer.json --jobs 0
+      weaklink data lint train.jsonl --select D7 --output sarif > train.sarif
+    """  # noqa: D301  # Click wants the backspace itself
+
+
+@click.command("score")
+@_paths_argument
+@click.option("--expected", metavar="FILE", help="JSON lines of the calls that each sample should have.")
+@click.option(
+    "--min", "minimum", type=click.FloatRange(0, 1), metavar="X", help="Keep rows with at least this overall score."
+)
+@click.option(
+    "--by", type=click.Choice(["tool", "model"]), default="tool", show_default=True, help="Rows of the table."
+)
+@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format.")
+@_output_option
+@json_option
+@jobs_options
+@_rejected_option
+@implemented_by("ui.cli.data.score:score")
+def score() -> None:
+    """Score each call: completeness, accuracy, type precision, no hallucination, and overall.
+
+    The reference is --expected (lines of {"id", "expected": [{"name", "arguments"}]}, or of the Berkeley leaderboard's
+    possible answers), else the row's own `expected` or `ground_truth`. Without a reference, accuracy and type
+    precision are not measured. Prints a table, or with --json a line for each sample; --output writes the rows with a
+    column `score`.
+
+    \b
+    Examples:
+      weaklink data score train.jsonl --expected truth.jsonl
+      weaklink data score train.jsonl --min 0.9 --output good.parquet
+    """  # noqa: D301  # Click wants the backspace itself
+
+
+@click.command("report")
+@_paths_argument
+@click.option("--against", multiple=True, metavar="PATH", help="A second set, shown beside the first.")
+@click.option("--html", metavar="FILE", help="Write the report as one HTML page.")
+@click.option("--list", "wanted", metavar="KEY=VALUE", help="Write the rows with this feature, such as steps=3+.")
+@click.option("--tokenizer", metavar="FILE", help="A tokenizer.json; gives lengths in tokens.")
+@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format.")
+@_output_option
+@json_option
+@jobs_options
+@_rejected_option
+@implemented_by("ui.cli.data.report:report")
+def report() -> None:
+    """Show how diverse a set is, and where it is off the recommended distribution.
+
+    It shows shares of tools, calls, samples without a call, argument types, error recovery, languages, formats and
+    faults, with lengths and duplicates. A share more than 5 points off is marked, and the command that lists its
+    samples is printed. --list writes these rows instead of a report.
+
+    \b
+    Examples:
+      weaklink data report train.jsonl
+      weaklink data report train.jsonl --against before.jsonl --html report.html
+      weaklink data report train.jsonl --list faults=D709 --output placeholders.jsonl
+    """  # noqa: D301  # Click wants the backspace itself
+
+
+@click.command("convert")
+@click.argument("file", default=STDIN)
+@click.option("--from", "source", default=AUTO, show_default=True, metavar="NAME", help="The format of what comes in.")
+@click.option("--to", "target", required=True, metavar="NAME", help="The format of what goes out.")
+@click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools, for lines that name none.")
+@implemented_by("ui.cli.data.convert:convert")
+def convert() -> None:
+    """Rewrite raw model outputs and conversations into another format.
+
+    FILE holds JSON lines, plain or packed with gzip or zstd; `-`, or nothing, is standard input. A line is one raw
+    output, {"id", "text", "prompt"?, "tools"?}, or a conversation in `messages` or `conversations`. Each is answered
+    by one line of the same shape; `dropped` says what the new format cannot hold and which calls were malformed. A bad
+    line is answered by {"id", "error"}, and the command then exits with 1.
+
+    \b
+    Example:
+      weaklink data convert --from hermes --to mistral train.jsonl > train.mistral.jsonl
+    """  # noqa: D301  # Click wants the backspace itself
+
+
+@click.command("verify")
+@_paths_argument
+@click.option(
+    "--verifier",
+    "verifiers",
+    multiple=True,
+    metavar="NAME",
+    help="schema-adherence, tool-use, answer-format, reasoning-cap, multi-step, or one that a package registers; "
+    "can be repeated, then all must pass.  [default: tool-use]",
+)
+@click.option(
+    "--kept", metavar="FILE", help="Write the candidates that pass to FILE, as Parquet if it ends in .parquet."
+)
+@click.option("--rejected", metavar="FILE", help="Write those that fail to FILE, and rows that cannot be read.")
+@click.option("--best-of", type=click.IntRange(min=1), metavar="N", help="Keep at most the N best of each prompt.")
+@click.option("--score", metavar="COLUMN", help="Rank by this column.  [default: score, reward or quality_score]")
+@click.option(
+    "--k", "ks", default="1", show_default=True, metavar="K,...", help="Report pass@K and pass^K for these K."
+)
+@click.option(
+    "--groups", "groups_file", metavar="FILE", help="Write all candidates as Atropos's scored groups to FILE."
+)
+@click.option("--scores", "score_values", default="1,0", show_default=True, metavar="PASS,FAIL", help="Their scores.")
+@click.option("--report", "report_file", metavar="FILE", help="Write the rates and the groups without signal as JSON.")
+@click.option(
+    "--select", multiple=True, metavar="RULES", help="Rules that make a candidate fail, instead of the verifier's own."
+)
+@click.option("--ignore", multiple=True, metavar="RULES", help="Rules that never make a candidate fail.")
+@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
+@jobs_options
+@_seed_option
+@json_option
+@implemented_by("ui.cli.data.verify:verify")
+def verify() -> None:
+    """Judge candidate answers by binary verifiers, and keep those that pass.
+
+    A row's candidate is its `completion`, `answer` or `response`, else its last assistant message; rows of one
+    `prompt_id`, or of equal prompts, form a group. docs/training-data-making.md names the columns with the schema and
+    the expected calls. Written rows have the new column `verification`.
+
+    Exits with 1 if a candidate failed or a row could not be read, and with 2 if no row could be read.
+
+    \b
+    Examples:
+      weaklink data verify samples.jsonl --verifier tool-use
+      weaklink data verify rollouts.jsonl --kept good.parquet --rejected bad.jsonl --best-of 2 --k 1,4,8
+      weaklink data verify answers.jsonl --verifier schema-adherence --json
+    """  # noqa: D301  # Click wants the backspace itself
+
+
+@click.command("inject")
+@_paths_argument
+@click.option(
+    "--rates",
+    metavar="KIND=N,...",
+    help="Which kinds of faults, and how often each: wrong-type=3,timeout=1. Kinds: wrong-type, wrong-value, "
+    "missing-required, unknown-key, enum-violation, wrong-tool-name, malformed-json, truncated-stream, "
+    "drafted-in-reasoning, wrong-format, timeout, forbidden, empty-result.",
+)
+@click.option(
+    "--share",
+    type=click.FloatRange(0.0, 0.95),
+    default=0.15,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of injected rows among all that are written.",
+)
+@click.option("--only-injected", is_flag=True, help="Leave the copies of the rows out: one injected row for each row.")
+@_making_options
+@implemented_by("ui.cli.data.inject:inject")
+def inject() -> None:
+    """Make error-recovery samples: a fault in one call, the tool's refusal, and the corrected call.
+
+    Every row is copied, and some are written again with a fault. A faulty row is written only if weaklink's own
+    inspection finds exactly that fault, in its place, and calls the chain recovered. It has the new column `injected`:
+    the rule and the place of the fault, the seed and the row that it was made from.
+
+    \b
+    Examples:
+      weaklink data inject train.jsonl --share 0.15 --seed 7 --output train.recovery.jsonl
+      weaklink data inject train.parquet --only-injected --rates malformed-json=1 --output broken.parquet
+    """  # noqa: D301  # Click wants the backspace itself
+
+
+@click.command("negatives")
+@_paths_argument
+@click.option(
+    "--share",
+    type=click.FloatRange(0.0, 0.9),
+    default=0.3,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of rows without a call among all that are written, those that are there already included.",
+)
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice(("tool-removed", "irrelevant-tools", "already-given")),
+    help="Make only this kind. Can be repeated.",
+)
+@click.option("--leave-open", is_flag=True, help="Leave the last answer out, for a model to write.")
+@click.option(
+    "--only-negatives", is_flag=True, help="Leave the copies of the rows out, and make all possible negatives."
+)
+@_making_options
+@implemented_by("ui.cli.data.negatives:negatives")
+def negatives() -> None:
+    """Make samples in which no tool should be called, to a share of the set, balanced over the tools.
+
+    Every row is copied. New rows are made from its question: without the tool that it needs (`tool-removed`), with the
+    tool's result in the user's words (`already-given`), or with unrelated tools of the set (`irrelevant-tools`). They
+    have the new column `negative`. docs/training-data-making.md explains when no offered tool fits.
+
+    \b
+    Examples:
+      weaklink data negatives train.jsonl --share 0.3 --seed 7 --output train.balanced.jsonl
+      weaklink data negatives train.jsonl --only-negatives --leave-open --output questions.jsonl
+    """  # noqa: D301  # Click wants the backspace itself
+
+
+@click.command("render")
+@_paths_argument
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    metavar="NAME,...",
+    help="The formats to write.  [default: hermes, mistral, llama3, qwen, functionary, openai, claude, gemini, "
+    "pythonic, react, json_schema]",
+)
+@click.option("--from", "source", default=AUTO, show_default=True, metavar="NAME", help="The format of what comes in.")
+@click.option(
+    "--as",
+    "layout",
+    type=click.Choice(("messages", "sharegpt", "trl", "axolotl", "llama-factory")),
+    default="messages",
+    show_default=True,
+    help="The shape of the rows. The last three hold calls in fields of their own, one row a scenario.",
+)
+@click.option(
+    "--on-loss",
+    type=click.Choice(["simplify", "skip"]),
+    default="simplify",
+    show_default=True,
+    help="What to do when a format cannot express everything: list the loss in `dropped`, or skip the row.",
+)
+@click.option("--tokenizer", metavar="FILE", help="Count tokens by this tokenizer.json, as the column `tokens`.")
+@_output_option
+@_rejected_option
+@jobs_options
+@implemented_by("ui.cli.data.render:render")
+def render() -> None:
+    """Write each conversation in all eleven formats, or in those chosen, one row each.
+
+    The rows of one conversation share `scenario`; `format` names the format. `messages` has the conversation with
+    tools, calls, results and reasoning as the format holds them, `text` all of it through the format's chat template,
+    and `dropped` what the format cannot hold.
+
+    \b
+    Examples:
+      weaklink data render train.jsonl --output train.eleven.jsonl
+      weaklink data render train.jsonl --format hermes,qwen,mistral --on-loss skip
+      weaklink data render train.jsonl --as llama-factory --output train.llama-factory.jsonl
+    """  # noqa: D301  # Click wants the backspace itself
+
+
+@click.command("fix")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--output", metavar="FILE", help="Write the repaired copy of the one PATH to FILE.")
+@click.option("--out-dir", metavar="DIR", help="Write the copies into DIR, under the same names.")
+@click.option("--diff", "with_diff", is_flag=True, help="Show each repair even when copies are written.")
+@click.option("--unsafe", is_flag=True, help="Also apply unsafe repairs, which may not be what was meant.")
+@click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names or prefixes, J1,F301.")
+@click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules.")
+@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
+@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@json_option
+@color_option
+@implemented_by("ui.cli.data.fix:fix")
+def fix() -> None:
+    """Repair training data: raw outputs, conversations and raw text, where a fault has a safe repair.
+
+    Without --output or --out-dir nothing is written, and every repair is shown as a diff. With one of them a copy is
+    written; the original is never changed. A repair that would introduce new faults is skipped. A record that cannot
+    be read is copied as it is. Both are reported. Exits with 1 if a record or one of several named files could not be
+    read, and with 2 if nothing could.
+
+    \b
+    Examples:
+      weaklink data fix train.jsonl
+      weaklink data fix train.jsonl --output train.fixed.jsonl
+      weaklink data fix data/ --out-dir fixed/ --unsafe --diff
+    """  # noqa: D301  # Click wants the backspace itself
+
+
+@click.command("annotate")
+@click.argument("words", metavar="[ID... | PATH...]", nargs=-1)
+@click.option("--jsonl", "form", flag_value="jsonl", default=True, help="One JSON line per trace.  [default]")
+@click.option("--json", "form", flag_value="json", help="One JSON array of all traces.")
+@click.option(
+    "--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces of the database that match."
+)
+@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
+@jobs_options
+@database_option
+@implemented_by("ui.cli.data.annotate:annotate")
+def annotate() -> None:
+    """Write the data flow and the decision points of traces, for training data and for verifiers.
+
+    ID is the number that `weaklink list` prints; PATH a file of any source that `weaklink import` reads, a folder, a
+    pattern, or `-`. Without either, all traces of the database are written, or those that --filter chooses. Each is
+    one JSON object, which docs/annotations.md explains. Exits with 1 if a record could not be read, and with 2 if
+    nothing could.
+
+    \b
+    weaklink data annotate 12
+    weaklink data annotate train.jsonl > train.annotated.jsonl
+    weaklink data annotate --filter status:recovered
+    """  # noqa: D301  # Click wants the backspace itself
