@@ -18,7 +18,7 @@ from inspector.formats.chat_turns import ROLE_HOMES
 from inspector.formats.dialect import Transitions, dialect_table, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.writing import is_finite, json_of
-from inspector.formats.react.calls import FINAL_ANSWER, read_react_calls, read_react_words
+from inspector.formats.react import FINAL_ANSWER, read_react_calls, read_react_words
 from inspector.formats.span_readers import read_definitions, read_result
 from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER

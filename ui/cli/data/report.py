@@ -29,7 +29,7 @@ from ui.cli.data.options import (
     row_output,
 )
 from ui.importing.engine import EngineOptions
-from ui.reports.set_report import set_lines, set_page
+from ui.reports.static_report import set_lines, set_page
 
 _FAILED = 1
 _COULD_NOT_RUN = 2
