@@ -178,7 +178,7 @@ def saved_views() -> list[SavedView]:
     except OSError as error:
         raise WeaklinkError(f"the saved views in {file} cannot be read: {error.strerror}") from error
     except msgspec.DecodeError as error:
-        raise WeaklinkError(f"the saved views in {file} are damaged; move that file away to begin anew") from error
+        raise WeaklinkError(f"the saved views in {file} are damaged; move that file away to start again") from error
 
 
 def save_view(view: SavedView) -> None:
