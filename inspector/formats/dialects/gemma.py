@@ -9,7 +9,6 @@ vllm:examples/tool_chat_template_functiongemma.jinja.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from types import MappingProxyType
 
 from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import (
@@ -30,7 +29,7 @@ from inspector.formats.gemma.calls import (
     read_gemma_result,
 )
 from inspector.formats.gemma.dicts import gemma_payload
-from inspector.formats.span_readers import ReasoningReader
+from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.model import SpanKind, ToolCall
 from inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
 
@@ -129,13 +128,11 @@ FUNCTIONGEMMA = Format(
     models=("*functiongemma*", "*function-gemma*"),
     confidence=_PATTERNS_FUNCTIONGEMMA,
     new_parser=table_parser(_TABLE_FUNCTIONGEMMA),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: GemmaCallReader(_DELIMITER_FUNCTIONGEMMA),
-            SpanKind.TOOL_RESULT: read_gemma_result,
-            SpanKind.TOOL_DEFINITIONS: GemmaDefinitionReader(_DELIMITER_FUNCTIONGEMMA),
-            SpanKind.REASONING: ReasoningReader((_OPENER_FUNCTIONGEMMA,), (_CLOSER_FUNCTIONGEMMA,)),
-        }
+    readers=reader_table(
+        GemmaCallReader(_DELIMITER_FUNCTIONGEMMA),
+        ReasoningReader((_OPENER_FUNCTIONGEMMA,), (_CLOSER_FUNCTIONGEMMA,)),
+        results=read_gemma_result,
+        definitions=GemmaDefinitionReader(_DELIMITER_FUNCTIONGEMMA),
     ),
     write_calls=_write_calls_functiongemma,
     expresses=_expresses_functiongemma,
@@ -168,13 +165,11 @@ GEMMA4 = Format(
     models=("*gemma-4*", "*gemma4*"),
     confidence=_PATTERNS,
     new_parser=table_parser(_TABLE),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: GemmaCallReader(_DELIMITER),
-            SpanKind.TOOL_RESULT: read_gemma_result,
-            SpanKind.TOOL_DEFINITIONS: GemmaDefinitionReader(_DELIMITER),
-            SpanKind.REASONING: ReasoningReader((_OPENER,), (_CLOSER,)),
-        }
+    readers=reader_table(
+        GemmaCallReader(_DELIMITER),
+        ReasoningReader((_OPENER,), (_CLOSER,)),
+        results=read_gemma_result,
+        definitions=GemmaDefinitionReader(_DELIMITER),
     ),
     write_calls=_write_calls,
     expresses=_expresses,
