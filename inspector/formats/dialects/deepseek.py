@@ -168,11 +168,6 @@ def _write_calls_deepseek_v31(calls: Sequence[ToolCall]) -> str:
     return f"{SECTION.openers[0]}{written}{SECTION.closers[0]}" if calls else ""
 
 
-def _expresses_deepseek_v31(call: ToolCall) -> bool:
-    """A name must be one that the header can hold."""
-    return call.id is None and re.fullmatch(_NAME, call.name or "") is not None and is_json_call(call)
-
-
 DEEPSEEK_V31 = Format(
     name="deepseek_v31",
     summary="DeepSeek V3.1: special tokens, the name, a separator, bare JSON",
@@ -185,7 +180,7 @@ DEEPSEEK_V31 = Format(
     new_parser=table_parser(DEEPSEEK_TABLE),
     readers=reader_table(_CALL_DEEPSEEK_V31, ReasoningReader((SECTION.call_opener,), (SECTION.call_closer,))),
     write_calls=_write_calls_deepseek_v31,
-    expresses=_expresses_deepseek_v31,
+    expresses=_expresses,
 )
 
 
