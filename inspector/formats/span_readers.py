@@ -1,8 +1,9 @@
 """Reads spans other than calls: tool definitions, results, and calls drafted in reasoning or a scratch pad."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 
 import msgspec
 from msgspec import Struct
@@ -14,7 +15,7 @@ from inspector.json_scanner.values import read_strict
 from inspector.model import Span, SpanKind, ToolDefinition, ToolResult
 from inspector.rules.markers import CALL_INSIDE_REASONING
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, SpanClosed
+from inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
 from inspector.segmenter.payload import Payload
 from inspector.text import Range
 
@@ -269,3 +270,21 @@ def _definition(node: JsonNode, text: str) -> ToolDefinition | None:
         node.range.of(text),
         node.range,
     )
+
+
+def reader_table(
+    calls: SpanReader,
+    reasoning: SpanReader,
+    *,
+    results: SpanReader = read_result,
+    definitions: SpanReader = read_definitions,
+    text: SpanReader | None = None,
+) -> Mapping[SpanKind, SpanReader]:
+    """The readers of a format by the kind of span."""
+    readers = {
+        SpanKind.TOOL_CALL: calls,
+        SpanKind.TOOL_RESULT: results,
+        SpanKind.TOOL_DEFINITIONS: definitions,
+        SpanKind.REASONING: reasoning,
+    }
+    return MappingProxyType(readers if text is None else {**readers, SpanKind.TEXT: text})

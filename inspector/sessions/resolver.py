@@ -1,7 +1,7 @@
 """Resolves which trace a request belongs to, and which of its turns that trace does not hold yet.
 
 A request that continues no trace begins one: its ids, its parent and the missing history are derived here too. Raw
-prompts without a template are compared as texts. Each request is also written down as it was read (`sent_requests`).
+prompts without a template are compared as texts. Each request is also written down as it was read (`session_cache`).
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -9,7 +9,7 @@ from inspector.chain.intervals import Interval, Share, wilson
 from inspector.chain.steps import Status
 from inspector.errors import StoreError
 from inspector.model import Json
-from inspector.replay.run_alignment import CommandParting, DifferenceSource, RunExchange, parting
+from inspector.replay.matching import CommandParting, DifferenceSource, RunExchange, parting
 from storage import Store
 from ui.views.styled_text import GLYPHS, Line, Run, Style, visible_line
 from ui.views.wording import counted

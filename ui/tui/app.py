@@ -53,16 +53,16 @@ APP_COMMANDS = (
     Command(
         "app.line",
         "Command",
-        "Runs a typed command, such as `export html` or `goto 12`.",
+        "Run a typed command, such as `export html` or `goto 12`.",
         (":",),
         in_footer=True,
         short="Run",
     ),
-    Command("app.commands", "Commands", "Lists everything that can be done here, to be found by name.", ("ctrl+p",)),
-    Command("app.help", "Help", "Explains the keys of what has the focus.", ("?", "f1"), in_footer=True),
-    Command("app.keys", "Keys", "Shows or hides the two lines of keys at the bottom.", ("H",)),
-    Command("app.theme", "Theme", "Takes the next theme: dark, light, the terminal's own colours.", ("T",)),
-    Command("app.leave", "Quit", "Ends weaklink from anywhere.", ("ctrl+q",)),
+    Command("app.commands", "Commands", "List all commands available here, searchable by name.", ("ctrl+p",)),
+    Command("app.help", "Help", "Explain the keys of what has the focus.", ("?", "f1"), in_footer=True),
+    Command("app.keys", "Keys", "Show or hides the two lines of keys at the bottom.", ("H",)),
+    Command("app.theme", "Theme", "Cycle the themes: dark, light, the terminal's own colours.", ("T",)),
+    Command("app.leave", "Quit", "Quit weaklink from anywhere.", ("ctrl+q",)),
 )
 """The scope `app`: they work everywhere."""
 

@@ -24,11 +24,11 @@ from ui.views.styled_text import Line, Run, Style
 from ui.views.wording import wrapped
 
 ASK_COMMANDS = (
-    Command("ask.preview", "Preview", "Shows what would be sent, and sends nothing.", ("enter",), in_footer=True),
-    Command("ask.send", "Send", "Sends the previewed requests.", ("ctrl+s",), in_footer=True),
-    Command("ask.serve", "Serve", "Answers requests from the recording.", ("ctrl+r",), in_footer=True),
-    Command("ask.stop", "Stop", "Stops; what came is kept.", ("ctrl+t",), in_footer=True),
-    Command("ask.back", "Back", "Stops, and goes back to the trace.", ("escape",), in_footer=True),
+    Command("ask.preview", "Preview", "Show what would be sent, and sends nothing.", ("enter",), in_footer=True),
+    Command("ask.send", "Send", "Send the previewed requests.", ("ctrl+s",), in_footer=True),
+    Command("ask.serve", "Serve", "Answer requests from the recording.", ("ctrl+r",), in_footer=True),
+    Command("ask.stop", "Stop", "Stop; keep the results so far.", ("ctrl+t",), in_footer=True),
+    Command("ask.back", "Back", "Stop and go back to the trace.", ("escape",), in_footer=True),
 )
 """The scope `ask`."""
 

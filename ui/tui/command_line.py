@@ -74,8 +74,8 @@ class CommandLine(ClosesOnce[str | None], ModalScreen[str | None]):
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (
         Command(CLOSE.id, CLOSE.title, CLOSE.help, ("escape",)),
-        Command("line.accept", "Run", "Runs the command.", ("enter",)),
-        Command("line.complete", "Complete", "Completes the word as far as it is certain.", ("tab",)),
+        Command("line.accept", "Run", "Run the command.", ("enter",)),
+        Command("line.complete", "Complete", "Complete the word as far as it is unambiguous.", ("tab",)),
     )
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
     DEFAULT_CSS = """

@@ -105,15 +105,15 @@ def key_names(screen: Screen[Any]) -> dict[str, tuple[str, ...]]:
 
 
 LINE_COMMANDS = (
-    Command("lines.down", "Down", "Goes to the next line.", ("j", "down")),
-    Command("lines.up", "Up", "Goes to the line before.", ("k", "up")),
-    Command("lines.page-down", "Page down", "Goes one screen down.", ("space", "pagedown", "ctrl+f")),
-    Command("lines.page-up", "Page up", "Goes one screen up.", ("pageup", "ctrl+b")),
-    Command("lines.first", "First line", "Goes to the first line.", ("g", "home")),
-    Command("lines.last", "Last line", "Goes to the last line.", ("G", "end")),
-    Command("lines.left", "Left", "Scrolls left.", ("left",)),
-    Command("lines.right", "Right", "Scrolls right.", ("right",)),
-    Command("lines.choose", "Choose", "Opens or unfolds the line under the cursor.", ("enter",)),
+    Command("lines.down", "Down", "Go to the next line.", ("j", "down")),
+    Command("lines.up", "Up", "Go to the previous line.", ("k", "up")),
+    Command("lines.page-down", "Page down", "Scroll one page down.", ("space", "pagedown", "ctrl+f")),
+    Command("lines.page-up", "Page up", "Scroll one page up.", ("pageup", "ctrl+b")),
+    Command("lines.first", "First line", "Go to the first line.", ("g", "home")),
+    Command("lines.last", "Last line", "Go to the last line.", ("G", "end")),
+    Command("lines.left", "Left", "Scroll left.", ("left",)),
+    Command("lines.right", "Right", "Scroll right.", ("right",)),
+    Command("lines.choose", "Choose", "Open or unfold the line under the cursor.", ("enter",)),
 )
 """The scope `lines`: they act on the focused `LineView`."""
 

@@ -25,7 +25,7 @@ from ui.tui.store_access import StoreAccess, error_sentence
 from ui.views.styled_text import Line, Run, Style, clipped, padded, visible_line, visible_runs
 from ui.views.wording import quoted, wrapped
 
-CLOSE = Command("dialog.close", "Close", "Closes the dialog, and changes nothing.", ("escape", "q"))
+CLOSE = Command("dialog.close", "Close", "Close the dialog without changes.", ("escape", "q"))
 """The command of everything that lies above a screen."""
 _KEYS = 20
 _NAME = 16
@@ -224,7 +224,7 @@ class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (
         Command(CLOSE.id, CLOSE.title, CLOSE.help, ("escape",)),
-        Command("dialog.accept", "Accept", "Takes what was typed.", ("enter",)),
+        Command("dialog.accept", "Accept", "Accept what was typed.", ("enter",)),
     )
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
     DEFAULT_CSS = """

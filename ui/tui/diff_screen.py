@@ -26,20 +26,20 @@ from ui.views.trace_json import fork_parent
 from ui.views.wording import counted, quoted, wrapped
 
 DIFF_COMMANDS = (
-    Command("diff.next", "Next difference", "Goes to the next row in which the runs differ.", ("]",), in_footer=True),
-    Command("diff.previous", "Previous difference", "Goes to the row before in which the runs differ.", ("[",)),
-    Command("diff.parting", "First difference", "Goes to where the runs first part.", ("f",), in_footer=True),
-    Command("diff.next-run", "Next run", "Compares the first run with the next of the others.", ("n",), in_footer=True),
-    Command("diff.previous-run", "Run before", "Compares the first run with the one before.", ("N",)),
-    Command("diff.open", "Open step", "Opens the compared run on the selected step.", ("o",), in_footer=True),
-    Command("diff.open-first", "Open in first run", "Opens the first run on the selected step.", ("O",)),
-    Command("diff.whole", "Whole texts", "Shows the texts whole, or only what differs.", ("w",), in_footer=True),
-    Command("diff.asked", "How asked", "Shows the verdict and how the runs were asked.", ("a",), in_footer=True),
-    Command("diff.requests", "Requests", "Shows both requests of the row side by side.", ("r",), in_footer=True),
-    Command("diff.layer", "Layer", "Compares the calls as the next of the layers has them.", ("l",), in_footer=True),
-    Command("diff.next-pane", "Next pane", "Gives the keys to the other list.", ("tab", "shift+tab"), in_footer=True),
-    Command("diff.reload", "Reload", "Reads the runs again.", ("ctrl+r",)),
-    Command("diff.back", "Back", "Goes back to where this was opened.", ("escape", "q"), in_footer=True),
+    Command("diff.next", "Next difference", "Go to the next row in which the runs differ.", ("]",), in_footer=True),
+    Command("diff.previous", "Previous difference", "Go to the previous row in which the runs differ.", ("[",)),
+    Command("diff.parting", "First difference", "Go to the first divergence of the runs.", ("f",), in_footer=True),
+    Command("diff.next-run", "Next run", "Compare the first run with the next one.", ("n",), in_footer=True),
+    Command("diff.previous-run", "Run before", "Compare the first run with the previous one.", ("N",)),
+    Command("diff.open", "Open step", "Open the compared run on the selected step.", ("o",), in_footer=True),
+    Command("diff.open-first", "Open in first run", "Open the first run on the selected step.", ("O",)),
+    Command("diff.whole", "Whole texts", "Show whole texts, or only the differences.", ("w",), in_footer=True),
+    Command("diff.asked", "How asked", "Show the verdict and the requests of the runs.", ("a",), in_footer=True),
+    Command("diff.requests", "Requests", "Show both requests of the row side by side.", ("r",), in_footer=True),
+    Command("diff.layer", "Layer", "Compare the calls in the next layer.", ("l",), in_footer=True),
+    Command("diff.next-pane", "Next pane", "Focus the other list.", ("tab", "shift+tab"), in_footer=True),
+    Command("diff.reload", "Reload", "Reload the runs.", ("ctrl+r",)),
+    Command("diff.back", "Back", "Go back to where this was opened.", ("escape", "q"), in_footer=True),
 )
 """The scope `diff`."""
 
@@ -310,7 +310,7 @@ def _pair_words(chosen: int) -> str:
 
 def _texts(diff: RunDiff, row: int, pair: tuple[int, int], width: int, *, full: bool) -> list[Line]:
     if not diff.alignment.rows:
-        return [(Run(" No run calls a tool; `a` shows how they were asked.", Style.DIM),)]
+        return [(Run(" No run calls a tool; `a` shows their requests.", Style.DIM),)]
     lines = row_diff_lines(diff, row, pair, width, full=full, more="`w` shows all")
     return [(Run(" "), *line) for line in islice(lines, _MOST_LINES)]
 
@@ -320,7 +320,7 @@ def _request_line(diff: RunDiff) -> Line:
     if first is None:
         return (Run(" ✔ ", Style.OK), Run("The runs were asked alike, as far as that was kept.", Style.DIM))
     times = f" in {len(diff.asked)} ways (`a` shows them)" if len(diff.asked) > 1 else ""
-    lead = quoted(f" ▲ asked differently{times}: ", Style.WARNING)
+    lead = quoted(f" ▲ different requests{times}: ", Style.WARNING)
     return (*lead, *quoted(first.message))
 
 

@@ -36,7 +36,7 @@ def proposed_name(summary: TraceSummary) -> str:
 def export_problem(path: str) -> str | None:
     """What is wrong with a path to export to, in a sentence; None for nothing."""
     if not path.strip():
-        return "The file needs a name."
+        return "Enter a file name."
     if form_of(path) is None:
         return f"The suffix says what is written: {FORMS}."
     target = Path(path).expanduser()

@@ -31,9 +31,15 @@ from ui.views.triage import bar
 from ui.views.wording import counted, quoted, wrapped
 
 IMPORT_COMMANDS = (
-    Command("import.start", "Import", "Reads the files at the path.", ("enter",), in_footer=True),
-    Command("import.complete", "Complete", "Completes the path; again, takes the next one.", ("tab",), in_footer=True),
-    Command("import.leave", "Leave", "Stops after the current file; then closes.", ("escape",), in_footer=True),
+    Command("import.start", "Import", "Read the files at the path.", ("enter",), in_footer=True),
+    Command(
+        "import.complete",
+        "Complete",
+        "Complete the path; press again for the next candidate.",
+        ("tab",),
+        in_footer=True,
+    ),
+    Command("import.leave", "Leave", "Stop after the current file, then close.", ("escape",), in_footer=True),
 )
 """The scope `import`."""
 
@@ -311,7 +317,7 @@ def _last(path: str) -> str:
 def _wrong_with(path: str) -> str | None:
     """What is wrong with a path to import, in a sentence; None for nothing."""
     if not path:
-        return "The path of a file or a folder is wanted."
+        return "Enter the path of a file or folder."
     first = next(files_below([str(Path(path).expanduser())]), None)
     if first is None:
         return f"There are no files in `{path}`."

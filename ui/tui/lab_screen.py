@@ -41,15 +41,15 @@ from ui.views.text_diff import ReadingFacts, reading_diff_lines
 from ui.views.wording import counted, quoted, wrapped
 
 LAB_COMMANDS = (
-    Command("lab.next-cut", "Next way", "Goes to the next way of cutting the stream.", ("]", "l"), in_footer=True),
-    Command("lab.previous-cut", "Way before", "Goes to the way of cutting before.", ("[", "h")),
-    Command("lab.next-unlike", "Next unlike", "Goes to the next reading that differs.", ("n",), in_footer=True),
-    Command("lab.seed", "Another seed", "Cuts the stream at other random places.", ("s",), in_footer=True),
-    Command("lab.whole", "All lines", "Shows all that was read, or only what differs.", ("w",), in_footer=True),
-    Command("lab.write", "Write JSON", "Writes the selected reading to a file.", ("S",), in_footer=True),
-    Command("lab.next-pane", "Next pane", "Gives the keys to the other list.", ("tab", "shift+tab"), in_footer=True),
-    Command("lab.reload", "Reload", "Reads the trace again.", ("ctrl+r",)),
-    Command("lab.back", "Back", "Leaves the lab; what it was reading is left too.", ("escape", "q"), in_footer=True),
+    Command("lab.next-cut", "Next way", "Go to the next chunking of the stream.", ("]", "l"), in_footer=True),
+    Command("lab.previous-cut", "Way before", "Go to the previous chunking.", ("[", "h")),
+    Command("lab.next-unlike", "Next unlike", "Go to the next reading that differs.", ("n",), in_footer=True),
+    Command("lab.seed", "Another seed", "Cut the stream at other random positions.", ("s",), in_footer=True),
+    Command("lab.whole", "All lines", "Show the whole reading, or only the differences.", ("w",), in_footer=True),
+    Command("lab.write", "Write JSON", "Write the selected reading to a file.", ("S",), in_footer=True),
+    Command("lab.next-pane", "Next pane", "Focus the other list.", ("tab", "shift+tab"), in_footer=True),
+    Command("lab.reload", "Reload", "Reload the trace.", ("ctrl+r",)),
+    Command("lab.back", "Back", "Leave the lab and stop its work.", ("escape", "q"), in_footer=True),
 )
 """The scope `lab`."""
 
@@ -445,7 +445,7 @@ def write_reading(reading: Segmentation, path: str) -> Path:
 def write_problem(path: str) -> str | None:
     """What is wrong with a path to write to, in a sentence; None for nothing."""
     if not path.strip():
-        return "The file needs a name."
+        return "Enter a file name."
     target = Path(path).expanduser()
     if target.is_dir():
         return "This is a folder; name a file in it."

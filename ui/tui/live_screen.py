@@ -29,12 +29,12 @@ from ui.views.trace import model_of, title_of
 from ui.views.wording import counted
 
 LIVE_COMMANDS = (
-    Command("live.pause", "Pause", "Holds the stream still while more comes, or goes on.", ("p",), in_footer=True),
-    Command("live.follow", "Follow", "Stays at the end of the stream, or lets it go.", ("F",), in_footer=True),
-    Command("live.next-pane", "Next pane", "Gives the keys to the other list.", ("tab", "shift+tab"), in_footer=True),
-    Command("live.open", "Dissect", "Opens the trace as far as it came.", ("o",), in_footer=True),
-    Command("live.reload", "Reload", "Starts again.", ("ctrl+r",)),
-    Command("live.back", "Back", "Goes back to where this was opened.", ("escape", "q"), in_footer=True),
+    Command("live.pause", "Pause", "Pause the stream while more arrives, or continue.", ("p",), in_footer=True),
+    Command("live.follow", "Follow", "Follow the end of the stream, or stop following it.", ("F",), in_footer=True),
+    Command("live.next-pane", "Next pane", "Focus the other list.", ("tab", "shift+tab"), in_footer=True),
+    Command("live.open", "Dissect", "Open the trace as recorded so far.", ("o",), in_footer=True),
+    Command("live.reload", "Reload", "Start again from the beginning.", ("ctrl+r",)),
+    Command("live.back", "Back", "Go back to where this was opened.", ("escape", "q"), in_footer=True),
 )
 """The scope `live`."""
 

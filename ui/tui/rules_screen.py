@@ -22,18 +22,18 @@ from ui.views.styled_text import GLYPHS, Line, Run, Style, clipped, style_of
 from ui.views.wording import counted, quoted
 
 RULE_COMMANDS = (
-    Command("rules.filter", "Show chains", "Lists the chains in which this rule was broken.", ("f",), in_footer=True),
-    Command("rules.sort", "Sort", "Sorts by how often rules were broken, or by code.", ("s",), in_footer=True),
+    Command("rules.filter", "Show chains", "List the chains in which this rule was broken.", ("f",), in_footer=True),
+    Command("rules.sort", "Sort", "Sort by how often rules were broken, or by code.", ("s",), in_footer=True),
     Command(
         "rules.next-pane",
         "Next pane",
-        "Gives the keys to the page, or to the list.",
+        "Focus the page or the list.",
         ("tab", "shift+tab"),
         in_footer=True,
     ),
-    Command("rules.copy", "Copy", "Copies the command that prints this page.", ("y",), in_footer=True),
-    Command("rules.reload", "Reload", "Counts again.", ("ctrl+r",)),
-    Command("rules.back", "Back", "Goes back to where this was opened.", ("escape", "q"), in_footer=True),
+    Command("rules.copy", "Copy", "Copy the command that prints this page.", ("y",), in_footer=True),
+    Command("rules.reload", "Reload", "Count again.", ("ctrl+r",)),
+    Command("rules.back", "Back", "Go back to where this was opened.", ("escape", "q"), in_footer=True),
 )
 """The scope `rules`."""
 

@@ -198,10 +198,6 @@ def _layer(one: ListedTrace, room: int) -> Line:
     return (Run(" ".join(layers)[:room], Style.WARNING),) if layers else NOTHING
 
 
-def _map(one: ListedTrace, room: int) -> Line:
-    return one.minimap or NOTHING
-
-
 def _project(summary: TraceSummary) -> str:
     branch = f"({summary.branch})" if summary.branch else ""
     return " ".join(word for word in (summary.project, branch) if word)

@@ -77,7 +77,6 @@ _NO_BRACKET = XmlCall(
 )
 
 _CALLS = XmlCalls((_TAGS.call, _OWN.call, _NO_BRACKET, LEGACY), (_WRAPPER, _PREFIXED, _ALIEN))
-CLAUDE_CALLS = _CALLS
 """The markers of calls."""
 
 CLAUDE_TABLE = dialect_table(

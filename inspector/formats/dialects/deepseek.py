@@ -20,7 +20,6 @@ vllm:tests/tool_parsers/test_deepseekv32_tool_parser.py, vllm:tests/tool_parsers
 
 import re
 from collections.abc import Iterator, Sequence
-from types import MappingProxyType
 
 from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS, role_tokens, turn_ends
 from inspector.formats.dialect import (
@@ -36,7 +35,7 @@ from inspector.formats.dialects.claude import read_claude_results, read_claude_t
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
 from inspector.formats.json.writing import is_json_call, json_of
-from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.formats.xml.format import XmlCalls, xml_format
 from inspector.formats.xml.tag_families import InvokeTags
 from inspector.model import SpanKind, ToolCall
@@ -156,14 +155,7 @@ DEEPSEEK_V3 = Format(
         hints={"<｜tool▁(?:calls|outputs)▁(?:begin|end)｜>": 0.7, r"<｜(?:User|Assistant)｜>": 0.6},
     ),
     new_parser=table_parser(DEEPSEEK_TABLE),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: _CALL,
-            SpanKind.TOOL_RESULT: read_result,
-            SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader((SECTION.call_opener,), (SECTION.call_closer,)),
-        }
-    ),
+    readers=reader_table(_CALL, ReasoningReader((SECTION.call_opener,), (SECTION.call_closer,))),
     write_calls=_write_calls,
     expresses=_expresses,
 )
@@ -176,11 +168,6 @@ def _write_calls_deepseek_v31(calls: Sequence[ToolCall]) -> str:
     return f"{SECTION.openers[0]}{written}{SECTION.closers[0]}" if calls else ""
 
 
-def _expresses_deepseek_v31(call: ToolCall) -> bool:
-    """A name must be one that the header can hold."""
-    return call.id is None and re.fullmatch(_NAME, call.name or "") is not None and is_json_call(call)
-
-
 DEEPSEEK_V31 = Format(
     name="deepseek_v31",
     summary="DeepSeek V3.1: special tokens, the name, a separator, bare JSON",
@@ -191,16 +178,9 @@ DEEPSEEK_V31 = Format(
         hints={"<｜tool▁(?:calls|outputs)▁(?:begin|end)｜>": 0.65, r"<｜(?:User|Assistant)｜>": 0.55},
     ),
     new_parser=table_parser(DEEPSEEK_TABLE),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: _CALL_DEEPSEEK_V31,
-            SpanKind.TOOL_RESULT: read_result,
-            SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader((SECTION.call_opener,), (SECTION.call_closer,)),
-        }
-    ),
+    readers=reader_table(_CALL_DEEPSEEK_V31, ReasoningReader((SECTION.call_opener,), (SECTION.call_closer,))),
     write_calls=_write_calls_deepseek_v31,
-    expresses=_expresses_deepseek_v31,
+    expresses=_expresses,
 )
 
 

@@ -11,7 +11,6 @@ table, since their markers are distinct; what the prompt opened, or else the fir
 import re
 from collections.abc import Iterator, Sequence
 from string import ascii_letters
-from types import MappingProxyType
 
 from inspector.diagnostics import Fault
 from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
@@ -20,7 +19,7 @@ from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
 from inspector.formats.json.writing import is_json_call, json_of
 from inspector.formats.python.writing import is_python_code
-from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.formats.span_readers import ReasoningReader, read_result, reader_table
 from inspector.model import SpanKind, ToolCall, ToolResult
 from inspector.rules import markers as rules
 from inspector.rules.json_syntax import NOT_A_CALL
@@ -307,15 +306,10 @@ FUNCTIONARY = Format(
         hints={r"\A(?:all\n|[A-Za-z_]\w{0,63}\n\{)": 0.4},
     ),
     new_parser=table_parser(FUNCTIONARY_TABLE),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: _read_call,
-            SpanKind.TOOL_RESULT: _read_result,
-            SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader(
-                (">>>", "<function=", "<|reserved_special_token_249|>"), ("</function>",)
-            ),
-        }
+    readers=reader_table(
+        _read_call,
+        ReasoningReader((">>>", "<function=", "<|reserved_special_token_249|>"), ("</function>",)),
+        results=_read_result,
     ),
     write_calls=_write_calls,
     near_calls=(

@@ -7,7 +7,6 @@ or a list of calls; some write JSON. A fence of any other language is text. The 
 """
 
 from collections.abc import Iterator, Sequence
-from types import MappingProxyType
 
 from msgspec.structs import replace
 
@@ -19,7 +18,7 @@ from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.python.calls import PythonCallReader
 from inspector.formats.python.follower import PYTHON
 from inspector.formats.python.writing import is_python_call, write_call
-from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT
 from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition
@@ -100,14 +99,7 @@ GEMINI = Format(
     models=("*gemini*", "*gemma-3-*", "*gemma3*"),
     confidence=GEMINI_PATTERNS,
     new_parser=api_or_text(GeminiShapes, table_parser(GEMINI_TABLE)),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: READ_CALLS,
-            SpanKind.TOOL_RESULT: read_result,
-            SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader((CALL_OPENER,), (_FENCE,)),
-        }
-    ),
+    readers=reader_table(READ_CALLS, ReasoningReader((CALL_OPENER,), (_FENCE,))),
     write_calls=write_calls,
     expresses=expresses,
 )

@@ -9,7 +9,6 @@ vllm:examples/tool_chat_template_functiongemma.jinja.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from types import MappingProxyType
 
 from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import (
@@ -30,7 +29,7 @@ from inspector.formats.gemma.calls import (
     read_gemma_result,
 )
 from inspector.formats.gemma.dicts import gemma_payload
-from inspector.formats.span_readers import ReasoningReader
+from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.model import SpanKind, ToolCall
 from inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
 
@@ -40,25 +39,8 @@ _TURNS = (
     Transition("<turn|>", MarkerSplit.BEFORE, "turn_end"),
 )
 
-_OPENER_FUNCTIONGEMMA, _CLOSER_FUNCTIONGEMMA, _DELIMITER_FUNCTIONGEMMA = (
-    "<start_function_call>",
-    "<end_function_call>",
-    "<escape>",
-)
 
-_PATTERNS_FUNCTIONGEMMA = DetectionPatterns(
-    calls={r"<start_function_call>\s*call:": 0.95}, hints={r"<(?:start|end)_function_\w+>|<escape>": 0.7}
-)
-
-_OPENER, _CLOSER, _DELIMITER = "<|tool_call>", "<tool_call|>", '<|"|>'
-
-_PATTERNS = DetectionPatterns(
-    calls={r"<\|tool_call>\s*call:": 0.95},
-    hints={r"<\|tool_call>|<tool_call\|>": 0.7, r"<\|turn>|<\|channel>thought": 0.5},
-)
-
-
-def gemma_table(
+def _table(
     *,
     call: Enclosed,
     result: Enclosed,
@@ -103,79 +85,84 @@ def gemma_table(
     )
 
 
-_TABLE_FUNCTIONGEMMA = gemma_table(
-    call=Enclosed(_OPENER_FUNCTIONGEMMA, _CLOSER_FUNCTIONGEMMA),
-    result=Enclosed("<start_function_response>", "<end_function_response>"),
-    declaration=Enclosed("<start_function_declaration>", "<end_function_declaration>"),
-    delimiter=_DELIMITER_FUNCTIONGEMMA,
-)
+def _format(
+    name: str,
+    summary: str,
+    *,
+    aliases: tuple[str, ...],
+    models: tuple[str, ...],
+    patterns: DetectionPatterns,
+    call: Enclosed,
+    delimiter: str,
+    table: Table,
+) -> Format:
+    """The Format of a model with these call markers and this delimiter of strings."""
 
+    def write_calls(calls: Sequence[ToolCall]) -> str:
+        return "".join(
+            f"{call.opener}call:{one.name}{gemma_text(one.arguments, delimiter)}{call.closer}" for one in calls
+        )
 
-def _write_calls_functiongemma(calls: Sequence[ToolCall]) -> str:
-    opener, closer = _OPENER_FUNCTIONGEMMA, _CLOSER_FUNCTIONGEMMA
-    return "".join(
-        f"{opener}call:{call.name}{gemma_text(call.arguments, _DELIMITER_FUNCTIONGEMMA)}{closer}" for call in calls
+    def expresses(one: ToolCall) -> bool:
+        return is_gemma_call(one, delimiter)
+
+    return Format(
+        name=name,
+        summary=summary,
+        aliases=aliases,
+        models=models,
+        confidence=patterns,
+        new_parser=table_parser(table),
+        readers=reader_table(
+            GemmaCallReader(delimiter),
+            ReasoningReader((call.opener,), (call.closer,)),
+            results=read_gemma_result,
+            definitions=GemmaDefinitionReader(delimiter),
+        ),
+        write_calls=write_calls,
+        expresses=expresses,
     )
 
 
-def _expresses_functiongemma(call: ToolCall) -> bool:
-    return is_gemma_call(call, _DELIMITER_FUNCTIONGEMMA)
-
-
-FUNCTIONGEMMA = Format(
-    name="functiongemma",
-    summary="<start_function_call>call:f{k:<escape>v<escape>}<end_function_call>",
+_FUNCTIONGEMMA_CALL = Enclosed("<start_function_call>", "<end_function_call>")
+FUNCTIONGEMMA = _format(
+    "functiongemma",
+    "<start_function_call>call:f{k:<escape>v<escape>}<end_function_call>",
     aliases=("function_gemma",),
     models=("*functiongemma*", "*function-gemma*"),
-    confidence=_PATTERNS_FUNCTIONGEMMA,
-    new_parser=table_parser(_TABLE_FUNCTIONGEMMA),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: GemmaCallReader(_DELIMITER_FUNCTIONGEMMA),
-            SpanKind.TOOL_RESULT: read_gemma_result,
-            SpanKind.TOOL_DEFINITIONS: GemmaDefinitionReader(_DELIMITER_FUNCTIONGEMMA),
-            SpanKind.REASONING: ReasoningReader((_OPENER_FUNCTIONGEMMA,), (_CLOSER_FUNCTIONGEMMA,)),
-        }
+    patterns=DetectionPatterns(
+        calls={r"<start_function_call>\s*call:": 0.95}, hints={r"<(?:start|end)_function_\w+>|<escape>": 0.7}
     ),
-    write_calls=_write_calls_functiongemma,
-    expresses=_expresses_functiongemma,
-)
-
-_TABLE = gemma_table(
-    call=Enclosed(_OPENER, _CLOSER),
-    result=Enclosed("<|tool_response>", "<tool_response|>"),
-    declaration=Enclosed("<|tool>", "<tool|>"),
-    delimiter=_DELIMITER,
-    reasoning=(
-        ReasoningTag("think", "<|channel>thought", "<channel|>"),
-        ReasoningTag("think", "<|channel>", "<channel|>", instead_of="<|channel>thought"),
+    call=_FUNCTIONGEMMA_CALL,
+    delimiter="<escape>",
+    table=_table(
+        call=_FUNCTIONGEMMA_CALL,
+        result=Enclosed("<start_function_response>", "<end_function_response>"),
+        declaration=Enclosed("<start_function_declaration>", "<end_function_declaration>"),
+        delimiter="<escape>",
     ),
 )
 
-
-def _write_calls(calls: Sequence[ToolCall]) -> str:
-    return "".join(f"{_OPENER}call:{call.name}{gemma_text(call.arguments, _DELIMITER)}{_CLOSER}" for call in calls)
-
-
-def _expresses(call: ToolCall) -> bool:
-    return is_gemma_call(call, _DELIMITER)
-
-
-GEMMA4 = Format(
-    name="gemma4",
-    summary='<|tool_call>call:f{k:<|"|>v<|"|>}<tool_call|>: Gemma 4',
+_GEMMA4_CALL, _GEMMA4_DELIMITER = Enclosed("<|tool_call>", "<tool_call|>"), '<|"|>'
+GEMMA4 = _format(
+    "gemma4",
+    '<|tool_call>call:f{k:<|"|>v<|"|>}<tool_call|>: Gemma 4',
     aliases=("gemma-4",),
     models=("*gemma-4*", "*gemma4*"),
-    confidence=_PATTERNS,
-    new_parser=table_parser(_TABLE),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: GemmaCallReader(_DELIMITER),
-            SpanKind.TOOL_RESULT: read_gemma_result,
-            SpanKind.TOOL_DEFINITIONS: GemmaDefinitionReader(_DELIMITER),
-            SpanKind.REASONING: ReasoningReader((_OPENER,), (_CLOSER,)),
-        }
+    patterns=DetectionPatterns(
+        calls={r"<\|tool_call>\s*call:": 0.95},
+        hints={r"<\|tool_call>|<tool_call\|>": 0.7, r"<\|turn>|<\|channel>thought": 0.5},
     ),
-    write_calls=_write_calls,
-    expresses=_expresses,
+    call=_GEMMA4_CALL,
+    delimiter=_GEMMA4_DELIMITER,
+    table=_table(
+        call=_GEMMA4_CALL,
+        result=Enclosed("<|tool_response>", "<tool_response|>"),
+        declaration=Enclosed("<|tool>", "<tool|>"),
+        delimiter=_GEMMA4_DELIMITER,
+        reasoning=(
+            ReasoningTag("think", "<|channel>thought", "<channel|>"),
+            ReasoningTag("think", "<|channel>", "<channel|>", instead_of="<|channel>thought"),
+        ),
+    ),
 )

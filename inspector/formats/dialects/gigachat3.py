@@ -6,14 +6,13 @@ lost the role's separator, `function call{` is read all the same.
 """
 
 from collections.abc import Iterator, Sequence
-from types import MappingProxyType
 
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_IS_OVER, TURN_STATES
 from inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.writing import call_object, is_json_call
-from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
 from inspector.scanning import lazy_pattern
@@ -87,14 +86,7 @@ GIGACHAT3 = Format(
         hints={r"<\|message_sep\|>": 0.8},
     ),
     new_parser=table_parser(_TABLE),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: JsonCallReader(),
-            SpanKind.TOOL_RESULT: read_result,
-            SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader((_CALL, _CALL_TOKEN)),
-        }
-    ),
+    readers=reader_table(JsonCallReader(), ReasoningReader((_CALL, _CALL_TOKEN))),
     write_calls=_write_calls,
     near_calls=((lazy_pattern(r"\bfunc\w{0,8}[ _]?\w{0,8}<\|role_sep\|>(?=\s{0,8}\{)"), _CALL),),
     expresses=_expresses,

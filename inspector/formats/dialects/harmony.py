@@ -9,7 +9,6 @@ may come after the channel. A header is markup up to a recipient, if it has one:
 """
 
 from collections.abc import Iterator, Sequence
-from types import MappingProxyType
 
 from msgspec.structs import replace
 
@@ -18,7 +17,7 @@ from inspector.formats.dialect import TOOL_TURN_HOMES, Transitions, dialect_tabl
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
 from inspector.formats.json.writing import is_json_call, json_of
-from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.formats.span_readers import ReasoningReader, read_result, reader_table
 from inspector.model import SpanKind, ToolCall, ToolResult
 from inspector.rules import markers as rules
 from inspector.rules.markers import MALFORMED_HEADER
@@ -290,14 +289,7 @@ HARMONY = Format(
         hints={r"<\|channel\|>(?:analysis|commentary|final)": 0.95, r"<\|start\|>(?:assistant|user|system)": 0.8},
     ),
     new_parser=table_parser(HARMONY_TABLE),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: _read_call,
-            SpanKind.TOOL_RESULT: _read_result,
-            SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader(("to=functions.",)),
-        }
-    ),
+    readers=reader_table(_read_call, ReasoningReader(("to=functions.",)), results=_read_result),
     write_calls=_write_calls,
     expresses=_expresses,
     own_tools=frozenset({"python", "browser.search", "browser.open", "browser.find", "container.exec"}),

@@ -29,7 +29,7 @@ from inspector.formats.dialect import (
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.calls import JsonCallReader, read_whole_call
 from inspector.formats.json.writing import call_object, is_json_call
-from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.formats.xml.tag_families import SharedOpenerReader
 from inspector.model import SpanKind, ToolCall
 from inspector.rules import markers as rules
@@ -127,15 +127,11 @@ HERMES = Format(
     models=("*hermes*", "*nous*", "*smollm*"),
     confidence=_PATTERNS,
     new_parser=table_parser(HERMES_TABLE),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: SharedOpenerReader(
-                JsonCallReader(between="\n</tool_call>\n<tool_call>\n"), "a JSON object with a name and arguments"
-            ),
-            SpanKind.TOOL_RESULT: read_result,
-            SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader(CALL_OPENERS, CALL_CLOSERS),
-        }
+    readers=reader_table(
+        SharedOpenerReader(
+            JsonCallReader(between="\n</tool_call>\n<tool_call>\n"), "a JSON object with a name and arguments"
+        ),
+        ReasoningReader(CALL_OPENERS, CALL_CLOSERS),
     ),
     write_calls=write_calls,
     expresses=_expresses,

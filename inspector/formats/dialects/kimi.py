@@ -15,7 +15,6 @@ Sources: llama.cpp:models/templates/Kimi-K3.jinja, sglang:python/sglang/srt/func
 
 import re
 from collections.abc import Iterator, Sequence
-from types import MappingProxyType
 
 import msgspec
 
@@ -25,7 +24,7 @@ from inspector.formats.dialect import Enclosed, ReasoningTag, Transitions, diale
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
 from inspector.formats.json.writing import is_json_call, json_of
-from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.formats.span_readers import ReasoningReader, read_result, reader_table
 from inspector.formats.xml.calls import XmlCallReader
 from inspector.formats.xml.format import XmlCall, XmlCalls, arguments_of, value_text, xml_format
 from inspector.formats.xml.syntax import NAME, XmlSyntax
@@ -122,13 +121,8 @@ KIMI_K2 = Format(
         hints={r"<\|tool_calls?_section_(?:begin|end)\|>": 0.9, r"<\|im_middle\|>": 0.7},
     ),
     new_parser=table_parser(_TABLE),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: _K2_CALL,
-            SpanKind.TOOL_RESULT: _read_result,
-            SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader((_SECTION.call_opener,), (_SECTION.call_closer,)),
-        }
+    readers=reader_table(
+        _K2_CALL, ReasoningReader((_SECTION.call_opener,), (_SECTION.call_closer,)), results=_read_result
     ),
     write_calls=_write_k2,
     expresses=_expresses,

@@ -15,7 +15,6 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from types import MappingProxyType
 
 import msgspec
 
@@ -30,7 +29,7 @@ from inspector.formats.json.writing import call_object, is_json_call
 from inspector.formats.python.calls import read_calls
 from inspector.formats.python.follower import PythonTracker
 from inspector.formats.python.writing import is_python_code
-from inspector.formats.span_readers import BareCall, ReasoningReader, read_definitions, read_result
+from inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
 from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON
 from inspector.scanning import lazy_pattern
@@ -271,14 +270,7 @@ LLAMA3 = Format(
         hints={r"<\|eom_id\|>": 0.7, r"<\|start_header_id\|>": 0.4, r"<\|eot_id\|>": 0.4},
     ),
     new_parser=table_parser(LLAMA3_TABLE),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: _read_calls,
-            SpanKind.TOOL_RESULT: read_result,
-            SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader((TAG, FUNCTION), bare=_BARE),
-        }
-    ),
+    readers=reader_table(_read_calls, ReasoningReader((TAG, FUNCTION), bare=_BARE)),
     write_calls=_write_calls,
     near_calls=CALLS_WITHOUT_NAME,
     expresses=_expresses,

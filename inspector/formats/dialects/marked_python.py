@@ -15,7 +15,6 @@ own. Claude's older prompts use the same tags around `<invoke>`: that is no call
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 
 from inspector.formats.chat_turns import ROLE_HOMES
 from inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening, table_parser
@@ -24,7 +23,7 @@ from inspector.formats.json.writing import json_of
 from inspector.formats.python.calls import PythonCallReader
 from inspector.formats.python.follower import PYTHON
 from inspector.formats.python.writing import is_python_call, json_in_dicts, write_call
-from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.model import SpanKind, ToolCall
 from inspector.segmenter.events import SpanReader
 from inspector.segmenter.table import HOME, SECTION, Lookahead, MarkerSplit, Repeat, State, Transition
@@ -45,14 +44,7 @@ _write_olmo_call = partial(write_call, write_value=json_of)
 
 
 def _readers(opener: str, closer: str) -> Mapping[SpanKind, SpanReader]:
-    return MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: PythonCallReader(takes_json=True),
-            SpanKind.TOOL_RESULT: read_result,
-            SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader((opener,), (closer,)),
-        }
-    )
+    return reader_table(PythonCallReader(takes_json=True), ReasoningReader((opener,), (closer,)))
 
 
 def _lfm2_states(ways: Transitions) -> Iterator[State]:

@@ -11,7 +11,6 @@ Small 3.2, Devstral and Ministral 3 (llama.cpp:models/templates), vllm:tests/par
 """
 
 from collections.abc import Iterator, Sequence
-from types import MappingProxyType
 
 import msgspec
 
@@ -30,7 +29,7 @@ from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
 from inspector.formats.json.writing import is_json_call, json_of
-from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.formats.span_readers import ReasoningReader, read_result, reader_table
 from inspector.json_scanner import JsonKind, read_json
 from inspector.json_scanner.quoting import shown
 from inspector.model import SpanKind, ToolCall, ToolResult
@@ -256,14 +255,7 @@ MISTRAL = Format(
         hints={r"\[ARGS\]\s*\{": 0.8, r"\[TOOL_RESULTS\]|\[AVAILABLE_TOOLS\]|\[THINK\]": 0.7, r"\[/?INST\]": 0.5},
     ),
     new_parser=table_parser(MISTRAL_TABLE),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: _read_calls,
-            SpanKind.TOOL_RESULT: _read_result,
-            SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader((OPENER,)),
-        }
-    ),
+    readers=reader_table(_read_calls, ReasoningReader((OPENER,)), results=_read_result),
     write_calls=_write_calls,
     expresses=_expresses,
     ids=True,

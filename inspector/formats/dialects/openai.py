@@ -5,7 +5,6 @@ these is the plain content of such an answer: servers of open models leave reaso
 """
 
 from collections.abc import Sequence
-from types import MappingProxyType
 
 from inspector.apis.openai.located import OpenAiShapes
 from inspector.formats.api.parser import api_or_text
@@ -13,8 +12,8 @@ from inspector.formats.completion import CompletionCalls, openai_message
 from inspector.formats.dialect import dialect_table
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.writing import is_json_call, json_of
-from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
-from inspector.model import Role, SpanKind, ToolCall
+from inspector.formats.span_readers import ReasoningReader, reader_table
+from inspector.model import Role, ToolCall
 from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
 from inspector.segmenter.machine import Machine
 
@@ -50,14 +49,7 @@ OPENAI = Format(
         },
     ),
     new_parser=api_or_text(OpenAiShapes, _text_side),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: _read_call,
-            SpanKind.TOOL_RESULT: read_result,
-            SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader(()),
-        }
-    ),
+    readers=reader_table(_read_call, ReasoningReader(())),
     write_calls=_write_calls,
     expresses=is_json_call,
     ids=True,

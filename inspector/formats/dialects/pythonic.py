@@ -12,7 +12,6 @@ the reply's start that holds nothing but such a list is a call in a fence, which
 """
 
 from collections.abc import Iterator, Sequence
-from types import MappingProxyType
 
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
@@ -20,7 +19,7 @@ from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.python.calls import PythonCallReader
 from inspector.formats.python.follower import PYTHON
 from inspector.formats.python.writing import is_python_call, write_call
-from inspector.formats.span_readers import BareCall, ReasoningReader, read_definitions, read_result
+from inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
 from inspector.model import SpanKind, ToolCall
 from inspector.scanning import lazy_pattern
 from inspector.segmenter.table import (
@@ -191,14 +190,7 @@ PYTHONIC = Format(
     ),
     confidence=_PATTERNS,
     new_parser=table_parser(_TABLE),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: PythonCallReader(),
-            SpanKind.TOOL_RESULT: read_result,
-            SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader((_OPENER, _TAG), (_CLOSER,), bare=_BARE_CALLS),
-        }
-    ),
+    readers=reader_table(PythonCallReader(), ReasoningReader((_OPENER, _TAG), (_CLOSER,), bare=_BARE_CALLS)),
     write_calls=_write_calls,
     expresses=_expresses,
     calls_only=True,  # vllm:vllm/tool_parsers/pythonic_tool_parser.py matches its expression against the whole reply

@@ -16,7 +16,6 @@ sglang:python/sglang/srt/function_call/qwen3_coder_detector.py.
 """
 
 from collections.abc import Iterator, Sequence
-from types import MappingProxyType
 
 import msgspec
 from msgspec import Struct
@@ -27,7 +26,7 @@ from inspector.formats.dialects.hermes import CALL_CLOSERS, CALL_OPENERS, hermes
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.calls import JsonCallReader, strict_object
 from inspector.formats.json.writing import is_json_call
-from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.formats.xml.format import xml_format
 from inspector.formats.xml.tag_families import (
     ARG_KEY_BODY,
@@ -237,14 +236,7 @@ QWEN = Format(
         hints={r"<tool_call>\s*\{": 0.85, r"✿(?:ARGS|RESULT|RETURN)✿": 0.8, r"<tool_response>": 0.5, r"<think>": 0.25},
     ),
     new_parser=table_parser(_TABLE),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: _read_calls,
-            SpanKind.TOOL_RESULT: read_result,
-            SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader((*CALL_OPENERS, FUNCTION), CALL_CLOSERS),
-        }
-    ),
+    readers=reader_table(_read_calls, ReasoningReader((*CALL_OPENERS, FUNCTION), CALL_CLOSERS)),
     write_calls=_write_calls,
     expresses=_expresses,
 )

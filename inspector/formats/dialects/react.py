@@ -9,7 +9,6 @@ heading may follow (spaces and asterisks before it are allowed), and within a co
 """
 
 from collections.abc import Iterator, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,8 +17,8 @@ from inspector.formats.chat_turns import ROLE_HOMES
 from inspector.formats.dialect import Transitions, dialect_table, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.writing import is_finite, json_of
-from inspector.formats.react.calls import FINAL_ANSWER, read_react_calls, read_react_words
-from inspector.formats.span_readers import read_definitions, read_result
+from inspector.formats.react import FINAL_ANSWER, read_react_calls, read_react_words
+from inspector.formats.span_readers import reader_table
 from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
 from inspector.scanning import lazy_pattern
@@ -234,15 +233,7 @@ REACT = Format(
     models=(),
     confidence=_PATTERNS,
     new_parser=table_parser(_TABLE),
-    readers=MappingProxyType(
-        {
-            SpanKind.TOOL_CALL: read_react_calls,
-            SpanKind.TOOL_RESULT: read_result,
-            SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: read_react_words,
-            SpanKind.TEXT: read_react_words,
-        }
-    ),
+    readers=reader_table(read_react_calls, read_react_words, text=read_react_words),
     write_calls=_write_calls,
     expresses=_expresses,
 )

@@ -8,7 +8,6 @@ fence that holds nothing before the value is the call's own.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import MappingProxyType
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -17,7 +16,7 @@ from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIO
 from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, Transitions, dialect_table, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.writing import is_json_call
-from inspector.formats.span_readers import BareCall, ReasoningReader, read_definitions, read_result
+from inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
 from inspector.model import SpanKind, ToolCall
 from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import SpanReader
@@ -221,7 +220,6 @@ def json_format(
         [call.closer for call in markers.calls if call.closer],
         bare=bare_calls(markers.bare) if markers.bare is not None else (),
     )
-    of_text = {} if text_reader is None else {SpanKind.TEXT: text_reader}
 
     def expresses_all(call: ToolCall) -> bool:
         return (ids or call.id is None) and expresses(call)
@@ -233,15 +231,7 @@ def json_format(
         models=tuple(models),
         confidence=signs,
         new_parser=table_parser(table),
-        readers=MappingProxyType(
-            {
-                SpanKind.TOOL_CALL: reader,
-                SpanKind.TOOL_RESULT: read_result,
-                SpanKind.TOOL_DEFINITIONS: read_definitions,
-                SpanKind.REASONING: drafts,
-                **of_text,
-            }
-        ),
+        readers=reader_table(reader, drafts, text=text_reader),
         write_calls=write_calls,
         expresses=expresses_all,
         ids=ids,

@@ -6,14 +6,13 @@ opening tag counts only before another tag or at the end of a line, so that one 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 
 from msgspec import Struct
 
 from inspector.formats.dialect import Enclosed, Transitions, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.writing import is_json_call, json_of
-from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result
+from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result, reader_table
 from inspector.formats.xml.follower import xml_payload
 from inspector.formats.xml.syntax import XmlSyntax
 from inspector.model import Json, SpanKind, ToolCall
@@ -240,13 +239,11 @@ def xml_format(
         models=models,
         confidence=signs,
         new_parser=new_parser,
-        readers=MappingProxyType(
-            {
-                SpanKind.TOOL_CALL: reader,
-                SpanKind.TOOL_RESULT: read_results,
-                SpanKind.TOOL_DEFINITIONS: read_tools,
-                SpanKind.REASONING: ReasoningReader([call.opener for call in own], [call.closer for call in own]),
-            }
+        readers=reader_table(
+            reader,
+            ReasoningReader([call.opener for call in own], [call.closer for call in own]),
+            results=read_results,
+            definitions=read_tools,
         ),
         write_calls=write_calls,
         expresses=expresses,

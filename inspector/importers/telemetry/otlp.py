@@ -1,8 +1,8 @@
 """OpenTelemetry traces of agents: OTLP as JSON lines, JSON documents, or protobuf bodies.
 
 Spans of a session may come anywhere in a file, children before their parents: they are spooled while the file is read.
-Each is then read with every attribute convention that it follows: `otlp_genai`, `otlp_openinference`,
-`otlp_openllmetry` and `otlp_langfuse`.
+Each is then read with every attribute convention that it follows: its own, OpenInference,
+OpenLLMetry and Langfuse.
 """
 
 import json

@@ -11,7 +11,7 @@ import pytest
 from inspector.apis.providers import decoder_for
 from inspector.chain.steps import Status
 from inspector.model.exchange import RecordedExchange
-from inspector.replay.run_alignment import CommandParting, DifferenceSource, RunExchange, parting
+from inspector.replay.matching import CommandParting, DifferenceSource, RunExchange, parting
 from inspector.wire.events import TurnAssembly
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, running_upstream

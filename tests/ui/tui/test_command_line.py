@@ -51,7 +51,7 @@ REFUSED = {
     "sort sideways": "`sort` takes one of newest, broken, longest, errors, tokens.",
     "goto": "`goto` needs a trace",
     "export trace.zip": "The suffix says what is written",
-    "export": "The file needs a name.",
+    "export": "Enter a file name.",
     "view none": "There is no view `none`",
     "save-view": "A view needs a name.",
     "help me": "`help` takes no arguments.",

@@ -3,21 +3,21 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.views.dissect.raw import syntax_line, syntax_lines
+from ui.views.dissect.raw import syntax_line
 from ui.views.styled_text import Run, Style, plain, visible_line
 
 
-def test_the_keys_and_values_of_json_are_told_apart() -> None:
+def test_keys_and_values_of_json_have_different_colours() -> None:
     line = syntax_line('{"city": "Oslo", "days": 3}', "json")
     assert Run('"city"', Style.KEY) in line
     assert Run('"Oslo"', Style.OK) in line
     assert Run("3", Style.INFO) in line
 
 
-def test_the_words_of_a_language_are_told() -> None:
-    first, second = syntax_lines("def f():\n    return 1\n", "python")
-    assert Run("def", Style.REASONING) in first
-    assert Run("return", Style.REASONING) in second
+def test_keywords_of_a_language_are_coloured() -> None:
+    line = syntax_line("def f(): return 1", "python")
+    assert Run("def", Style.REASONING) in line
+    assert Run("return", Style.REASONING) in line
 
 
 @given(

@@ -21,7 +21,7 @@ from ui.cli.console import print_notice
 from ui.cli.data.options import RejectedRows, map_rows, rejected_rows, row_output
 from ui.cli.engine_options import takes_engine
 from ui.importing.engine import EngineOptions
-from ui.reports.set_report import set_lines, set_page
+from ui.reports.static_report import set_lines, set_page
 
 _FAILED = 1
 _COULD_NOT_RUN = 2

@@ -320,7 +320,7 @@ def _toggled(id: int, store: Store) -> str:
         store.marks.put(id)
         return f"Trace {id} is marked."
     if own.note:
-        return "There is a note here: empty it with `;` to take the mark away."
+        return "This mark has a note: delete the note with `;` to remove the mark."
     store.marks.remove(id, own_only=True)
     left = len(marks) - 1
     return f"The mark of trace {id} is taken away." + (f" {counted(left, 'mark')} in it stay." if left else "")

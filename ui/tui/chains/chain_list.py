@@ -36,7 +36,7 @@ SURVEYED = 100 * PAGE
 _KEPT = 60  # pages in memory
 _now_s = time.time
 _COLUMNS = tuple(key for key in TRACE_COLUMNS if key != "map")
-OPEN = Command("chains.open", "Open", "Opens the chain under the cursor.", ("enter", "o"), in_footer=True)
+OPEN = Command("chains.open", "Open", "Open the chain under the cursor.", ("enter", "o"), in_footer=True)
 _FIRST_PAUSE_S = 0.3  # until the first page is drawn, which the walk would slow down
 _PAUSE_S = 0.02  # between stretches of a survey: keys and paint come first
 

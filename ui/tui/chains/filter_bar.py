@@ -29,11 +29,11 @@ _STATUS_TERM = lazy_pattern(r"(?<!\S)status:[\w*]+(?!\S)")
 _OR = lazy_pattern(r"\bor\b", re.IGNORECASE)
 
 FILTER_COMMANDS = (
-    Command("filter.accept", "Accept", "Keeps the filter and goes back to the list.", ("enter",), in_footer=True),
-    Command("filter.leave", "Leave", "Goes back to the filter that was there before.", ("escape",), in_footer=True),
-    Command("filter.complete", "Complete", "Takes the next thing that is offered.", ("tab",), in_footer=True),
-    Command("filter.older", "Older", "Takes the filter that was used before.", ("up",), in_footer=True),
-    Command("filter.newer", "Newer", "Takes the filter that was used after.", ("down",)),
+    Command("filter.accept", "Accept", "Keep the filter and goes back to the list.", ("enter",), in_footer=True),
+    Command("filter.leave", "Leave", "Restore the previous filter.", ("escape",), in_footer=True),
+    Command("filter.complete", "Complete", "Select the next completion.", ("tab",), in_footer=True),
+    Command("filter.older", "Older", "Recall the previous filter.", ("up",), in_footer=True),
+    Command("filter.newer", "Newer", "Recall the next filter.", ("down",)),
 )
 
 _PATIENCE_S = 0.25  # after the last key the list follows

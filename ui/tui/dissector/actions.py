@@ -153,7 +153,7 @@ class TraceActions(Screen[None]):
         number = step.number if step is not None else None
         mark = self._mark_at(number)
         if mark is not None and mark.note:
-            self.tell("There is a note here: empty it with `;` to take the mark away.")
+            self.tell("This mark has a note: delete the note with `;` to remove the mark.")
         else:
             question = partial(_marked, self._opened.id, number, mark)
             start_work(self, partial(self._changed, question), "mark", supersedes=False)
@@ -198,7 +198,7 @@ class TraceActions(Screen[None]):
         dissection, here = self._opened.dissection, self._place or Location(1, "", Range(0, 0))
         fault = fault_at(dissection, here)
         if fault is None:
-            self.tell("Nothing is wrong with this trace; `R` on the list of chains shows all rules.")
+            self.tell("This trace has no faults; `R` on the list of chains shows all rules.")
         else:
             self.doors.rule(fault.rule.code)
 

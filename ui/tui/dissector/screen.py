@@ -212,7 +212,7 @@ class DissectorScreen(TraceActions):
         """Give each fault in sight a letter and go to the one that is typed."""
         faults = self.panes.stream.faults()
         if not faults:
-            self.tell("No fault is in sight; `e` goes to the next one.")
+            self.tell("No fault is visible; `e` goes to the next one.")
             return
         labels = dict(zip(jump_labels(len(faults)), faults, strict=True))
         self.panes.stream.label(labels)
@@ -269,7 +269,7 @@ class DissectorScreen(TraceActions):
         if self._jumped_from:
             self._go(self._jumped_from.pop())
         else:
-            self.tell("There was no jump to return from.")
+            self.tell("No jump to return from.")
 
     def action_wrap(self) -> None:
         """Cut long lines into rows, or leave them whole."""
@@ -354,7 +354,7 @@ class DissectorScreen(TraceActions):
     async def _open_beside(self, by: int) -> None:
         beside = await self._siblings.beside(self._trace_id, by)
         if beside is None:
-            self.tell("There is no further chain in this direction.")
+            self.tell("No more chains in this direction.")
         else:
             self._open(beside, None)
 
@@ -421,7 +421,7 @@ class DissectorScreen(TraceActions):
         here = self._place or Location(0, "", Range(0, 0))
         found = next_fault(self._opened.dissection, here, back=back)
         if found is None:
-            self.tell(f"There is no {'earlier' if back else 'later'} fault.")
+            self.tell(f"No {'earlier' if back else 'later'} fault.")
         else:
             self._jump(found.location)
 
@@ -431,7 +431,7 @@ class DissectorScreen(TraceActions):
         here = self._place or Location(0, "", Range(0, 0))
         found = next_step(self._opened.dissection, here, back=back)
         if found is None:
-            self.tell(f"There is no {'earlier' if back else 'later'} call.")
+            self.tell(f"No {'earlier' if back else 'later'} call.")
         else:
             self._jump(found.location)
 
@@ -457,7 +457,7 @@ class DissectorScreen(TraceActions):
         if opened is not self._opened:
             return
         if found is None:
-            self.tell(f"`{self._words}` does not appear in this trace.")
+            self.tell(f"`{self._words}` was not found in this trace.")
         else:
             self._jump(found)
 
@@ -494,7 +494,7 @@ class DissectorScreen(TraceActions):
         flow = self.panes.side.flow_of(step.number)
         origin = origin_of(flow, step.number, row.pointer) if flow is not None else None
         if origin is None:
-            self.tell(f"The value of `{row.pointer or 'arguments'}` does not appear earlier: the model made it up.")
+            self.tell(f"The value of `{row.pointer or 'arguments'}` was not found earlier: the model invented it.")
             return
         self._jump(origin.location)
         self.tell(f"`{row.pointer or 'arguments'}` came from {origin_words(origin)}.")

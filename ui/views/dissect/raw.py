@@ -243,19 +243,6 @@ def syntax_line(text: str, language: str) -> Line:
     return tuple(run for piece, style in _pieces(text, language) for run in visible_runs(piece, style))
 
 
-def syntax_lines(text: str, language: str) -> Iterator[Line]:
-    """The lines of a text in the colours of its language."""
-    line: list[Run] = []
-    for piece, style in _pieces(text, language):
-        first, *rest = piece.split("\n")
-        line += visible_runs(first, style)
-        for following in rest:
-            yield tuple(line)
-            line = list(visible_runs(following, style))
-    if line:
-        yield tuple(line)
-
-
 def _pieces(text: str, language: str) -> Iterator[tuple[str, Style]]:
     """The text piece by piece; they add up to it."""
     for _, kind, piece in _lexer(language).get_tokens_unprocessed(text[:LONGEST]):

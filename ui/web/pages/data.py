@@ -18,7 +18,7 @@ from inspector.dataset.rows import read_file
 from inspector.dataset.samples import Sample, read_sample
 from inspector.inspection import Inspection
 from inspector.json_text import write_json
-from ui.reports.set_report import set_lines
+from ui.reports.static_report import set_lines
 from ui.views.dissect.dissection import Dissection
 from ui.views.styled_text import Run, Style, visible_line
 from ui.views.text_diff import text_diff_lines

@@ -25,7 +25,7 @@ async def test_enter_opens_a_chain_and_escape_comes_back(tmp_path: Path) -> None
         await press(pilot, "}")
         assert "session 4" in shown(app)
         await press(pilot, "{", "{")
-        assert "no further chain" in told(app)
+        assert "No more chains" in told(app)
         await press(pilot, "escape")
         assert at_home(app)
 
@@ -209,7 +209,7 @@ async def test_a_mark_and_a_note_are_kept_in_the_database(tmp_path: Path) -> Non
         with open_store(where) as store:
             assert [one.note for one in store.traces() if one.marked] == ["look here"]
         await press(pilot, "m")
-        assert "There is a note here" in told(app)
+        assert "This mark has a note" in told(app)
         await press(pilot, ";", *["backspace"] * 9, "enter")
         with open_store(where) as store:
             assert not any(one.marked for one in store.traces())

@@ -118,7 +118,7 @@ async def test_a_shows_how_the_runs_were_asked_and_w_the_texts_whole(tmp_path: P
         (otherwise[0], *RUNS[0][1:3], f'call: write {{"text": "{long}\\nstop"}}', "result: ok"),
     )
     async with comparing(stored(tmp_path / "runs.db", *runs)) as (app, pilot, screen):
-        assert "▲ asked differently" in shown(app)
+        assert "▲ different requests" in shown(app)
         assert "equal lines" in texts(screen)
         await press(pilot, "w")
         assert "line 7" in texts(screen)

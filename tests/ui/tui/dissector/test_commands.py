@@ -49,7 +49,7 @@ async def test_e_goes_from_fault_to_fault_and_capital_e_back(tmp_path: Path) -> 
         await stage.press("e")
         assert stage.selected == '"kelvin"'
         await stage.press("e")
-        assert "There is no later fault." in told(stage.app)
+        assert "No later fault." in told(stage.app)
         await stage.press("ctrl+e")
         assert stage.selected.startswith('{"city"')
 
@@ -63,7 +63,7 @@ async def test_brackets_go_from_call_to_call(tmp_path: Path) -> None:
             step = stage.screen.selected_step()
             seen.append(step.number if step else None)
         assert seen == [1, 2, 3, 3, 2]
-        assert "There is no later call." in told(stage.app)
+        assert "No later call." in told(stage.app)
 
 
 async def test_braces_open_the_neighbours_of_the_list(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ async def test_braces_open_the_neighbours_of_the_list(tmp_path: Path) -> None:
         assert "The other one." in shown(stage.app)
         await stage.press("{", "{")
         assert "streamed" in shown(stage.app)
-        assert "no further chain" in told(stage.app)
+        assert "No more chains" in told(stage.app)
 
 
 async def test_words_are_found_forwards_and_backwards_round_the_end(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ async def test_words_are_found_forwards_and_backwards_round_the_end(tmp_path: Pa
         assert [place.turn for place in places] == [1, 2, 1, 2]
         assert stage.lit == "Oslo"
         await stage.press("/", *["backspace"] * 4, *"Nowhere", "enter")
-        assert "`Nowhere` does not appear in this trace." in told(stage.app)
+        assert "`Nowhere` was not found in this trace." in told(stage.app)
 
 
 async def test_n_without_words_asks_for_them(tmp_path: Path) -> None:
@@ -103,13 +103,13 @@ async def test_o_goes_to_where_a_value_stood_first_and_ctrl_o_back(tmp_path: Pat
         await stage.press("ctrl+o")
         assert stage.selected == '"Oslo"'
         await stage.press("ctrl+o")
-        assert "There was no jump to return from." in told(stage.app)
+        assert "No jump to return from." in told(stage.app)
 
 
 async def test_o_says_that_a_value_was_made_up_and_that_there_is_none(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("1", "enter", "j", "j", "o")
-        assert "`/unit` does not appear earlier: the model made it up." in told(stage.app)
+        assert "`/unit` was not found earlier: the model invented it." in told(stage.app)
         await stage.press("g", "o")
         assert "Select an argument of a call" in told(stage.app)
 
@@ -245,7 +245,7 @@ async def test_a_note_is_kept_shown_and_taken_away(tmp_path: Path) -> None:
         await settled(stage.pilot)
         assert "step 1  odd unit" in stage.side
         await stage.press("m")
-        assert "There is a note here" in told(stage.app)
+        assert "This mark has a note" in told(stage.app)
         await stage.press(";", *["backspace"] * 8, "enter")
         assert _marks(tmp_path) == []
 
@@ -428,7 +428,7 @@ def _labels(stage: Stage) -> list[str]:
 async def test_f_without_a_fault_in_sight_names_the_key_that_goes_to_one(tmp_path: Path) -> None:
     async with dissecting(tmp_path, scenes.of_text("Nothing is wrong.")) as (stage, _):
         await stage.press("f")
-        assert "No fault is in sight" in told(stage.app)
+        assert "No fault is visible" in told(stage.app)
 
 
 @pytest.mark.parametrize("count", [1, 26, 27, 700, 20_000])

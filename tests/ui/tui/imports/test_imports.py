@@ -75,7 +75,7 @@ async def test_a_database_is_made_where_there_is_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("", "The path of a file or a folder is wanted."),
+        ("", "Enter the path of a file or folder."),
         ("nowhere/x", "There is no file or folder"),
         ("e\0", "There is no"),
     ],

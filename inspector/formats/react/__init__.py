@@ -1,1 +1,0 @@
-"""Calls under headings, as ReAct prompts write them."""
