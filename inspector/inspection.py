@@ -190,7 +190,7 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
         made = [call for inspected, _ in read for call in inspected.calls]
         parsed = [call for inspected, _ in read if inspected.part.startswith("call:") for call in inspected.calls]
         for part, (inspected, faults) in zip(turn.parts, read, strict=True):
-            found = list(echoes.without(faults, part.text, made))
+            found = list(echoes.without(faults, part.text, made)) if faults else []
             if inspected.definitions and turn.role in (Role.SYSTEM, Role.USER):
                 is_whole = defined.is_whole and not any(one.rule.severity is Severity.ERROR for one in found)
                 defined = OfferedTools((*defined.definitions, *inspected.definitions), told=told, is_whole=is_whole)
@@ -249,7 +249,8 @@ def read_part(
 
 def _silence(turn: Turn, text: str) -> tuple[ToolResult, ...]:
     """A tool that said nothing has answered all the same."""
-    return (ToolResult(text, Range(0, len(text))),) if turn.role is Role.TOOL and not text.strip() else ()
+    is_silent = turn.role is Role.TOOL and (not text or text.isspace())
+    return (ToolResult(text, Range(0, len(text))),) if is_silent else ()
 
 
 def _with_header(result: ToolResult, turn: Turn) -> ToolResult:
@@ -276,11 +277,13 @@ def _events(parts: Sequence[PartInspection]) -> Iterator[PlacedCall | PlacedResu
         if calls and part.turn in parsed and part.part == "text":
             lost = compare_reply([call for call in calls if call.valid], parsed[part.turn]).lost
             calls = [call for call in calls if not call.valid or call in lost]
+        if not calls and not part.results:
+            continue
         places: list[PlacedCall | PlacedResult] = [
             PlacedCall(call, Location(part.turn, part.part, call.range)) for call in calls
         ]
-        places += (PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results)
-        yield from sorted(places, key=lambda placed: placed.location.range)
+        places += [PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results]
+        yield from sorted(places, key=lambda placed: placed.location.range) if len(places) > 1 else places
 
 
 def _attempts(faults: Iterable[Diagnostic]) -> Iterator[PlacedCall]:
@@ -305,13 +308,17 @@ def _speeches(trace: Trace, parts: Iterable[PartInspection]) -> Iterator[Speech]
             yield Speech(inspected.turn, "".join(said))
 
 
-def _chosen(found: Iterable[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Iterable[Diagnostic]:
+def _chosen(found: Sequence[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Sequence[Diagnostic]:
+    if not select and not ignore:
+        return found
     wanted, unwanted = select_rules(tuple(select)), select_rules(tuple(ignore))
-    return (one for one in found if (not select or one.rule in wanted) and one.rule not in unwanted)
+    return [one for one in found if (not select or one.rule in wanted) and one.rule not in unwanted]
 
 
-def _in_order(trace: Trace, found: Iterable[Diagnostic]) -> list[Diagnostic]:
+def _in_order(trace: Trace, found: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
     """The diagnostics by place; those of a turn's request, message by message, come before those of its texts."""
+    if len(found) < 2:
+        return found
     order = {
         (number, part.name): index
         for number, turn in enumerate(trace.turns, 1)
