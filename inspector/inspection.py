@@ -1,6 +1,7 @@
 """The one road from a trace to everything that can be said about it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,7 +37,7 @@ from inspector.rules.conversation import CALL_WITHOUT_RESULT, REPEATED_CALL
 from inspector.rules.layers import CALL_LOST_BY_SERVER
 from inspector.rules.markers import CALL_LEFT_IN_CONTENT
 from inspector.rules.rule import Severity
-from inspector.segmentation import AUTO, segment_whole
+from inspector.segmentation import AUTO, Segmentation, segment_whole
 from inspector.text import Range
 from inspector.version import __version__
 from inspector.wire.events import PROMPT_PART
@@ -44,6 +45,7 @@ from inspector.wire.events import PROMPT_PART
 REASONING_BUDGET = 30_000
 """How many tokens of reasoning a turn may take unless somebody says otherwise."""
 _SAMPLE = 65_536
+_LONGEST_KEPT, _MOST_KEPT = 16_384, 256  # code points of texts whose readings are kept, and how many of them
 
 
 class PartInspection(Struct, frozen=True):
@@ -239,12 +241,26 @@ def read_part(
         return inspected, [fault.at(number, part.name) for fault in faults]
     prompt = turn.part(PROMPT_PART)
     words = prompt.text if prompt else ""
-    found = segment_whole(part.text, chosen, prompt=words, tools=offered, role=turn.role, turn=number)
+    found = None
+    if turn.role in (Role.SYSTEM, Role.USER) and not words and len(part.text) <= _LONGEST_KEPT:
+        found = _plain_reading(part.text, chosen, turn.role)
+    if found is None:
+        found = segment_whole(part.text, chosen, prompt=words, tools=offered, role=turn.role, turn=number)
     results = tuple(_with_header(result, turn) for result in found.results or _silence(turn, part.text))
     return (
         PartInspection(number, part.name, chosen.name, found.spans, found.calls, results, found.definitions),
         [one for one in found.diagnostics if one.rule is not REPEATED_CALL],  # the chain reports it for the whole turn
     )
+
+
+@lru_cache(_MOST_KEPT)
+def _plain_reading(text: str, chosen: Format, role: Role) -> Segmentation | None:
+    """The reading of a text that says the same in any turn, whatever the tools; None where it may not.
+
+    Many traces of a log begin with the same system prompt, and many samples of a task with the same words.
+    """
+    found = segment_whole(text, chosen, role=role)
+    return None if found.calls or found.results or found.definitions or found.diagnostics else found
 
 
 def _silence(turn: Turn, text: str) -> tuple[ToolResult, ...]:
