@@ -1,6 +1,7 @@
 """The one road from a trace to everything that can be said about it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,7 +37,7 @@ from inspector.rules.conversation import CALL_WITHOUT_RESULT, REPEATED_CALL
 from inspector.rules.layers import CALL_LOST_BY_SERVER
 from inspector.rules.markers import CALL_LEFT_IN_CONTENT
 from inspector.rules.rule import Severity
-from inspector.segmentation import AUTO, segment_whole
+from inspector.segmentation import AUTO, Segmentation, segment_whole
 from inspector.text import Range
 from inspector.version import __version__
 from inspector.wire.events import PROMPT_PART
@@ -44,6 +45,7 @@ from inspector.wire.events import PROMPT_PART
 REASONING_BUDGET = 30_000
 """How many tokens of reasoning a turn may take unless somebody says otherwise."""
 _SAMPLE = 65_536
+_LONGEST_KEPT, _MOST_KEPT = 16_384, 256  # code points of texts whose readings are kept, and how many of them
 
 
 class PartInspection(Struct, frozen=True):
@@ -190,7 +192,7 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
         made = [call for inspected, _ in read for call in inspected.calls]
         parsed = [call for inspected, _ in read if inspected.part.startswith("call:") for call in inspected.calls]
         for part, (inspected, faults) in zip(turn.parts, read, strict=True):
-            found = list(echoes.without(faults, part.text, made))
+            found = list(echoes.without(faults, part.text, made)) if faults else []
             if inspected.definitions and turn.role in (Role.SYSTEM, Role.USER):
                 is_whole = defined.is_whole and not any(one.rule.severity is Severity.ERROR for one in found)
                 defined = OfferedTools((*defined.definitions, *inspected.definitions), told=told, is_whole=is_whole)
@@ -239,7 +241,11 @@ def read_part(
         return inspected, [fault.at(number, part.name) for fault in faults]
     prompt = turn.part(PROMPT_PART)
     words = prompt.text if prompt else ""
-    found = segment_whole(part.text, chosen, prompt=words, tools=offered, role=turn.role, turn=number)
+    found = None
+    if turn.role in (Role.SYSTEM, Role.USER) and not words and len(part.text) <= _LONGEST_KEPT:
+        found = _plain_reading(part.text, chosen, turn.role)
+    if found is None:
+        found = segment_whole(part.text, chosen, prompt=words, tools=offered, role=turn.role, turn=number)
     results = tuple(_with_header(result, turn) for result in found.results or _silence(turn, part.text))
     return (
         PartInspection(number, part.name, chosen.name, found.spans, found.calls, results, found.definitions),
@@ -247,9 +253,20 @@ def read_part(
     )
 
 
+@lru_cache(_MOST_KEPT)
+def _plain_reading(text: str, chosen: Format, role: Role) -> Segmentation | None:
+    """The reading of a text that says the same in any turn, whatever the tools; None where it may not.
+
+    Many traces of a log begin with the same system prompt, and many samples of a task with the same words.
+    """
+    found = segment_whole(text, chosen, role=role)
+    return None if found.calls or found.results or found.definitions or found.diagnostics else found
+
+
 def _silence(turn: Turn, text: str) -> tuple[ToolResult, ...]:
     """A tool that said nothing has answered all the same."""
-    return (ToolResult(text, Range(0, len(text))),) if turn.role is Role.TOOL and not text.strip() else ()
+    is_silent = turn.role is Role.TOOL and (not text or text.isspace())
+    return (ToolResult(text, Range(0, len(text))),) if is_silent else ()
 
 
 def _with_header(result: ToolResult, turn: Turn) -> ToolResult:
@@ -276,11 +293,13 @@ def _events(parts: Sequence[PartInspection]) -> Iterator[PlacedCall | PlacedResu
         if calls and part.turn in parsed and part.part == "text":
             lost = compare_reply([call for call in calls if call.valid], parsed[part.turn]).lost
             calls = [call for call in calls if not call.valid or call in lost]
+        if not calls and not part.results:
+            continue
         places: list[PlacedCall | PlacedResult] = [
             PlacedCall(call, Location(part.turn, part.part, call.range)) for call in calls
         ]
-        places += (PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results)
-        yield from sorted(places, key=lambda placed: placed.location.range)
+        places += [PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results]
+        yield from sorted(places, key=lambda placed: placed.location.range) if len(places) > 1 else places
 
 
 def _attempts(faults: Iterable[Diagnostic]) -> Iterator[PlacedCall]:
@@ -305,13 +324,17 @@ def _speeches(trace: Trace, parts: Iterable[PartInspection]) -> Iterator[Speech]
             yield Speech(inspected.turn, "".join(said))
 
 
-def _chosen(found: Iterable[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Iterable[Diagnostic]:
+def _chosen(found: Sequence[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Sequence[Diagnostic]:
+    if not select and not ignore:
+        return found
     wanted, unwanted = select_rules(tuple(select)), select_rules(tuple(ignore))
-    return (one for one in found if (not select or one.rule in wanted) and one.rule not in unwanted)
+    return [one for one in found if (not select or one.rule in wanted) and one.rule not in unwanted]
 
 
-def _in_order(trace: Trace, found: Iterable[Diagnostic]) -> list[Diagnostic]:
+def _in_order(trace: Trace, found: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
     """The diagnostics by place; those of a turn's request, message by message, come before those of its texts."""
+    if len(found) < 2:
+        return found
     order = {
         (number, part.name): index
         for number, turn in enumerate(trace.turns, 1)

@@ -88,7 +88,6 @@ HEAD = 2_000
 
 _SHORT = 400
 _USUAL_LINE = 200  # code points
-_LINE_END = lazy_pattern(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 # What follows a heading of errors, unless it counts none: `Errors: 0`, `errors: none`, `Errors: []`.
 _NOT_NONE = r"(?!\s*(?:0\b(?!\.)|none\b|nil\b|null\b|no\b|\[\s*\]|\{\s*\}|-\s*$|n/a\b))"
@@ -230,6 +229,28 @@ _SHAPES = (
 )
 
 
+SIGNS_WITHIN = (
+    *("found", "director", "denied", "there is no", "exist", "timed out", "connection", "unavailable", "network"),
+    *("failed", "is unknown", "gefunden", "fehlgeschlagen", "introuvable", "trouv", "échoué", "encontrad", "найден"),
+    *("существует", "失败", "失敗", "不存在", "找", "超时", "逾時", "ません"),
+)
+"""Pieces, in folded letters, of which every text holds one that says in the middle of a line that something failed."""
+
+_UNFOLDED = lazy_pattern("[\u0130\u0131]")  # `re` takes them for an i, folding does not
+
+
+def within_shapes() -> tuple[str, ...]:
+    """The expressions of those texts."""
+    return tuple(shape.expression for shape in _SHAPES if shape.where is _Where.WITHIN)
+
+
+def _fails_within(line: str) -> bool:
+    """Whether a line says so anywhere; the expression is tried only where a piece of it is there, being slow."""
+    folded = line.casefold()
+    may = any(sign in folded for sign in SIGNS_WITHIN) or _UNFOLDED.search(line) is not None
+    return may and _WITHIN.search(line) is not None
+
+
 def _any_of(where: _Where) -> re.Pattern[str]:
     """The shapes of one kind as one expression: a result that says nothing of the sort is the usual one."""
     wanted = (shape for shape in _SHAPES if shape.where is where)
@@ -252,7 +273,7 @@ def error_line(text: str) -> str | None:
     """The line of `text` that says it is an error, None where none does. Looks at a bounded piece of either end."""
     first = first_line(text)
     says_little = len(text) <= 2 * _SHORT and len(first) <= _SHORT and text.strip().count("\n") <= 4
-    if _LINE.match(first) or (says_little and (_SHORT_LINE.match(first) or _WITHIN.search(first))):
+    if _LINE.match(first) or (says_little and (_SHORT_LINE.match(first) or _fails_within(first))):
         if _BARE_HEADING.fullmatch(first):
             return _line_below(text) or first
         return last_line(text) if _TRACEBACK.match(first) else _without_tags(first)
@@ -261,9 +282,8 @@ def error_line(text: str) -> str | None:
 
 def first_line(text: str) -> str:
     """The first line that is not blank, as far as it lies in the part that is judged."""
-    head = text[:HEAD].lstrip()
-    end = _LINE_END.search(head)
-    return (head if end is None else head[: end.start()]).rstrip()
+    line = text[:HEAD].lstrip().partition("\n")[0]
+    return line.splitlines()[0].rstrip() if line else ""
 
 
 def last_line(text: str) -> str:
@@ -293,16 +313,18 @@ def _line_below(text: str) -> str | None:
 
 def _under_heading(text: str) -> str | None:
     """The first line under or behind `ERRORS:` in capitals at the beginning of a line."""
-    found = _HEADING.search(text[:HEAD])
+    head = text[:HEAD]
+    found = _HEADING.search(head) if "ERROR" in head else None
     return None if found is None else (found["below"] or found["said"]).strip()
 
 
 def _uncaught(text: str) -> str | None:
     """The last line of a program's output that ends in an exception nobody caught."""
+    ends = [end for end in (text[:HEAD], text[-HEAD:]) if "Traceback (most recent call last):" in end]
+    if not any(map(_TRACEBACK.search, ends)):
+        return None
     last = last_line(text)
-    if _LAST_WORDS.match(last) and (_TRACEBACK.search(text[:HEAD]) or _TRACEBACK.search(text[-HEAD:])):
-        return last
-    return None
+    return last if _LAST_WORDS.match(last) else None
 
 
 class Speech(Struct, frozen=True):

@@ -8,6 +8,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -37,14 +38,18 @@ _WORDS = ("error", "errors", "message", "detail", "details", "reason", "stderr",
 _EXIT_CODES = ("exit_code", "exitCode", "exit_status", "returncode", "return_code", "rc")
 _HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code")
 
-_ERROR_KEYS = frozenset((*_EXIT_CODES, *_HTTP_CODES, "isError", "is_error", "error", "errors", "metadata")) | {
+_METADATA = "metadata"
+_EXIT_KEYS = frozenset(_EXIT_CODES)
+_ERROR_KEYS = frozenset((*_EXIT_CODES, *_HTTP_CODES, "isError", "is_error", "error", "errors", _METADATA)) | {
     *("success", "ok", "succeeded"),
 }
 
 _FAILED = frozenset({"error", "failed", "failure", "fail", "timeout", "timed_out"})
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
-_OPENS = lazy_pattern(r"\s*[\[{]")
+_MAY_BE_JSON = lazy_pattern(r'\s*(?:[\[{]|(?:null|"")\s*\Z)')
+_LONGEST_EMPTY, _MOST_KEPT = 10_000, 64
 _UNREADABLE = object()
+_decode = msgspec.json.Decoder().decode
 _UNKNOWN_TOOL = "T401"
 _SCHEMA = "S2"
 
@@ -126,6 +131,8 @@ class ErrorPatterns:
 
     def line_in(self, text: str) -> str | None:
         """The line of `text` in which the first pattern that matches does so, at most 400 code points of it."""
+        if not self._patterns:
+            return None
         ends = (
             (text,)
             if len(text) <= 2 * PATTERN_SEARCH_LIMIT
@@ -164,12 +171,14 @@ class ErrorFound(Struct, frozen=True):
 
 def find_error(result: ToolResult) -> ErrorFound | None:
     """What makes `result` an error; None where nothing does. Linear in its length, and never raises."""
-    layers = list(_layers(result.content))
+    layers = _layers(result.content)
     for layer in layers:
-        found = _structured(layer) if isinstance(layer, Mapping) else None
+        if not isinstance(layer, dict) or _ERROR_KEYS.isdisjoint(layer):
+            continue
+        found = _structured(layer)
         if found is not None:
             return ErrorFound(Certainty.FLAGGED, found.words) if result.is_error else found
-        if isinstance(layer, Mapping) and _succeeded(layer) and not result.is_error:
+        if _succeeded(layer) and not result.is_error:
             return None
     text = next((layer for layer in reversed(layers) if isinstance(layer, str)), "")
     if result.is_error:
@@ -183,17 +192,28 @@ def find_error(result: ToolResult) -> ErrorFound | None:
 
 def is_empty(result: ToolResult) -> bool:
     """Whether a result holds nothing: no text, or null, `""`, `{}` or `[]`, also within a template's wrapper."""
-    if len(result.content) > 10_000:
+    if len(result.content) > _LONGEST_EMPTY:
         return False
-    layers = list(_layers(result.content))
-    if any(isinstance(layer, Mapping) and _succeeded(layer) for layer in layers):
+    layers = _layers(result.content)
+    if any(isinstance(layer, dict) and _succeeded(layer) for layer in layers):
         return False
     last = layers[-1].strip() if isinstance(layers[-1], str) else layers[-1]
     return last is None or last in ("", [], {})
 
 
-def _layers(content: str) -> Iterator[Any]:
+def _layers(content: str) -> Sequence[Any]:
     """A result's text, and what it holds one within the other: JSON in text, the body in an envelope."""
+    if _MAY_BE_JSON.match(content) is None:
+        return (content,)
+    return _short_layers(content) if len(content) <= _LONGEST_EMPTY else tuple(_unwrapped(content))
+
+
+@lru_cache(_MOST_KEPT)  # a result is looked at for an error, and later whether it is empty
+def _short_layers(content: str) -> Sequence[Any]:
+    return tuple(_unwrapped(content))
+
+
+def _unwrapped(content: str) -> Iterator[Any]:
     value: Any = content
     yield value
     for _ in range(2 * _WRAPS):
@@ -210,10 +230,10 @@ def _layers(content: str) -> Iterator[Any]:
 
 
 def _decoded(text: str) -> Any:
-    if not _OPENS.match(text) and text.strip() not in ("null", '""'):
+    if _MAY_BE_JSON.match(text) is None:
         return _UNREADABLE
     try:
-        return msgspec.json.decode(text.encode("utf-8", "replace"))
+        return _decode(text.encode("utf-8", "replace"))
     except (msgspec.MsgspecError, RecursionError, ValueError):
         return _UNREADABLE
 
@@ -228,9 +248,7 @@ def _body(value: Any) -> Any:
 
 
 def _structured(fields: Mapping[str, Any]) -> ErrorFound | None:
-    if _ERROR_KEYS.isdisjoint(fields):
-        return None
-    if any(fields.get(key) is True for key in ("isError", "is_error", "error")):
+    if fields.get("error") is True or fields.get("isError") is True or fields.get("is_error") is True:
         return ErrorFound(Certainty.FLAGGED, _words(fields))
     if _names_an_error(fields) or _has_bad_code(fields) or _has_bad_status(fields):
         return ErrorFound(Certainty.STRUCTURED, _words(fields), next(filter(None, _exit_codes(fields)), None))
@@ -243,19 +261,18 @@ def _names_an_error(fields: Mapping[str, Any]) -> bool:
         return True
     if isinstance(errors, str) and errors.strip().lower() not in _NOTHING:
         return True
-    return any(isinstance(one, dict | list) and bool(one) for one in (error, errors))
+    return (isinstance(error, dict | list) and bool(error)) or (isinstance(errors, dict | list) and bool(errors))
 
 
 def _has_bad_code(fields: Mapping[str, Any]) -> bool:
     if any(_exit_codes(fields)):
         return True
-    return any(
-        400 <= (_integer(fields.get(key)) or 0) < 600 and (key != "code" or "message" in fields) for key in _HTTP_CODES
-    )
+    codes = [(key, _integer(fields[key]) or 0) for key in _HTTP_CODES if key in fields]
+    return any(400 <= code < 600 and (key != "code" or "message" in fields) for key, code in codes)
 
 
 def _has_bad_status(fields: Mapping[str, Any]) -> bool:
-    if any(fields.get(key) is False for key in ("success", "ok", "succeeded")):
+    if fields.get("success") is False or fields.get("ok") is False or fields.get("succeeded") is False:
         return True
     status = fields.get("status")
     if not isinstance(status, str) or status.strip().lower() not in _FAILED:
@@ -267,13 +284,15 @@ def _has_bad_status(fields: Mapping[str, Any]) -> bool:
 def _succeeded(fields: Mapping[str, Any]) -> bool:
     if _ERROR_KEYS.isdisjoint(fields):
         return False
-    return 0 in _exit_codes(fields) or any(fields.get(key) is True for key in ("success", "ok"))
+    return fields.get("success") is True or fields.get("ok") is True or 0 in _exit_codes(fields)
 
 
 def _exit_codes(fields: Mapping[str, Any]) -> list[int | None]:
     """The exit codes that an object states itself or in its `metadata`."""
-    nested = fields.get("metadata")
+    nested = fields.get(_METADATA)
     places = (fields, nested) if isinstance(nested, dict) else (fields,)
+    if all(_EXIT_KEYS.isdisjoint(place) for place in places):
+        return []
     return [_integer(place.get(key)) for place in places for key in _EXIT_CODES]
 
 

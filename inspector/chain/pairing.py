@@ -116,7 +116,7 @@ class _Dealer(Struct):
         return Pairing(pairs, tuple(self.orphans), tuple(self.repeated))
 
     def _deal(self) -> None:
-        if len(self.results) == 1:
+        if len(self.results) == 1 and not (self.results[0].result.call_id or self.results[0].result.name):
             waiting = len(self._open_of_round())
             self.results = list(_elements(self.results[0], waiting)) or self.results
         unnamed: list[PlacedResult] = []
@@ -126,8 +126,7 @@ class _Dealer(Struct):
                 unnamed.append(placed)
             else:
                 self.answers[index] = placed
-        unplaced = self._by_order(self._by_name(unnamed))
-        for placed in unplaced:
+        for placed in self._by_order(self._by_name(unnamed)) if unnamed else ():
             index = self._from_earlier_rounds(placed.result)
             if index is None:
                 self.orphans.append(placed)
@@ -197,13 +196,13 @@ class _Dealer(Struct):
 
 
 def _elements(placed: PlacedResult, calls: int) -> Iterator[PlacedResult]:
-    """The elements of a result that is a JSON list with one for each of several calls; none where it is no such list.
+    """The elements of a result without id or name that is a JSON list with one for each of several calls, else none.
 
     LLaMA-Factory's `observation` behind several calls of one `function_call` is one (hiyouga/LLaMA-Factory,
     data/README.md). An element's place is its characters, where the result's text is the part's.
     """
     result, whole = placed.result, placed.location.range
-    if calls < 2 or result.call_id or result.name or not result.content.lstrip().startswith("["):
+    if calls < 2 or not result.content.lstrip().startswith("["):
         return
     reading = read_json(result.content)
     items = reading.nodes[0].items if reading.strict and reading.nodes else ()

@@ -1,6 +1,7 @@
 """When calls are alike: identical calls made again, and calls with the same target."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
@@ -226,7 +227,10 @@ def repetitions(steps: Sequence[Step]) -> Iterator[Repetition]:
 def loops_in_turns(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
     """The identical calls of one turn, where there are at least `FEWEST_IN_TURN` of them: the model did not stop."""
     calls: dict[tuple[int, str], list[Step]] = {}
+    in_turns = Counter([step.location.turn for step in steps])
     for step in steps:
+        if in_turns[step.location.turn] < FEWEST_IN_TURN:
+            continue
         calls.setdefault((step.location.turn, call_key(step.call)), []).append(step)
     return (same for same in calls.values() if len(same) >= FEWEST_IN_TURN)
 

@@ -207,6 +207,8 @@ def check_reasoning(trace: Trace, turns: Sequence[ReasonedTurn], budget: int) ->
 
 def _missing(trace: Trace, turns: Sequence[ReasonedTurn]) -> Iterator[Diagnostic]:
     """Turns without any reasoning; those before a user's words and those before a result each among their own."""
+    if not any(turn.reasoning or turn.switch is ReasoningSwitch.ON for turn in turns):
+        return
     for answers_user in (True, False):
         alike = [turn for turn in turns if turn.answers_user is answers_user and turn.is_whole]
         bare = [turn for turn in alike if not turn.has_text and not turn.reported_tokens and not turn.reasoning]
@@ -268,6 +270,8 @@ def _incomplete_scratch_pads(turn: ReasonedTurn) -> Iterator[Diagnostic]:
 
 def over_budget(turn: ReasonedTurn, budget: int) -> Iterator[Diagnostic]:
     """The diagnostic of a turn whose reasoning takes more than `budget` tokens, from where the budget ran out."""
+    if not turn.reasoning and turn.reported_tokens is None:
+        return
     counted = _counted(turn.reasoning)
     if counted is not None:
         yield from _over_budget_diagnostic(

@@ -89,6 +89,8 @@ def check_arrivals(turn: Turn, number: int) -> Iterator[Diagnostic]:
 
     Chunks that came again are told once, at the first: a recording that is joined with itself repeats them all.
     """
+    if all(part.chunks is None for part in turn.parts):
+        return
     arrivals = sorted(_arrivals(turn), key=attrgetter("sequence"))
     is_counted = all(part.chunks is not None or _may_be_uncounted(part) for part in turn.parts)
     if is_counted:
