@@ -25,6 +25,7 @@ _CLICKS = "weaklink_chart_clicks"
 _FONT = 12
 _HEADROOM = 1.15  # above the highest bar, for its number
 _LEGEND_COLUMNS = "width < 400 ? 3 : 5"  # so that every status is seen on a phone
+_LABELS = "containerSize()[0] < 420 ? 100 : 170"  # CSS pixels of the longest name beside a heat map
 _NARROW = 220  # CSS pixels that a chart has for its marks at least, on a phone
 _WIDE_CELL, _NARROW_CELL = 40, 20  # CSS pixels that a cell has for `100 %` and for `100`
 _THICKEST = 40  # of a bar, in CSS pixels
@@ -74,7 +75,7 @@ def statuses_over_time(rows: Rows, *, key: str, is_share: bool, height: int) -> 
             y=alt.Y(
                 "low:Q",
                 title=None,
-                axis=alt.Axis(tickMinStep=0.25 if is_share else 1, tickCount=5, format=".0%" if is_share else ","),
+                axis=alt.Axis(tickMinStep=0.25 if is_share else 1, tickCount=5, format=".0%" if is_share else ",d"),
             ),
             y2=alt.Y2("high:Q"),
             color=alt.Color(
@@ -123,7 +124,12 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height
                 orient="top", labelAngle=-90, labelFontSize=_FONT, labelOverlap=False, ticks=False, domain=False
             ),
         ),
-        y=alt.Y(f"{down}:N", sort=None, title=None, axis=alt.Axis(labelLimit=170, ticks=False, domain=False)),
+        y=alt.Y(
+            f"{down}:N",
+            sort=None,
+            title=None,
+            axis=alt.Axis(labelLimit=alt.ExprRef(_LABELS), ticks=False, domain=False),
+        ),
     )
     told = [
         alt.Tooltip(f"{down}:N"),

@@ -93,7 +93,8 @@ def _facts(one: TraceSummary) -> Iterator[tuple[str, str]]:
     if one.note:
         yield "note", one.note
     yield "model", one.model or "not known"
-    yield "source", f"{one.source} {one.file[-200:]}".strip()
+    if one.source or one.file:
+        yield "source", f"{one.source} {one.file[-200:]}".strip()
     if one.started_at_s is not None:
         yield "began", short_time(one.started_at_s, time.time())
     if one.duration_s is not None:

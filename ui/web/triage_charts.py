@@ -439,8 +439,11 @@ def _heat(figures: TriageFigures, wanted: str, height: int) -> None:
         return
     found = heat_map(rows, across="rule", down="model", share="share", key=f"weaklink_heat_{wanted}", height=height)
     unnamed = next((group.traces for group in models if not group.keys[0]), 0)
-    left_out = f" {counted(unnamed, 'trace')} of no known model left out." if unnamed else ""
-    st.caption(f"The share of a model's traces in which a rule found something.{left_out}")
+    st.caption("The share of a model's traces in which a rule found something.")
+    if unnamed and st.button(
+        f"{counted(unnamed, 'more trace')} of no known model", key="weaklink_unnamed", type="tertiary"
+    ):
+        open_list(wanted, field("model", ""))
     if found is not None:
         cell = next(row for row in rows if (row["rule"], row["model"]) == found)
         if cell["traces"]:

@@ -272,3 +272,23 @@ def test_the_list_shows_the_outcome_of_tasks_beside_the_preview(demo_dashboard: 
     assert cell is not None
     assert around is not None
     assert cell["x"] + cell["width"] <= around["x"] + around["width"]
+
+
+_MOST_REQUESTS = 40
+
+
+def test_a_visit_after_the_first_takes_few_requests(demo_dashboard: str, page: Page) -> None:
+    page.goto(demo_dashboard)
+    settled(page)
+    protocol = page.context.new_cdp_session(page)
+    protocol.send("Network.enable")
+    answered: dict[str, bool] = {}
+    protocol.on("Network.requestServedFromCache", lambda event: answered.update({event["requestId"]: False}))
+    protocol.on(
+        "Network.responseReceived",
+        lambda event: answered.setdefault(event["requestId"], not event["response"].get("fromDiskCache")),
+    )
+    page.goto(demo_dashboard)
+    settled(page)
+    protocol.detach()
+    assert 0 < sum(answered.values()) <= _MOST_REQUESTS

@@ -65,8 +65,8 @@ def show() -> None:
     )
     st.caption("A click explains a rule; its numbers of traces, or Enter, open them.")
     if done.opened is not None:
-        is_rule = find_rule(done.opened) is not None
-        go_to_page("traces", filter=field("code", done.opened) if is_rule else done.opened)
+        is_row = any(rule.code == done.opened for rule in RULES)
+        go_to_page("traces", filter=field("code", done.opened) if is_row else done.opened)
     if done.picked is not None:
         set_parameters(rule=done.picked)
         chosen = find_rule(done.picked)

@@ -12,7 +12,7 @@ from ui.views.store_stats import stats_lines
 from ui.views.styled_text import Line, Run, Style, visible
 from ui.views.wording import counted
 from ui.web.markup import label, put_lines, put_sentence
-from ui.web.navigation import parameter, set_parameters
+from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.options import current_options
 from ui.web.queries import grouped, hits
 from ui.web.query_results import data_version, wait_for
@@ -61,6 +61,8 @@ def _retention() -> None:
     old = wait_for(grouped(f"before:{age}"))
     doomed = old[0].traces - (hits(old[0], "broken") if keeps_broken else 0) if old else 0
     put_sentence(f"{counted(doomed, 'trace')} would go.", is_strong=True)
+    if doomed and st.button("Show them", key="weaklink_doomed", icon=":material/list:"):
+        go_to_page("traces", filter=f"before:{age}{' not status:broken' if keeps_broken else ''}")
     st.code(
         _command("prune", "--before", age, *(("--keep-broken",) if keeps_broken else ())),
         language=None,
