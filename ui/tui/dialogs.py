@@ -304,7 +304,7 @@ class UpperScreen(ClosesOnce[None]):
         for line in self.query(StatusLine):  # none while the screen goes
             line.said = StatusText(("chains", *self.crumbs), about, right, problem)
 
-    def tell(self, said: str, *, is_error: bool = False) -> None:
+    def toast(self, said: str, *, is_error: bool = False) -> None:
         """Say something for a moment."""
         self.notify(visible_line(said), severity="error" if is_error else "information", markup=False)
 

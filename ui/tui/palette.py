@@ -72,10 +72,10 @@ def themes() -> tuple[Theme, ...]:
     return _theme("dark", DARK), _theme("light", LIGHT), _ansi()
 
 
-def chosen_theme(wanted: str) -> str:
+def chosen_theme(name: str) -> str:
     """The theme's name; `auto` takes `ansi` where colours are unwanted (NO_COLOR) or few, and asks COLORFGBG."""
-    if wanted != "auto":
-        return wanted
+    if name != "auto":
+        return name
     if os.environ.get("NO_COLOR") or not _has_many_colours():
         return "ansi"
     behind = os.environ.get("COLORFGBG", "").rpartition(";")[2]

@@ -116,7 +116,7 @@ class RulesScreen(UpperScreen):
         """List the chains in which the rule was broken."""
         found = self._traces.get(self.rule.code, 0) if self._traces is not None else None
         if found == 0:
-            self.tell(f"{self.rule.code} was broken in no chain of this database.")
+            self.toast(f"{self.rule.code} was broken in no chain of this database.")
         else:
             self.let_go()
             self._show_chains(f"code:{self.rule.code}")
@@ -130,7 +130,7 @@ class RulesScreen(UpperScreen):
         """Copy the command that prints the page."""
         command = f"weaklink rule {self.rule.code}"
         self.app.copy_to_clipboard(command)
-        self.tell(f"Copied: {command}")
+        self.toast(f"Copied: {command}")
 
     def action_next_pane(self) -> None:
         """Give the keys to the page, or to the list."""
