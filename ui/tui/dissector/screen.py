@@ -44,6 +44,7 @@ from ui.views.trace_json import trace_title
 
 _NOT_TOKENS = "A chunk is what arrived at once, not a token."
 _MOST_JUMPS = 100
+_BEGINNING = Location(0, "", Range(0, 0))
 _SEARCHING = "searching"
 _MANY_STEPS = 2_000  # of so many, the values of one are looked for alone: those of all would take much memory
 _BEAT_S = 1.0  # how often a running trace is asked whether it has grown
@@ -416,24 +417,20 @@ class DissectorScreen(TraceActions):
         self._say()
 
     def _to_fault(self, *, back: bool) -> None:
-        if self._opened is None:
-            return
-        here = self._place or Location(0, "", Range(0, 0))
-        found = next_fault(self._opened.dissection, here, back=back)
-        if found is None:
-            self.toast(f"No {'earlier' if back else 'later'} fault.")
-        else:
-            self._jump(found.location)
+        if self._opened is not None:
+            found = next_fault(self._opened.dissection, self._place or _BEGINNING, back=back)
+            self._to_found(found.location if found is not None else None, "fault", back=back)
 
     def _to_step(self, *, back: bool) -> None:
-        if self._opened is None:
-            return
-        here = self._place or Location(0, "", Range(0, 0))
-        found = next_step(self._opened.dissection, here, back=back)
-        if found is None:
-            self.toast(f"No {'earlier' if back else 'later'} call.")
+        if self._opened is not None:
+            found = next_step(self._opened.dissection, self._place or _BEGINNING, back=back)
+            self._to_found(found.location if found is not None else None, "call", back=back)
+
+    def _to_found(self, place: Location | None, what: str, *, back: bool) -> None:
+        if place is None:
+            self.toast(f"No {'earlier' if back else 'later'} {what}.")
         else:
-            self._jump(found.location)
+            self._jump(place)
 
     def _search(self, words: str | None) -> None:
         if words:
