@@ -227,7 +227,7 @@ def check_filter(text: str) -> FilterError | None:
 
 
 class FilterCompletion(Struct, frozen=True):
-    """What could stand in a filter in the place of the characters from `start` to `end`; `what` says what it is."""
+    """What could be in a filter in the place of the characters from `start` to `end`; `what` says what it is."""
 
     start: int
     end: int
@@ -236,7 +236,7 @@ class FilterCompletion(Struct, frozen=True):
 
 
 def complete_filter(connection: sa.Connection, text: str, cursor: int) -> list[FilterCompletion]:
-    """What could stand at the cursor, of what is frequent in the newest traces first; `MOST` at most."""
+    """What could be at the cursor, of what is frequent in the newest traces first; `MOST` at most."""
     found = _TERM.search(text, 0, cursor)
     start = found.start() if found else cursor
     start += text[start:cursor].startswith("-")

@@ -59,7 +59,7 @@ database_option = click.option(
 def has_colours(stream: TextIO, choice: str = "auto") -> bool:
     """Whether to colour what goes to `stream`: `always`, `never`, or `auto`, which asks the stream and the user.
 
-    `auto` heeds NO_COLOR (no-color.org), TERM=dumb and FORCE_COLOR.
+    `auto` respects NO_COLOR (no-color.org), TERM=dumb and FORCE_COLOR.
     """
     if choice != "auto":
         return choice == "always"

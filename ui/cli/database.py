@@ -112,7 +112,7 @@ def token() -> None:
 def create_token(where: str | None, *, name: str, role: str, expires: datetime | None) -> None:
     """Make a token for NAME, and print it once.
 
-    The database keeps a hash of it, so it cannot be shown again. Marks and notes bear NAME.
+    The database keeps a hash of it, so it cannot be shown again. Marks and notes have NAME.
     """
     with open_store(where, create=False) as store:
         word = store.tokens.create(name, TokenRole(role), expires_at_s=expires.timestamp() if expires else None)

@@ -149,7 +149,7 @@ class WeaklinkApp(App[None]):
         self._against = against
 
     async def on_mount(self) -> None:
-        """Begin with the list; a trace that was named lies above it."""
+        """Begin with the list; a trace that was named is above it."""
         keymap = read_keymap(keymap_path(), every_command())
         self.set_keymap(dict(keymap.keys))
         await self.push_screen(self._chains)
@@ -237,7 +237,7 @@ class WeaklinkApp(App[None]):
         self.exit()
 
     def _show_chains(self, filter_text: str | None) -> None:
-        """Go back to the list, with this filter; None only reads it anew."""
+        """Go back to the list, with this filter; None only reads it again."""
         while filter_text is not None and self.screen is not self._chains:
             self.pop_screen()
         self._chains.load(self._chains.filter_text if filter_text is None else filter_text)

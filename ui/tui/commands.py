@@ -90,7 +90,7 @@ def available_commands(screen: Screen[Any]) -> Iterator[AvailableCommand]:
 
 
 def key_names(screen: Screen[Any]) -> dict[str, tuple[str, ...]]:
-    """The keys that reach each command of a screen now, by its id, as people read them; keymaps are heeded.
+    """The keys that reach each command of a screen now, by its id, as people read them; keymaps are respected.
 
     What is typed into a line that has the focus reaches nothing else.
     """
@@ -128,7 +128,7 @@ class Keymap(Struct, frozen=True):
 
 
 def keymap_path() -> Path:
-    """Where the keymap file lies, whether or not there is one."""
+    """Where the keymap file is, whether or not there is one."""
     named = os.environ.get(VARIABLE)
     return Path(named).expanduser() if named else platformdirs.user_config_path("weaklink") / "keymap.toml"
 

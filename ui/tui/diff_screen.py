@@ -176,7 +176,7 @@ class DiffScreen(UpperScreen):
         (self.grid if self.focused is self.texts else self.texts).focus()
 
     def action_reload(self) -> None:
-        """Read the runs anew."""
+        """Read the runs again."""
         self.access.forget()
         start_work(self, self._read, "runs")
 

@@ -30,7 +30,7 @@ _PIECES_PER_CHECK = 256  # pieces after which a reader looks whether anybody sti
 
 
 class Chunking(StrEnum):
-    """How a stream is cut, under the name that its column bears."""
+    """How a stream is cut, under the name that its column has."""
 
     WHOLE = "whole"
     AS_CAME = "as received"

@@ -259,7 +259,7 @@ class LabScreen(UpperScreen):
         (self.grid if self.focused is self.unlike else self.unlike).focus()
 
     def action_reload(self) -> None:
-        """Read the trace anew."""
+        """Read the trace again."""
         self.access.forget()
         self._begin()
 

@@ -133,7 +133,7 @@ class LiveScreen(UpperScreen):
         self._leave()
 
     def action_reload(self) -> None:
-        """Begin anew."""
+        """Begin again."""
         self.access.forget()
         self._begin_anew()
         start_work(self, self._watch, "watch")
@@ -262,7 +262,7 @@ class LiveScreen(UpperScreen):
 
 
 class _LiveEvent(Protocol):
-    """Something that happened, as lines for a width: they are made anew for another."""
+    """Something that happened, as lines for a width: they are made again for another."""
 
     def __call__(self, *, width: int) -> Iterable[Line]: ...
 
@@ -309,7 +309,7 @@ class TraceUpdate(Struct, frozen=True):
 
 
 class TraceWatcher:
-    """A trace that is followed from its last turns on; anew where another store takes the place of the first.
+    """A trace that is followed from its last turns on; again where another store takes the place of the first.
 
     For one thread at a time.
     """

@@ -98,7 +98,7 @@ class RulesScreen(UpperScreen):
         start_work(self, self._count, "count")
 
     def on_resize(self) -> None:
-        """Where there is room, the page stands beside the list."""
+        """Where there is room, the page is beside the list."""
         self.query_one(Container).set_class(self.size.width >= _BROAD, "broad")
         self.call_after_refresh(self._look)
 
@@ -137,7 +137,7 @@ class RulesScreen(UpperScreen):
         (self.rules if self.focused is self.page else self.page).focus()
 
     def action_reload(self) -> None:
-        """Count anew."""
+        """Count again."""
         self.access.forget()
         start_work(self, self._count, "count")
 

@@ -130,7 +130,7 @@ class FollowedChains(Screen[None]):
             self._beating = False
 
     async def _changed(self, pulse: Pulse) -> None:
-        """Take what is new at the top; where a list by time has more new traces than those, read it anew."""
+        """Take what is new at the top; where a list by time has more new traces than those, read it again."""
         came = pulse.newest_id - self.pulse.newest_id
         self.pulse = pulse
         self.short_turns = await self._access.ask(lambda store: store.paging().short_turns()) if pulse.open else 0
@@ -230,7 +230,7 @@ class FollowedChains(Screen[None]):
             start_work(self, partial(self._ask_note, current.id), "note")
 
     async def _ask_note(self, id: int) -> None:
-        """Ask for the note of the chain as a whole: its turns and steps may bear others."""
+        """Ask for the note of the chain as a whole: its turns and steps may have others."""
         try:
             marks = await self._access.ask(lambda store: store.marks.of([id]).get(id, ()))
         except WeaklinkError as error:
@@ -313,7 +313,7 @@ class FollowedChains(Screen[None]):
 
 
 def _toggled(id: int, store: Store) -> str:
-    """Mark a trace, or take its own mark away: those of its turns and steps stay, and so does one that bears a note."""
+    """Mark a trace, or take its own mark away: those of its turns and steps stay, and so does one that has a note."""
     marks = store.marks.of([id]).get(id, ())
     own = _own(marks)
     if own is None:
@@ -371,7 +371,7 @@ def _chains(count: int) -> str:
 
 
 def nothing_lines(place: str, filter_text: str, problem: WeaklinkError | None, width: int) -> list[Line]:
-    """What stands in the place of a list without lines, and what to do about it."""
+    """What is in the place of a list without lines, and what to do about it."""
     said = _nothing(place, filter_text, problem)
     return [(), *((Run("  "), *line) for one in said for line in wrapped(quoted(one), width - 4))]
 

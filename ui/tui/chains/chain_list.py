@@ -169,7 +169,7 @@ def _downwards(cursor: ListCursor) -> tuple[int, float, int]:
 
 
 class ChainList(LineView, inherit_bindings=False):
-    """Traces that a filter lets through. `load` reads them anew; everything else follows by itself."""
+    """Traces that a filter lets through. `load` reads them again; everything else follows by itself."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (OPEN, *(one for one in LINE_COMMANDS if one.id != "lines.choose"))
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
@@ -252,7 +252,7 @@ class ChainList(LineView, inherit_bindings=False):
         return index is not None
 
     async def refresh_head(self, *, stay_on_newest: bool) -> int:
-        """Read the newest page and the pages with running traces anew; how many traces are new at the top."""
+        """Read the newest page and the pages with running traces again; how many traces are new at the top."""
         before = self.current
         new = self.pages.refresh_head(
             await self._access.ask(partial(_page, filter_text=self.filter_text, order=self.order, after=None))
@@ -270,7 +270,7 @@ class ChainList(LineView, inherit_bindings=False):
         return new
 
     async def refresh_current(self) -> None:
-        """Read the page of the trace under the cursor anew."""
+        """Read the page of the trace under the cursor again."""
         page = self.pages.page_of(self.cursor)
         if page:
             await self._read(page)

@@ -81,7 +81,7 @@ def _has_words(terms: Filter) -> bool:
 
 
 Completer = Callable[[str, int], Awaitable[Sequence[FilterCompletion]]]
-"""What could stand at a place of a filter."""
+"""What could be at a place of a filter."""
 
 
 class _ErrorHighlighter(Highlighter):
@@ -270,7 +270,7 @@ class FilterBar(Vertical):
         self.query_one(LineBar).offer([*about, *spots])
 
     async def _take_first(self) -> None:
-        """Take what is offered first for what stands there by now, also where that is still being looked for."""
+        """Take what is offered first for what is there by now, also where that is still being looked for."""
         line = self.query_one(FilterInput)
         while self._offered_for != line.value:
             text = line.value
@@ -279,7 +279,7 @@ class FilterBar(Vertical):
         self._take(0)
 
     def _take(self, number: int) -> None:
-        """Put one of the offered things in its place; none where other things stand there than it was offered for."""
+        """Put one of the offered things in its place; none where other things are there than it was offered for."""
         line = self.query_one(FilterInput)
         if number >= len(self._offered) or self._offered_for != line.value:
             return

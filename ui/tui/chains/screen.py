@@ -276,7 +276,7 @@ class ChainsScreen(FollowedChains):
             self.toast(f"The view `{name}` is saved.")
 
     def action_reload(self) -> None:
-        """Read the database anew."""
+        """Read the database again."""
         self._access.forget()
         self.load(self.filter_text, keep=self.chains.current)
 

@@ -131,7 +131,7 @@ class DissectorScreen(TraceActions):
         start_work(self, self._look_for_origins, "flow")
 
     def on_tree_view_reading(self, event: TreeView.Reading) -> None:
-        """What lies in a row takes a while to be read."""
+        """What is in a row takes a while to be read."""
         self.query_one(StatusLine).working = "" if event.done else "reading the arguments"
 
     async def action_next_trace(self) -> None:
@@ -189,7 +189,7 @@ class DissectorScreen(TraceActions):
             self._go(end)
 
     def action_reload(self) -> None:
-        """Read the trace anew."""
+        """Read the trace again."""
         self.access.forget()
         self._open(self._trace_id, None)
 
@@ -237,7 +237,7 @@ class DissectorScreen(TraceActions):
         start_work(self, partial(self._find, back=False), "find")
 
     def action_previous_match(self) -> None:
-        """Go to where the words stand before."""
+        """Go to where the words are before."""
         start_work(self, partial(self._find, back=True), "find")
 
     def action_origin(self) -> None:
