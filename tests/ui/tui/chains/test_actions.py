@@ -80,7 +80,9 @@ def test_another_status_takes_the_place_of_the_one_there_is() -> None:
     assert toggled("model:x or model:y", "status:broken") == "(model:x or model:y) status:broken"
 
 
-@pytest.mark.parametrize(("wanted", "asks"), [("not (a or model:x)", True), ("model:x calls:>3", False), ("x:", False)])
+@pytest.mark.parametrize(
+    ("filter_text", "asks"), [("not (a or model:x)", True), ("model:x calls:>3", False), ("x:", False)]
+)
 def test_a_filter_asks_the_text_index_where_it_holds_words(filter_text: str, asks: bool) -> None:
     assert has_words(filter_text) is asks
 
