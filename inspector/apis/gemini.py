@@ -94,7 +94,7 @@ def read_gemini_request(request: dict[str, Json]) -> DecodedRequest:
 
     Names in snake_case are read too, and the wrapper of Code Assist (`{"model", "request": {...}}`). A content with
     function responses gives one tool turn for each, in order, and a turn for what else it says. The model and
-    whether a stream is wanted stand in the path, as a rule: see `inspector.apis.providers.read_request`.
+    whether a stream is wanted are in the path, as a rule: see `inspector.apis.providers.read_request`.
     """
     inner = request.get("request")
     wrapped = isinstance(inner, dict) and "contents" in inner

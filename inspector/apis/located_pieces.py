@@ -18,7 +18,7 @@ class TextPiece(msgspec.Struct, frozen=True):
     """Words in a string: text or reasoning.
 
     `by_model` is False where somebody else says them; `in_order` where their place says nothing about when they were
-    said (the members of an object may stand in any order).
+    said (the members of an object may be in any order).
     """
 
     kind: SpanKind
@@ -118,7 +118,7 @@ class ApiShapeReader(Protocol):
         ...
 
     def end(self, place: Range) -> list[ApiPiece]:
-        """What the stream's end sign says, which stands at `place`."""
+        """What the stream's end sign says, which is at `place`."""
         ...
 
 

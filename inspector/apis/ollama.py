@@ -162,7 +162,7 @@ class OllamaLineShape(msgspec.Struct, forbid_unknown_fields=True):
         return int(text) / 1e9 if text.isascii() and text.isdigit() and len(text) < 19 else None
 
     def times(self) -> str:
-        """What the line says of times, as a JSON object of the texts that stood there; `""` without durations."""
+        """What the line says of times, as a JSON object of the texts that was there; `""` without durations."""
         texts = [(name, raw_text(getattr(self, name))) for name in _TIMES]
         if not any(text for name, text in texts[1:]):
             return ""
@@ -212,7 +212,7 @@ class OllamaReader(ObjectReader):
         return True
 
     def _time_of(self, line: OllamaLineShape, found: list[WireEvent]) -> float | None:
-        """The time that the line bears; the first one counts as the start until the last line tells it."""
+        """The time that the line has; the first one counts as the start until the last line tells it."""
         created_s = line.created_s()
         if created_s is not None and not self._is_timed:
             self._is_timed = True

@@ -26,7 +26,7 @@ _RESPONSES = responses.API
 _MESSAGES = anthropic.API
 OLLAMA = frozenset({ollama.CHAT, ollama.GENERATE})
 """The kinds of endpoint that stream lines of JSON."""
-# The ends of paths; deployments, versions and gateways stand before them.
+# The ends of paths; deployments, versions and gateways are before them.
 _PATHS = (
     (lazy_pattern(r"/chat/completions"), _CHAT),
     (lazy_pattern(r"/completions"), _COMPLETIONS),
@@ -227,7 +227,7 @@ def _find_reader(api: str, framing: Framing, text: str) -> tuple[Framing, NewRea
     if api in OLLAMA and (framing is not Framing.EVENTS or not text):
         found = api
     if framing is Framing.LINES and found not in OLLAMA:
-        framing = Framing.WHOLE  # no other API has lines: it is a body that stands in one line
+        framing = Framing.WHOLE  # no other API has lines: it is a body that is in one line
     return framing, _BY_API[found].new_reader
 
 
@@ -236,7 +236,7 @@ class ObjectHead(Struct, frozen=True):
 
     `api` is the kind of endpoint, `""` for an error that any may send. `is_whole`: it is a whole answer by itself.
     `begins`: no answer before it can go on with it; `ends`: none goes on behind it. `finishes`: the model is done, and
-    only what bears the same `id` still belongs to it. `created` is the server's time, as it stands.
+    only what has the same `id` still belongs to it. `created` is the server's time, as it stands.
     """
 
     api: str

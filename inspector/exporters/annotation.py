@@ -32,7 +32,7 @@ _MOST_VISITED = 4_000
 _DEEPEST = 24
 _NOT_JSON: Any = object()
 AGENT = "agent"
-"""The source of a value that stood nowhere before: the agent's own words."""
+"""The source of a value that was not found earlier: the agent's own words."""
 
 _NAMES = {OriginKind.SYSTEM: "system_prompt", OriginKind.USER: "user", OriginKind.TOOLS: "tool_definitions"}
 _LONGEST = 400
@@ -91,7 +91,7 @@ class StepResult:
         return next((key for key in at if key.casefold() == wanted), None)
 
     def holds(self, segments: Sequence[str], value: Json) -> bool:
-        """Whether exactly this value stands at a place of the result; of a result that is no JSON, the whole text."""
+        """Whether exactly this value is at a place of the result; of a result that is no JSON, the whole text."""
         if self._value is _NOT_JSON:
             return self._step.result is not None and self._step.result.content.strip() == value
         at = self._at(segments)
@@ -156,7 +156,7 @@ class Edge(Struct, frozen=True):
     `step_2.arguments.city`, `agent`), `is_key` says that it is a member's name there and not its value. `target` is
     the argument (`arguments.url`), `text` what was taken, as the argument writes it. `whole`: all of the argument's
     value came from there; `exact`: and that result holds just this value.
-    `origin` is None where the value stood nowhere before.
+    `origin` is None where the value was not found earlier.
     """
 
     source: str
@@ -420,7 +420,7 @@ def segments(pointer: str) -> list[str]:
 
 
 def path_text(root: str, path: Sequence[str | int]) -> str:
-    """A path as people write it: `$search_1.results[0].url`; a key that is no identifier stands in brackets."""
+    """A path as people write it: `$search_1.results[0].url`; a key that is no identifier is in brackets."""
     return root + "".join(map(_segment, path))
 
 

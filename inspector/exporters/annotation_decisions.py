@@ -347,7 +347,7 @@ def _quoted(words: str) -> str:
 
 
 def conditions(steps: Sequence[Step], faults: CallFaults) -> Iterator[tuple[Step, Condition]]:
-    """The steps after which something was decided anew, each with what was observed."""
+    """The steps after which something was decided again, each with what was observed."""
     for step in steps:
         found = condition_of(step, faults)
         if found is not None:

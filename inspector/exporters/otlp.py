@@ -61,7 +61,7 @@ class Times(Struct, frozen=True):
 
 
 def times_of(trace: Trace, *, unknown_at_s: float) -> Times:
-    """The times of a trace; one whose source kept none stands at `unknown_at_s`, all of it."""
+    """The times of a trace; one whose source kept none is at `unknown_at_s`, all of it."""
     generations = [turn.generation for turn in trace.turns]
     moments = [trace.started, *(moment for one in generations if one for moment in (one.started, one.ended))]
     known = [moment.at_s for moment in moments if moment is not None]
@@ -108,7 +108,7 @@ def trace_id(trace: Trace) -> str:
 
 
 def span_id(trace: str, name: str) -> str:
-    """16 hexadecimal digits for the span that bears this name within a trace."""
+    """16 hexadecimal digits for the span that has this name within a trace."""
     return _digest([trace, name])[:16]
 
 
@@ -139,7 +139,7 @@ def _digest(texts: list[str]) -> str:
 
 
 def otlp_request(trace: Trace, inspection: Inspection, *, unknown_at_s: float) -> dict[str, Json]:
-    """The request for one trace. Where its source kept no time at all, every span stands at `unknown_at_s`.
+    """The request for one trace. Where its source kept no time at all, every span is at `unknown_at_s`.
 
     Ids come from the session's own ids, so that sending a trace again gives the same spans. `weaklink.times` says of
     each span whether its times were recorded.

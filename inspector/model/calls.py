@@ -78,7 +78,7 @@ class Decoded:
         return Range(self._start(within.start), self._end(within.end))
 
     def places(self, within: Range) -> Iterator[Range]:
-        """The same, string by string: what lies between two strings belongs to neither."""
+        """The same, string by string: what is between two strings belongs to neither."""
         self._index()
         if not within.start < within.end:
             yield self.place(within)
@@ -92,7 +92,7 @@ class Decoded:
             index += 1
 
     def written(self, text: str) -> str:
-        """Text as it must stand between the quotes of a JSON string."""
+        """Text as it must be between the quotes of a JSON string."""
         return json.dumps(text, ensure_ascii=False)[1:-1]
 
     def _start(self, offset: int) -> int:
@@ -146,7 +146,7 @@ def _stretches(literal: Literal, at: int) -> list[_OffsetRun]:
 class ToolDefinition(Struct, frozen=True):
     """A tool that was offered to the model: its name, what it does, and the JSON Schema of its arguments.
 
-    `parameters` is the schema as it stands in the source, None where there is none; `raw` the whole definition's text;
+    `parameters` is the schema as it is in the source, None where there is none; `raw` the whole definition's text;
     `range` where it was read in a part's text, None where it came in a structured field.
     """
 
@@ -158,7 +158,7 @@ class ToolDefinition(Struct, frozen=True):
 
 
 class Parameter(msgspec.Struct, frozen=True):
-    """One argument of a call whose arguments do not stand in one JSON text.
+    """One argument of a call whose arguments are not in one JSON text.
 
     `text` is its value exactly as written, `range` and `name_range` where value and name stand. `typed` says that the
     wire itself tells the value's type; where it does not, the value is a text, or holds texts, until the tool's schema
@@ -178,8 +178,8 @@ class ToolCall(msgspec.Struct, frozen=True):
     `name` is None where it could not be read. `raw_arguments` is the exact text of the arguments; `arguments` their
     decoded value, or that same text where nothing could read it. `valid`: strict in its own format, and names a tool.
     `recovered`: not valid, but a repair could read it. `range` is the call's own text, `span` the index of the
-    top-level span that holds it. `parameters` tells the arguments one by one where they do not stand in one JSON text;
-    `raw_arguments` is then the text that holds them all. `decoded` is there where the arguments stand in JSON strings:
+    top-level span that holds it. `parameters` tells the arguments one by one where they are not in one JSON text;
+    `raw_arguments` is then the text that holds them all. `decoded` is there where the arguments are in JSON strings:
     `raw_arguments` is then their value, and `arguments_range` holds their raw characters, from the first string to the
     last. Made for every call, hence a msgspec structure.
     """

@@ -1,7 +1,7 @@
 """Columns: long rows of equal things, in a few bytes a thing. A stream may have millions of chunks, a trace many turns.
 
 They are made by whoever has them packed already, such as the store, without an object for each. Entries are made when
-they are asked for, and anew each time: two looks at one entry give equal things, not the same. A column never changes,
+they are asked for, and again each time: two looks at one entry give equal things, not the same. A column never changes,
 is equal to a tuple of the same entries, and has its hash.
 """
 
@@ -236,7 +236,7 @@ class Uneven(Column[_Entry]):
         return self.stretch(0, len(self))
 
     def stretch(self, start: int, end: int) -> Iterator[_Entry]:
-        """The entries in `[start, end)`, which lie within the column, in order: each window is asked for once."""
+        """The entries in `[start, end)`, which are within the column, in order: each window is asked for once."""
         number = bisect_right(self._starts, start) - 1
         while start < end:
             first, behind = self._starts[number], min(self._starts[number + 1], end)
@@ -254,7 +254,7 @@ class Uneven(Column[_Entry]):
 
 
 class ColumnSlice(Column[_Entry]):
-    """The entries in `[start, end)` of a column, which must lie within it."""
+    """The entries in `[start, end)` of a column, which must be within it."""
 
     __slots__ = ("_column", "_end", "_start")
 

@@ -39,7 +39,7 @@ class Usage(Struct, frozen=True):
 
 
 class FinishReason(StrEnum):
-    """Why a generation ended, over all providers' words; the provider's own word stands beside it."""
+    """Why a generation ended, over all providers' words; the provider's own word is beside it."""
 
     STOP = "stop"
     TOOL_CALLS = "tool_calls"
@@ -501,7 +501,7 @@ class Span(msgspec.Struct, frozen=True):
 
     `inner` is the range without the markers. `closed` says whether the span ended as its format wants: a span that a
     marker opened needs its closing marker, any other is closed by definition. `label` names the marker or the part
-    (`think`, `tool_call`, `goal`), or is empty. `children` lie within `inner`, in order, and need not tile it.
+    (`think`, `tool_call`, `goal`), or is empty. `children` are within `inner`, in order, and need not tile it.
     Made for every span of every stream, hence a msgspec structure.
     """
 

@@ -261,7 +261,7 @@ def step_words(step: Step, chain: Chain) -> str:
 
 
 def fault_lines(diagnostic: Diagnostic, trace: Trace) -> Iterator[str]:
-    """A diagnostic: its message, its place, the line of the text that it lies in with carets, and the hint."""
+    """A diagnostic: its message, its place, the line of the text that it is in with carets, and the hint."""
     fault, place = diagnostic.fault, diagnostic.location
     lines = LineIndex(PlacedTexts(trace).at(place))
     number, column = lines.position(min(place.range.start, len(lines.text)))

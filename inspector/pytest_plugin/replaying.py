@@ -132,7 +132,7 @@ class WeaklinkReplay:
         """Answer from the trace file at `path`, which is relative to the test's folder.
 
         The environment variables that clients read are set; make clients afterwards. With `--weaklink-record`, requests
-        go to `upstream`, or where the variables said before, and the file is written anew once the test has passed.
+        go to `upstream`, or where the variables said before, and the file is written again once the test has passed.
         `allow_unused`: recorded requests need not all be made. WeaklinkError where the file cannot be replayed.
         """
         replay = Replay(

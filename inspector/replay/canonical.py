@@ -53,7 +53,7 @@ class MatchLevel(IntEnum):
 
 
 def endpoint(path: str) -> str:
-    """A request's path without what stands before the API's version, which is the server's; keys in the query go."""
+    """A request's path without what is before the API's version, which is the server's; keys in the query go."""
     bare, _, query = path.partition("?")
     bare = _VERSION.sub("", bare) if _VERSION.match(bare) else _PROVIDER.sub("", bare)
     kept = sorted((name, value) for name, value in parse_qsl(query, keep_blank_values=True) if name not in _KEYS)

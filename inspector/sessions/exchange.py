@@ -20,7 +20,7 @@ def header_of(headers: Headers, name: str) -> str:
 class RequestHead(Struct, frozen=True):
     """What a request says before its body.
 
-    `target` is the path with its query as the upstream gets it, `upstream` the address that stands before it
+    `target` is the path with its query as the upstream gets it, `upstream` the address that is before it
     (`https://openrouter.ai/api`), `client` whoever asks, in words that stay the same for one client (an address, a
     process). `at_s` is seconds since 1970-01-01 UTC, None where nobody kept the time.
     """

@@ -51,7 +51,7 @@ _TOKEN = lazy_pattern(r"<\|[^|<>\n]{1,60}\|>|<｜[^｜<>\n]{1,60}｜>|<(?:start|
 class Fingerprint(Struct, frozen=True):
     """A request's messages as digests of 16 bytes each: memory linear in the messages, whatever their length.
 
-    `system` is what stands before the conversation, `system_words` the same without dates, times and numbers; both are
+    `system` is what is before the conversation, `system_words` the same without dates, times and numbers; both are
     empty without a system prompt. `messages` are the digests of the other turns, `chain[i]` stands for the first `i`
     of them in their order, so `chain` is longer by one. `roles` are their roles.
     """
@@ -87,7 +87,7 @@ def fingerprint_of(turns: Sequence[Turn], *, body: bytes = b"", begins: bytes = 
 
 
 def count_system(turns: Sequence[Turn]) -> int:
-    """How many turns stand before the conversation: the system prompts at its head; none where that is all."""
+    """How many turns are before the conversation: the system prompts at its head; none where that is all."""
     return next((at for at, turn in enumerate(turns) if turn.role is not Role.SYSTEM), 0)
 
 
@@ -246,7 +246,7 @@ def raw_prompt(request: DecodedRequest) -> str | None:
 def split_prompt(request: DecodedRequest) -> tuple[Turn, ...]:
     """The turns of a raw prompt, as its chat template tells them; the request's own turn where there is no template.
 
-    The texts of the turns' parts, joined, are the prompt. What stands behind the last header of the assistant belongs
+    The texts of the turns' parts, joined, are the prompt. What is behind the last header of the assistant belongs
     to the answer that comes; it is kept in the part `wire:prompt_tail` of the last turn. A prompt whose turns would
     take more than `RECORD_MEMORY` is one turn.
     """

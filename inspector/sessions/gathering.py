@@ -240,7 +240,7 @@ def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> I
 
 
 class _SpooledExchange(NamedTuple):
-    """An exchange on the shelf: its place there, where it stands in its source, and its two times."""
+    """An exchange on the shelf: its place there, where it is in its source, and its two times."""
 
     place: tuple[int, int]
     record: str
@@ -381,7 +381,7 @@ def _read(exchange: Exchange, record: str) -> _PlacedRequest | SkippedExchange:
 
 
 def _digest(exchange: Exchange) -> bytes:
-    """What is the same for an exchange that stands in a log twice."""
+    """What is the same for an exchange that is in a log twice."""
     facts = repr((exchange.head, exchange.status, exchange.ended_s))
     digest = sha256(facts.encode("utf-8", "surrogatepass"))
     digest.update(exchange.body or b"")

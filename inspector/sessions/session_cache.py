@@ -147,7 +147,7 @@ class CachedTrace(Struct, eq=False):
     `request` is the chain of the last request, which has `size` messages and goes on from `begins`; `answers` are the
     chains that end with an answer to it, `text_answers` the digests of raw prompt and answer as one text, `complete`
     says whether an answer came whole. `continues` is the response that the last request named as its history,
-    `request_keys` are the idempotency keys of its attempts, `own` says that an answer lies before it that was recorded
+    `request_keys` are the idempotency keys of its attempts, `own` says that an answer is before it that was recorded
     as it came. `known` are the digests of all its messages. `turns` counts the turns of the trace, answers on the way
     among them. Siblings share a `group`, the key of the first of them; `has_siblings` says that there are any.
     `history` tells what each request repeats of the turns and of the requests before it.
@@ -186,7 +186,7 @@ class CachedTrace(Struct, eq=False):
 
 
 class TracePosition(NamedTuple):
-    """A place in a trace; `own` says that an answer lies before it that was recorded as it came."""
+    """A place in a trace; `own` says that an answer is before it that was recorded as it came."""
 
     track: CachedTrace
     own: bool
@@ -371,7 +371,7 @@ class SessionCache:
 
 def _put(where: dict[tuple[str, bytes], dict[str, CachedTrace]], place: tuple[str, bytes], track: CachedTrace) -> None:
     tracks = where.setdefault(place, {})
-    tracks.pop(track.key, None)  # what comes anew comes last
+    tracks.pop(track.key, None)  # what comes again comes last
     tracks[track.key] = track
 
 

@@ -29,7 +29,7 @@ from inspector.wire.provider_json import parse_json
 RETRY_WITHIN_S = 120.0
 """How long after it a first request may come again and still be its repetition, where the client does not count.
 
-SDKs and agents wait for a minute at most before they try again (`Retry-After` beyond that is not heeded by openai's or
+SDKs and agents wait for a minute at most before they try again (`Retry-After` beyond that is ignored by openai's or
 anthropic's); the same words later are a new conversation.
 """
 _SUMMARY = lazy_pattern(r"summar|compact|previous conversation|ran out of context|continued from", re.IGNORECASE)
@@ -251,7 +251,7 @@ def _is_recent(asked: SessionQuery, track: CachedTrace) -> bool:
 
 
 def _of_last_messages(tracks: SessionCache, asked: SessionQuery) -> SessionPlace | None:
-    """The trace whose last two messages stand in the request, though what lies before them was cut or written anew.
+    """The trace whose last two messages are in the request, though what is before them was cut or written again.
 
     An answer with calls that have ids may stand for both.
     Two messages may be alike in any two conversations; without an id the first must be known as well.
@@ -268,7 +268,7 @@ def _of_last_messages(tracks: SessionCache, asked: SessionQuery) -> SessionPlace
         if messages[0] in track.known or (asked.by_id and len(messages) > track.size):
             return SessionPlace(Relation.CONTINUES, track, at + 1, edited=True)
         if asked.by_id:
-            return SessionPlace(Relation.BEGINS, track, why=ParentWhy.RESUME)  # a summary stands before what was kept
+            return SessionPlace(Relation.BEGINS, track, why=ParentWhy.RESUME)  # a summary is before what was kept
     return None
 
 
@@ -285,7 +285,7 @@ def _branch(asked: SessionQuery, at: int, point: TracePosition) -> SessionPlace:
 
 
 def _of_same_id(asked: SessionQuery, others: tuple[CachedTrace, ...]) -> SessionPlace:
-    """The session begins anew under its id: its history replaced, or somebody else at work within it."""
+    """The session starts again under its id: its history replaced, or somebody else at work within it."""
     system = asked.prints.system_words
     alike = next((track for track in reversed(others) if track.system_words == system and not track.in_flight), None)
     if alike is not None and (asked.prints.last_answer or _SUMMARY.search(asked.first_words[:_SUMMARY_WITHIN])):
@@ -294,7 +294,7 @@ def _of_same_id(asked: SessionQuery, others: tuple[CachedTrace, ...]) -> Session
 
 
 class SessionHints(Struct, frozen=True):
-    """The ids that a request bears, each under its source's own name, in the order in which they count.
+    """The ids that a request has, each under its source's own name, in the order in which they count.
 
     `key` is the one that says which session it is, None where none does: an end user (`user`), a trace of spans
     (`traceparent`) or a cache key that many sessions may share is no session. `span_trace` is the trace id of

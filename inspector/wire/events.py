@@ -162,7 +162,7 @@ class GenerationFailed(msgspec.Struct, frozen=True):
 
 
 class FaultSeen(msgspec.Struct, frozen=True):
-    """The recording has a fault: it lies on the last `covers` code points that `part` has so far."""
+    """The recording has a fault: it is on the last `covers` code points that `part` has so far."""
 
     part: str
     rule: Rule
@@ -177,7 +177,7 @@ _Value = TypeVar("_Value")
 
 
 class DecodedTurn(Struct, frozen=True):
-    """An answer, decoded: the assistant's turn, and each fault of the recording with the part it lies in.
+    """An answer, decoded: the assistant's turn, and each fault of the recording with the part it is in.
 
     `response_id` is the answer's own id (`chatcmpl-...`), `""` where it has none. The turn alone holds what the faults
     were made from: a finish by length, a body cut off, an error and its phase, the part of unread events.

@@ -187,7 +187,7 @@ def _read_lines(raw: str, lines: str, *, complete: bool) -> ServerSentEvent:
 
 
 class JsonText(msgspec.Struct, frozen=True, gc=False):
-    """One JSON text of a stream, with what lies around it.
+    """One JSON text of a stream, with what is around it.
 
     `raw` is its exact text with line end and separators; the raws of all texts, joined, are the stream. `text` is what
     should be JSON, `""` where there is only white space. `complete` is False where the stream ended within it, or it
@@ -252,8 +252,8 @@ class NdjsonDecoder:
 # A JSON array that arrives bit by bit: bytes in, cut anywhere; its elements out, whose raw texts tile the stream.
 #
 # The machine knows how many brackets are open and whether it is within a string; nothing else matters for finding where
-# an element ends. An element is an object or an array; what stands between elements (commas, white space, the outer
-# brackets, and anything that does not belong there) goes with the element that follows, or stands alone at the end.
+# an element ends. An element is an object or an array; what is between elements (commas, white space, the outer
+# brackets, and anything that does not belong there) goes with the element that follows, or is alone at the end.
 
 
 class JsonArrayDecoder:

@@ -23,7 +23,7 @@ _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 
 def raw_text(raw: msgspec.Raw) -> str:
-    """The JSON text of a member exactly as it stood on the wire; `""` for one that is not there, or null."""
+    """The JSON text of a member exactly as it was on the wire; `""` for one that is not there, or null."""
     text = bytes(raw).decode("utf-8", "surrogatepass")
     return "" if text == "null" else text
 
@@ -127,7 +127,7 @@ def _item_shape(type_: Hashable) -> type[Any] | None:
 def parse_json(text: str) -> Json:
     """Any JSON value, lone surrogates and non-finite numbers included.
 
-    ValueError for a text that is none, or that Python bears not: nested deeper than its recursion limit, an integer
+    ValueError for a text that is none, or that Python cannot read: nested deeper than its recursion limit, an integer
     of more than 4,300 digits, or more memory than `RECORD_MEMORY`.
     """
     if len(text) > SMALL_JSON:

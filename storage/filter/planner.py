@@ -51,7 +51,7 @@ _trace_columns = tables.trace.c
 class IndexScan(Struct, frozen=True):
     """A stretch of an index that goes by time: the rows of `table`, which is clustered or sorted so, that fulfil this.
 
-    With `repeats` a trace may stand in it several times.
+    With `repeats` a trace may be in it several times.
     """
 
     table: sa.Table
@@ -60,7 +60,7 @@ class IndexScan(Struct, frozen=True):
 
     @property
     def sort_at_s(self) -> sa.ColumnElement[float]:
-        """When the trace of a row stands in lists."""
+        """When the trace of a row is in lists."""
         return self.table.c.sort_at_s
 
     @property
@@ -98,7 +98,7 @@ def most_selective(
 ) -> PlannedTerm | None:
     """The term that the fewest traces have, of those that may drive; None where there is none.
 
-    Common terms are told apart by their density behind `after`: the further back the same number of traces reaches,
+    Common terms are distinguished by their density behind `after`: the further back the same number of traces reaches,
     the rarer they are where the page is looked for.
     """
     able = [one for one in terms if one.may_drive]
@@ -237,7 +237,7 @@ def time_condition(term: TimeTerm, sort_at_s: sa.ColumnElement[float], now_s: fl
 
 
 def _column(connection: sa.Connection, term: Field, *, negated: bool = False) -> PlannedTerm:
-    """A field whose values stand in a column of `trace`, with an index by time."""
+    """A field whose values are in a column of `trace`, with an index by time."""
     column = COLUMNS[term.key]
     stored = stored_values(connection, column)
     if term.key is FilterKey.KIND:

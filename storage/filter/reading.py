@@ -48,7 +48,7 @@ UNITS: Mapping[FilterKey, dict[str, float]] = {
     FilterKey.REWARD: {},
     FilterKey.ID: {},
 }
-"""The keys of numbers, each with the units that may stand behind one."""
+"""The keys of numbers, each with the units that may be behind one."""
 
 _KEY = lazy_pattern(r"(?P<key>[A-Za-z_][\w.]*):")
 _PIECE = lazy_pattern(r'"(?P<quoted>(?:[^"\\]|\\.)*)"(?=,|$)|(?P<bare>[^",]*(?:"[^"]*")?[^",]*)', re.DOTALL)
@@ -200,7 +200,7 @@ def _example(key: FilterKey) -> str:
 
 
 def _pieces(key: FilterKey, text: str, position: int) -> Iterator[FilterValue]:
-    """The values that stand here with commas between them."""
+    """The values that are here with commas between them."""
     at = 0
     while True:
         found = _PIECE.match(text, at)

@@ -4,13 +4,13 @@ Of what a filter asks, the rarest thing drives: its index is walked, and the res
 rare a thing is, is counted up to a bound, which is cheap, and beyond the bound seen from how far back its newest
 traces reach; so a page costs about the same in a large store as in a small one, whatever the filter. What drives may
 be several values (`code:J1`): then each gets a select of its own. All the words of a filter are one thing, which the
-text index knows together; where they are common they neither drive nor stand in the selects, but are left to the
+text index knows together; where they are common they neither drive nor are in the selects, but are left to the
 caller, who asks the text index for many traces at once.
 
 So it is for terms that must all hold. A choice at the top is several such filters (`storage.filter.terms`), whose
 pages the caller puts together; any other choice is looked up for each trace met, words in it too. `since` and
 `before` bound the walks. A term without an index (`tokens`, `name`, an argument by comparison) drives nothing: where
-it is rare and stands alone, the list is walked to its end.
+it is rare and is alone, the list is walked to its end.
 """
 
 from collections.abc import Iterator, Sequence
@@ -74,7 +74,7 @@ class QueryPlan(Struct, frozen=True):
         return (*self.rest, *met, *self.within(_trace.sort_at_s))
 
     def within(self, sort_at_s: sa.ColumnElement[float]) -> list[sa.ColumnElement[bool]]:
-        """That a time lies within the bounds."""
+        """That a time is within the bounds."""
         return [time_condition(one, sort_at_s, self.now_s) for one in self.times]
 
     def driven_by(self, words: sa.Select[int]) -> "QueryPlan":

@@ -199,7 +199,7 @@ def _open_turns(connection: sa.Connection, id_: int) -> set[int]:
 
 
 def _ended(count: int, still_open: set[int]) -> set[int]:
-    """The numbers of the `count` turns that have ended: turns count from 1, and open ones stand among them."""
+    """The numbers of the `count` turns that have ended: turns count from 1, and open ones are among them."""
     numbers = (number for number in range(1, count + len(still_open) + 1) if number not in still_open)
     return {number for number, _ in zip(numbers, range(count), strict=False)}
 

@@ -39,7 +39,7 @@ from storage.writing import (
 # Running traces into the database, step by step, and out of the running ones when they end.
 #
 # A running trace has a row of its own from its first step on, under an identity that no other has; when it ends, it is
-# settled as any trace that is saved: it takes its true identity, or gives way to the trace that bears it already.
+# settled as any trace that is saved: it takes its true identity, or gives way to the trace that has it already.
 
 
 _live, _piece = tables.live.c, tables.live_piece.c
@@ -142,7 +142,7 @@ def _replace(connection: sa.Connection, id_: int, made: TraceRows, kept: int) ->
 
 
 def _put_turns(connection: sa.Connection, id_: int, new: RecordRows, kept: int) -> None:
-    """Put these turns behind the first `kept` of a trace, in the place of those that stand there."""
+    """Put these turns behind the first `kept` of a trace, in the place of those that are there."""
     remove_from_index(connection, [id_])
     delete_rows(connection, [tables.search_pending, tables.external_id], [id_])
     for table, number in ((tables.turn, tables.turn.c.number), (tables.part, tables.part.c.turn)):

@@ -41,7 +41,7 @@ class TurnPiece(Struct, frozen=True):
 class SessionWrite(Struct, frozen=True):
     """What one transaction writes of a session.
 
-    `id` is the trace's, None for one that is not there yet. Of its turns, the first `kept` lie in the database as they
+    `id` is the trace's, None for one that is not there yet. Of its turns, the first `kept` are in the database as they
     are. `draft` is the trace with its inspection; or `grown` the turns behind those, not inspected yet; or neither
     where no turn has ended since the last step. `closed` are turns whose pieces go. With `ended` the trace is no
     longer open; `waits` says that a turn is open. `exchanges` are packed, with their numbers.
@@ -59,7 +59,7 @@ class SessionWrite(Struct, frozen=True):
 
 
 class RunningTurn(Struct):
-    """A turn that has begun; `written` chunks of it stand in the database, in `pieces` pieces with the opening."""
+    """A turn that has begun; `written` chunks of it are in the database, in `pieces` pieces with the opening."""
 
     role: Role
     generation: Generation | None = None
@@ -143,7 +143,7 @@ BufferedEvent: TypeAlias = RecordEvent | ShortenedEvent | DroppedChunks
 class BoundedBuffer:
     """Events in line for the writer. Thread-safe; `put` never waits for more than the lock.
 
-    An event takes its room from `put` until `written` says that all that was taken stands in the database; sizes are
+    An event takes its room from `put` until `written` says that all that was taken is in the database; sizes are
     those of `inspector.capture.send_queue.event_weight`. Chunks find three quarters of the room, the other events all.
     Where a turn's end, or a trace's beginning, finds no room, it is shortened to its facts, which find a quarter more;
     beyond that only the ends of traces are taken. Where nothing waits, one is taken whatever its size. `dropped`
@@ -206,7 +206,7 @@ class BoundedBuffer:
             yield event
 
     def written(self) -> None:
-        """All that was taken stands in the database, or is kept by whoever took it."""
+        """All that was taken is in the database, or is kept by whoever took it."""
         with self._lock:
             self._held -= self._taken
             self._taken = 0
@@ -258,7 +258,7 @@ class RecordedSession:
 
     def __init__(self, trace: Trace) -> None:
         self._facts = trace
-        self._turns: dict[int, Turn | None] = {}  # None: it lies in the database alone
+        self._turns: dict[int, Turn | None] = {}  # None: it is in the database alone
         self._written: list[int] = []
         self.weight = 0
         """About how much memory the turns take that have ended; see `inspector.capture.send_queue.event_weight`."""
@@ -347,7 +347,7 @@ class RecordedSession:
         )
 
     def wrote(self, step: SessionWrite, id_: int | None) -> None:
-        """That `step` stands under this id; None says that the trace is gone, so that all is to be written anew."""
+        """That `step` is under this id; None says that the trace is gone, so that all is to be written again."""
         if id_ is None:
             self.forget_written()
             return
@@ -389,7 +389,7 @@ class RecordedSession:
             turn.written = turn.pieces = 0
 
     def _take_short(self, event: TraceStarted | TurnEnded) -> None:
-        """An event without its texts: what came of its turns stands in their place."""
+        """An event without its texts: what came of its turns is in their place."""
         if isinstance(event, TraceStarted):
             self._lossy.update(range(1, len(event.trace.turns) + 1))
             self._start(event.trace)
@@ -410,7 +410,7 @@ class RecordedSession:
         if opened is not None and opened.pieces:
             self._closed.append(number)
         if number <= max(self._turns, default=0):
-            # Not at the end: what lies in the database behind it stands no longer in its place.
+            # Not at the end: what is in the database behind it stands no longer in its place.
             self._kept = min(self._kept, sum(one < number for one in self._turns))
             self._changed = True
         self._turns[number] = turn

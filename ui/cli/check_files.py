@@ -52,7 +52,7 @@ _BOM = "\ufeff"
 _BLOCK = 1 << 16
 _RECORD = lazy_pattern(r"(line|entry|document) (\d+)\b")
 _END = "end of file"
-_BEFORE = 4_096  # of what stands before a record: the name of a secret may be there
+_BEFORE = 4_096  # of what is before a record: the name of a secret may be there
 _END_BYTES = 2 * _BEFORE
 _SHOWN = 2_000
 
@@ -334,7 +334,7 @@ class _RecordStart(Struct, frozen=True):
 class RecordText(Struct, frozen=True):
     """A record of a text file: the line and column where it begins, both from 1, and the text's beginning.
 
-    `before` is the end of what stands before it in the file, where that is no whole record.
+    `before` is the end of what is before it in the file, where that is no whole record.
     """
 
     line: int

@@ -31,7 +31,7 @@ _PYPROJECT, _OWN = "pyproject.toml", "weaklink.toml"
 
 
 class ConfigError(WeaklinkError):
-    """A configuration says what weaklink does not understand; the text bears file and key."""
+    """A configuration says what weaklink does not understand; the text has file and key."""
 
 
 class CheckConfig(Struct, frozen=True):

@@ -39,7 +39,7 @@ _UNLIMITED = 1 << 20  # cells
 def has_colours(stream: TextIO, choice: str = "auto") -> bool:
     """Whether to colour what goes to `stream`: `always`, `never`, or `auto`, which asks the stream and the user.
 
-    `auto` heeds NO_COLOR (no-color.org), TERM=dumb and FORCE_COLOR.
+    `auto` respects NO_COLOR (no-color.org), TERM=dumb and FORCE_COLOR.
     """
     if choice != "auto":
         return choice == "always"

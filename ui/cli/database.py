@@ -28,21 +28,21 @@ from ui.views.wording import counted
 
 
 def upgrade(where: str | None) -> None:
-    """`weaklink upgrade`; see its help."""
+    """`weaklink db upgrade`; see its help."""
     changed = upgrade_store(where)
     said = "is upgraded to this version" if changed else "is of this version already"
     sys.stdout.write(visible_line(f"{place_of(where)} {said}") + "\n")
 
 
 def create_token(where: str | None, *, name: str, role: str, expires: datetime | None) -> None:
-    """`weaklink create_token`; see its help."""
+    """`weaklink db token create`; see its help."""
     with open_store(where, create=False) as store:
         word = store.tokens.create(name, TokenRole(role), expires_at_s=expires.timestamp() if expires else None)
     sys.stdout.write(f"{word}\n")
 
 
 def list_tokens(where: str | None, *, as_json: bool) -> None:
-    """`weaklink list_tokens`; see its help."""
+    """`weaklink db token list`; see its help."""
     with open_store(where, create=False, read_only=True) as store:
         found = store.tokens.all()
     if as_json:
@@ -55,7 +55,7 @@ def list_tokens(where: str | None, *, as_json: bool) -> None:
 
 
 def revoke_token(where: str | None, *, name: str) -> None:
-    """`weaklink revoke_token`; see its help."""
+    """`weaklink db token revoke`; see its help."""
     with open_store(where, create=False) as store:
         store.tokens.revoke(name)
     sys.stdout.write(f"the token of {visible_line(name)} is revoked\n")
@@ -74,7 +74,7 @@ def _day(at_s: float) -> str:
 
 
 def stats(where: str | None, *, as_json: bool, color: str) -> None:
-    """`weaklink stats`; see its help."""
+    """`weaklink db stats`; see its help."""
     with open_store(where, create=False) as store:
         found, place = store.maintenance.stats(), str(store.place)
     if as_json:
@@ -85,7 +85,7 @@ def stats(where: str | None, *, as_json: bool, color: str) -> None:
 
 @click.pass_context
 def check(ctx: click.Context, where: str | None, *, as_json: bool) -> None:
-    """`weaklink check`; see its help."""
+    """`weaklink db check`; see its help."""
     with open_store(where, create=False, read_only=True) as store:
         with progress_bar("checking", _traces_in(store)) as advance:
             found = store.maintenance.check(advance)
@@ -118,7 +118,7 @@ def _checked_lines(found: IntegrityReport) -> Iterator[str]:
 
 
 def backup(file: Path, where: str | None) -> None:
-    """`weaklink backup`; see its help."""
+    """`weaklink db backup`; see its help."""
     with open_store(where, create=False, read_only=True) as store:
         store.maintenance.back_up(file)
     sys.stdout.write(f"{visible_line(str(file))}: {size_text(file.stat().st_size)} written\n")
@@ -126,7 +126,7 @@ def backup(file: Path, where: str | None) -> None:
 
 @click.pass_context
 def copy(ctx: click.Context, source: str, target: str, *, as_json: bool) -> None:
-    """`weaklink copy`; see its help."""
+    """`weaklink db copy`; see its help."""
     with open_store(source, create=False, read_only=True) as origin, open_store(target) as copies:
         if origin.place.address == copies.place.address:
             raise click.UsageError("FROM and TO are the same database.")
@@ -168,7 +168,7 @@ def prune(
     keep_broken: bool,
     yes: bool,
 ) -> None:
-    """`weaklink prune`; see its help."""
+    """`weaklink db prune`; see its help."""
     if before is None and max_size is None:
         raise click.UsageError("name what to delete: --before DATE_OR_AGE, --max-size SIZE, or both.")
     if not yes and not sys.stdin.isatty():
@@ -184,7 +184,7 @@ def prune(
 
 @click.pass_context
 def delete(ctx: click.Context, ids: tuple[str, ...], where: str | None, *, yes: bool) -> None:
-    """`weaklink delete`; see its help."""
+    """`weaklink db delete`; see its help."""
     if not yes and not sys.stdin.isatty():
         raise click.UsageError("there is no terminal to ask on; --yes deletes without asking.")
     with open_store(where, create=False) as store:
@@ -197,7 +197,7 @@ def delete(ctx: click.Context, ids: tuple[str, ...], where: str | None, *, yes: 
 
 
 def vacuum(where: str | None) -> None:
-    """`weaklink vacuum`; see its help."""
+    """`weaklink db vacuum`; see its help."""
     with open_store(where, create=False) as store:
         before = store.maintenance.stats().size_bytes
         store.maintenance.vacuum()

@@ -43,7 +43,7 @@ def demo(where: str | None, color: str) -> None:
 
 
 def _fresh(path: Path) -> Path:
-    """A path where no database lies any more."""
+    """A path where no database is any more."""
     try:
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             path.with_name(name).unlink(missing_ok=True)

@@ -129,7 +129,7 @@ def _traces(file: PlacedFile, source: str | None) -> Iterator[tuple[str, Trace]]
 
 
 def _chosen(found: Iterator[tuple[str, Trace]], word: str, record: str) -> Sequence[tuple[str, Trace]]:
-    """The trace of that number, else the first that bears the name."""
+    """The trace of that number, else the first that has the name."""
     count = 0
     for count, (_, trace) in enumerate(found, 1):
         if count == int(record) if record.isdecimal() else _is_called(trace, record):

@@ -40,12 +40,12 @@ class WholeWords(BashComplete):
         return words[1:], begun
 
     def format_completion(self, item: CompletionItem) -> str:
-        """One line: what kind it is, and what stands in the place of bash's word."""
+        """One line: what kind it is, and what is in the place of bash's word."""
         return f"{item.type},{str(item.value).removeprefix(self._before)}"
 
 
 class CommandEntry(NamedTuple):
-    """Where a subcommand lies (`module:attribute`), its line in the list of commands, and the section of that list."""
+    """Where a subcommand is (`module:attribute`), its line in the list of commands, and the section of that list."""
 
     place: str
     summary: str

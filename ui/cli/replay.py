@@ -56,7 +56,7 @@ def replay(
     if not upstream and (on_divergence == OnDivergence.LIVE or fork_after is not None):
         raise click.UsageError("Requests that go on live need `--upstream`.")
     if inject == "all":
-        from ui.cli.replaying import inject_all  # noqa: PLC0415  # makers of faults load only where one is made
+        from ui.cli.replay_injection import inject_all  # noqa: PLC0415  # makers of faults load only where one is made
 
         inject_all(word, command, where, as_json=as_json, color=color)
     try:
@@ -68,7 +68,7 @@ def replay(
         _announce(loaded.recording)
         run = ReplayRun(server, supervisor, command, upstream)
         if inject is not None:
-            from ui.cli.replaying import inject_one  # noqa: PLC0415  # as above
+            from ui.cli.replay_injection import inject_one  # noqa: PLC0415  # as above
 
             inject_one(run, loaded, inject, as_json=as_json, color=color)
         if fork_after is not None:

@@ -87,7 +87,7 @@ def _request(line: bytes) -> dict[str, Json]:
 
 
 def _deep_value(text: str) -> Json:
-    """A line that nests deeper than the decoder goes, as a tool's schema may: what lies too deep is left out."""
+    """A line that nests deeper than the decoder goes, as a tool's schema may: what is too deep is left out."""
     reading = read_json(text)
     if not reading.nodes or any(fault.rule not in (TOO_DEEP, DUPLICATE_KEY) for fault in reading.faults):
         raise _BadLineError("nested too deep, and not JSON besides")

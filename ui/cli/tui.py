@@ -21,4 +21,4 @@ def tui(
     from ui.tui.app import tune_memory as settle  # noqa: PLC0415  # of the same package
 
     settle()
-    WeaklinkApp(where, trace=trace, against=against, wanted=expression, theme=theme).run()
+    WeaklinkApp(where, trace=trace, against=against, filter_text=expression, theme=theme).run()

@@ -150,7 +150,7 @@ def in_file(path: str, record: str) -> str:
 
 
 class CheckJson:
-    """Writes `{"files", "diagnostics", "totals"}` to a stream when all is found; until then it lies on the disk."""
+    """Writes `{"files", "diagnostics", "totals"}` to a stream when all is found; until then it is on the disk."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out

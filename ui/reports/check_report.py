@@ -46,7 +46,7 @@ class FilePlace(Struct, frozen=True):
 
 
 def in_repository(path: str) -> str:
-    """A path as code hosts want it: relative to the working directory where the file lies below, with slashes."""
+    """A path as code hosts want it: relative to the working directory where the file is below, with slashes."""
     if is_url(path):
         return path
     relative = os.path.relpath(path)
@@ -142,7 +142,7 @@ def _corners(lines: LineIndex, place: Range) -> tuple[int, int, int, int]:
 class Finding(Struct, frozen=True):
     """One diagnostic of a trace: the file and record it was read from, the trace's title, and the lines around it.
 
-    `place` is where it stands in the file, None where that is not known. `fingerprint` is the same for the same fault
+    `place` is where it is in the file, None where that is not known. `fingerprint` is the same for the same fault
     wherever its record has moved to, and whatever a later version of weaklink says of it. `more` are the later findings
     of the same cause, where the trace is broken.
     """
@@ -168,14 +168,14 @@ class Finding(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The text that the fault lies in."""
+        """The text that the fault is in."""
         return self.diagnostic.range.of(self.lines.text)
 
 
 class UnreadRecord(Struct, frozen=True):
     """A record, or where `record` is empty a whole file, that could not be read.
 
-    `fault` lies in the record's text, of which `shown` begins at `shown_from` and is bounded. `place` is where the
+    `fault` is in the record's text, of which `shown` begins at `shown_from` and is bounded. `place` is where the
     fault is in the file; None where the file has no lines, as an archive has none.
     """
 
@@ -230,7 +230,7 @@ class CheckedFile(Struct, frozen=True):
 
 
 class CheckTotals(Struct):
-    """The sum over all files so far; `known` findings stand in a baseline, `gone` ones only there."""
+    """The sum over all files so far; `known` findings are in a baseline, `gone` ones only there."""
 
     files: int = 0
     refused: int = 0
@@ -314,7 +314,7 @@ class Fingerprints:
     A fingerprint is made of the rule's code, the text in the fault's range, up to 120 characters on either side, the
     name of the part, and the words that the conversation was begun with. So it stays when records move, when others
     are added, when a session grows, and when a message is worded otherwise. Faults that are alike in all of it share
-    one, and are told apart by their number alone.
+    one, and are distinguished by their number alone.
     """
 
     def __init__(self, trace: Trace) -> None:

@@ -44,7 +44,7 @@ LEVELS: Mapping[Severity, str] = MappingProxyType(
 
 
 class CheckJunit:
-    """Writes the suites to `out` when all is found; until then they lie on the disk.
+    """Writes the suites to `out` when all is found; until then they are on the disk.
 
     A case fails where `fails` says so of the severity of one of its findings. A record that could not be read is a
     case of its own that fails, and so is a file; what was left out and is no finding is a skipped case.
@@ -272,8 +272,8 @@ def _head() -> str:
 def result_object(finding: Finding) -> JsonObject:
     """One finding as a result.
 
-    Its place in the trace is a logical location; where the place in the file is known, that stands beside it. The
-    properties tell the place within the part, in code points, and the text that stands there.
+    Its place in the trace is a logical location; where the place in the file is known, that is beside it. The
+    properties tell the place within the part, in code points, and the text that is there.
     """
     fault = finding.shown.fault
     result: JsonObject = {
@@ -388,7 +388,7 @@ RULE_INDEX: Mapping[str, int] = MappingProxyType({rule.code: index for index, ru
 
 
 def rule_objects() -> list[Json]:
-    """Every rule there is: the list stands before the results, when it is not known yet which of them are needed."""
+    """Every rule there is: the list is before the results, when it is not known yet which of them are needed."""
     return [_rule_object(rule) for rule in RULES]
 
 

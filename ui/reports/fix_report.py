@@ -14,7 +14,7 @@ from ui.views.segment_json import JsonObject, diagnostic_object
 from ui.views.styled_text import Line, Run, Style, style_of, visible_line, visible_runs
 from ui.views.wording import counted
 
-_BEFORE = 12  # cells that are left for what stands before the first edit
+_BEFORE = 12  # cells that are left for what is before the first edit
 
 
 class Repaired(Struct, frozen=True):
@@ -34,7 +34,7 @@ class Repaired(Struct, frozen=True):
 class FixedFile(Struct, frozen=True):
     """What became of one file: its traces, the records that gave none, those that are repaired, and how often.
 
-    `left` counts the repairs that were not made. `output` is where the copy lies, None where none was written;
+    `left` counts the repairs that were not made. `output` is where the copy is, None where none was written;
     `refused` a sentence where the file is none that is repaired.
     """
 
@@ -140,7 +140,7 @@ def _named(one: Diagnostic) -> str:
 
 
 def _hunks(edits: Iterable[Edit], index: LineIndex, room: int) -> Iterator[list[Edit]]:
-    """Edits that lie on one line and near each other."""
+    """Edits that are on one line and near each other."""
     hunk: list[Edit] = []
     for edit in edits:
         if hunk:

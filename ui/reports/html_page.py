@@ -67,7 +67,7 @@ def _entry(summary: TraceSummary) -> str:
 
 
 def trace_html(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
-    """The section of one trace; its element bears the id `trace-N`."""
+    """The section of one trace; its element has the id `trace-N`."""
     yield f'<section class="trace" id="trace-{id}">\n<h1>trace {id} <span>{escaped(heading_of(trace))}</span></h1>\n'
     characters = sum(len(part.text) for turn in trace.turns for part in turn.parts)
     room = PageRoom(characters, initial_position(inspection))

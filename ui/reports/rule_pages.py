@@ -1,4 +1,4 @@
-"""The pages on rules that stand in the repository: one a rule, and an index of all, in Markdown."""
+"""The pages on rules that are in the repository: one a rule, and an index of all, in Markdown."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,6 +1,6 @@
 """Writes traces to one file: a trace file, JSON lines, Markdown or one HTML page, as the file's suffix says.
 
-Whatever came from outside stands in code spans and fences longer than any run of backticks in it, where Markdown
+Whatever came from outside is in code spans and fences longer than any run of backticks in it, where Markdown
 (CommonMark, section 6.1 and 4.5) reads no markup, no HTML and no link.
 """
 
@@ -105,7 +105,7 @@ def trace_markdown(id: int, trace: Trace, inspection: Inspection, *, full: bool 
         yield from _lines(f"### {number} {turn.role.value}{' · ' + facts if facts else ''}", "")
         found, faulty = parts.get(number, []), wrong.get(number, [])
         lines = turn_lines(turn, number, found, faulty, width=_WIDTH, model=model, steps=steps, full=full)
-        next(lines)  # the turn's head stands above
+        next(lines)  # the turn's head is above
         yield from fenced(lines)
 
 

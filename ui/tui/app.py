@@ -101,7 +101,7 @@ class CommandPaletteProvider(Provider):
 
 
 class WeaklinkApp(App[None]):
-    """Shows the traces of a database; `trace`, an id or a link, is opened at once, and `wanted` filters from the start.
+    """Shows the traces of a database; `trace`, an id or a link, is opened at once; `filter_text` is the first filter.
 
     `against` is the id of a trace that the opened one is compared with at once.
 
@@ -125,7 +125,7 @@ class WeaklinkApp(App[None]):
         *,
         trace: str | None = None,
         against: str | None = None,
-        wanted: str = "",
+        filter_text: str = "",
         theme: str = "auto",
     ) -> None:
         name = chosen_theme(theme)  # before Textual takes NO_COLOR out of the environment
@@ -135,7 +135,9 @@ class WeaklinkApp(App[None]):
         self.theme = name
         self._access = StoreAccess(where)
         self._further = ScreenOpener(self, self._access, self.open_trace, self._show_chains)
-        self._chains = ChainsScreen(self._access, self.open_trace, wanted=wanted, doors=self._further.of_chains())
+        self._chains = ChainsScreen(
+            self._access, self.open_trace, filter_text=filter_text, callbacks=self._further.of_chains()
+        )
         destinations = CommandDestinations(
             trace=lambda link: start_work(self, partial(self._open_named, link), "open"),
             diff=self._further.diff_of,
@@ -147,7 +149,7 @@ class WeaklinkApp(App[None]):
         self._against = against
 
     async def on_mount(self) -> None:
-        """Begin with the list; a trace that was named lies above it."""
+        """Begin with the list; a trace that was named is above it."""
         keymap = read_keymap(keymap_path(), every_command())
         self.set_keymap(dict(keymap.keys))
         await self.push_screen(self._chains)
@@ -161,9 +163,9 @@ class WeaklinkApp(App[None]):
 
         `words` are those that `n` finds next in it.
         """
-        doors = self._further.of_trace()
+        callbacks = self._further.of_trace()
         screen = DissectorScreen(
-            self._access, id, step=step, link=link, siblings=self._chains, doors=doors, words=words
+            self._access, id, step=step, link=link, siblings=self._chains, callbacks=callbacks, words=words
         )
         self.push_screen(screen)
 
@@ -234,11 +236,11 @@ class WeaklinkApp(App[None]):
         """End weaklink."""
         self.exit()
 
-    def _show_chains(self, wanted: str | None) -> None:
-        """Go back to the list, with this filter; None only reads it anew."""
-        while wanted is not None and self.screen is not self._chains:
+    def _show_chains(self, filter_text: str | None) -> None:
+        """Go back to the list, with this filter; None only reads it again."""
+        while filter_text is not None and self.screen is not self._chains:
             self.pop_screen()
-        self._chains.load(self._chains.wanted if wanted is None else wanted)
+        self._chains.load(self._chains.filter_text if filter_text is None else filter_text)
 
     async def _open_named(self, named: Link) -> None:
         against = self._against
@@ -321,10 +323,10 @@ class ScreenOpener:
         try:
             found = id if id is not None else await self._access.ask(newest_running)
         except WeaklinkError as error:
-            self._tell(error_sentence(error, self._access.name), is_error=True)
+            self._toast(error_sentence(error, self._access.name), is_error=True)
             return
         if found is None:
-            self._tell("Nothing is being recorded now. `weaklink record` and the logger record into this database.")
+            self._toast("Nothing is being recorded now. `weaklink record` and the logger record into this database.")
         else:
             self._push(LiveScreen(self._access, found, lambda ended: self._open_trace(ended, None)))
 
@@ -336,17 +338,17 @@ class ScreenOpener:
         try:
             runs = await self._access.ask(partial(chosen_runs, id=id))
         except WeaklinkError as error:
-            self._tell(error_sentence(error, self._access.name), is_error=True)
+            self._toast(error_sentence(error, self._access.name), is_error=True)
             return
         if runs.said:
-            self._tell(runs.said)
+            self._toast(runs.said)
         if len(runs.ids) > 1:
             self._push(DiffScreen(self._access, runs.ids, self._open_trace))
 
     def _push(self, screen: Screen[Any]) -> None:
         self._app.push_screen(screen)
 
-    def _tell(self, said: str, *, is_error: bool = False) -> None:
+    def _toast(self, said: str, *, is_error: bool = False) -> None:
         self._app.notify(visible_line(said), severity="error" if is_error else "information", markup=False)
 
 

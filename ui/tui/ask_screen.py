@@ -99,16 +99,16 @@ class AskScreen(UpperScreen):
     def action_send(self) -> None:
         """Send what was previewed."""
         if self._experiment_running is not None:
-            self.tell("It runs already.")
+            self.toast("It runs already.")
         elif self._previewed is None:
-            self.tell("Look at what would be sent first: enter shows it.")
+            self.toast("Look at what would be sent first: enter shows it.")
         else:
             start_work(self, partial(self._send, *self._previewed), "experiment")
 
     def action_serve(self) -> None:
         """Answer requests from the recording."""
         if self._experiment_running is not None:
-            self.tell("Stop the experiment first.")
+            self.toast("Stop the experiment first.")
         else:
             start_work(self, self._serve, "experiment")
 

@@ -283,7 +283,7 @@ class LineCommands:
 
     def _sort(self, order: Order) -> None:
         self._chains.order = order
-        self._to.show_list(self._chains.wanted)
+        self._to.show_list(self._chains.filter_text)
 
     def _show_view(self, name: str) -> None:
         view = next((one for one in _views() if one.name == name), None)
@@ -293,13 +293,13 @@ class LineCommands:
             self._to.show_list(view.state.get("filter", ""))
 
     def _save_view(self, name: str) -> None:
-        state = {"filter": self._chains.wanted, "order": self._chains.order.value}
+        state = {"filter": self._chains.filter_text, "order": self._chains.order.value}
         try:
             save_view(SavedView(name, VIEWS_PAGE, state))
         except WeaklinkError as error:
-            self._tell(str(error), is_error=True)
+            self._toast(str(error), is_error=True)
         else:
-            self._tell(f"The view `{name}` is saved.")
+            self._toast(f"The view `{name}` is saved.")
 
     async def _run_on_traces(self, verb: str, words: list[str]) -> None:
         path = self._export_path(words) if verb == "export" else ""
@@ -308,24 +308,24 @@ class LineCommands:
             ids = await self._access.ask(partial(self._ids, words=targets or self._here()))
             await self._act(verb, ids, path)
         except WeaklinkError as error:
-            self._tell(error_sentence(error, self._access.name), is_error=True)
+            self._toast(error_sentence(error, self._access.name), is_error=True)
 
     async def _act(self, verb: str, ids: Sequence[int], path: str) -> None:
         if not ids:
-            self._tell("There is no such trace: none is marked, shown or selected.", is_error=True)
+            self._toast("There is no such trace: none is marked, shown or selected.", is_error=True)
         elif verb == "export":
             written = await self._access.ask_for_trace(partial(export_traces, ids=ids, path=path))
-            self._tell(f"{counted(len(ids), 'trace')} written to {written}.")
+            self._toast(f"{counted(len(ids), 'trace')} written to {written}.")
         elif verb in ("mark", "unmark"):
             changed = await self._access.ask(partial(_marked if verb == "mark" else _unmarked, ids=ids))
-            self._tell(f"{counted(changed, 'trace')} {verb}ed.")
-            self._chains.load(self._chains.wanted, keep=self._chains.chains.current)
+            self._toast(f"{counted(changed, 'trace')} {verb}ed.")
+            self._chains.load(self._chains.filter_text, keep=self._chains.chains.current)
         elif verb == "diff" and not 1 < len(ids) <= MOST_COMPARED:
-            self._tell(f"`diff` compares 2 to {MOST_COMPARED} traces; these are {len(ids):,}.", is_error=True)
+            self._toast(f"`diff` compares 2 to {MOST_COMPARED} traces; these are {len(ids):,}.", is_error=True)
         elif verb == "diff":
             self._to.diff(ids)
         elif len(ids) > _MOST_ASKED:
-            self._tell(f"`ask` opens at most {_MOST_ASKED} traces; these are {len(ids):,}.", is_error=True)
+            self._toast(f"`ask` opens at most {_MOST_ASKED} traces; these are {len(ids):,}.", is_error=True)
         else:
             for id_ in reversed(ids):
                 self._to.ask(id_)
@@ -343,8 +343,8 @@ class LineCommands:
         found: list[int] = []
         for word in words:
             if word in _TARGETS:
-                wanted = "marked:yes" if word == MARKED else self._chains.chains.wanted
-                found += sorted(one.id for one in store.traces(wanted, limit=_MOST_TRACES))
+                filter_text = "marked:yes" if word == MARKED else self._chains.chains.filter_text
+                found += sorted(one.id for one in store.traces(filter_text, limit=_MOST_TRACES))
             else:
                 found.append(store.summary(word).id)
         return list(dict.fromkeys(found))
@@ -359,7 +359,7 @@ class LineCommands:
         paths = (f"{name}{number}.{last}" for number in ("", *(f"-{at}" for at in range(2, 1_000))))
         return next(path for path in paths if not Path(path).exists())
 
-    def _tell(self, said: str, *, is_error: bool = False) -> None:
+    def _toast(self, said: str, *, is_error: bool = False) -> None:
         self._app.notify(visible_line(said), severity="error" if is_error else "information", markup=False)
 
 

@@ -90,7 +90,7 @@ def available_commands(screen: Screen[Any]) -> Iterator[AvailableCommand]:
 
 
 def key_names(screen: Screen[Any]) -> dict[str, tuple[str, ...]]:
-    """The keys that reach each command of a screen now, by its id, as people read them; keymaps are heeded.
+    """The keys that reach each command of a screen now, by its id, as people read them; keymaps are respected.
 
     What is typed into a line that has the focus reaches nothing else.
     """
@@ -128,7 +128,7 @@ class Keymap(Struct, frozen=True):
 
 
 def keymap_path() -> Path:
-    """Where the keymap file lies, whether or not there is one."""
+    """Where the keymap file is, whether or not there is one."""
     named = os.environ.get(VARIABLE)
     return Path(named).expanduser() if named else platformdirs.user_config_path("weaklink") / "keymap.toml"
 
@@ -154,12 +154,12 @@ def keymap_of(table: Mapping[str, object], commands: Sequence[Command]) -> Keyma
     keys: dict[str, str] = {}
     problems: list[str] = []
     for id_, said in _flat(table):
-        wanted = [said] if isinstance(said, str) else said if isinstance(said, list) else []
-        names = [one for one in wanted if isinstance(one, str) and is_key(one)]
+        listed = [said] if isinstance(said, str) else said if isinstance(said, list) else []
+        names = [one for one in listed if isinstance(one, str) and is_key(one)]
         if id_ not in known:
             problems.append(f"There is no command `{id_}`{_nearest(id_, known)}")
-        elif not wanted or len(names) < len(wanted):
-            wrong = next((one for one in wanted if one not in names), said)
+        elif not listed or len(names) < len(listed):
+            wrong = next((one for one in listed if one not in names), said)
             problems.append(f"`{wrong}` is no key for `{id_}`{_nearest(str(wrong), _NAMED)}")
         else:
             keys[id_] = ",".join("comma" if name == "," else name for name in names)

@@ -26,7 +26,7 @@ from ui.views.styled_text import Line, Run, Style, clipped, padded, visible_line
 from ui.views.wording import quoted, wrapped
 
 CLOSE = Command("dialog.close", "Close", "Close the dialog without changes.", ("escape", "q"))
-"""The command of everything that lies above a screen."""
+"""The command of everything that is above a screen."""
 _KEYS = 20
 _NAME = 16
 _SHOWN = 200
@@ -37,7 +37,7 @@ class ClosesOnce(Screen[ScreenResultType]):
     """A screen that goes only from the top: a key that is pressed twice does not take the screen below along."""
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Leave it and hand the result over, if it is still there and nothing lies above it."""
+        """Leave it and hand the result over, if it is still there and nothing is above it."""
         return super().dismiss(result) if self.is_active else AwaitComplete()
 
 
@@ -304,7 +304,7 @@ class UpperScreen(ClosesOnce[None]):
         for line in self.query(StatusLine):  # none while the screen goes
             line.said = StatusText(("chains", *self.crumbs), about, right, problem)
 
-    def tell(self, said: str, *, is_error: bool = False) -> None:
+    def toast(self, said: str, *, is_error: bool = False) -> None:
         """Say something for a moment."""
         self.notify(visible_line(said), severity="error" if is_error else "information", markup=False)
 

@@ -130,13 +130,13 @@ class DiffScreen(UpperScreen):
         if parted is not None:
             self.grid.move_to(parted.row, centred=True)
         elif self._diff is not None:
-            self.tell("The runs do not diverge: they make the same steps with the same results.")
+            self.toast("The runs do not diverge: they make the same steps with the same results.")
 
     def action_layer(self) -> None:
         """Compare the runs at the next layer: as written, as emitted, as parsed, and so on."""
         layers = (None, *Layer)
         self._layer = layers[(layers.index(self._layer) + 1) % len(layers)]
-        self.tell(f"compared: {self._layer.value}" if self._layer is not None else "compared: the steps of the chains")
+        self.toast(f"compared: {self._layer.value}" if self._layer is not None else "compared: the steps of the chains")
         self.action_reload()
 
     def action_next_run(self) -> None:
@@ -176,7 +176,7 @@ class DiffScreen(UpperScreen):
         (self.grid if self.focused is self.texts else self.texts).focus()
 
     def action_reload(self) -> None:
-        """Read the runs anew."""
+        """Read the runs again."""
         self.access.forget()
         start_work(self, self._read, "runs")
 
@@ -211,7 +211,7 @@ class DiffScreen(UpperScreen):
             return
         step = self._diff.alignment.rows[self.grid.cursor].steps[run] if self.rows else None
         if step is None and self.rows:
-            self.tell("This run makes no call in the selected row.")
+            self.toast("This run makes no call in the selected row.")
         else:
             self._open_trace(self._ids[run], step.number if step is not None else None)
 
@@ -225,7 +225,7 @@ class DiffScreen(UpperScreen):
                 self.grid.move_to(index, centred=True)
                 return
             index += by
-        self.tell(f"There is no {'later' if by > 0 else 'earlier'} row in which the runs differ.")
+        self.toast(f"There is no {'later' if by > 0 else 'earlier'} row in which the runs differ.")
 
     def _say_all(self) -> None:
         diff, width = self._diff, max(self.size.width, 20)

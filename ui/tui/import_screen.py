@@ -143,7 +143,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         self._reports: Sequence[FileReport] = ()
 
     def compose(self) -> ComposeResult:
-        """The path, what could stand there, how far it is, and the report."""
+        """The path, what could be there, how far it is, and the report."""
         with Vertical() as box:
             box.border_subtitle = _KEYS
             box.border_title = f"import into {visible_line(self._place.rpartition('/')[2])}"
@@ -171,7 +171,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             self._progress.left.set()
 
     def on_input_changed(self) -> None:
-        """Other paths could stand there."""
+        """Other paths could be there."""
         if self.query_one(PathInput).value not in self._offered:
             self._offered = []
             self._hint(quoted(_ABOUT, Style.DIM))

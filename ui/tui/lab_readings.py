@@ -30,7 +30,7 @@ _PIECES_PER_CHECK = 256  # pieces after which a reader looks whether anybody sti
 
 
 class Chunking(StrEnum):
-    """How a stream is cut, under the name that its column bears."""
+    """How a stream is cut, under the name that its column has."""
 
     WHOLE = "whole"
     AS_CAME = "as received"
@@ -136,10 +136,10 @@ def sample_of(store: Store, *, id: int, place: Location | None) -> LabSample | N
 
 def _turn(trace: Trace, inspection: Inspection, place: Location | None) -> int:
     """The number of the turn whose text is to be read; 0 where there is none."""
-    wanted = [place.turn] if place is not None else []
+    numbers = [place.turn] if place is not None else []
     failed = (step for step in inspection.chain.steps if step.outcome.failed)
-    wanted += [step.location.turn for step in islice(failed, 1)]
-    for number in wanted:
+    numbers += [step.location.turn for step in islice(failed, 1)]
+    for number in numbers:
         if 0 < number <= len(trace.turns) and _has_text(trace.turns[number - 1]):
             return number
     spoken = ((_size_rank(turn), number) for number, turn in enumerate(trace.turns, 1) if _has_text(turn))

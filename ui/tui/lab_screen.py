@@ -230,7 +230,7 @@ class LabScreen(UpperScreen):
                 self.grid.move_to(row)
                 self._say_all()
                 return
-        self.tell("No further reading differs, as far as they are done.")
+        self.toast("No further reading differs, as far as they are done.")
 
     def action_seed(self) -> None:
         """Cut the stream at other random places."""
@@ -259,7 +259,7 @@ class LabScreen(UpperScreen):
         (self.grid if self.focused is self.unlike else self.unlike).focus()
 
     def action_reload(self) -> None:
-        """Read the trace anew."""
+        """Read the trace again."""
         self.access.forget()
         self._begin()
 
@@ -369,8 +369,8 @@ class LabScreen(UpperScreen):
         what = f" stored ({sample.stored.format}, whole)  │  read as {format_.name}, {cut.value}"
         self.query_one("#what", LineBar).say([(Run(what, Style.STRONG),)])
         width, whole = max(self.unlike.scrollable_content_region.width - 1, 20), self._is_whole
-        wanted = SelectedResult(sample, comparing, format_, cut, self._seed)
-        lines = await self._thread(partial(wanted.lines, width, self._left.is_set, whole=whole))
+        selected = SelectedResult(sample, comparing, format_, cut, self._seed)
+        lines = await self._thread(partial(selected.lines, width, self._left.is_set, whole=whole))
         if lines is not None:
             self.unlike.show(LineList(lines))
 
@@ -383,14 +383,14 @@ class LabScreen(UpperScreen):
         assert sample is not None
         reading = await self._thread(partial(read_sample, sample, format_, cut, self._seed, self._left.is_set))
         if not isinstance(reading, Segmentation):
-            self.tell(reading or "Nothing was written.", is_error=True)
+            self.toast(reading or "Nothing was written.", is_error=True)
             return
         try:
             written = await asyncio.to_thread(write_reading, reading, path)
         except WeaklinkError as error:
-            self.tell(str(error), is_error=True)
+            self.toast(str(error), is_error=True)
         else:
-            self.tell(f"The reading is written to {written}.")
+            self.toast(f"The reading is written to {written}.")
 
 
 class SelectedResult(Struct, frozen=True):

@@ -205,7 +205,7 @@ class KeyFooter(Widget):
         self._look(None)
 
     def on_resize(self) -> None:
-        """Another width holds other labels, also while a dialog lies above."""
+        """Another width holds other labels, also while a dialog is above."""
         self._rows = _laid_out(self._shown, self.size.width)
         self.refresh()
 

@@ -154,7 +154,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         self.reveal(self._cursor)
 
     def renew(self, index: int | None = None) -> None:
-        """Draw anew: everything, as the lines or their number changed; or one line."""
+        """Draw again: everything, as the lines or their number changed; or one line."""
         if index is not None:
             for is_cursor in (False, True):
                 self._strips.discard((index, self._room, is_cursor))
@@ -254,11 +254,11 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         self.move_to(self._source.count - 1)
 
     def action_left(self) -> None:
-        """Show what lies to the left."""
+        """Show what is to the left."""
         self.scroll_to(x=self.scroll_offset.x - _ASIDE, animate=False)
 
     def action_right(self) -> None:
-        """Show what lies to the right."""
+        """Show what is to the right."""
         self.scroll_to(x=self.scroll_offset.x + _ASIDE, animate=False)
 
     def action_choose(self) -> None:

@@ -133,7 +133,7 @@ class LiveScreen(UpperScreen):
         self._leave()
 
     def action_reload(self) -> None:
-        """Begin anew."""
+        """Begin again."""
         self.access.forget()
         self._begin_anew()
         start_work(self, self._watch, "watch")
@@ -172,7 +172,7 @@ class LiveScreen(UpperScreen):
             self._growing.take(event)
             if isinstance(event, TurnEnded):
                 model = model_of(self._growing.trace) if self._growing.trace is not None else ""
-                self._tell(partial(live_lines.turn_lines, "", event.turn, event.value, model=model))
+                self._toast(partial(live_lines.turn_lines, "", event.turn, event.value, model=model))
         if events:
             self._show_grown()
         else:
@@ -202,7 +202,7 @@ class LiveScreen(UpperScreen):
     def _lay_out_anew(self) -> None:
         self._lines = GrowingLines(self._growing, max(self.stream.size.width - 1, 40))
         self._lines.update()
-        self._events = [line for tell in self._told for line in tell(width=self._width)][-_MOST_EVENTS:]
+        self._events = [line for toast in self._told for line in toast(width=self._width)][-_MOST_EVENTS:]
         at = self.stream.cursor
         with self.prevent(LineView.Moved):
             self.stream.show(self._lines, cursor=self._lines.count - 1 if self._follows else at)
@@ -218,14 +218,14 @@ class LiveScreen(UpperScreen):
             view.reveal(view.cursor)
 
     def _span_closed(self, turn: int, span: Span, words: str, calls: Sequence[ToolCall]) -> None:
-        self._tell(partial(live_lines.span_lines, "", turn, span, words, calls))
+        self._toast(partial(live_lines.span_lines, "", turn, span, words, calls))
 
     def _fault_found(self, diagnostic: Diagnostic) -> None:
-        self._tell(partial(live_lines.fault_lines, "", diagnostic))
+        self._toast(partial(live_lines.fault_lines, "", diagnostic))
 
-    def _tell(self, tell: "_LiveEvent") -> None:
-        self._told.append(tell)
-        self._events += tell(width=self._width)
+    def _toast(self, toast: "_LiveEvent") -> None:
+        self._told.append(toast)
+        self._events += toast(width=self._width)
 
     @property
     def _width(self) -> int:
@@ -262,7 +262,7 @@ class LiveScreen(UpperScreen):
 
 
 class _LiveEvent(Protocol):
-    """Something that happened, as lines for a width: they are made anew for another."""
+    """Something that happened, as lines for a width: they are made again for another."""
 
     def __call__(self, *, width: int) -> Iterable[Line]: ...
 
@@ -309,7 +309,7 @@ class TraceUpdate(Struct, frozen=True):
 
 
 class TraceWatcher:
-    """A trace that is followed from its last turns on; anew where another store takes the place of the first.
+    """A trace that is followed from its last turns on; again where another store takes the place of the first.
 
     For one thread at a time.
     """

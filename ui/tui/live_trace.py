@@ -181,7 +181,7 @@ class GrowingTrace:
     def _end(self, turn: GrowingTurn, whole: Turn) -> None:
         for part in whole.parts:
             grown = turn.part(part.name)
-            if not part.text.startswith(grown.text):  # the record says otherwise: read anew
+            if not part.text.startswith(grown.text):  # the record says otherwise: read again
                 grown.spans.clear()
             grown.text = part.text
         if turn.reading is not None:

@@ -52,7 +52,7 @@ _SIXTEEN = MappingProxyType(
 class Paint(Struct, frozen=True):
     """How meanings look: a style for each, and what is laid over the cursor's line and over lit characters.
 
-    `asleep` lies over the cursor's line while another widget has the focus.
+    `asleep` is over the cursor's line while another widget has the focus.
     """
 
     of: Mapping[Style, RichStyle]
@@ -68,14 +68,14 @@ def paint_of(app: App[object]) -> Paint:
 
 
 def themes() -> tuple[Theme, ...]:
-    """The Textual themes made of the palette; they bear the names in `THEMES`."""
+    """The Textual themes made of the palette; they have the names in `THEMES`."""
     return _theme("dark", DARK), _theme("light", LIGHT), _ansi()
 
 
-def chosen_theme(wanted: str) -> str:
+def chosen_theme(name: str) -> str:
     """The theme's name; `auto` takes `ansi` where colours are unwanted (NO_COLOR) or few, and asks COLORFGBG."""
-    if wanted != "auto":
-        return wanted
+    if name != "auto":
+        return name
     if os.environ.get("NO_COLOR") or not _has_many_colours():
         return "ansi"
     behind = os.environ.get("COLORFGBG", "").rpartition(";")[2]

@@ -98,7 +98,7 @@ class RulesScreen(UpperScreen):
         start_work(self, self._count, "count")
 
     def on_resize(self) -> None:
-        """Where there is room, the page stands beside the list."""
+        """Where there is room, the page is beside the list."""
         self.query_one(Container).set_class(self.size.width >= _BROAD, "broad")
         self.call_after_refresh(self._look)
 
@@ -116,7 +116,7 @@ class RulesScreen(UpperScreen):
         """List the chains in which the rule was broken."""
         found = self._traces.get(self.rule.code, 0) if self._traces is not None else None
         if found == 0:
-            self.tell(f"{self.rule.code} was broken in no chain of this database.")
+            self.toast(f"{self.rule.code} was broken in no chain of this database.")
         else:
             self.let_go()
             self._show_chains(f"code:{self.rule.code}")
@@ -130,14 +130,14 @@ class RulesScreen(UpperScreen):
         """Copy the command that prints the page."""
         command = f"weaklink rule {self.rule.code}"
         self.app.copy_to_clipboard(command)
-        self.tell(f"Copied: {command}")
+        self.toast(f"Copied: {command}")
 
     def action_next_pane(self) -> None:
         """Give the keys to the page, or to the list."""
         (self.rules if self.focused is self.page else self.page).focus()
 
     def action_reload(self) -> None:
-        """Count anew."""
+        """Count again."""
         self.access.forget()
         start_work(self, self._count, "count")
 

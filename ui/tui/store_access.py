@@ -81,7 +81,7 @@ class StoreAccess:
         return await answered
 
     def forget(self) -> None:
-        """Let go of the store; the next question opens it anew."""
+        """Let go of the store; the next question opens it again."""
         with self._lock:
             store, self._store = self._store, None
         if store is not None:

@@ -13,7 +13,7 @@ from ui.views.styled_text import Style
 
 
 class Colours(Struct, frozen=True):
-    """The colours of one screen as `#rrggbb`: what lies behind the text, and the text by what it means.
+    """The colours of one screen as `#rrggbb`: what is behind the text, and the text by what it means.
 
     `surface` is behind bars and dialogs, `cursor` behind the line that is pointed at, `asleep` behind that of a pane
     without the focus, `lit` behind characters that another pane points at, `edge` between panes, where no text stands.
@@ -30,7 +30,7 @@ class Colours(Struct, frozen=True):
 
     @property
     def grounds(self) -> tuple[str, ...]:
-        """Everything that text may stand on."""
+        """Everything that text may be on."""
         return self.background, self.surface, self.cursor, self.asleep, self.lit
 
 

@@ -86,7 +86,7 @@ class Excerpt(Struct, frozen=True):
         return (Run(f"{'':{self.digits}} |", Style.GUTTER),)
 
     def window(self, number: int, place: Range) -> Range:
-        """As much of a line as fits: the place, and before all what stands before it."""
+        """As much of a line as fits: the place, and before all what is before it."""
         line, text, room = self.index.line(number), self.index.text, self.room - 2
         if len(line) <= room and cell_width(visible_line(line.of(text))) <= room:
             return line
@@ -133,9 +133,9 @@ def _fitting(text: str, room: int) -> int:
 def diagnostic_lines(
     diagnostic: Diagnostic, text: str, *, width: int, file: str = "", lines: LineIndex | None = None
 ) -> Iterator[Line]:
-    """The lines of a diagnostic; `text` is that of the part it lies in, `lines` its lines where they are known.
+    """The lines of a diagnostic; `text` is that of the part it is in, `lines` its lines where they are known.
 
-    `file` names the text where it is a file of its own; else the turn and the part say where it lies.
+    `file` names the text where it is a file of its own; else the turn and the part say where it is.
     """
     fault = diagnostic.fault
     index = lines or LineIndex(text)
@@ -156,7 +156,7 @@ def diagnostic_lines(
 
 
 def place_words(place: Location, index: LineIndex) -> str:
-    """Where a place begins, in words; `index` holds the lines of the part that it lies in."""
+    """Where a place begins, in words; `index` holds the lines of the part that it is in."""
     line, column = index.position(place.range.start)
     return f"turn {place.turn}, {part_words(place.part)}, line {line} column {column}"
 
@@ -186,7 +186,7 @@ def _where(diagnostic: Diagnostic, file: str, index: LineIndex) -> str:
 
 
 def _fix_lines(excerpt: Excerpt, fix: Fix) -> Iterator[Line]:
-    """The line before and after the edits, where they lie on one line and near each other."""
+    """The line before and after the edits, where they are on one line and near each other."""
     place = Range(fix.edits[0].range.start, fix.edits[-1].range.end)
     number = excerpt.index.position(place.start)[0]
     line, text = excerpt.index.line(number), excerpt.index.text

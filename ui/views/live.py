@@ -131,7 +131,7 @@ def span_closed_object(id: int, place: Location, span: Span, text: str, calls: S
 
 
 def fault_found_object(id: int, diagnostic: Diagnostic, text: str) -> JsonObject:
-    """A diagnostic; `text` is what came so far of the part that it lies in."""
+    """A diagnostic; `text` is what came so far of the part that it is in."""
     place = diagnostic.location
     found = diagnostic_object(diagnostic, LineIndex(text))
     return {"event": "fault_found", "trace": id, "turn": place.turn, "part": place.part, **found}

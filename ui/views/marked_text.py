@@ -303,7 +303,7 @@ def _style_at(at: int, span: Span, faults: Sequence[Fault]) -> Style:
 
 
 def _below_all(text: str, row: Range, marks: Sequence[_RowMark], lines: LineIndex, room: int) -> Iterator[Line]:
-    """What stands below a row."""
+    """What is below a row."""
     places = []
     for mark in marks:
         said = [list(_mark_lines(mark, lines))] if mark.says else []
@@ -341,7 +341,7 @@ def caret_lines(places: Sequence[CaretLabel], room: int) -> Iterator[Line]:
     """Carets under the places of one row, right below it, then what is said of each in at most `room` cells.
 
     Places that come to the same cells share their carets, also where one of them goes on in other rows.
-    Where more than one is spoken of they bear numbers, so that no words part carets from their text; the words of
+    Where more than one is spoken of they have numbers, so that no words part carets from their text; the words of
     one alone follow its carets, beside them where they fit.
     """
     places = _joined(places)
@@ -362,7 +362,7 @@ def caret_lines(places: Sequence[CaretLabel], room: int) -> Iterator[Line]:
 
 
 class _CaretRun:
-    """Carets with their number, and the cells that both take: it stands behind, or before where the row ends."""
+    """Carets with their number, and the cells that both take: it is behind, or before where the row ends."""
 
     def __init__(self, place: CaretLabel, label: str, room: int) -> None:
         self.place = place

@@ -200,7 +200,7 @@ def minimap(
 ) -> Line:
     """The trace in at most `width` cells, a blank before each turn that is no tool's; long ones keep what failed.
 
-    A call is `[c]`, or bears the glyph of its fault; an error a tool gave is the glyph in place of its `r`. Whoever
+    A call is `[c]`, or has the glyph of its fault; an error a tool gave is the glyph in place of its `r`. Whoever
     knows them hands over the places of the `steps`, the number of the one to keep, 0 for none, and the parts that are
     `differing`: then no more of a trace is looked at than is shown.
     """

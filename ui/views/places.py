@@ -20,7 +20,7 @@ NO_PART = -1
 
 _BATCH = 512  # places whose ends are looked at together
 PositionKey = tuple[int, int, int, int]
-"""Where a place stands among all: turn, number of the part, beginning, end; before a turn's parts what lies in none."""
+"""Where a place is among all: turn, number of the part, beginning, end; before a turn's parts what is in none."""
 
 
 class PositionIndex:
@@ -59,7 +59,7 @@ class PositionIndex:
                 column[:] = array(column.typecode, map(column.__getitem__, ordered))
 
     def order(self, position: int) -> PositionKey:
-        """Where a place stands among all; its end is 0 where that does not count."""
+        """Where a place is among all; its end is 0 where that does not count."""
         end = self._ends[position] if self._by_end else 0
         return self._turns[position], self._parts[position], self._starts[position], end
 
@@ -68,11 +68,11 @@ class PositionIndex:
         return self._ends[position] - self._starts[position]
 
     def of_turn(self, turn: int) -> range:
-        """What stands in a turn."""
+        """What is in a turn."""
         return range(bisect_left(self._turns, turn), bisect_right(self._turns, turn))
 
     def of_part(self, turn: int, part: int) -> range:
-        """What stands in a part of a turn."""
+        """What is in a part of a turn."""
         held = self.of_turn(turn)
         first = bisect_left(self._parts, part, held.start, held.stop)
         return range(first, bisect_right(self._parts, part, first, held.stop))
@@ -157,12 +157,12 @@ class StepPlaces:
         self.results.settle(answered)
 
     def of_call(self, turn: int, part: str, call: ToolCall) -> Step | None:
-        """The step of a call that stands in this part of this turn."""
+        """The step of a call that is in this part of this turn."""
         held = self._at(self.calls, turn, part, call.range)
         return next((step for step in reversed(held) if step.location == Location(turn, part, call.range)), None)
 
     def of_result(self, turn: int, part: str, place: Range) -> Step | None:
-        """The step whose result stands at this place of this part of this turn."""
+        """The step whose result is at this place of this part of this turn."""
         held = self._at(self.results, turn, part, place)
         return next((step for step in held if step.result_location == Location(turn, part, place)), None)
 

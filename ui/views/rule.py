@@ -52,7 +52,7 @@ class Example(Struct, frozen=True):
 
 
 class _SketchSection(Struct, frozen=True):
-    """What stands below one `@` line of a sketch."""
+    """What is below one `@` line of a sketch."""
 
     name: str
     facts: dict[str, str]

@@ -159,14 +159,14 @@ def grid_lines(alignment: Alignment, runs: int, width: int, *, full: bool = Fals
 
 
 def grid_columns(runs: int, chosen: int, width: int) -> tuple[int, ...]:
-    """Which runs stand beside each other where there is one grid: all, else the first and those around the chosen."""
+    """Which runs are beside each other where there is one grid: all, else the first and those around the chosen."""
     most = max((width - 3) // (_NARROWEST + 2), 2) - 1
     start = max(min(chosen - 1, runs - 1 - most), 0)
     return (0, *range(1, runs)[start : start + most])
 
 
 def grid_head(columns: Sequence[int], width: int, called: Sequence[str], chosen: int) -> Line:
-    """The head over a grid: each run's letter and what it is `called`; brackets stand around the chosen one."""
+    """The head over a grid: each run's letter and what it is `called`; brackets are around the chosen one."""
     line: list[Run] = [Run("   ")]
     for run in columns:
         label = f" [{run_label(run)}]" if run == chosen else f"  {run_label(run)} "
@@ -191,7 +191,7 @@ def _room(columns: Sequence[int], width: int) -> int:
 
 
 def _groups(runs: int, width: int) -> Iterator[tuple[int, ...]]:
-    """Which runs stand beside each other: as many as there is room for, always with the first."""
+    """Which runs are beside each other: as many as there is room for, always with the first."""
     most = max((width - 3) // (_NARROWEST + 2), 2)
     others = list(range(1, runs))
     for start in range(0, max(len(others), 1), most - 1):

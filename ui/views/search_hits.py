@@ -68,7 +68,7 @@ def _excerpt(hit: SearchHit, room: int) -> Iterator[Line]:
 
 
 def _pieces(hit: SearchHit) -> tuple[str, str, str]:
-    """What stands before the found words, they themselves, and what is behind, visible; `…` where the text goes on."""
+    """What is before the found words, they themselves, and what is behind, visible; `…` where the text goes on."""
     text, found = hit.excerpt, hit.found
     begins = hit.location is None or hit.location.range.start == found.start
     before = text[: found.start] if begins else f"…{text[: found.start]}"

@@ -68,7 +68,7 @@ def call_object(call: ToolCall) -> JsonObject:
 
 
 def diagnostic_object(diagnostic: Diagnostic, lines: LineIndex) -> JsonObject:
-    """A diagnostic; `lines` are those of the part that it lies in."""
+    """A diagnostic; `lines` are those of the part that it is in."""
     fault = diagnostic.fault
     line, column = lines.position(fault.range.start)
     return {

@@ -351,7 +351,7 @@ def _column(found: Statistics, measure: Measure, groups: Sequence[GroupFigures],
     estimates = [estimate(measure, group.tally(measure.name), found.fewest) for group in groups]
     bars = 6 if width >= _WIDE and measure.kind is not MeasureKind.MEAN else 0
     values = [value_text(one, found.fewest) for one in estimates]
-    # Where it counts the traces, which stand beside it already, it is not said again.
+    # Where it counts the traces, which are beside it already, it is not said again.
     counts = [
         f" n={one.tally.trials:,}" if one.tally.trials not in (0, group.traces) else ""
         for one, group in zip(estimates, groups, strict=True)

@@ -13,7 +13,7 @@ _NAMED = 12
 
 
 def stats_lines(stats: StoreStats, place: str) -> Iterator[Line]:
-    """The lines of `weaklink db stats`; what wants to be done about it stands beside the number."""
+    """The lines of `weaklink db stats`; what wants to be done about it is beside the number."""
     yield from _fact("database", f"{visible_line(place)}, {size_text(stats.size_bytes)}")
     yield from _fact("traces", f"{stats.traces:,}")
     for status in Status:

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from inspector.scanning import lazy_pattern
 
 GLYPHS = MappingProxyType({"error": "✖", "warning": "▲", "info": "·"})
-"""What stands before a diagnostic of each severity."""
+"""What is before a diagnostic of each severity."""
 
 LINE_FEED, TAB = "⏎", "→   "
 """What stands for a line feed and a tab where a text is shown on one line."""

@@ -50,7 +50,7 @@ class _TextPiece(Struct, frozen=True):
 
 
 class _Hunk(Struct):
-    """Lines that stand in the place of each other; `is_same` where they are equal."""
+    """Lines that are in the place of each other; `is_same` where they are equal."""
 
     gone: list[list[_TextPiece]] = field(default_factory=list)
     new: list[list[_TextPiece]] = field(default_factory=list)

@@ -29,7 +29,7 @@ _MARGIN = 11
 _LONGEST = 1_000
 _LONGEST_ANSWER = 300
 POSITION_IDS = ("line", "entry", "record", "document", "sha256")
-"""External ids that say where a trace stands in its file, not what it is."""
+"""External ids that say where a trace is in its file, not what it is."""
 _WRAPPER = frozenset({"name", "content", "tool_call_id", "call_id", "id"})
 _LONGEST_UNWRAPPED = 100_000
 _HEADS = ("step", "turn", "call", "outcome", "result")

@@ -43,7 +43,7 @@ NOTHING: Line = (Run("-", Style.DIM),)
 """What a cell shows where there is nothing to show."""
 
 MARKED, NOTED = Run("●", Style.KEY), Run("✎", Style.KEY)
-"""What stands beside a trace that the user marked, and beside one with a note."""
+"""What is beside a trace that the user marked, and beside one with a note."""
 
 _GAP = 2
 _LONGEST = 400  # code points of a text that are looked at
@@ -438,7 +438,7 @@ class FittedColumns(Struct, frozen=True):
     widths: Mapping[str, int]
 
     def head(self, order: Order | None = None) -> Line:
-        """The headings of the columns; an arrow stands at the one by which the list goes."""
+        """The headings of the columns; an arrow is at the one by which the list goes."""
         said = {
             key: f"{TRACE_COLUMNS[key].heading}{'▾' if order and TRACE_COLUMNS[key].order is order else ''}"
             for key in self.widths

@@ -250,7 +250,7 @@ def _chain_objects(trace: Trace, inspection: Inspection) -> list[Json]:
 
 
 def _layer_objects(layers: Sequence[CallLayer], *, is_result: bool) -> list[Json]:
-    """The layers of a call or of a result; `text` is null where the layer is not recorded, or stands at `place`.
+    """The layers of a call or of a result; `text` is null where the layer is not recorded, or is at `place`.
 
     `same` says whether the value is that of the recorded layer before it, null where there is no such layer.
     """

@@ -61,7 +61,7 @@ def read_messages_request(request: dict[str, Json]) -> DecodedRequest:
     """A request for messages; never raises.
 
     A user message with results gives one tool turn for each, in order, and a user turn for what else it says. Input of
-    a call is the compact JSON of the object that stands there. A result that is a list of blocks gives the text of its
+    a call is the compact JSON of the object that is there. A result that is a list of blocks gives the text of its
     text blocks; any other block is kept in a part `content:N`.
     """
     messages = request.get("messages", [])
@@ -76,7 +76,7 @@ def read_messages_request(request: dict[str, Json]) -> DecodedRequest:
 
 
 def read_turns(message: Json) -> Iterator[Turn]:
-    """The turns of one message: one, or more where results stand in it; never raises."""
+    """The turns of one message: one, or more where results are in it; never raises."""
     blocks = message.get("content") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(blocks, list):
         yield read_message(message)

@@ -477,7 +477,7 @@ class CallParts:
     """Gives each call of an answer its part `call:N`, N in order of appearance.
 
     A piece opens a new call where its index is new. Servers that send every call with index 0 are told by the name,
-    which only a first piece bears: such a piece opens a new call where its id is not known yet; or, without an id,
+    which only a first piece has: such a piece opens a new call where its id is not known yet; or, without an id,
     where the call under this index has another name, or ends like a complete object while the piece begins one.
     A piece without an index goes by its id, or belongs to the latest call. `reused_index` is the index under which
     the latest piece opened a call although another has it, None where it did not.

@@ -44,7 +44,7 @@ class CapturedAnswer(Struct, frozen=True):
 
 
 class ArrivingChatAnswer:
-    """An answer with the HTTP status `status`, None where no header stood before it. Holds at most `limit` bytes."""
+    """An answer with the HTTP status `status`, None where no header was before it. Holds at most `limit` bytes."""
 
     def __init__(self, status: int | None, limit: int) -> None:
         self._status = status

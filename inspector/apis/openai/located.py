@@ -399,7 +399,7 @@ def whole_call(node: JsonNode) -> ApiCallPiece:
 
 
 def call_of(node: JsonNode, function: JsonNode, key: str | None = None, *, wants_id: bool = False) -> ApiCallPiece:
-    """The call that `node` is, whose name and arguments stand in `function`."""
+    """The call that `node` is, whose name and arguments are in `function`."""
     arguments = member(function, "arguments", "parameters")
     foreign = function.member("parameters") if arguments is not None and member(function, "arguments") is None else None
     return ApiCallPiece(

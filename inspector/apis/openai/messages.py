@@ -1,7 +1,7 @@
 """The messages and tools of chat completions, read from a request or a chat log, and written.
 
 Every importer, template and exporter of this shape goes through this module: what a message, a call, a result or a
-tool's definition looks like in OpenAI's JSON stands here. Sources: OpenAI's API reference (chat completions);
+tool's definition looks like in OpenAI's JSON is here. Sources: OpenAI's API reference (chat completions);
 `reasoning_content` (DeepSeek, vLLM, SGLang).
 """
 
@@ -80,7 +80,7 @@ def read_message(message: Json) -> Turn:
 
     `content` is a string or a list of blocks: the texts of its text blocks, joined by nothing, are the part `text`,
     thoughts go to `reasoning`, and any other block is kept as JSON text in a part `content:N`, N its place in the list.
-    Arguments of call N are the part `call:N`: the string that stands there, or an object's compact JSON (Ollama).
+    Arguments of call N are the part `call:N`: the string that is there, or an object's compact JSON (Ollama).
     A role that is not known counts as the user's; `source_role` keeps the word. A turn has at least one part.
     """
     if not isinstance(message, dict):
@@ -116,7 +116,7 @@ def read_tools(tools: Json, functions: Json = None) -> tuple[ToolDefinition, ...
 
 @dataclass(frozen=True, slots=True)
 class _ToolsKey:
-    """A request's tools as a cache key: their bytes in MessagePack, which tells apart what JSON tells apart."""
+    """A request's tools as a cache key: their bytes in MessagePack, which distinguishes what JSON distinguishes."""
 
     packed: bytes
     tools: Json = field(compare=False)
@@ -243,7 +243,7 @@ def with_calls(message: dict[str, Json], change: Callable[[Json], Json]) -> dict
 
 
 def argument_texts(messages: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
-    """The id and the arguments of each call of the messages, as they stand there."""
+    """The id and the arguments of each call of the messages, as they are there."""
     for message in messages:
         for call in calls_in(message):
             yield call.get("id"), object_of(call.get("function")).get("arguments")

@@ -14,7 +14,7 @@ vllm:tests/tool_parsers/test_xlam_tool_parser.py.
 
 `generic_json`: `{"tool_call": {...}}`, `{"tool_calls": [...]}` or `{"response": "..."}`, the whole reply.
 
-llama.cpp makes models answer so whose chat template knows no tools. Where calls may be parallel they bear ids. The
+llama.cpp makes models answer so whose chat template knows no tools. Where calls may be parallel they have ids. The
 string of `response` is the reply's content. Source: llama.cpp:common/chat.cpp (the generic format) and
 llama.cpp:tests/test-chat.cpp.
 """
@@ -128,7 +128,7 @@ def _unwrapped(reading: ParseResult) -> ParseResult:
 
 
 def _misplaced(reading: ParseResult, fault: Fault) -> ParseResult:
-    """The reading of calls that stand in the wrong place, as `fault` says."""
+    """The reading of calls that are in the wrong place, as `fault` says."""
     calls = (
         msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls
     )

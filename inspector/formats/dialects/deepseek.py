@@ -185,7 +185,7 @@ DEEPSEEK_V31 = Format(
 
 
 def _format(name: str, wrapper: str, *, aliases: tuple[str, ...], models: tuple[str, ...], result: str) -> Format:
-    """The Format whose calls stand in `wrapper` tags and whose results stand in `result` tags."""
+    """The Format whose calls are in `wrapper` tags and whose results are in `result` tags."""
     enclosed = Enclosed(f"<{_PREFIX}{wrapper}>", f"</{_PREFIX}{wrapper}>")
     tags = InvokeTags(enclosed, _PREFIX, is_typed=True, anywhere=True)
     calls = XmlCalls((tags.call,), (enclosed,))

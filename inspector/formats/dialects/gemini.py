@@ -36,7 +36,7 @@ GEMINI_PATTERNS = DetectionPatterns(
 )
 
 READ_CALLS = PythonCallReader(namespace=_NAMESPACE)
-"""The reader of what stands in a fence of calls."""
+"""The reader of what is in a fence of calls."""
 
 
 def _call_states(ways: Transitions) -> Iterator[State]:

@@ -252,7 +252,7 @@ def _write_calls(calls: Sequence[ToolCall]) -> str:
 
 
 def _expresses(call: ToolCall) -> bool:
-    """The name is known by its length: it stands before the key of the arguments."""
+    """The name is known by its length: it is before the key of the arguments."""
     name = call.name or ""
     return call.id is None and is_json_call(call) and len(name) <= 96 and not re.search(r'["\\\x00-\x1f]', name)
 

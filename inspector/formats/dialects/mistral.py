@@ -211,7 +211,7 @@ def _without_arguments(name: str, place: Range, whole: Range) -> ParseResult:
 
 
 def _read_result(closed: SpanClosed) -> ParseResult:
-    """See SpanReader. The result's id stands before it (v11), or in an object around it (v3)."""
+    """See SpanReader. The result's id is before it (v11), or in an object around it (v3)."""
     text, start = closed.inner_text, closed.span.inner.start
     header = _RESULT_ID.match(text)
     if header is not None:

@@ -167,7 +167,7 @@ def content_text(content: Json) -> str:
 
 
 def user_turns(message: Json, flags: frozenset[TurnFlag]) -> Iterator[Turn]:
-    """The turns of a user's message: its words, and each result that stands in it."""
+    """The turns of a user's message: its words, and each result that is in it."""
     for turn in read_turns({"role": "user", "content": message} if isinstance(message, str) else message):
         read = turn if turn.role in (Role.USER, Role.TOOL) else replace(turn, role=Role.USER, calls=(), result=None)
         yield replace(read, flags=flags) if flags else read

@@ -448,7 +448,7 @@ def is_item(value: JsonObject) -> bool:
 
 
 def instructions_text(value: Json) -> str:
-    """Instructions as text, whether they stand alone or in an object."""
+    """Instructions as text, whether they are alone or in an object."""
     if isinstance(value, dict):
         return text_of(value, "text")
     return value if isinstance(value, str) else "" if value is None else compact_json(value)

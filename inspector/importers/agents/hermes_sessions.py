@@ -128,7 +128,7 @@ def _turn(message: JsonObject, model: str, tools: tuple[ToolDefinition, ...]) ->
 
 
 def _read(value: Json) -> Json:
-    """A value, or what its JSON text says where a text stands in its place."""
+    """A value, or what its JSON text says where a text is in its place."""
     if not isinstance(value, str):
         return value
     try:

@@ -109,7 +109,7 @@ def _is_event(value: Json) -> bool:
 
 
 def _events(row: JsonObject) -> list[JsonObject]:
-    """The events of a row; in older evaluations each action stands in a pair with its observation."""
+    """The events of a row; in older evaluations each action is in a pair with its observation."""
     listed = row.get("history")
     if not isinstance(listed, list):
         return []

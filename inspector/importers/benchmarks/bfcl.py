@@ -108,7 +108,7 @@ def _is_result(row: JsonObject) -> bool:
 
 
 def _model_of(path: Path) -> str:
-    """The name of the model's folder; `""` for a file that does not lie in BFCL's folders."""
+    """The name of the model's folder; `""` for a file that is not in BFCL's folders."""
     if not _RESULT_FILE.fullmatch(path.name):
         return ""
     folders = [folder.name for folder in path.absolute().parents]

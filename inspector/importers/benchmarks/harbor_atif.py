@@ -115,7 +115,7 @@ def _trace(
 
 
 def _ids(value: JsonObject, steps: list[JsonObject], place: _TrajectoryPlace) -> tuple[ExternalId, ...]:
-    """The session's and the trajectory's ids, and the first step of its own where copied ones stand before it."""
+    """The session's and the trajectory's ids, and the first step of its own where copied ones are before it."""
     named = [ExternalId(key, text_of(value, key)) for key in ("session_id", "trajectory_id") if text_of(value, key)]
     own = next((step for step in steps if step.get("is_copied_context") is not True), steps[0])
     later = [ExternalId("step_id", str(own.get("step_id")))] if own is not steps[0] else []

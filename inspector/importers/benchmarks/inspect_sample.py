@@ -78,7 +78,7 @@ class Attachments:
     def key_of(self, message: Json) -> str:
         """What tells a message from the others of its sample: an answer's id; else, and in older logs, its words.
 
-        It is the same whether texts stand in the message or apart. Requests may repeat one message of the user's where
+        It is the same whether texts are in the message or apart. Requests may repeat one message of the user's where
         the conversation has several of the same words, each with its id.
         """
         if not isinstance(message, dict):
@@ -297,7 +297,7 @@ def requests_of(sample: JsonObject, attachments: Attachments) -> Iterator[Inspec
 
 
 class InspectConversation(Struct):
-    """A conversation: its messages, and the requests that answered; `failed` stand behind the message of that number.
+    """A conversation: its messages, and the requests that answered; `failed` are behind the message of that number.
 
     `is_fork` says that it begins as the sample's own conversation does.
     """

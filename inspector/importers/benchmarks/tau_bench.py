@@ -291,7 +291,7 @@ def _traces(simulation: JsonObject, run: _Run, record: str) -> Iterator[Trace | 
 
 
 def _messages(simulation: JsonObject) -> Iterator[_Message]:
-    """The messages in order, those that stand together one by one."""
+    """The messages in order, those that are together one by one."""
     for outer in objects_of(simulation.get("messages")):
         for value in objects_of(outer.get("tool_messages")) or [outer]:
             role = _ROLES.get(text_of(value, "role"), Role.USER)

@@ -4,7 +4,7 @@ Rows of raw completions: what a model wrote, and perhaps the prompt that it cont
 
 A row is `{"prompt": ..., "completion": ...}`, `{"text": ...}` or the like; `deltas` are the pieces that arrived. It is
 also what `weaklink segment --jsonl` takes. A prompt in a chat template is split into its turns, and the completion
-continues the last; joining the turns' texts gives prompt and completion exactly. Only what lies beyond the prompt was
+continues the last; joining the turns' texts gives prompt and completion exactly. Only what is beyond the prompt was
 generated. Any other prompt is one user turn.
 
 Raw transcripts and completions as plain text: a file is one trace.
@@ -126,7 +126,7 @@ def _turns(prompt: str, pieces: tuple[str, ...], generation: Generation) -> Iter
 
 
 def _part(text: str, pieces: tuple[str, ...], before: int) -> Part:
-    """A part whose last characters arrived as `pieces`; what stood before them counts as the first."""
+    """A part whose last characters arrived as `pieces`; what was before them counts as the first."""
     if len(pieces) < 2:
         return Part("text", text)
     ends = tuple(before + end for end in accumulate(map(len, pieces)))

@@ -158,7 +158,7 @@ def _text(value: Json) -> str:
 
 
 def _result(message: JsonObject) -> ResultHeader | None:
-    """What a tool message says beside its value, as some writers do; the rest stands in the value."""
+    """What a tool message says beside its value, as some writers do; the rest is in the value."""
     header = ResultHeader(text_of(message, "tool_call_id") or None, text_of(message, "name") or None)
     return header if header.call_id or header.name else None
 

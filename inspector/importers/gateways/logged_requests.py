@@ -120,7 +120,7 @@ def gathered(records: Iterable[LoggedRequest | Trace | Skipped]) -> Iterator[Tra
 
 
 def gathered_from(files: Sequence[SourceFile], logged: Logged, source: str) -> Iterator[Trace | Skipped]:
-    """The traces that the requests of several files make up; each says which file its first request stands in."""
+    """The traces that the requests of several files make up; each says which file its first request is in."""
     for found in gathered(_numbered(files, logged)):
         record = found.record if isinstance(found, Skipped) else found.provenance.record
         number, _, place = record.partition(_MARK)
@@ -230,7 +230,7 @@ def number_of(value: Json) -> float | None:
 
 
 def address_of(text: str) -> tuple[str, str]:
-    """What stands before the path of an address (`https://api.openai.com`), and the path with its query."""
+    """What is before the path of an address (`https://api.openai.com`), and the path with its query."""
     origin = _ORIGIN.match(text)
     return (origin[0], text[origin.end() :] or "/") if origin else ("", text)
 

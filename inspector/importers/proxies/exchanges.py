@@ -320,7 +320,7 @@ class ProxyFile(Struct):
         """The traces, and what could not be read; then one record that counts all other traffic.
 
         Requests to models wait until the end, as sessions are recognised over the whole file; see `traces_of`.
-        Each trace bears the file's warnings.
+        Each trace has the file's warnings.
         """
         broken: deque[Skipped] = deque()
         warnings: tuple[str, ...] | None = None  # they and the runs of tools are complete when the first trace comes

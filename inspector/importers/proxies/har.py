@@ -60,7 +60,7 @@ _REBUILT = "an answer without a text was put together from the events that the b
 
 
 class HarContent(Struct, frozen=True):
-    """A HAR document's bytes, and the bodies that lie beside it by their names; None for one that is not there."""
+    """A HAR document's bytes, and the bodies that are beside it by their names; None for one that is not there."""
 
     stream: BinaryIO
     body: Callable[[str], bytes | None]
@@ -118,7 +118,7 @@ def open_har(file: SourceFile) -> Iterator[HarContent]:
 
 
 def _no_body(name: str) -> None:
-    """A document that stands alone has no bodies beside it: a name in it is never taken for a file's."""
+    """A document that is alone has no bodies beside it: a name in it is never taken for a file's."""
 
 
 def _is_zlib(head: bytes) -> bool:
@@ -257,9 +257,9 @@ def _version(log: JsonObject) -> str:
 
 
 class HarDocument:
-    """A HAR document in a stream: what stands before its entries was read when it is made, at most 32 MiB of it.
+    """A HAR document in a stream: what is before its entries was read when it is made, at most 32 MiB of it.
 
-    `log` are the members of `log` that stand there: `version`, `creator`, `pages`.
+    `log` are the members of `log` that are there: `version`, `creator`, `pages`.
     """
 
     def __init__(self, stream: BinaryIO) -> None:

@@ -140,7 +140,7 @@ class FlowSplitter:
 
 
 class MalformedValueError(ValueError):
-    """What stands here is no tnetstring, or not of the kind that was asked for; the words say which."""
+    """What is here is no tnetstring, or not of the kind that was asked for; the words say which."""
 
 
 class TnetString(Struct, frozen=True):
@@ -153,7 +153,7 @@ class TnetString(Struct, frozen=True):
 
     @property
     def is_null(self) -> bool:
-        """Whether nothing stands here."""
+        """Whether nothing is here."""
         return self.kind == b"~"
 
     def payload(self) -> bytes:

@@ -35,7 +35,7 @@ from inspector.wire.provider_json import parse_json
 
 _BLOCK = 1 << 16
 _BLANK = b"\xef\xbb\xbf \t\r\n"
-_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # within JSON both stand between values only
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # within JSON both are between values only
 _FRAME = lazy_pattern(r"(?:data|event|id|retry)?:|HTTP/\d")
 
 _ANSWER = lazy_pattern(
@@ -185,7 +185,7 @@ def _ended(line: bytes) -> bytes:
 
 
 def _with_end(line: bytes) -> bytes:
-    """A line of an event stream with the empty line that ends its event; the name stands before what it names."""
+    """A line of an event stream with the empty line that ends its event; the name is before what it names."""
     return line + (b"\n" if line.startswith((b"event:", b"id:", b"retry:")) else b"\n\n")
 
 

@@ -8,7 +8,7 @@ Servers log the prompt as the model got it, in its chat template, and the text t
 SGLang's requests as JSON lines, with `--log-requests --log-requests-format json`.
 
 A row is `{"timestamp", "event": "request.received" | "request.finished", "rid", "obj": {...}, "out": {...}}` (SGLang,
-`python/sglang/srt/utils/request_logger.py`); other lines of the server may stand between. Levels 0 and 1 have no
+`python/sglang/srt/utils/request_logger.py`); other lines of the server may be between. Levels 0 and 1 have no
 texts.
 Level 2 keeps of a text of more than 2,048 characters the first and the last 1,024, with `...` between: such a cut is
 known by its length. What the server logs as text and not as JSON is another form, and not read.
@@ -499,7 +499,7 @@ class _Log:
                 one.usage["completion_tokens"] = len(token_ids)
 
     def _new(self, named: str, record: str, line: str, *, is_answer: bool = False) -> ServedCompletion:
-        """A request that begins; one of the same id that stands here gives way under another."""
+        """A request that begins; one of the same id that is here gives way under another."""
         if named in self._open:
             earlier = self._open.pop(named)
             earlier.id = f"{named} {earlier.record}"

@@ -72,7 +72,7 @@ class ToolOutput(Struct, frozen=True):
 def read_tool_output(output: Json, *, depth: int = 4) -> ToolOutput:
     """A tool's output: a text, a tool message of a framework, a list of text blocks (MCP), or any JSON; never raises.
 
-    JSON that was stored as a text stays that text, character by character. What stands in `{"output": ...}` counts, to
+    JSON that was stored as a text stays that text, character by character. What is in `{"output": ...}` counts, to
     a `depth`.
     """
     given, text = unwrapped_json(output)
@@ -404,7 +404,7 @@ def _of_generation(said: JsonObject, depth: int) -> FrameworkAnswer:
 
 
 def _with_facts(found: FrameworkAnswer, *sources: Json) -> FrameworkAnswer:
-    """The answer with what stands beside it: its id, model, end and usage; what it says itself counts first."""
+    """The answer with what is beside it: its id, model, end and usage; what it says itself counts first."""
     known = found.turn.generation or Generation()
     response_id = found.response_id
     for facts in _facts(sources):

@@ -125,7 +125,7 @@ def read_any_messages(messages: Json, read: Callable[[Json], ReadMessages] | Non
 
 
 def read_any_message(message: Json) -> ReadMessages:
-    """One message as a turn, or as several where results stand in it; never raises."""
+    """One message as a turn, or as several where results are in it; never raises."""
     if isinstance(message, str):
         if (shown := message_shown(message)) is not None:
             return read_any_message(shown)
@@ -241,8 +241,8 @@ def _with_named_tools(turns: Iterable[Turn]) -> Iterator[Turn]:
 class SortedBlocks(Struct):
     """The blocks of one message: words and what is unknown in their order, calls, and results as messages.
 
-    `instructions` are system prompts that stand among other parts (pydantic-ai). `is_rewritten` says that the arguments
-    of a call stood there as an object, so that their text is not the model's.
+    `instructions` are system prompts that are among other parts (pydantic-ai). `is_rewritten` says that the arguments
+    of a call was there as an object, so that their text is not the model's.
     """
 
     content: list[Json] = field(default_factory=list)
@@ -274,7 +274,7 @@ def sort_blocks(blocks: Iterable[Json]) -> SortedBlocks:
 
 
 def call_of(block: JsonObject) -> JsonObject:
-    """A call as OpenAI's API has it, whatever its members are called; arguments as they stand there."""
+    """A call as OpenAI's API has it, whatever its members are called; arguments as they are there."""
     inner = next((one for key in ("function", "toolInvocation") if isinstance(one := block.get(key), dict)), block)
     arguments = first_member(inner, _ARGUMENTS)
     name = first_member(inner, _NAMES)

@@ -230,7 +230,7 @@ def _is_tool_message(row: JsonObject) -> bool:
 
 
 def _name(name: str) -> str:
-    """A span's name; an agent's own, where the kind of its span stands before it (ADK: `agent_run [hotels]`)."""
+    """A span's name; an agent's own, where the kind of its span is before it (ADK: `agent_run [hotels]`)."""
     found = _AGENT.fullmatch(name)
     return found["name"] if found else name
 

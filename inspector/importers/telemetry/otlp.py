@@ -85,7 +85,7 @@ _EVENTS = 7
 _RESOURCES = lazy_pattern(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"\s*:\s*\[')
 _NO_SPANS = "the row is no OTLP: it has neither `resourceSpans` nor `resourceLogs`"
 TOO_DEEP = "the values are nested too deeply"
-"""Why a record is skipped that Python cannot bear."""
+"""Why a record is skipped that Python cannot read."""
 
 NO_CHUNKS = "the source keeps no chunks of answers"
 _REWRITTEN = "the source parsed the arguments of calls that are JSON and rewrote them"

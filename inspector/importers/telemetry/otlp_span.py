@@ -210,7 +210,7 @@ def whole_number(value: Json) -> int | None:
 
 
 def json_in(value: Json) -> Json:
-    """The object or list that stands in a text; the value itself where it is none. ValueError for JSON that is cut."""
+    """The object or list that is in a text; the value itself where it is none. ValueError for JSON that is cut."""
     if not isinstance(value, str) or not value.lstrip().startswith(_OPENERS):
         return value
     return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
@@ -225,7 +225,7 @@ def lenient_json(value: Json) -> Json:
 
 
 def objects(value: Json) -> list[JsonObject]:
-    """The objects of a list, or the one that stands alone; none for anything else."""
+    """The objects of a list, or the one that is alone; none for anything else."""
     listed = value if isinstance(value, list) else [value]
     return [one for one in listed if isinstance(one, dict)]
 

@@ -99,7 +99,7 @@ def _of_rows(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
 
 
 def _spans(row: JsonObject) -> Iterator[OtlpSpan]:
-    """The spans of a row: it is one, or lists them under `data`, or is a list of them that stands in one line."""
+    """The spans of a row: it is one, or lists them under `data`, or is a list of them that is in one line."""
     if is_span(row):
         yield read_phoenix_span(row)
         return

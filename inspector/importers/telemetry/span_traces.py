@@ -61,7 +61,7 @@ _ZONE = lazy_pattern(r"(?:Z|[+-]\d\d:?\d\d)\Z")
 SPOOL_BYTES = 32 << 20
 """How much of the rows' texts is kept in memory."""
 SESSION, TRACE = "session_id", "trace_id"
-"""The names of the ids by which sessions are told apart: one that the store was told, else that of its trace."""
+"""The names of the ids by which sessions are distinguished: one that the store was told, else that of its trace."""
 
 
 def traces_of_spans(
@@ -98,7 +98,7 @@ def _is_child(parent: ParentTrace | None, one: "_GrowingSpanTrace", begun: dict[
 
 
 class _Agents:
-    """For each span the id and the name of the agent that it lies in, `""` where it lies in none."""
+    """For each span the id and the name of the agent that it is in, `""` where it is in none."""
 
     def __init__(self, spans: dict[str, TracedSpan]) -> None:
         self._spans = spans

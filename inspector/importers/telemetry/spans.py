@@ -47,7 +47,7 @@ class ModelCall(Struct, frozen=True):
 
     `request.turns` are empty where the store did not keep the words. `answer` is an assistant's turn with a generation,
     which may hold no more than an empty `text`. `response_id` is the answer's own id, `""` where it is not known.
-    `is_rewritten` says that arguments of calls were parsed and written anew: they are not the model's text.
+    `is_rewritten` says that arguments of calls were parsed and written again: they are not the model's text.
     """
 
     request: DecodedRequest
@@ -101,7 +101,7 @@ _BORDERS = frozenset({OperationKind.TOOL, OperationKind.AGENT})
 def without_duplicates(spans: Sequence[TracedSpan]) -> list[TracedSpan]:
     """The spans of a session with one span for each request to a model; in the order given, linear in time.
 
-    Two are one where they have the same response id, or one lies within the other with neither a tool nor an agent
+    Two are one where they have the same response id, or one is within the other with neither a tool nor an agent
     between them. A span around several is part of the last: what came before are its retries. Spans that log the
     phases of one request (`llm.start`, `llm.success`, `llm.finish`) beside each other are one too.
     """
@@ -149,7 +149,7 @@ class _SameRequests:
 
 
 def _nearest_outer(spans: Sequence[TracedSpan]) -> dict[str, str]:
-    """For each model span the id of the model span that lies around it, with nothing but other work between."""
+    """For each model span the id of the model span that is around it, with nothing but other work between."""
     by_id = {span.id: span for span in spans}
     above: dict[str, str] = {}  # for any span: the nearest model span from its parent on; `""` for none
     for span in spans:
@@ -167,7 +167,7 @@ def _nearest_outer(spans: Sequence[TracedSpan]) -> dict[str, str]:
 
 
 def _as_outer(span: TracedSpan | None, above: dict[str, str]) -> str:
-    """What lies around the children of a span."""
+    """What is around the children of a span."""
     if span is None or span.kind in _BORDERS:
         return ""
     return span.id if span.kind is OperationKind.MODEL else above.get(span.id, "")

@@ -55,14 +55,14 @@ async def running(
     where: str,
     *,
     size: tuple[int, int] = (80, 24),
-    wanted: str = "",
+    filter_text: str = "",
     theme: str = "dark",
     named: str | None = None,
     against: str | None = None,
     toasts: bool = False,
 ) -> AsyncIterator[tuple[WeaklinkApp, Pilot[None]]]:
     """The application over a database, once it has nothing left to do; `toasts` shows what it says for a moment."""
-    app = WeaklinkApp(where, wanted=wanted, theme=theme, trace=named, against=against)
+    app = WeaklinkApp(where, filter_text=filter_text, theme=theme, trace=named, against=against)
     async with app.run_test(size=size, notifications=toasts) as pilot:
         await settled(pilot)
         yield app, pilot

@@ -91,7 +91,7 @@ async def test_a_wrong_line_stays_and_says_why(where: str) -> None:
 async def test_filter_sort_goto_and_named_commands(where: str) -> None:
     async with running(where) as (app, pilot):
         await run(pilot, "filter status:broken")
-        assert home(app).chains.wanted == "status:broken"
+        assert home(app).chains.filter_text == "status:broken"
         assert len(names(app)) == 4
         await run(pilot, "sort newest")
         assert names(app)[0] == "session 5"
@@ -103,7 +103,7 @@ async def test_filter_sort_goto_and_named_commands(where: str) -> None:
         assert app.screen.panes.is_zoomed
         await run(pilot, "filter")
         assert at_home(app)
-        assert home(app).chains.wanted == ""
+        assert home(app).chains.filter_text == ""
 
 
 async def test_marked_and_shown_are_targets_of_mark_unmark_export_and_diff(where: str, tmp_path: Path) -> None:
@@ -145,4 +145,4 @@ async def test_a_view_is_saved_and_shown(where: str) -> None:
         await run(pilot, "save-view bad ones")
         await run(pilot, "filter")
         await run(pilot, "view bad ones")
-        assert home(app).chains.wanted == "status:broken"
+        assert home(app).chains.filter_text == "status:broken"

@@ -73,7 +73,7 @@ async def test_the_palette_runs_a_command_by_its_name(tmp_path: Path) -> None:
         await pilot.pause(0.3)
         await press(pilot, "enter")
         await press(pilot, "enter")
-        assert home(app).chains.wanted == "status:broken"
+        assert home(app).chains.filter_text == "status:broken"
 
 
 async def test_help_is_shown_by_question_mark_and_f1_and_left_by_escape(tmp_path: Path) -> None:
@@ -105,9 +105,9 @@ async def test_a_keymap_gives_other_keys_and_says_what_is_wrong_in_it(
         assert "There is no command `chains.fliter`; did you mean `chains.filter`?" in told(app)
         assert "`contrl+m` is no key for `chains.mark`" in told(app)
         await press(pilot, "b")
-        assert home(app).chains.wanted == ""
+        assert home(app).chains.filter_text == ""
         await press(pilot, "B")
-        assert home(app).chains.wanted == "status:broken"
+        assert home(app).chains.filter_text == "status:broken"
         assert "B Broken " in shown(app)
 
 
@@ -134,7 +134,7 @@ async def test_a_keymap_that_is_no_toml_is_said_and_the_keys_stay(
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         assert "is not TOML" in told(app)
         await press(pilot, "b")
-        assert home(app).chains.wanted == "status:broken"
+        assert home(app).chains.filter_text == "status:broken"
 
 
 @pytest.mark.parametrize("pane", ["1", "2", "3"])

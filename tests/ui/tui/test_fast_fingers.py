@@ -92,12 +92,12 @@ async def test_a_filter_that_is_still_being_read_is_not_lost_to_what_reads_the_l
         home(app).action_broken()
         home(app).action_reload()
         await settled(pilot)
-        assert home(app).chains.wanted == "status:broken"
+        assert home(app).chains.filter_text == "status:broken"
         assert "4 of 6 chains" in shown(app)
         home(app).action_clear()
         home(app).action_reload()
         await settled(pilot)
-        assert home(app).chains.wanted == ""
+        assert home(app).chains.filter_text == ""
 
 
 async def test_tab_completes_what_stands_there_by_then(tmp_path: Path) -> None:

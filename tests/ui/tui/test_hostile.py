@@ -83,7 +83,7 @@ async def _looked_at(pilot: Pilot[None]) -> None:
 async def test_markup_of_a_trace_is_shown_as_it_is_written(tmp_path: Path) -> None:
     where = stored(tmp_path / "runs.db", scenes.dissected(scenes.hostile().trace))
     async with running(where, size=(_WIDTH, 40), toasts=True) as (app, pilot):
-        home(app).tell(HOSTILE)
+        home(app).toast(HOSTILE)
         await _looked_at(pilot)
         assert "[red]␛[2J␛]52" in shown(app)
         assert "1 chain, the broken first" in shown(app)  # the toast covers the keys alone
@@ -97,7 +97,7 @@ async def test_markup_of_a_trace_is_shown_as_it_is_written(tmp_path: Path) -> No
 
 async def test_filters_from_the_command_line_and_from_real_values_are_shown_as_they_are(tmp_path: Path) -> None:
     where = stored(tmp_path / "runs.db", scenes.hostile())
-    async with running(where, size=(_WIDTH, 24), wanted=f"model:{shlex.quote(HOSTILE)}") as (app, pilot):
+    async with running(where, size=(_WIDTH, 24), filter_text=f"model:{shlex.quote(HOSTILE)}") as (app, pilot):
         assert harmless(app)
         await press(pilot, "escape", "f", *"model:", "tab")
         await _looked_at(pilot)
@@ -137,7 +137,7 @@ async def test_a_spot_is_pressed_where_it_stands_whatever_the_gap(tmp_path: Path
         at = shown(app).splitlines()[1].index(names[2])
         await pilot.click("#statuses", offset=(at - 1, 0))
         await settled(pilot)
-        assert home(app).chains.wanted == ""
+        assert home(app).chains.filter_text == ""
         await pilot.click("#statuses", offset=(at, 0))
         await settled(pilot)
-        assert home(app).chains.wanted == names[2]
+        assert home(app).chains.filter_text == names[2]

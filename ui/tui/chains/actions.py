@@ -56,15 +56,15 @@ class ChainCallbacks(Struct, frozen=True):
 class FollowedChains(Screen[None]):
     """A screen with a list of traces that follows its store, and actions on the trace under the cursor.
 
-    Its subclass loads the list, and says what it knows. `doors` open other screens.
+    Its subclass loads the list, and says what it knows. `callbacks` open other screens.
     """
 
-    def __init__(self, access: StoreAccess, doors: ChainCallbacks) -> None:
+    def __init__(self, access: StoreAccess, callbacks: ChainCallbacks) -> None:
         super().__init__()
         self._access = access
-        self.doors = doors
+        self.callbacks = callbacks
         self.order = Order.BROKEN
-        self.wanted = ""  # the filter of the list, or of the one that is being read to take its place
+        self.filter_text = ""  # the filter of the list, or of the one that is being read to take its place
         self.counts: dict[str, int] = {}  # of what the filter lets through
         self.total = 0  # traces in the store
         self.pulse = Pulse(0, frozenset())
@@ -78,7 +78,7 @@ class FollowedChains(Screen[None]):
         self.short_turns = 0
 
     @abstractmethod
-    def load(self, wanted: str, *, keep: TraceSummary | None = None) -> None:
+    def load(self, filter_text: str, *, keep: TraceSummary | None = None) -> None:
         """Begin to read the list of a filter."""
 
     @abstractmethod
@@ -97,7 +97,7 @@ class FollowedChains(Screen[None]):
             self.chains.move_to(0)
             if self.order is Order.BROKEN:
                 self.order = Order.TIME
-                self.load(self.wanted)
+                self.load(self.filter_text)
         self.say_all()
 
     def action_pause(self) -> None:
@@ -116,7 +116,7 @@ class FollowedChains(Screen[None]):
         try:
             pulse = await self._access.ask(lambda store: store.paging().pulse())
             if self.problem is not None:
-                self.load(self.wanted, keep=self.chains.current)
+                self.load(self.filter_text, keep=self.chains.current)
             elif self._paused:
                 self._waiting = max(pulse.newest_id - self.pulse.newest_id, 0)
                 self.say_all()
@@ -130,7 +130,7 @@ class FollowedChains(Screen[None]):
             self._beating = False
 
     async def _changed(self, pulse: Pulse) -> None:
-        """Take what is new at the top; where a list by time has more new traces than those, read it anew."""
+        """Take what is new at the top; where a list by time has more new traces than those, read it again."""
         came = pulse.newest_id - self.pulse.newest_id
         self.pulse = pulse
         self.short_turns = await self._access.ask(lambda store: store.paging().short_turns()) if pulse.open else 0
@@ -138,13 +138,13 @@ class FollowedChains(Screen[None]):
             return  # a list that is sorted by a value is as it was when it was sorted
         new = await self.chains.refresh_head(stay_on_newest=self._follows)
         if came < 0:
-            self.load(self.wanted, keep=self.chains.current)
+            self.load(self.filter_text, keep=self.chains.current)
         elif came:
             await self.count_again()
-            is_short = new < came and not self.wanted
+            is_short = new < came and not self.filter_text
             self._has_unlisted = self._has_unlisted or (new < came and self.order is Order.BROKEN)
             if not self.chains.pages.count or (is_short and self.order is Order.TIME):
-                self.load(self.wanted, keep=None if self._follows else self.chains.current)
+                self.load(self.filter_text, keep=None if self._follows else self.chains.current)
         self.say_all()
 
     async def _count(self, pulse: Pulse) -> None:
@@ -155,16 +155,16 @@ class FollowedChains(Screen[None]):
         before, total = self.counts, self.total
         await self.count_again()
         changed, fewer = (self.counts, self.total) != (before, total), self.total < total
-        moves = self._follows and (changed or pulse.open) and (self.wanted or self.order is not Order.TIME)
+        moves = self._follows and (changed or pulse.open) and (self.filter_text or self.order is not Order.TIME)
         unlisted, self._has_unlisted = self._has_unlisted, False
         if fewer or moves or unlisted or (changed and self.order is Order.BROKEN):
-            self.load(self.wanted, keep=None if self._follows else self.chains.current)
+            self.load(self.filter_text, keep=None if self._follows else self.chains.current)
         elif changed:
             self.say_all()
 
     async def count_again(self) -> None:
         """Count the traces of each status that the filter lets through, and all traces."""
-        self.counts, self.total = await self._access.ask(partial(_counted, wanted=self.chains.wanted))
+        self.counts, self.total = await self._access.ask(partial(_counted, filter_text=self.chains.filter_text))
 
     def failed(self, error: WeaklinkError) -> None:
         """Say what is wrong with the store: in the status line as long as it is, and once beside it."""
@@ -172,7 +172,7 @@ class FollowedChains(Screen[None]):
         if self.problem is None or error_sentence(self.problem, self._access.name) != said:
             self.problem = error
             if self.chains.pages.count:
-                self.tell(said, is_error=True)
+                self.toast(said, is_error=True)
         self.say_all()
 
     def mood(self) -> Line:
@@ -196,7 +196,7 @@ class FollowedChains(Screen[None]):
         if self.chains.current is not None:
             start_work(self, self._look_again, "resume")
 
-    def tell(self, said: str, *, is_error: bool = False) -> None:
+    def toast(self, said: str, *, is_error: bool = False) -> None:
         """Say something for a moment."""
         self.notify(visible_line(said), severity="error" if is_error else "information", markup=False)
 
@@ -230,11 +230,11 @@ class FollowedChains(Screen[None]):
             start_work(self, partial(self._ask_note, current.id), "note")
 
     async def _ask_note(self, id: int) -> None:
-        """Ask for the note of the chain as a whole: its turns and steps may bear others."""
+        """Ask for the note of the chain as a whole: its turns and steps may have others."""
         try:
             marks = await self._access.ask(lambda store: store.marks.of([id]).get(id, ()))
         except WeaklinkError as error:
-            self.tell(error_sentence(error, self._access.name), is_error=True)
+            self.toast(error_sentence(error, self._access.name), is_error=True)
             return
         own = _own(marks)
         typed = own.note if own is not None else ""
@@ -256,9 +256,9 @@ class FollowedChains(Screen[None]):
         try:
             said = await self._access.ask(question)
             await self.chains.refresh_current()
-            self.tell(said)
+            self.toast(said)
         except WeaklinkError as error:
-            self.tell(error_sentence(error, self._access.name), is_error=True)
+            self.toast(error_sentence(error, self._access.name), is_error=True)
         finally:
             status.working = "" if status.working == _MARKING else status.working
 
@@ -269,51 +269,51 @@ class FollowedChains(Screen[None]):
     async def _exported(self, id: int, path: str) -> None:
         try:
             written = await self._access.ask(partial(export_traces, ids=(id,), path=path))
-            self.tell(f"Trace {id} is written to {written}.")
+            self.toast(f"Trace {id} is written to {written}.")
         except WeaklinkError as error:
-            self.tell(error_sentence(error, self._access.name), is_error=True)
+            self.toast(error_sentence(error, self._access.name), is_error=True)
 
     def _copy(self, text: str | None) -> None:
         if text is not None:
             self.app.copy_to_clipboard(text)
-            self.tell(f"Copied: {text}")
+            self.toast(f"Copied: {text}")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What no screen can do is not offered."""
         door = _CALLBACKS.get(action)
-        if door is not None and getattr(self.doors, door) is None:
+        if door is not None and getattr(self.callbacks, door) is None:
             return False
         return super().check_action(action, parameters)
 
     def action_diff(self) -> None:
         """Compare the chain with the marked ones."""
-        if self.doors.diff is not None and self.chains.current is not None:
-            self.doors.diff(self.chains.current.id)
+        if self.callbacks.diff is not None and self.chains.current is not None:
+            self.callbacks.diff(self.chains.current.id)
 
     def action_reread(self) -> None:
         """Read the chain's stream with other formats."""
-        if self.doors.reread is not None and self.chains.current is not None:
-            self.doors.reread(self.chains.current.id)
+        if self.callbacks.reread is not None and self.chains.current is not None:
+            self.callbacks.reread(self.chains.current.id)
 
     def action_live(self) -> None:
         """Watch the chain while it is being recorded; where it has ended, the newest that is."""
         current = self.chains.current
-        if self.doors.live is not None:
-            self.doors.live(current.id if current is not None and current.is_open else None)
+        if self.callbacks.live is not None:
+            self.callbacks.live(current.id if current is not None and current.is_open else None)
 
     def action_rules(self) -> None:
         """List the rules."""
-        if self.doors.rules is not None:
-            self.doors.rules()
+        if self.callbacks.rules is not None:
+            self.callbacks.rules()
 
     def action_import(self) -> None:
         """Ask for files to import."""
-        if self.doors.read_in is not None:
-            self.doors.read_in()
+        if self.callbacks.read_in is not None:
+            self.callbacks.read_in()
 
 
 def _toggled(id: int, store: Store) -> str:
-    """Mark a trace, or take its own mark away: those of its turns and steps stay, and so does one that bears a note."""
+    """Mark a trace, or take its own mark away: those of its turns and steps stay, and so does one that has a note."""
     marks = store.marks.of([id]).get(id, ())
     own = _own(marks)
     if own is None:
@@ -339,7 +339,7 @@ def _own(marks: Sequence[Mark]) -> Mark | None:
     return next((one for one in marks if one.turn is None and one.step is None), None)
 
 
-def status_cells(counts: Mapping[str, int], wanted: str) -> list[ClickTarget]:
+def status_cells(counts: Mapping[str, int], filter_text: str) -> list[ClickTarget]:
     """How many chains have each status; a click filters by it, and that of the filter is in brackets."""
     signs = {status.value: status_run(status) for status in Status}
     signs |= {state.value: LIVENESS[state] for state in (Liveness.RUNNING, Liveness.IDLE)}
@@ -347,21 +347,21 @@ def status_cells(counts: Mapping[str, int], wanted: str) -> list[ClickTarget]:
     for status, run in signs.items():
         if counts.get(status):
             line: Line = (Run(f"{run.text[0]} {counts[status]:,} {status}", run.style),)
-            if f"status:{status}" in wanted.split():
+            if f"status:{status}" in filter_text.split():
                 line = (Run("[", Style.STRONG), *line, Run("]", Style.STRONG))
             spots.append(ClickTarget(f"status:{status}", line))
     return spots
 
 
-def shown_count(pages: TracePages, wanted: str, total: int, order: Order) -> Line:
+def shown_count(pages: TracePages, filter_text: str, total: int, order: Order) -> Line:
     """How many chains are shown of `total`; `+` while the list is still being walked over."""
     if not (pages.count or pages.is_complete):
         return ()  # nothing was read yet, or could be
     more = "" if pages.is_complete else "+"
     sorted_ = f", {ORDER_WORDS[order]}"
-    if not (wanted or pages.is_complete) and total > pages.count:
+    if not (filter_text or pages.is_complete) and total > pages.count:
         return (Run(f"{total:,}", Style.STRONG), Run(f" {_chains(total)}{sorted_}"))
-    of = f" of {total:,}" if wanted and total else ""
+    of = f" of {total:,}" if filter_text and total else ""
     what = _chains(total if of else pages.count)
     return (Run(f"{pages.count:,}{more}", Style.STRONG), Run(f"{of} {what}{sorted_}"))
 
@@ -370,13 +370,13 @@ def _chains(count: int) -> str:
     return "chain" if count == 1 else "chains"
 
 
-def nothing_lines(place: str, wanted: str, problem: WeaklinkError | None, width: int) -> list[Line]:
-    """What stands in the place of a list without lines, and what to do about it."""
-    said = _nothing(place, wanted, problem)
+def nothing_lines(place: str, filter_text: str, problem: WeaklinkError | None, width: int) -> list[Line]:
+    """What is in the place of a list without lines, and what to do about it."""
+    said = _nothing(place, filter_text, problem)
     return [(), *((Run("  "), *line) for one in said for line in wrapped(quoted(one), width - 4))]
 
 
-def _nothing(place: str, wanted: str, problem: WeaklinkError | None) -> Sequence[str]:
+def _nothing(place: str, filter_text: str, problem: WeaklinkError | None) -> Sequence[str]:
     if isinstance(problem, NoDatabaseYetError):
         return (
             f"There is no database at `{place}` yet.",
@@ -386,8 +386,8 @@ def _nothing(place: str, wanted: str, problem: WeaklinkError | None) -> Sequence
     if problem is not None:
         said = error_sentence(problem).removesuffix(" `ctrl+r` tries again.")
         return (said, "`ctrl+r` tries again, `q` quits.")
-    if wanted:
-        return (f"No chain matches the filter `{wanted}`.", "`esc` clears it, `f` changes it.")
+    if filter_text:
+        return (f"No chain matches the filter `{filter_text}`.", "`esc` clears it, `f` changes it.")
     return (
         f"The database `{place}` holds no traces yet.",
         "`weaklink import PATH` reads logs, `weaklink record` records agents; what they bring appears here by itself.",
@@ -413,7 +413,7 @@ def copies_of(summary: TraceSummary, place: str | None, step: int | None = None)
     return [*before, *theirs, *([replace(file, about=about)] if summary.file else ())]
 
 
-def _counted(store: Store, *, wanted: str) -> tuple[dict[str, int], int]:
+def _counted(store: Store, *, filter_text: str) -> tuple[dict[str, int], int]:
     paging = store.paging()
-    counts = paging.status_counts(wanted)
-    return counts, sum((paging.status_counts() if wanted else counts).values())
+    counts = paging.status_counts(filter_text)
+    return counts, sum((paging.status_counts() if filter_text else counts).values())

@@ -169,7 +169,7 @@ def _downwards(cursor: ListCursor) -> tuple[int, float, int]:
 
 
 class ChainList(LineView, inherit_bindings=False):
-    """Traces that a filter lets through. `load` reads them anew; everything else follows by itself."""
+    """Traces that a filter lets through. `load` reads them again; everything else follows by itself."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (OPEN, *(one for one in LINE_COMMANDS if one.id != "lines.choose"))
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
@@ -186,7 +186,7 @@ class ChainList(LineView, inherit_bindings=False):
 
     def __init__(self, access: StoreAccess) -> None:
         self.pages = TracePages()
-        self.wanted = ""
+        self.filter_text = ""
         self.order = Order.BROKEN
         super().__init__(_ChainLines(self), id="list")
         self._access = access
@@ -206,10 +206,10 @@ class ChainList(LineView, inherit_bindings=False):
         row = self.pages.row(self.cursor) if self.pages.count else None
         return row.cursor if row else None
 
-    async def load(self, wanted: str, order: Order) -> None:
+    async def load(self, filter_text: str, order: Order) -> None:
         """Read the list of a filter from its top. FilterError, StoreError."""
-        rows = await self._access.ask(partial(_page, wanted=wanted, order=order, after=None))
-        self.wanted, self.order, self.pages = wanted, order, TracePages()
+        rows = await self._access.ask(partial(_page, filter_text=filter_text, order=order, after=None))
+        self.filter_text, self.order, self.pages = filter_text, order, TracePages()
         self.pages.begin(rows)
         self.show(self.source)
         self.post_message(self.Known())
@@ -222,7 +222,7 @@ class ChainList(LineView, inherit_bindings=False):
         while not self.pages.is_complete:
             await asyncio.sleep(breath_s)
             breath_s = _PAUSE_S
-            survey = partial(_survey, wanted=self.wanted, order=self.order, after=self.pages.edges[-1])
+            survey = partial(_survey, filter_text=self.filter_text, order=self.order, after=self.pages.edges[-1])
             self.pages.survey(await self._access.ask(survey))
             self.renew()
             self.post_message(self.Known())
@@ -231,31 +231,31 @@ class ChainList(LineView, inherit_bindings=False):
             if self._wants_end:
                 self.action_last()
 
-    async def go_to(self, wanted: TraceSummary, cursor: ListCursor | None = None) -> bool:
+    async def go_to(self, filter_text: TraceSummary, cursor: ListCursor | None = None) -> bool:
         """Put the cursor on a trace, wherever in the list it is; whether it is there, as far as that is known.
 
         `cursor` says where in the list that is; it need not where the list goes by time or has the broken ones first.
         """
-        index = self.pages.index_of(wanted.id)
+        index = self.pages.index_of(filter_text.id)
         if cursor is None and self.order is Order.TIME:
-            cursor = wanted.cursor
+            cursor = filter_text.cursor
         elif cursor is None and self.order is Order.BROKEN:
-            cursor = replace(wanted.cursor, rank=int(wanted.status == Status.BROKEN))
+            cursor = replace(filter_text.cursor, rank=int(filter_text.status == Status.BROKEN))
         if index is None and cursor is not None:
             page = self.pages.page_at(cursor)
             if page >= len(self.pages.edges) or self.pages.has(page):
                 return False
             await self._read(page)
-            index = self.pages.index_of(wanted.id)
+            index = self.pages.index_of(filter_text.id)
         if index is not None:
             self.move_to(index, centred=True)
         return index is not None
 
     async def refresh_head(self, *, stay_on_newest: bool) -> int:
-        """Read the newest page and the pages with running traces anew; how many traces are new at the top."""
+        """Read the newest page and the pages with running traces again; how many traces are new at the top."""
         before = self.current
         new = self.pages.refresh_head(
-            await self._access.ask(partial(_page, wanted=self.wanted, order=self.order, after=None))
+            await self._access.ask(partial(_page, filter_text=self.filter_text, order=self.order, after=None))
         )
         if new and not (stay_on_newest and self.cursor == 0):
             index = None if before is None else self.pages.index_of(before.id)
@@ -270,7 +270,7 @@ class ChainList(LineView, inherit_bindings=False):
         return new
 
     async def refresh_current(self) -> None:
-        """Read the page of the trace under the cursor anew."""
+        """Read the page of the trace under the cursor again."""
         page = self.pages.page_of(self.cursor)
         if page:
             await self._read(page)
@@ -324,7 +324,9 @@ class ChainList(LineView, inherit_bindings=False):
 
     async def _read(self, page: int) -> None:
         pages = self.pages
-        rows = await self._access.ask(partial(_page, wanted=self.wanted, order=self.order, after=pages.after(page)))
+        rows = await self._access.ask(
+            partial(_page, filter_text=self.filter_text, order=self.order, after=pages.after(page))
+        )
         pages.put(page, rows)
         if pages is self.pages:
             self.renew()
@@ -353,11 +355,11 @@ class _ChainLines:
         return self._owner.row_line(index, width)
 
 
-def _page(store: Store, *, wanted: str, order: Order, after: ListCursor | None) -> list[TraceListRow]:
+def _page(store: Store, *, filter_text: str, order: Order, after: ListCursor | None) -> list[TraceListRow]:
     paging = store.paging()
-    found = paging.page(wanted, order, limit=PAGE, after=after)
+    found = paging.page(filter_text, order, limit=PAGE, after=after)
     return rows_of(found, paging.call_counts([one.summary.id for one in found]))
 
 
-def _survey(store: Store, *, wanted: str, order: Order, after: ListCursor) -> ListSection:
-    return store.paging().stretch(wanted, order, limit=SURVEYED, page=PAGE, after=after)
+def _survey(store: Store, *, filter_text: str, order: Order, after: ListCursor) -> ListSection:
+    return store.paging().stretch(filter_text, order, limit=SURVEYED, page=PAGE, after=after)

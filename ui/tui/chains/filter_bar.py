@@ -42,24 +42,24 @@ _NARROWEST = 20  # cells
 _NOTHING = "-"
 
 
-def toggled(wanted: str, term: str) -> str:
+def toggled(filter_text: str, term: str) -> str:
     """A filter with a `status:` term in the place of the one it has, or without it where it is the same."""
-    if _OR.search(wanted):
-        return narrowed(wanted, term)
-    found = _STATUS_TERM.findall(wanted)
-    rest = " ".join(_STATUS_TERM.sub(" ", wanted).split())
+    if _OR.search(filter_text):
+        return narrowed(filter_text, term)
+    found = _STATUS_TERM.findall(filter_text)
+    rest = " ".join(_STATUS_TERM.sub(" ", filter_text).split())
     return rest if term in found else narrowed(rest, term)
 
 
-def narrowed(wanted: str, term: str) -> str:
+def narrowed(filter_text: str, term: str) -> str:
     """A filter that lets through what fulfils `term` besides; where there is a choice in it, that is bracketed."""
-    return f"({wanted}) {term}" if _OR.search(wanted) else f"{wanted} {term}".strip()
+    return f"({filter_text}) {term}" if _OR.search(filter_text) else f"{filter_text} {term}".strip()
 
 
-def has_words(wanted: str) -> bool:
+def has_words(filter_text: str) -> bool:
     """Whether a filter asks the text index; False for one that cannot be read."""
     try:
-        return _has_words(parse_filter(wanted))
+        return _has_words(parse_filter(filter_text))
     except FilterError:
         return False
 
@@ -81,7 +81,7 @@ def _has_words(terms: Filter) -> bool:
 
 
 Completer = Callable[[str, int], Awaitable[Sequence[FilterCompletion]]]
-"""What could stand at a place of a filter."""
+"""What could be at a place of a filter."""
 
 
 class _ErrorHighlighter(Highlighter):
@@ -101,7 +101,7 @@ class FilterInput(LineInput):
     ACTIONS: ClassVar[tuple[Command, ...]] = FILTER_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(FILTER_COMMANDS)]
 
-    class Asked(Message):
+    class Requested(Message):
         """Something is asked of the bar."""
 
         def __init__(self, what: str) -> None:
@@ -114,23 +114,23 @@ class FilterInput(LineInput):
 
     def action_leave(self) -> None:
         """Go back to the filter before."""
-        self.post_message(self.Asked("leave"))
+        self.post_message(self.Requested("leave"))
 
     def action_complete(self) -> None:
         """Take what is offered."""
-        self.post_message(self.Asked("complete"))
+        self.post_message(self.Requested("complete"))
 
     def action_older(self) -> None:
         """Take the filter that was used before."""
-        self.post_message(self.Asked("older"))
+        self.post_message(self.Requested("older"))
 
     def action_newer(self) -> None:
         """Take the filter that was used after."""
-        self.post_message(self.Asked("newer"))
+        self.post_message(self.Requested("newer"))
 
 
 class FilterBar(Vertical):
-    """A line for a filter. Posts `Wanted` for each filter that can be read, a moment after it was typed."""
+    """A line for a filter. Posts `FilterEdited` for each filter that can be read, a moment after it was typed."""
 
     DEFAULT_CSS = """
     FilterBar { height: auto; dock: bottom; margin-bottom: 2; display: none; background: $surface; }
@@ -142,7 +142,7 @@ class FilterBar(Vertical):
     FilterBar LineBar { background: $surface; }
     """
 
-    class Wanted(Message):
+    class FilterEdited(Message):
         """This filter is wanted now; `is_final` says that the bar is left with it."""
 
         def __init__(self, text: str, *, is_final: bool) -> None:
@@ -205,7 +205,7 @@ class FilterBar(Vertical):
                 self._history.append(event.value)
             self._leave(event.value)
 
-    def on_filter_input_asked(self, event: FilterInput.Asked) -> None:
+    def on_filter_input_requested(self, event: FilterInput.Requested) -> None:
         """Do what a key of the line asked for."""
         event.stop()
         match event.what:
@@ -227,7 +227,7 @@ class FilterBar(Vertical):
     def _leave(self, text: str) -> None:
         self.workers.cancel_group(self, "typed")
         self.close()
-        self.post_message(self.Wanted(text, is_final=True))
+        self.post_message(self.FilterEdited(text, is_final=True))
 
     def _look(self, text: str) -> None:
         try:
@@ -253,7 +253,7 @@ class FilterBar(Vertical):
             self._show_offered()
         await asyncio.sleep(_PATIENCE_S)
         if self._marker.position is None and self.has_class("open"):
-            self.post_message(self.Wanted(text, is_final=False))
+            self.post_message(self.FilterEdited(text, is_final=False))
 
     def _mends(self, offered: FilterCompletion) -> bool:
         """Whether nothing is wrong with the filter before what is offered: else that is what is to be said."""
@@ -270,7 +270,7 @@ class FilterBar(Vertical):
         self.query_one(LineBar).offer([*about, *spots])
 
     async def _take_first(self) -> None:
-        """Take what is offered first for what stands there by now, also where that is still being looked for."""
+        """Take what is offered first for what is there by now, also where that is still being looked for."""
         line = self.query_one(FilterInput)
         while self._offered_for != line.value:
             text = line.value
@@ -279,7 +279,7 @@ class FilterBar(Vertical):
         self._take(0)
 
     def _take(self, number: int) -> None:
-        """Put one of the offered things in its place; none where other things stand there than it was offered for."""
+        """Put one of the offered things in its place; none where other things are there than it was offered for."""
         line = self.query_one(FilterInput)
         if number >= len(self._offered) or self._offered_for != line.value:
             return

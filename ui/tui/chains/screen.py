@@ -119,11 +119,16 @@ class ChainsScreen(FollowedChains):
     """
 
     def __init__(
-        self, access: StoreAccess, open_trace: TraceOpener, *, wanted: str = "", doors: ChainCallbacks | None = None
+        self,
+        access: StoreAccess,
+        open_trace: TraceOpener,
+        *,
+        filter_text: str = "",
+        callbacks: ChainCallbacks | None = None,
     ) -> None:
-        super().__init__(access, doors or ChainCallbacks())
+        super().__init__(access, callbacks or ChainCallbacks())
         self._open_trace = open_trace
-        self._first_wanted = wanted
+        self._first_wanted = filter_text
         self._landed: int | None = None
         self._work = 0
 
@@ -165,7 +170,7 @@ class ChainsScreen(FollowedChains):
     def on_line_view_chosen(self) -> None:
         """Open the chain under the cursor: at the words that are searched, else on its break."""
         current = self.chains.current
-        if current is not None and has_words(self.chains.wanted):
+        if current is not None and has_words(self.chains.filter_text):
             start_work(self, partial(self._open_at_words, current), "open")
         else:
             self._open(current)
@@ -173,13 +178,13 @@ class ChainsScreen(FollowedChains):
     def on_line_bar_pressed(self, event: LineBar.Pressed) -> None:
         """A status was clicked."""
         if event.name:
-            self.load(toggled(self.wanted, event.name), keep=self.chains.current)
+            self.load(toggled(self.filter_text, event.name), keep=self.chains.current)
 
-    def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
+    def on_filter_bar_filter_edited(self, event: FilterBar.FilterEdited) -> None:
         """Another filter is wanted."""
         if event.is_final:
             self.chains.focus()
-        if event.text.strip() != self.wanted or self.problem:
+        if event.text.strip() != self.filter_text or self.problem:
             self.load(event.text.strip(), keep=self.chains.current)
 
     async def beside(self, id: int, by: int) -> int | None:
@@ -206,12 +211,12 @@ class ChainsScreen(FollowedChains):
 
     def action_filter(self) -> None:
         """Open the filter bar."""
-        self.query_one(FilterBar).open(self.wanted, before=self.wanted)
+        self.query_one(FilterBar).open(self.filter_text, before=self.filter_text)
 
     def action_search(self) -> None:
         """Open the filter bar for words behind the filter there is."""
-        wanted = self.wanted
-        self.query_one(FilterBar).open(f"{wanted} " if wanted else "", before=wanted)
+        filter_text = self.filter_text
+        self.query_one(FilterBar).open(f"{filter_text} " if filter_text else "", before=filter_text)
 
     def action_next_match(self) -> None:
         """Go to the next chain that holds the words."""
@@ -223,11 +228,11 @@ class ChainsScreen(FollowedChains):
 
     def action_broken(self) -> None:
         """Show only broken chains, or all again."""
-        self.load(toggled(self.wanted, "status:broken"), keep=self.chains.current)
+        self.load(toggled(self.filter_text, "status:broken"), keep=self.chains.current)
 
     def action_clear(self) -> None:
         """Show all chains again."""
-        if self.wanted:
+        if self.filter_text:
             self.load("", keep=self.chains.current)
 
     def action_sort(self) -> None:
@@ -244,7 +249,7 @@ class ChainsScreen(FollowedChains):
         try:
             views = [view for view in saved_views() if view.page == VIEWS_PAGE]
         except WeaklinkError as error:
-            self.tell(str(error), is_error=True)
+            self.toast(str(error), is_error=True)
             return
         choices = [DialogChoice(one.name, one.state.get("filter", ""), one.name) for one in views]
         present = DialogChoice("save …", "Saves the present filter and order under a name.", "")
@@ -264,16 +269,16 @@ class ChainsScreen(FollowedChains):
         if not name:
             return
         try:
-            save_view(SavedView(name, VIEWS_PAGE, {"filter": self.wanted, "order": self.order.value}))
+            save_view(SavedView(name, VIEWS_PAGE, {"filter": self.filter_text, "order": self.order.value}))
         except WeaklinkError as error:
-            self.tell(str(error), is_error=True)
+            self.toast(str(error), is_error=True)
         else:
-            self.tell(f"The view `{name}` is saved.")
+            self.toast(f"The view `{name}` is saved.")
 
     def action_reload(self) -> None:
-        """Read the database anew."""
+        """Read the database again."""
         self._access.forget()
-        self.load(self.wanted, keep=self.chains.current)
+        self.load(self.filter_text, keep=self.chains.current)
 
     def action_quit(self) -> None:
         """End weaklink."""
@@ -282,7 +287,7 @@ class ChainsScreen(FollowedChains):
     def _sort(self, order: str | None) -> None:
         if order is not None:
             self.order = Order(order)
-            self.load(self.wanted)
+            self.load(self.filter_text)
 
     def _open(self, summary: TraceSummary | None) -> None:
         if summary is not None:
@@ -291,7 +296,7 @@ class ChainsScreen(FollowedChains):
 
     async def _open_at_words(self, summary: TraceSummary) -> None:
         try:
-            hit = await self._access.ask(partial(_first_hit, summary=summary, wanted=self.chains.wanted))
+            hit = await self._access.ask(partial(_first_hit, summary=summary, filter_text=self.chains.filter_text))
         except WeaklinkError:
             hit = None  # what is wrong with the store is said in the status line
         if hit is None or hit.location is None:
@@ -301,29 +306,29 @@ class ChainsScreen(FollowedChains):
             words = hit.found.of(hit.excerpt).lower()
             self._open_trace(summary.id, link=Link(str(summary.id), place=hit.location), words=words)
 
-    def load(self, wanted: str, *, keep: TraceSummary | None = None) -> None:
+    def load(self, filter_text: str, *, keep: TraceSummary | None = None) -> None:
         """Begin to read the list of a filter; what was being read before is left."""
         self.problem = None
-        self.wanted = wanted
-        start_work(self, partial(self._loaded, wanted, keep=keep), "load")
+        self.filter_text = filter_text
+        start_work(self, partial(self._loaded, filter_text, keep=keep), "load")
 
-    async def _loaded(self, wanted: str, *, keep: TraceSummary | None) -> None:
+    async def _loaded(self, filter_text: str, *, keep: TraceSummary | None) -> None:
         status = self.query_one(StatusLine)
         self._work += 1
         mine = self._work
         status.working = "reading"
         try:
-            if has_words(wanted):
+            if has_words(filter_text):
                 await self._index()
             self.pulse = await self._access.ask(lambda store: store.paging().pulse())
-            await self.chains.load(wanted, self.order)
+            await self.chains.load(filter_text, self.order)
             await self.count_again()
             self.say_all()
             status.working = "" if self.chains.pages.is_complete else "counting"
             await self.chains.walk(keep=keep)
         except FilterError as error:
-            self.wanted = self.chains.wanted
-            self.query_one(FilterBar).open(wanted, before=self.chains.wanted)
+            self.filter_text = self.chains.filter_text
+            self.query_one(FilterBar).open(filter_text, before=self.chains.filter_text)
             self.query_one(FilterBar).say_wrong(error)
         except WeaklinkError as error:
             self.failed(error)
@@ -346,7 +351,7 @@ class ChainsScreen(FollowedChains):
                 done += read
                 status.working = f"read {counted(done, 'trace')} into the text index"
         except WeaklinkError as error:
-            self.tell(
+            self.toast(
                 f"What waits for the text index is not searched: {error_sentence(error, self._access.name)}",
                 is_error=True,
             )
@@ -354,51 +359,55 @@ class ChainsScreen(FollowedChains):
     def _to_match(self, by: int) -> None:
         """Go on among the chains that hold the words: where words are searched, the list holds no others."""
         at = self.chains.cursor + by
-        if not has_words(self.chains.wanted):
-            self.tell("No words are searched: `/` asks for some.")
+        if not has_words(self.chains.filter_text):
+            self.toast("No words are searched: `/` asks for some.")
         elif 0 <= at < self.chains.pages.count:
             self.chains.move_to(at)
         else:
-            self.tell(f"No {'earlier' if by < 0 else 'later'} chain contains the words.")
+            self.toast(f"No {'earlier' if by < 0 else 'later'} chain contains the words.")
 
     async def _to_break(self, *, forward: bool) -> None:
         """Open the nearest broken chain in a direction; behind the last one comes the first."""
-        after, wanted = self.chains.place, self.chains.wanted
+        after, filter_text = self.chains.place, self.chains.filter_text
         try:
             if forward:
-                found = await self._access.ask(partial(_next_broken, wanted=wanted, order=self.order, after=after))
+                found = await self._access.ask(
+                    partial(_next_broken, filter_text=filter_text, order=self.order, after=after)
+                )
             elif after is not None:
-                found = await self._access.ask(partial(_broken_before, wanted=wanted, order=self.order, at=after))
+                found = await self._access.ask(
+                    partial(_broken_before, filter_text=filter_text, order=self.order, at=after)
+                )
             else:
                 found = None
             if found is not None:
                 await self.chains.go_to(found.summary, found.cursor)
                 self._open(found.summary)
             else:
-                self.tell("No chain of this list is broken." if forward else "No chain before this one is broken.")
+                self.toast("No chain of this list is broken." if forward else "No chain before this one is broken.")
         except WeaklinkError as error:
             self.failed(error)
 
     def _look(self) -> None:
         current = self.chains.current
-        self.query_one(ChainDetail).look_at(current, self.chains.wanted)
+        self.query_one(ChainDetail).look_at(current, self.chains.filter_text)
         self.query_one(KeyFooter).besides = _OF_RUNNING if current is not None and current.is_open else frozenset()
 
     def say_all(self) -> None:
         """Say everything that the lines above the list say."""
-        pages, wanted = self.chains.pages, self.chains.wanted
-        about: Line = (Run("f: ", Style.DIM), Run(visible_line(wanted), Style.KEY)) if wanted else ()
+        pages, filter_text = self.chains.pages, self.chains.filter_text
+        about: Line = (Run("f: ", Style.DIM), Run(visible_line(filter_text), Style.KEY)) if filter_text else ()
         problem = error_sentence(self.problem, self._access.name) if self.problem and pages.count else ""
-        right = (*shown_count(pages, wanted, self.total, self.chains.order), *self.mood())
+        right = (*shown_count(pages, filter_text, self.total, self.chains.order), *self.mood())
         self.query_one(StatusLine).said = StatusText(("weaklink", self._place, "chains"), about, right, problem)
-        spots = status_cells(self.counts, wanted)
+        spots = status_cells(self.counts, filter_text)
         self.query_one("#statuses", LineBar).offer(spots)
         columns = self.chains.columns(max(self.size.width - 1, 10))
         self.query_one("#head", LineBar).say([columns.head(self.order)])
         self.set_class(not pages.count, "nothing")
         if not pages.count and (self.problem or pages.is_complete):
             self.query_one("#nothing", LineBar).say(
-                nothing_lines(self._access.name, wanted, self.problem, self.size.width)
+                nothing_lines(self._access.name, filter_text, self.problem, self.size.width)
             )
         elif self.focused is None:
             self.chains.focus()
@@ -408,14 +417,14 @@ class ChainsScreen(FollowedChains):
         return self._access.name.rpartition("/")[2]
 
 
-def _next_broken(store: Store, *, wanted: str, order: Order, after: ListCursor | None) -> Listed | None:
-    page = partial(store.paging().page, narrowed(wanted, "status:broken"), order, limit=1)
+def _next_broken(store: Store, *, filter_text: str, order: Order, after: ListCursor | None) -> Listed | None:
+    page = partial(store.paging().page, narrowed(filter_text, "status:broken"), order, limit=1)
     found = page(after=after) or page()
     return found[0] if found else None
 
 
-def _broken_before(store: Store, *, wanted: str, order: Order, at: ListCursor) -> Listed | None:
-    return store.paging().before(narrowed(wanted, "status:broken"), order, at=at)
+def _broken_before(store: Store, *, filter_text: str, order: Order, at: ListCursor) -> Listed | None:
+    return store.paging().before(narrowed(filter_text, "status:broken"), order, at=at)
 
 
 class ChainDetail(LineBar):
@@ -430,24 +439,32 @@ class ChainDetail(LineBar):
         self._access = access
         self._known: dict[tuple[object, ...], tuple[Line, ...]] = {}
 
-    def look_at(self, summary: TraceSummary | None, wanted: str) -> None:
-        """Show this trace, as the filter `wanted` found it."""
+    def look_at(self, summary: TraceSummary | None, filter_text: str) -> None:
+        """Show this trace, as the filter `filter_text` found it."""
         if summary is None:
             self.say([])
             return
-        key = (summary.id, summary.turns, summary.characters, summary.errors, summary.note, self.size.width, wanted)
+        key = (
+            summary.id,
+            summary.turns,
+            summary.characters,
+            summary.errors,
+            summary.note,
+            self.size.width,
+            filter_text,
+        )
         if key in self._known:
             self.say(self._known[key])
             self.workers.cancel_group(self, "detail")
         else:
-            start_work(self, partial(self._read, summary, wanted, key), "detail")
+            start_work(self, partial(self._read, summary, filter_text, key), "detail")
 
-    async def _read(self, summary: TraceSummary, wanted: str, key: tuple[object, ...]) -> None:
+    async def _read(self, summary: TraceSummary, filter_text: str, key: tuple[object, ...]) -> None:
         await asyncio.sleep(_PATIENCE_S)
         said = _detail_lines(summary)
         room = max(self.size.width - 2, 20)
         try:
-            question = partial(_looked_up, summary=summary, wanted=wanted, width=room)
+            question = partial(_looked_up, summary=summary, filter_text=filter_text, width=room)
             found = (
                 *await self._access.ask_for_trace(question),
                 *(row for line in said for row in wrapped(line, room)),
@@ -470,20 +487,20 @@ def _detail_lines(summary: TraceSummary) -> tuple[Line, ...]:
     return noted
 
 
-def _looked_up(store: Store, *, summary: TraceSummary, wanted: str, width: int) -> list[Line]:
+def _looked_up(store: Store, *, summary: TraceSummary, filter_text: str, width: int) -> list[Line]:
     lines: list[Line] = []
     if summary.characters <= _LONGEST and summary.turns + summary.tool_calls <= _MOST:
         lines.append(minimap(*store.inspected(summary.id, in_columns=True), width))
     else:
         lines.append((Run("a long trace; open it to see its map", Style.DIM),))
-    hit = _first_hit(store, summary=summary, wanted=wanted) if has_words(wanted) else None
+    hit = _first_hit(store, summary=summary, filter_text=filter_text) if has_words(filter_text) else None
     if hit is not None:
         lines += list(hit_lines([hit], width=width))[2:3]
     return lines
 
 
-def _first_hit(store: Store, *, summary: TraceSummary, wanted: str) -> SearchHit | None:
+def _first_hit(store: Store, *, summary: TraceSummary, filter_text: str) -> SearchHit | None:
     """Where the words of a filter are first in a trace; None where the trace no longer has them."""
     just_before = ListCursor(summary.cursor.sort_at_s, summary.id + 1)
-    hits = store.search.find(wanted, limit=1, after=just_before).hits
+    hits = store.search.find(filter_text, limit=1, after=just_before).hits
     return next((hit for hit in hits if hit.trace.id == summary.id), None)

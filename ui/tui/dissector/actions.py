@@ -98,10 +98,10 @@ class TraceCallbacks(Struct, frozen=True):
 class TraceActions(Screen[None]):
     """A screen with one opened trace; the base of the dissector."""
 
-    def __init__(self, access: StoreAccess, doors: TraceCallbacks) -> None:
+    def __init__(self, access: StoreAccess, callbacks: TraceCallbacks) -> None:
         super().__init__()
         self.access = access
-        self.doors = doors
+        self.callbacks = callbacks
         self._opened: OpenedTrace | None = None
         self._place: Location | None = None
 
@@ -120,15 +120,19 @@ class TraceActions(Screen[None]):
         """The panes."""
         return self.query_one(Panes)
 
-    def tell(self, said: str, *, is_error: bool = False) -> None:
+    def toast(self, said: str, *, is_error: bool = False) -> None:
         """Say something for a moment."""
         self.notify(visible_line(said), severity="error" if is_error else "information", markup=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What no screen can do is not offered."""
-        doors: dict[str, object] = {"diff": self.doors.diff, "reread": self.doors.reread, "rule": self.doors.rule}
-        doors["ask"] = self.doors.ask
-        return super().check_action(action, parameters) if action not in doors else doors[action] is not None
+        callbacks: dict[str, object] = {
+            "diff": self.callbacks.diff,
+            "reread": self.callbacks.reread,
+            "rule": self.callbacks.rule,
+        }
+        callbacks["ask"] = self.callbacks.ask
+        return super().check_action(action, parameters) if action not in callbacks else callbacks[action] is not None
 
     def selected_step(self) -> Step | None:
         """The step that the selected place belongs to."""
@@ -153,7 +157,7 @@ class TraceActions(Screen[None]):
         number = step.number if step is not None else None
         mark = self._mark_at(number)
         if mark is not None and mark.note:
-            self.tell("This mark has a note: delete the note with `;` to remove the mark.")
+            self.toast("This mark has a note: delete the note with `;` to remove the mark.")
         else:
             question = partial(_marked, self._opened.id, number, mark)
             start_work(self, partial(self._changed, question), "mark", supersedes=False)
@@ -171,36 +175,36 @@ class TraceActions(Screen[None]):
 
     def action_diff(self) -> None:
         """Compare this trace with the marked one."""
-        if self.doors.diff is not None and self._opened is not None:
-            self.doors.diff(self._opened.id, self._place)
+        if self.callbacks.diff is not None and self._opened is not None:
+            self.callbacks.diff(self._opened.id, self._place)
 
     def action_ask(self) -> None:
         """Ask again: the selected answer, else the one that broke the chain, else the last one."""
-        if self.doors.ask is None or self._opened is None:
+        if self.callbacks.ask is None or self._opened is None:
             return
         trace, broken = self._opened.dissection.trace, self._opened.dissection.inspection.chain.broken
         here = self._place.turn if self._place is not None else 0
         if 0 < here <= len(trace.turns) and trace.turns[here - 1].role is Role.ASSISTANT:
-            self.doors.ask(self._opened.id, here)
+            self.callbacks.ask(self._opened.id, here)
         else:
-            self.doors.ask(self._opened.id, broken.turn if broken is not None else None)
+            self.callbacks.ask(self._opened.id, broken.turn if broken is not None else None)
 
     def action_reread(self) -> None:
         """Read the stream with another format; of a result, that of its call."""
-        if self.doors.reread is not None and self._opened is not None:
+        if self.callbacks.reread is not None and self._opened is not None:
             place = self._place and call_place(self._opened.dissection, self._place)
-            self.doors.reread(self._opened.id, place)
+            self.callbacks.reread(self._opened.id, place)
 
     def action_rule(self) -> None:
         """Explain the rule of the fault that is selected, or the nearest before or behind it."""
-        if self._opened is None or self.doors.rule is None:
+        if self._opened is None or self.callbacks.rule is None:
             return
         dissection, here = self._opened.dissection, self._place or Location(1, "", Range(0, 0))
         fault = fault_at(dissection, here)
         if fault is None:
-            self.tell("This trace has no faults; `R` on the list of chains shows all rules.")
+            self.toast("This trace has no faults; `R` on the list of chains shows all rules.")
         else:
-            self.doors.rule(fault.rule.code)
+            self.callbacks.rule(fault.rule.code)
 
     def action_export(self) -> None:
         """Ask for a file and write the trace to it."""
@@ -219,7 +223,7 @@ class TraceActions(Screen[None]):
         name = f"trace-{self._opened.id}-turn-{place.turn}.txt"
         problem = edit_copy(self.app, text, name, line)
         if problem:
-            self.tell(problem, is_error=True)
+            self.toast(problem, is_error=True)
 
     def _mark_at(self, step: int | None) -> Mark | None:
         marks = self.panes.side.marks
@@ -236,9 +240,9 @@ class TraceActions(Screen[None]):
         try:
             said, marks = await self.access.ask(question)
             self.panes.side.show_marks(marks)
-            self.tell(said)
+            self.toast(said)
         except WeaklinkError as error:
-            self.tell(error_sentence(error, self.access.name), is_error=True)
+            self.toast(error_sentence(error, self.access.name), is_error=True)
         finally:
             status.working = "" if status.working == MARK_WORK else status.working
 
@@ -250,15 +254,15 @@ class TraceActions(Screen[None]):
         try:
             written = await self.access.ask(partial(export_traces, ids=(id,), path=path))
         except WeaklinkError as error:
-            self.tell(error_sentence(error, self.access.name), is_error=True)
+            self.toast(error_sentence(error, self.access.name), is_error=True)
         else:
-            self.tell(f"Trace {id} is written to {written}.")
+            self.toast(f"Trace {id} is written to {written}.")
 
     def _copy(self, text: str | None) -> None:
         if text is not None:
             self.app.copy_to_clipboard(text)
             shown = text if len(text) <= 60 else f"{text[:59]}…"
-            self.tell(f"Copied: {shown}")
+            self.toast(f"Copied: {shown}")
 
 
 def _marked(id: int, step: int | None, mark: Mark | None, store: Store) -> tuple[str, tuple[Mark, ...]]:

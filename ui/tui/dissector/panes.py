@@ -36,7 +36,7 @@ class TreeView(LineView, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(TREE_COMMANDS)]
 
     class Reading(Message):
-        """What lies in a row is being read, which takes a while; `done` when it is there."""
+        """What is in a row is being read, which takes a while; `done` when it is there."""
 
         def __init__(self, *, done: bool) -> None:
             super().__init__()
@@ -76,21 +76,21 @@ class TreeView(LineView, inherit_bindings=False):
         return self._tree.row(index)
 
     def action_turn_over(self) -> None:
-        """Show what lies in the row, or hide it."""
+        """Show what is in the row, or hide it."""
         if self._tree is not None and self.row is not None and self._tree.is_open(self.row):
             self._fold()
         else:
             self._unfold()
 
     def action_unfold(self) -> None:
-        """Show what lies in the row; where that is shown, go to the first of it."""
+        """Show what is in the row; where that is shown, go to the first of it."""
         if self._tree is not None and self.row is not None and self._tree.is_open(self.row):
             self.move_to(self.cursor + 1)
         else:
             self._unfold()
 
     def action_fold(self) -> None:
-        """Hide what lies in the row; where that is hidden, go to the row around it."""
+        """Hide what is in the row; where that is hidden, go to the row around it."""
         if self._tree is None or self.row is None:
             return
         if self._tree.is_open(self.row):

@@ -44,6 +44,7 @@ from ui.views.trace_json import trace_title
 
 _NOT_TOKENS = "A chunk is what arrived at once, not a token."
 _MOST_JUMPS = 100
+_BEGINNING = Location(0, "", Range(0, 0))
 _SEARCHING = "searching"
 _MANY_STEPS = 2_000  # of so many, the values of one are looked for alone: those of all would take much memory
 _BEAT_S = 1.0  # how often a running trace is asked whether it has grown
@@ -78,11 +79,11 @@ class DissectorScreen(TraceActions):
         *,
         step: int | None,
         siblings: Siblings,
-        doors: TraceCallbacks | None = None,
+        callbacks: TraceCallbacks | None = None,
         link: Link | None = None,
         words: str = "",
     ) -> None:
-        super().__init__(access, doors or TraceCallbacks())
+        super().__init__(access, callbacks or TraceCallbacks())
         self._follows = False
         self._words = words
         self._jumped_from: list[Location] = []
@@ -121,16 +122,16 @@ class DissectorScreen(TraceActions):
         """A line beside the stream leads somewhere."""
         self._go(event.place)
 
-    def on_side_pane_rule_wanted(self) -> None:
+    def on_side_pane_rule_requested(self) -> None:
         """Explain the rule of the diagnostic in the list."""
         self.action_rule()
 
-    def on_side_pane_flow_wanted(self) -> None:
+    def on_side_pane_flow_requested(self) -> None:
         """Look where the values came from."""
         start_work(self, self._look_for_origins, "flow")
 
     def on_tree_view_reading(self, event: TreeView.Reading) -> None:
-        """What lies in a row takes a while to be read."""
+        """What is in a row takes a while to be read."""
         self.query_one(StatusLine).working = "" if event.done else "reading the arguments"
 
     async def action_next_trace(self) -> None:
@@ -177,10 +178,10 @@ class DissectorScreen(TraceActions):
     def action_follow(self) -> None:
         """Stay at the end of a running trace, or let it go."""
         if self._opened is None or not self._opened.summary.is_open:
-            self.tell("This trace has ended: there is nothing to follow.")
+            self.toast("This trace has ended: there is nothing to follow.")
             return
-        if self.doors.live is not None:
-            self.doors.live(self._opened.id)
+        if self.callbacks.live is not None:
+            self.callbacks.live(self._opened.id)
             return
         self._follows = not self._follows
         self._say()
@@ -188,7 +189,7 @@ class DissectorScreen(TraceActions):
             self._go(end)
 
     def action_reload(self) -> None:
-        """Read the trace anew."""
+        """Read the trace again."""
         self.access.forget()
         self._open(self._trace_id, None)
 
@@ -212,7 +213,7 @@ class DissectorScreen(TraceActions):
         """Give each fault in sight a letter and go to the one that is typed."""
         faults = self.panes.stream.faults()
         if not faults:
-            self.tell("No fault is visible; `e` goes to the next one.")
+            self.toast("No fault is visible; `e` goes to the next one.")
             return
         labels = dict(zip(jump_labels(len(faults)), faults, strict=True))
         self.panes.stream.label(labels)
@@ -236,7 +237,7 @@ class DissectorScreen(TraceActions):
         start_work(self, partial(self._find, back=False), "find")
 
     def action_previous_match(self) -> None:
-        """Go to where the words stand before."""
+        """Go to where the words are before."""
         start_work(self, partial(self._find, back=True), "find")
 
     def action_origin(self) -> None:
@@ -248,12 +249,12 @@ class DissectorScreen(TraceActions):
         here = self._place
         places = layer_places(self._opened.dissection, here) if self._opened is not None and here is not None else []
         if here is None or not places:
-            self.tell("Select a call or a result: its layers are the versions that others have of it.")
+            self.toast("Select a call or a result: its layers are the versions that others have of it.")
             return
         at = next((at for at, one in enumerate(places) if (one.turn, one.part) == (here.turn, here.part)), -1)
         if at == 0 and len(places) == 1:
             self.panes.side.turn_to(SideKind.RAW)
-            self.tell("No other layer of this call is recorded.")
+            self.toast("No other layer of this call is recorded.")
             return
         there = places[(at + 1) % len(places)]
         self.panes.side.turn_to(SideKind.CONTEXT if there.part.startswith(SENT_PART) else SideKind.RAW)
@@ -269,7 +270,7 @@ class DissectorScreen(TraceActions):
         if self._jumped_from:
             self._go(self._jumped_from.pop())
         else:
-            self.tell("No jump to return from.")
+            self.toast("No jump to return from.")
 
     def action_wrap(self) -> None:
         """Cut long lines into rows, or leave them whole."""
@@ -324,7 +325,7 @@ class DissectorScreen(TraceActions):
         link, self._link = self._link, None
         place = link.find(found.dissection) if link is not None else None
         if link is not None and link.leads and place is None:
-            self.tell(f"The link leads to {link.leads}, which this trace does not have.", is_error=True)
+            self.toast(f"The link leads to {link.leads}, which this trace does not have.", is_error=True)
         return place
 
     def _show(self, found: OpenedTrace, landing: Location | None) -> None:
@@ -354,7 +355,7 @@ class DissectorScreen(TraceActions):
     async def _open_beside(self, by: int) -> None:
         beside = await self._siblings.beside(self._trace_id, by)
         if beside is None:
-            self.tell("No more chains in this direction.")
+            self.toast("No more chains in this direction.")
         else:
             self._open(beside, None)
 
@@ -416,24 +417,20 @@ class DissectorScreen(TraceActions):
         self._say()
 
     def _to_fault(self, *, back: bool) -> None:
-        if self._opened is None:
-            return
-        here = self._place or Location(0, "", Range(0, 0))
-        found = next_fault(self._opened.dissection, here, back=back)
-        if found is None:
-            self.tell(f"No {'earlier' if back else 'later'} fault.")
-        else:
-            self._jump(found.location)
+        if self._opened is not None:
+            found = next_fault(self._opened.dissection, self._place or _BEGINNING, back=back)
+            self._to_found(found.location if found is not None else None, "fault", back=back)
 
     def _to_step(self, *, back: bool) -> None:
-        if self._opened is None:
-            return
-        here = self._place or Location(0, "", Range(0, 0))
-        found = next_step(self._opened.dissection, here, back=back)
-        if found is None:
-            self.tell(f"No {'earlier' if back else 'later'} call.")
+        if self._opened is not None:
+            found = next_step(self._opened.dissection, self._place or _BEGINNING, back=back)
+            self._to_found(found.location if found is not None else None, "call", back=back)
+
+    def _to_found(self, place: Location | None, what: str, *, back: bool) -> None:
+        if place is None:
+            self.toast(f"No {'earlier' if back else 'later'} {what}.")
         else:
-            self._jump(found.location)
+            self._jump(place)
 
     def _search(self, words: str | None) -> None:
         if words:
@@ -457,7 +454,7 @@ class DissectorScreen(TraceActions):
         if opened is not self._opened:
             return
         if found is None:
-            self.tell(f"`{self._words}` was not found in this trace.")
+            self.toast(f"`{self._words}` was not found in this trace.")
         else:
             self._jump(found)
 
@@ -485,19 +482,19 @@ class DissectorScreen(TraceActions):
             call = call_place(self._opened.dissection, self._place)
             if call != self._place:
                 self._jump(call)
-                self.tell("This is the call that the result answers.")
+                self.toast("This is the call that the result answers.")
                 return
         if row is None or row.pointer is None or step is None:
-            self.tell("Select an argument of a call: its origin is where its value first appeared.")
+            self.toast("Select an argument of a call: its origin is where its value first appeared.")
             return
         await self._look_for_origins()
         flow = self.panes.side.flow_of(step.number)
         origin = origin_of(flow, step.number, row.pointer) if flow is not None else None
         if origin is None:
-            self.tell(f"The value of `{row.pointer or 'arguments'}` was not found earlier: the model invented it.")
+            self.toast(f"The value of `{row.pointer or 'arguments'}` was not found earlier: the model invented it.")
             return
         self._jump(origin.location)
-        self.tell(f"`{row.pointer or 'arguments'}` came from {origin_words(origin)}.")
+        self.toast(f"`{row.pointer or 'arguments'}` came from {origin_words(origin)}.")
 
     def _say(self) -> None:
         """What the lines above and below the panes say."""
@@ -527,4 +524,4 @@ class DissectorScreen(TraceActions):
         part = self._opened.dissection.part(self._place.turn, self._place.part)
         missing = missing_lanes(part.source, options) if part is not None else ""
         if missing or said:
-            self.tell(missing or said)
+            self.toast(missing or said)

@@ -97,10 +97,10 @@ class SidePane(Vertical):
             super().__init__()
             self.place = place
 
-    class RuleWanted(Message):
+    class RuleRequested(Message):
         """The rule of the diagnostic under the cursor is to be explained."""
 
-    class FlowWanted(Message):
+    class FlowRequested(Message):
         """The origins of values are to be shown, and nobody has looked for them yet."""
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -161,9 +161,9 @@ class SidePane(Vertical):
         """Make the view again where it would show something else now, and put its cursor beside what is selected."""
         if self._dissection is None or not self.view.size.width:
             return
-        wanted = self._wanted()
-        if anew or wanted != self._shown:
-            self._shown, self._source = wanted, self._made(self._dissection)
+        state = self._view_state()
+        if anew or state != self._shown:
+            self._shown, self._source = state, self._made(self._dissection)
             with self.prevent(LineView.Moved):
                 self.view.show(self._source)
         index = self._beside()
@@ -196,7 +196,7 @@ class SidePane(Vertical):
         event.stop()
         self._lead(event.index)
         if self.kind is SideKind.DIAGNOSTICS:
-            self.post_message(self.RuleWanted())
+            self.post_message(self.RuleRequested())
 
     def _lead(self, index: int) -> None:
         place = self._source.location(index) if self._source is not None and index < self._source.count else None
@@ -218,7 +218,7 @@ class SidePane(Vertical):
             spots.append(ClickTarget(kind.value, (shown,)))
         self.query_one("#views", LineBar).offer(spots)
 
-    def _wanted(self) -> object:
+    def _view_state(self) -> object:
         """What the view shows, as something that differs where the view does."""
         dissection, place = self._dissection, self._place
         width = self._room
@@ -256,7 +256,7 @@ class SidePane(Vertical):
         step = step_at(dissection, place)
         flow = self.flow_of(step.number) if step is not None else DataFlow()
         if flow is None:
-            self.post_message(self.FlowWanted())
+            self.post_message(self.FlowRequested())
             return SideLines([SideLine((Run("Looking where the values came from …", Style.DIM),))])
         return origins(flow, step)
 

@@ -77,16 +77,16 @@ class FaultIndex:
         return _SEVERITIES[self._codes[position]]
 
     def of_part(self, turn: int, part: int) -> "Faults":
-        """The diagnostics of a part by place; those of a turn that lie in none of its parts for `NO_PART`."""
+        """The diagnostics of a part by place; those of a turn that are in none of its parts for `NO_PART`."""
         return Faults(self, self.places.of_part(turn, part))
 
     def of_turn(self, turn: int) -> "Faults":
-        """The diagnostics of a turn by place, first those that lie in none of its parts."""
+        """The diagnostics of a turn by place, first those that are in none of its parts."""
         return Faults(self, self.places.of_turn(turn))
 
 
 class Faults(Column[Diagnostic]):
-    """Diagnostics that stand beside each other, by place."""
+    """Diagnostics that are beside each other, by place."""
 
     __slots__ = ("_index", "_positions")
 
@@ -122,7 +122,7 @@ NO_FAULTS = Faults(FaultIndex((), lambda _, __: NO_PART), range(0))
 class DissectedPart(Struct, frozen=True, dict=True):
     """One part with what was found in it; `index` counts the parts of the trace from 0, `turn` the turns from 1.
 
-    `diagnostics` are those that lie in this part, by place.
+    `diagnostics` are those that are in this part, by place.
     """
 
     index: int
@@ -176,7 +176,7 @@ class DissectedPart(Struct, frozen=True, dict=True):
 
 
 def touching(spans: Sequence[Span], place: Range) -> Iterator[tuple[int, Span]]:
-    """The spans, with their indices, that share characters with `place`; `spans` lie in order."""
+    """The spans, with their indices, that share characters with `place`; `spans` are in order."""
     first = max(bisect_right(spans, place.start, key=_start) - 1, 0)
     for index in range(first, len(spans)):
         span = spans[index]
@@ -253,7 +253,7 @@ class Dissection(Struct, frozen=True, eq=False, dict=True, weakref=True):
         return None if index == NO_PART else self.parts[index]
 
     def without_part(self, turn: int) -> Faults:
-        """The diagnostics of a turn that lie in no part of it, such as that of an answer that never came."""
+        """The diagnostics of a turn that are in no part of it, such as that of an answer that never came."""
         return self.faults.of_part(turn, NO_PART)
 
     def wrong_in_turn(self, turn: int) -> Faults:
@@ -261,7 +261,7 @@ class Dissection(Struct, frozen=True, eq=False, dict=True, weakref=True):
         return self.faults.of_turn(turn)
 
     def wrong_in_part(self, turn: int, name: str) -> Faults:
-        """The diagnostics of a part by its turn and name; those that lie in no part where the turn has none such."""
+        """The diagnostics of a part by its turn and name; those that are in no part where the turn has none such."""
         return self.faults.of_part(turn, self.outline.parts.number(turn, name))
 
     def text_of(self, location: Location) -> str:
@@ -270,7 +270,7 @@ class Dissection(Struct, frozen=True, eq=False, dict=True, weakref=True):
         return location.range.of(part.text) if part else ""
 
     def order_of(self, location: Location) -> PositionKey:
-        """Where a place stands among all."""
+        """Where a place is among all."""
         number = self.outline.parts.number(location.turn, location.part)
         return location.turn, number, location.range.start, location.range.end
 

@@ -105,7 +105,7 @@ def fault_at(dissection: Dissection, location: Location) -> Diagnostic | None:
 
 
 def next_step(dissection: Dissection, location: Location, *, back: bool = False) -> Step | None:
-    """The nearest step whose call stands behind a place, or before it; None at the end."""
+    """The nearest step whose call is behind a place, or before it; None at the end."""
     calls = dissection.steps.calls
     here = (*dissection.order_of(location)[:3], 0)
     at = calls.first_behind(here) - 1
@@ -151,7 +151,7 @@ def _last(pattern: re.Pattern[str], text: str, before: int | None) -> Range | No
 
 
 def place_line(dissection: Dissection, place: Location, row: TreeRow | None, step: Step | None) -> Line:
-    """What is selected, where it stands in its part, and what is known of its arrival."""
+    """What is selected, where it is in its part, and what is known of its arrival."""
     part = dissection.part(place.turn, place.part)
     named: list[Run] = []
     if step is not None:

@@ -88,7 +88,7 @@ class TextBlocks:
         return self._headings[max(turn - 1, 0)] if turn <= len(self._headings) else len(self)
 
     def holding(self, turn: int, part: int, offset: int) -> int:
-        """The block that holds a character of a part, which lies in that turn; the end of the text is in its last."""
+        """The block that holds a character of a part, which is in that turn; the end of the text is in its last."""
         first, last = self._parts[part], self._parts[part + 1]
         return bisect_right(self._starts, offset, first, last) - 1 + turn
 
@@ -113,7 +113,7 @@ class TextBlocks:
         return array("Q", accumulate(rows, initial=0))
 
     def guessed_before(self, number: int, guessed: Sequence[int]) -> int:
-        """About how many rows stand before a block, or in all where it is the number of blocks."""
+        """About how many rows are before a block, or in all where it is the number of blocks."""
         headings = bisect_left(self._headings, number)
         return guessed[number - headings] + headings * _HEADING
 
@@ -159,11 +159,11 @@ class PartNumbers:
         return range(self._firsts[turn - 1], behind)
 
     def before(self, turn: int) -> int:
-        """How many parts lie in the turns before one."""
+        """How many parts are in the turns before one."""
         return self._firsts[turn - 1] if 0 < turn <= len(self._firsts) else len(self._called) if turn > 0 else 0
 
     def turn_of(self, part: int) -> int:
-        """The turn that a part lies in."""
+        """The turn that a part is in."""
         return bisect_right(self._firsts, part)
 
     def name(self, part: int) -> str:

@@ -199,7 +199,7 @@ class PrettyLine(NamedTuple):
 
 
 def pretty_json(value: Json, *, room: int) -> Iterator[PrettyLine]:
-    """The lines of a value, two blanks a level; what takes less than `room` characters stands on one line."""
+    """The lines of a value, two blanks a level; what takes less than `room` characters is on one line."""
     yield from _value_lines(value, "", (), room=max(room, 20))
 
 
@@ -335,7 +335,7 @@ def _of_call(dissection: Dissection, location: Location, call: ToolCall) -> Sequ
 
 
 def _nearest(pointer: str, printed: set[str]) -> str:
-    """The longest beginning of a pointer that stands on a line of its own."""
+    """The longest beginning of a pointer that is on a line of its own."""
     while pointer and pointer not in printed:
         pointer = pointer.rpartition("/")[0]
     return pointer

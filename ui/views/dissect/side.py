@@ -158,7 +158,7 @@ def _place(thing: Diagnostic | Step) -> Location:
 
 
 def _near(dissection: Dissection, places: PositionIndex, located: Sequence[Location], place: Location) -> int | None:
-    """The index of what is nearest to a place; what lies in no part of its turn is known by the name it gives."""
+    """The index of what is nearest to a place; what is in no part of its turn is known by the name it gives."""
     order = dissection.order_of(place)
     if order[1] != NO_PART:
         return places.nearest(order)
@@ -237,7 +237,7 @@ def origins(flow: DataFlow, step: Step | None) -> SideLines:
 
 
 def origin_of(flow: DataFlow, step: int, pointer: str) -> Origin | None:
-    """Where the value at a pointer, or the first value within it, came from; None where it stood nowhere before."""
+    """Where the value at a pointer, or the first value within it, came from; None where it was not found earlier."""
     below = (one for one in flow.of(step) if one.pointer == pointer or one.pointer.startswith(f"{pointer}/"))
     return next((one.origins[0] for one in below if one.origins), None)
 

@@ -199,7 +199,7 @@ class StreamLayout:
             self._more[block], self._sums = rows - guess, None
 
     def _until(self, block: int) -> int:
-        """How many rows stand before a block, as far as is known."""
+        """How many rows are before a block, as far as is known."""
         if self._sums is None:
             self._sums = list(accumulate((self._more[one] for one in self._mended), initial=0))
         return self._guess_before(block) + self._sums[bisect_left(self._mended, block)]
@@ -209,7 +209,7 @@ class StreamLayout:
 
 
 def turn_heading(dissection: Dissection, number: int, width: int) -> Iterator[Line]:
-    """A rule with a turn's number, role and facts; below it what is wrong with it and lies in none of its texts.
+    """A rule with a turn's number, role and facts; below it what is wrong with it and is in none of its texts.
 
     Turn 0 stands for a trace that has none.
     """
@@ -391,7 +391,7 @@ class Viewport:
             self._put(max(place.end - 1, place.start) if end else place.start)
 
     def scroll(self, by: int) -> None:
-        """Show what lies further down, or up; the cursor stays."""
+        """Show what is further down, or up; the cursor stays."""
         self.top = self.layout.moved(self.top, by)
         self._rows = None
         self._keep_in_bounds()
@@ -457,7 +457,7 @@ class Viewport:
     def _said_below(self) -> int:
         """How many rows say something about the cursor's row: its faults and lanes, as far as a screen shows them.
 
-        A place of few rows that was gone to takes those in between along: what is said of it stands below its last.
+        A place of few rows that was gone to takes those in between along: what is said of it is below its last.
         """
         gone, place = self._gone_to, self.place
         is_there = gone is not None and place is not None and _begin(place) == _begin(gone)

@@ -21,7 +21,7 @@ from ui.views.styled_text import LINE_FEED, TAB, Line, Run, Style, cell_width, s
 from ui.views.wording import counted, help_line, title
 
 GUTTER = 12
-"""How many cells stand before the text of a row."""
+"""How many cells are before the text of a row."""
 
 _LABEL = GUTTER - 3
 
@@ -36,7 +36,7 @@ LABELS = {
 """What the gutter calls each kind of span."""
 
 OPEN, CLOSE = "⟨", "⟩"
-"""What stands around a marker: they are no characters of the stream."""
+"""What is around a marker: they are no characters of the stream."""
 
 _BLANKS = lazy_pattern(r"\s+")
 _TAB_BLANK = " " * len(TAB)
@@ -286,7 +286,7 @@ def _cuts(boxes: Sequence[Range], at: int) -> bool:
 
 
 def pieces(place: Range, cuts: Iterable[int]) -> Iterator[Range]:
-    """A range in pieces, cut at every offset of `cuts` that lies within."""
+    """A range in pieces, cut at every offset of `cuts` that is within."""
     at = place.start
     for cut in sorted({one for one in cuts if place.start < one < place.end}):
         yield Range(at, cut)

@@ -24,8 +24,8 @@ STALL_S = 0.5
 _UNLIKELY = -4.0
 _MOST_SHOWN = 8
 _PIECE = 65_536  # chunks between two looks whether anybody still waits
-_LONG = 20_000  # chunks of an answer that are not gone through again whenever its line comes into sight
-_FEW = 200  # turns of a trace that is gone through at once
+_LONG = 20_000  # chunks of an answer that are not iterated over again whenever its line comes into sight
+_FEW = 200  # turns of a trace that is processed at once
 
 
 class StreamOptions(Struct, frozen=True):
@@ -136,7 +136,7 @@ def _ids(ids: Sequence[int] | None) -> str:
 
 
 def _logprobs(odds: Sequence[float] | None) -> str:
-    """The log probabilities of a chunk; an unlikely one bears a `!`."""
+    """The log probabilities of a chunk; an unlikely one has a `!`."""
     return "│" + (" ".join(f"{one:.2f}{'!' if one < _UNLIKELY else ''}" for one in odds) if odds else "-")
 
 
@@ -198,7 +198,7 @@ def answer_times(trace: Trace, is_left: Callable[[], bool] = bool) -> AnswerTime
 def timing(dissection: Dissection, times: AnswerTimes | None = None) -> SideSource:
     """A line for each answer of the model; it leads to the answer's beginning. A chunk is not a token.
 
-    `times` are those of the trace, where somebody has gone through them already.
+    `times` are those of the trace, where somebody has iterated over them already.
     """
     known = times or answer_times(dissection.trace) or AnswerTimes(())
     if not known.turns:

@@ -30,7 +30,7 @@ _RowOrTurn: TypeAlias = TreeRow | int
 
 
 class Tree:
-    """The visible rows of a trace, in order. None is made before it is looked at, nor what lies in it."""
+    """The visible rows of a trace, in order. None is made before it is looked at, nor what is in it."""
 
     def __init__(self, dissection: Dissection) -> None:
         self._rows: list[_RowOrTurn] = list(range(1, len(dissection.trace.turns) + 1))
@@ -66,7 +66,7 @@ class Tree:
         return clipped((Run("  " * min(row.depth, 12)), Run(f"{sign} ", Style.GUTTER), *row.label), width)
 
     def is_open(self, row: TreeRow) -> bool:
-        """Whether what lies in a row is visible."""
+        """Whether what is in a row is visible."""
         return row.key in self._open
 
     def is_heavy(self, row: TreeRow) -> bool:
@@ -74,13 +74,13 @@ class Tree:
         return row.heavy > HEAVY and row.key not in self._grown
 
     def grow(self, row: TreeRow) -> list[TreeRow]:
-        """What lies in a row, made once; may be called from another thread before `expand`."""
+        """What is in a row, made once; may be called from another thread before `expand`."""
         if row.key not in self._grown:
             self._grown[row.key] = list(row.grow()) if row.grow is not None else []
         return self._grown[row.key]
 
     def expand(self, index: int) -> bool:
-        """Show what lies in a row; whether that changed anything."""
+        """Show what is in a row; whether that changed anything."""
         row = self.row(index)
         if not row.expandable or self.is_open(row):
             return False
@@ -89,7 +89,7 @@ class Tree:
         return True
 
     def collapse(self, index: int) -> bool:
-        """Hide what lies in a row; whether that changed anything."""
+        """Hide what is in a row; whether that changed anything."""
         row = self.row(index)
         if not self.is_open(row):
             return False
@@ -101,7 +101,7 @@ class Tree:
         return True
 
     def parent(self, index: int) -> int | None:
-        """The index of the row that a row lies in; None for a turn."""
+        """The index of the row that a row is in; None for a turn."""
         depth = _depth(self._rows[index])
         return next((at for at in range(index - 1, -1, -1) if _depth(self._rows[at]) < depth), None)
 
@@ -124,7 +124,7 @@ class Tree:
         return (row,) if isinstance(row, int) else row.key
 
     def _visible(self, rows: Iterable[TreeRow]) -> list[_RowOrTurn]:
-        """Rows with what lies in those that were open when they were last seen."""
+        """Rows with what is in those that were open when they were last seen."""
         shown: list[_RowOrTurn] = []
         for row in rows:
             shown.append(row)
@@ -134,7 +134,7 @@ class Tree:
 
 
 def _turn(row: _RowOrTurn) -> str | int:
-    """The turn that a row lies in: its key begins with it."""
+    """The turn that a row is in: its key begins with it."""
     return row if isinstance(row, int) else row.key[0]
 
 
@@ -172,7 +172,7 @@ _Found = TypeVar("_Found", bound=ToolCall | ToolResult)
 
 
 class ItemsBySpan(Generic[_Found]):
-    """What lies in the order of the spans of a part, by the index of the span; quickest where those come in order."""
+    """What is in the order of the spans of a part, by the index of the span; quickest where those come in order."""
 
     def __init__(self, found: Entries[_Found]) -> None:
         self._found, self._behind = found, 0
@@ -372,7 +372,7 @@ def _words(part: DissectedPart, place: Range) -> str:
 
 
 def _is_only_words(part: DissectedPart) -> bool:
-    """Whether nothing lies in a part but one text."""
+    """Whether nothing is in a part but one text."""
     found = part.found
     is_plain = len(found.spans) <= 1 and not found.calls and not found.results and not found.definitions
     return is_plain and not any(span.children for span in found.spans)

@@ -30,7 +30,7 @@ _STYLES = {
 }
 
 MOST_CHILDREN = 500
-"""How many things lie in one row."""
+"""How many things are in one row."""
 
 ExpandRow = Callable[[], Iterable["TreeRow"]]
 
@@ -41,8 +41,8 @@ class TreeRow:
 
     `label` says what it is, `place` where its characters stand, or how to find out; None where it has none. `step` is
     the number of the step it belongs to, `pointer` its JSON Pointer within that call's arguments, None for what is no
-    argument. `grow` makes the rows that lie in it, None where there are none; `heavy` is how many characters that has
-    to read. `named` is where it stands with its name, where that is more than its place: a member with its key.
+    argument. `grow` makes the rows that are in it, None where there are none; `heavy` is how many characters that has
+    to read. `named` is where it is with its name, where that is more than its place: a member with its key.
     """
 
     key: tuple[str | int, ...]
@@ -62,22 +62,22 @@ class TreeRow:
 
     @property
     def is_bundle(self) -> bool:
-        """Whether its place has to be found out; among others of its kind it lies in order."""
+        """Whether its place has to be found out; among others of its kind it is in order."""
         return callable(self.place)
 
     @property
     def depth(self) -> int:
-        """How many rows it lies in."""
+        """How many rows it is in."""
         return len(self.key) - 1
 
     @property
     def expandable(self) -> bool:
-        """Whether anything lies in it."""
+        """Whether anything is in it."""
         return self.grow is not None
 
     @property
     def faults(self) -> int:
-        """How many diagnostics lie in it."""
+        """How many diagnostics are in it."""
         return len(self.wrong)
 
     @property
@@ -178,7 +178,7 @@ def _parameter(part: DissectedPart, parameter: Parameter, key: tuple[str | int, 
 
 
 def _json_in(parameter: Parameter) -> JsonNode | None:
-    """The object or array that a parameter's text is, if its characters stand in the stream as they are."""
+    """The object or array that a parameter's text is, if its characters are in the stream as they are."""
     if len(parameter.text) != len(parameter.range) or parameter.text.lstrip()[:1] not in ("{", "["):
         return None
     nodes = read_json(parameter.text).nodes
@@ -302,10 +302,10 @@ def bundled(
     row: Callable[[tuple[str | int, ...], int], TreeRow],
     around: Callable[[Sequence[int]], Location],
 ) -> Iterator[TreeRow]:
-    """The rows of numbered things that lie in the row `key`, in bundles where they are many.
+    """The rows of numbered things that are in the row `key`, in bundles where they are many.
 
     `row` makes one, given the key of the row around it; `around` is the place that some of them fill, asked for when
-    somebody wants to know it; the things lie in the order of their places.
+    somebody wants to know it; the things are in the order of their places.
     """
     if len(things) <= MOST_CHILDREN:
         yield from (row(key, number) for number in things)

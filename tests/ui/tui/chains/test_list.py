@@ -70,7 +70,7 @@ async def test_with_the_broken_first_a_new_trace_gets_its_place_and_the_cursor_s
 
 
 async def test_counts_are_of_what_the_filter_lets_through_and_the_total_of_all(tmp_path: Path) -> None:
-    async with running(filled(tmp_path / "runs.db"), wanted="model:qwen*") as (app, pilot):
+    async with running(filled(tmp_path / "runs.db"), filter_text="model:qwen*") as (app, pilot):
         assert home(app).counts == {"broken": 2, "ok": 1}
         assert "✖ 2 broken" in shown(app)
         assert "3 of 6 chains" in shown(app)
@@ -126,9 +126,9 @@ async def test_the_end_is_reached_though_the_list_is_still_being_walked_over(
 ) -> None:
     walks, may_go_on = chain_list._survey, Event()
 
-    def held_up(store: Store, *, wanted: str, order: Order, after: ListCursor) -> ListSection:
+    def held_up(store: Store, *, filter_text: str, order: Order, after: ListCursor) -> ListSection:
         may_go_on.wait(60)
-        return walks(store, wanted=wanted, order=order, after=after)
+        return walks(store, filter_text=filter_text, order=order, after=after)
 
     monkeypatch.setattr(chain_list, "SURVEYED", PAGE)
     monkeypatch.setattr(chain_list, "_survey", held_up)

@@ -270,11 +270,11 @@ def _typed(text: str) -> list[str]:
 
 async def test_other_screens_are_offered_where_there_is_a_door_to_them(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
-        stage.screen.doors = TraceCallbacks()
+        stage.screen.callbacks = TraceCallbacks()
         further = {"dissector.diff", "dissector.reread", "dissector.rule"}
         assert not further & {one.command.id for one in available_commands(stage.screen)}
         opened: list[tuple[str, object]] = []
-        stage.screen.doors = TraceCallbacks(
+        stage.screen.callbacks = TraceCallbacks(
             diff=lambda id, place: opened.append(("diff", id)),
             reread=lambda id, place: opened.append(("reread", id)),
             rule=lambda code: opened.append(("rule", code)),
@@ -325,7 +325,7 @@ async def test_a_running_trace_grows_and_f_stays_at_its_end(tmp_path: Path) -> N
         assert "▸ running" in shown(app)
         assert "▸ running so far · 1 step · no faults yet" in stage.side
         assert "F Follow" in shown(app)
-        stage.screen.doors = TraceCallbacks()  # where there is no live view to go to
+        stage.screen.callbacks = TraceCallbacks()  # where there is no live view to go to
         await stage.press("F")
         assert "F following" in shown(app)
         assert stage.place.turn == 3

@@ -69,9 +69,9 @@ async def test_a_click_on_a_status_filters_by_it(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         await pilot.click("#statuses", offset=(3, 0))
         await settled(pilot)
-        assert home(app).chains.wanted == "status:broken"
+        assert home(app).chains.filter_text == "status:broken"
         await press(pilot, "escape")
-        assert home(app).chains.wanted == ""
+        assert home(app).chains.filter_text == ""
 
 
 def test_another_status_takes_the_place_of_the_one_there_is() -> None:
@@ -80,9 +80,11 @@ def test_another_status_takes_the_place_of_the_one_there_is() -> None:
     assert toggled("model:x or model:y", "status:broken") == "(model:x or model:y) status:broken"
 
 
-@pytest.mark.parametrize(("wanted", "asks"), [("not (a or model:x)", True), ("model:x calls:>3", False), ("x:", False)])
-def test_a_filter_asks_the_text_index_where_it_holds_words(wanted: str, asks: bool) -> None:
-    assert has_words(wanted) is asks
+@pytest.mark.parametrize(
+    ("filter_text", "asks"), [("not (a or model:x)", True), ("model:x calls:>3", False), ("x:", False)]
+)
+def test_a_filter_asks_the_text_index_where_it_holds_words(filter_text: str, asks: bool) -> None:
+    assert has_words(filter_text) is asks
 
 
 async def test_a_filter_is_checked_as_it_is_typed_and_the_list_follows(tmp_path: Path) -> None:
@@ -141,7 +143,7 @@ async def test_tab_completes_what_is_typed(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         await press(pilot, "f", *"stat", "tab")
         await press(pilot, *"bro", "tab", "enter")
-        assert home(app).chains.wanted == "status:broken"
+        assert home(app).chains.filter_text == "status:broken"
 
 
 async def test_the_list_is_sorted_by_what_is_chosen(tmp_path: Path) -> None:
@@ -193,7 +195,7 @@ async def test_a_hit_opens_at_its_words_and_n_goes_on_from_there(tmp_path: Path)
 
 
 async def test_nothing_that_matches_says_what_to_do(tmp_path: Path) -> None:
-    async with running(filled(tmp_path / "runs.db"), wanted="model:none") as (app, pilot):
+    async with running(filled(tmp_path / "runs.db"), filter_text="model:none") as (app, pilot):
         assert "No chain matches the filter `model:none`." in shown(app)
         await press(pilot, "escape")
         assert len(names(app)) == 6
@@ -366,7 +368,7 @@ async def test_a_database_that_could_not_be_read_is_given_no_number_of_chains(tm
 
 async def test_a_view_is_saved_and_applied_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    async with running(filled(tmp_path / "runs.db"), wanted="model:qwen*") as (app, pilot):
+    async with running(filled(tmp_path / "runs.db"), filter_text="model:qwen*") as (app, pilot):
         await press(pilot, "t", "V", "enter", *"mine", "enter")
         assert "The view `mine` is saved." in told(app)
         await press(pilot, "escape", "t")
