@@ -97,10 +97,8 @@ def _cost() -> None:
                 "proper": partial(_read, proper, OfferedTools(TOOLS), name),
             }
         )
-        say(
-            f"  a text with an attempted call in {name}, of one with the same call: "
-            f"{best['tried'] / best['proper']:6.2f}"
-        )
+        ratio = best["tried"] / best["proper"]
+        say(f"  a text with an attempted call in {name}, of one with the same call written rightly: {ratio:6.2f}")
 
 
 def _read(texts: list[str], offered: OfferedTools, name: str = "hermes") -> None:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from msgspec import Struct, field
 
@@ -16,7 +15,6 @@ from inspector.json_scanner.values import NUMBER, JsonKind, JsonNode, JsonReadin
 from inspector.rules.rule import Severity
 from inspector.text import Range
 
-_LONGEST_KEPT = 1_024  # code points of a text whose reading is kept
 _FENCE = re.compile(r"`{1,3}(?:[A-Za-z]\w{0,11}\b)?")
 _BEGINS = re.compile(r"""\{\s*+(?:["'“‘\\}{]|[\w$]{1,64}\s*+:|//|/\*|\Z)|\[\s*+(?:[{\["'\]]|-?\d)|```""")
 _OBJECT_OR_FENCE = re.compile(r"""\{\s*+(?:["'“\\]|\w{1,64}\s*+:)|```""")
@@ -41,18 +39,7 @@ def read_json(
     one behind the other are all read; `several_arrays` says that arrays of objects are too. At most 100 faults are
     listed, then a last one says how many more there are.
     """
-    if within is None and len(text) <= _LONGEST_KEPT:
-        return _read_once(text, call, several_arrays)
-    return _read(text, within if within is not None else Range(0, len(text)), call, several_arrays)
-
-
-@lru_cache(maxsize=128)
-def _read_once(text: str, call: bool, several_arrays: bool) -> JsonReading:  # noqa: FBT001  # the key of a cache
-    """The same of a short text: a loop repeats a payload, a repair's trial and a history read it again."""
-    return _read(text, Range(0, len(text)), call, several_arrays)
-
-
-def _read(text: str, place: Range, call: bool, several_arrays: bool) -> JsonReading:  # noqa: FBT001  # as `read_json`
+    place = within if within is not None else Range(0, len(text))
     node, doubled = read_strict(text, place.start, place.end)
     if node:
         findings = PayloadFindings(text)

@@ -1,7 +1,6 @@
 """A call attempted in a shape that its format does not read: the tool it names and the context of its text."""
 
 import builtins
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
@@ -76,6 +75,7 @@ _ENDS_LINE = lazy_pattern(
 
 _NO_CALL_AFTER = lazy_pattern(r"\s*(?:\{|=>|->|\.\w+\()|\s*:\s*(?:\n|\Z)")
 _CHAINED = lazy_pattern(r"[\s\]\)\[,;|&+`\"'”’“‘.\\]{0,80}(?:(?:and|or|then|und|et|y)\b)?[\s\[,;`\"'“‘\\]{0,20}\Z")
+_OPENER = lazy_pattern(r"\((?<=[\w\\.\-]\()")  # what a name may be before: goes from one `(` to the next
 _BACKWARDS = lazy_pattern(r"[\w\\.\-]*")
 _LONGEST_NAME = 160
 _NAMESPACES = ("functions.", "function.", "tools.", "tool.", "default_api.", "api.")
@@ -249,7 +249,7 @@ class ToolNames:
         """The names of tools in `text` that stand before a `(`, in order."""
         endings, letters = self._spellings.endings, self._spellings.letters
         found: list[Head] = []
-        for match in self._spellings.openers.finditer(text):
+        for match in _OPENER.finditer(text):
             at = match.start()
             if text[max(at - 2, 0) : at] in endings or text[at - 1] in letters:
                 before = self.before(text, at)
@@ -288,47 +288,49 @@ class ToolNames:
         once = _without_repeats(plain)
         if once in self._exact:
             return NamedTool(self._exact[once], plain, f"as `{plain}`")
-        name = spellings.tails.get(once)
+        others = _other_spellings(tuple(self._exact))
+        name = others.tails.get(once)
         if name is not None:
             return NamedTool(self._exact[name], plain, f"as `{plain}`")
-        name = spellings.folded.get(_fold(once))
+        name = others.folded.get(_fold(once))
         if name is not None:
             return NamedTool(self._exact[name], plain, f"as `{plain}`", is_folded=True)
         return None
 
 
 class _Spellings(Struct, frozen=True):
+    """What all spellings of names have in common."""
+
+    endings: frozenset[str]  # the last two characters of names
+    letters: frozenset[str]  # names of one character
+    cores: tuple[str, ...]  # what every spelling of a name contains, without case and separators
+
+
+class _OtherSpellings(Struct, frozen=True):
     """Other spellings of names, each with the name; under one that two names share is None."""
 
     tails: dict[str, str | None]
     folded: dict[str, str | None]
-    endings: frozenset[str]  # the last two characters of names
-    letters: frozenset[str]  # names of one character
-    openers: re.Pattern[str]  # `(` behind what may be the end of a name: rules out most words
-    cores: tuple[str, ...]  # what every spelling of a name contains, without case and separators
 
 
 @lru_cache(maxsize=64)
-def _spellings(names: tuple[str, ...]) -> _Spellings:
+def _other_spellings(names: tuple[str, ...]) -> _OtherSpellings:
     tails: dict[str, str | None] = {}
     folded: dict[str, str | None] = {}
     for name in names:
         _add(folded, _fold(name), name)
         for tail in _tails(name):
             _add(tails, tail, name)
-    endings, letters = frozenset(_endings(names)), frozenset(one for one in names if len(one) == 1)
+    return _OtherSpellings(tails, folded)
+
+
+@lru_cache(maxsize=64)
+def _spellings(names: tuple[str, ...]) -> _Spellings:
     return _Spellings(
-        tails, folded, endings, letters, _openers(endings, letters), tuple(dict.fromkeys(map(_core, names)))
+        frozenset(_endings(names)),
+        frozenset(one for one in names if len(one) == 1),
+        tuple(dict.fromkeys(map(_core, names))),
     )
-
-
-def _openers(endings: Iterable[str], letters: Iterable[str]) -> re.Pattern[str]:
-    """The pattern of `(` behind characters that names end with; the search goes from one `(` to the next."""
-    pairs = [one for one in endings if len(one) == 2]
-    beside = "".join(f"[{re.escape(''.join({pair[at] for pair in pairs}))}]" for at in (0, 1)) if pairs else ""
-    alone = f"[{re.escape(''.join(letters))}]" if letters else ""
-    behind = "|".join(rf"(?<={one}\()" for one in (beside, alone) if one)
-    return re.compile(rf"\((?:{behind})" if behind else r"(?!)")
 
 
 def _add(known: dict[str, str | None], key: str, name: str) -> None:

@@ -210,7 +210,7 @@ class CallSearch:
         ]
 
     def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_ReportedCall]:
-        if not (has_call_brackets(text) and offered):
+        if not (offered.definitions and has_call_brackets(text)):
             return []
         return [_shape(one) for one in _attempted_calls(offered).find(text, known)]
 
@@ -396,16 +396,16 @@ class AttemptedCalls:
         """
         names = self._names
         heads = names.heads(text) if "(" in text else []
-        values, tags = may_hold_values(text), "</" in text
-        if not (values or tags) or not names.occur_in(text):
-            return _judged(text, list(_outside(taken, python_calls(text, heads, Brackets(text))))) if heads else []
+        values = ("{" in text or "[" in text) and may_hold_values(text) and names.occur_in(text)
+        found = list(_outside(taken, tag_calls(text, names))) if "</" in text else []
+        if not (heads or values):
+            return _judged(text, found) if found else []
         brackets = Brackets(text)
-        found = list(_outside(taken, tag_calls(text, names))) if tags else []
         if values:
             found += json_calls(text, names, brackets, sorted([*taken, *(one.range for one in found)]))
             known = sorted([*taken, *(one.range for one in found)])
             found += _outside(known, named_objects(text, names, brackets))
-        calls = list(python_calls(text, heads, brackets))
+        calls = list(python_calls(text, heads, brackets)) if heads else []
         if values:
             calls += named_lists(text, names, brackets)
             calls.sort(key=_start)
