@@ -37,6 +37,7 @@ LONGEST_PATH = 200
 
 _PLAIN_KEY = lazy_pattern(r"[A-Za-z_][\w-]*")
 _SHORT_NUMBER = 10**18
+_WORDS = {True: "true", False: "false", None: "null"}
 _NUMBER = lazy_pattern(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 
 
@@ -183,7 +184,12 @@ def _rows(found: dict[tuple[str, str, str], float | None]) -> list[Row]:
 
 
 def _written(leaf: Json) -> str:
-    return str(leaf) if type(leaf) is int and -_SHORT_NUMBER < leaf < _SHORT_NUMBER else write_json(leaf)
+    """A value as `write_json` writes it, the usual ones at once."""
+    if leaf is True or leaf is False or leaf is None:
+        return _WORDS[leaf]
+    if (type(leaf) is int and -_SHORT_NUMBER < leaf < _SHORT_NUMBER) or (type(leaf) is float and isfinite(leaf)):
+        return repr(leaf)
+    return write_json(leaf)
 
 
 def value_key(text: str) -> str:

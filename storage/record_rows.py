@@ -22,6 +22,7 @@ from storage.packing.values import pack
 from storage.rows import Row, Toolset
 
 _DIGITS = 12
+_SHARED, _LONGEST_SHARED = (Role.SYSTEM, Role.USER), 16_384  # texts of many traces, and bytes of those that are kept
 
 
 def first_token_s(turn: Turn) -> float | None:
@@ -287,7 +288,8 @@ def record_rows(trace: Trace, *, behind: TurnTotals = NOTHING) -> RecordRows:
             text, chunks = text_to_bytes(part.text), None if part.chunks is None else pack_chunks(part.chunks)
             fingerprint.update(pack([part.name, len(text), chunks]))
             fingerprint.update(text)
-            own.append({"turn": number, "number": at} | _part_columns(part, text, chunks))
+            blob = to_blob(text) if turn.role not in _SHARED or len(text) > _LONGEST_SHARED else _shared_blob(text)
+            own.append({"turn": number, "number": at} | _part_columns(part, blob, chunks))
         parts += own
         checksum += _turn_checksum(columns, own)
     totals = replace(totals_of(trace.turns), checksum=checksum)
@@ -377,11 +379,17 @@ def _generation_columns(generation: Generation) -> Row:
 _NO_GENERATION = _generation_columns(Generation())
 
 
+@lru_cache(maxsize=128)
+def _shared_blob(text: bytes) -> bytes:
+    """The blob of a text with which many traces begin."""
+    return to_blob(text)
+
+
 def _part_columns(part: Part, text: bytes, chunks: bytes | None) -> Row:
     return {
         "name": escaped(part.name),
         "characters": len(part.text),
         "chunk_count": None if part.chunks is None else len(part.chunks),
-        "text": to_blob(text),
+        "text": text,
         "chunks": None if part.chunks is None or chunks is None else chunks_blob(part.chunks, chunks),
     }

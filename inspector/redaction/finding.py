@@ -121,6 +121,23 @@ def find_secrets(text: str) -> list[Secret]:
     return _scan(text, 0, free_at=-1, is_final=True).secrets
 
 
+def suspect_texts(texts: Sequence[str]) -> list[str]:
+    """Those of some short texts that may hold a secret: each has a sign of one, or a long run.
+
+    They are searched together for all signs, and then each by itself for the few that were found.
+    """
+    together = "\n".join(texts).encode("ascii", "replace")
+    has_runs, signs = has_long_run(runs_of(together)), _signs_in(together.lower())
+    if not has_runs and not signs:
+        return []
+    return [text for text in texts if _is_suspect(text.encode("ascii", "replace"), signs, has_runs=has_runs)]
+
+
+def _is_suspect(plain: bytes, signs: Sequence[bytes], *, has_runs: bool) -> bool:
+    lowered = plain.lower()
+    return any(sign in lowered for sign in signs) or (has_runs and has_long_run(runs_of(plain)))
+
+
 class Finder:
     """Finds the secrets of a text that arrives in pieces.
 

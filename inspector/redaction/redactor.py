@@ -29,7 +29,7 @@ from inspector.model import (
     Turn,
 )
 from inspector.model.exchange import compacted, expanded, with_changed
-from inspector.redaction.finding import FILLER, all_secrets, replaced
+from inspector.redaction.finding import FILLER, all_secrets, replaced, suspect_texts
 from inspector.redaction.keys import SECRET_HEADERS
 from inspector.redaction.masking import ContentStream, KeptWords, SecretStream, TextStream, kept_words, mask_content
 from inspector.scanning import lazy_pattern
@@ -37,6 +37,7 @@ from inspector.wire.events import TOKENS_PART
 
 _SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
 _LONGEST_CLEAN, _MOST_CLEAN = 16_384, 2_000_000  # code points: of one text, and of all that are remembered
+_LONGEST_SHORT, _LONGEST_TOGETHER = 400, 16_384
 _SIGN = lazy_pattern(r"\S")
 _Value = TypeVar("_Value")
 
@@ -80,13 +81,13 @@ class Redactor:
 
     def turn(self, turn: Turn) -> Turn:
         """A turn: its parts, what is said of calls and results, and its generation's facts."""
-        if self.keeps_content and not any(map(self._has_secrets, _of_turn_and_generation(turn, set()))):
+        if self.keeps_content and not self._have_secrets(_of_turn_and_generation(turn, set())):
             return turn
         return self._turn(turn, self._kept(turn.generation.tools if turn.generation else ()))
 
     def trace(self, trace: Trace) -> Trace:
         """A trace with all its turns."""
-        if self.keeps_content and not any(map(self._has_secrets, texts_of(expanded(trace)))):
+        if self.keeps_content and not self._have_secrets(texts_of(expanded(trace))):
             return trace
         tools = (tool for turn in trace.turns if turn.generation for tool in turn.generation.tools)
         kept = self._kept(tools)
@@ -114,6 +115,34 @@ class Redactor:
     def new_stream(self, kept: KeptWords | None = None) -> TextStream:
         """For one part's text, piece by piece."""
         return SecretStream(self._patterns) if kept is None else ContentStream(kept)
+
+    def _have_secrets(self, texts: Iterable[str]) -> bool:
+        """Whether one of the texts has a secret. Short ones are searched together first: most hold no sign of any."""
+        together: list[str] = []
+        size = 0
+        for text in texts:
+            if text in self._clean:
+                continue
+            if len(text) > _LONGEST_SHORT or self._patterns:
+                if self._has_secrets(text):
+                    return True
+                continue
+            together.append(text)
+            size += len(text)
+            if size > _LONGEST_TOGETHER:
+                if self._hold_secrets(together):
+                    return True
+                together, size = [], 0
+        return self._hold_secrets(together)
+
+    def _hold_secrets(self, texts: Sequence[str]) -> bool:
+        suspects = suspect_texts(texts)
+        if any(map(self._has_secrets, suspects)):
+            return True
+        for text in texts if len(suspects) < len(texts) else ():
+            if text not in self._clean:
+                self._remember(text)
+        return False
 
     def _has_secrets(self, text: str) -> bool:
         if text in self._clean:

@@ -41,6 +41,8 @@ from storage.packing.values import packable
 
 _SHARED = 32  # code points: what a result must share with the text that was read before it is referred to
 
+_NO_USAGE = Usage()
+
 Facts = dict[str, Any]
 """Plain values by field name, for `pack`."""
 
@@ -100,14 +102,21 @@ def parent_from(facts: Any) -> ParentTrace | None:
 
 def turn_facts(turn: Turn) -> Facts:
     """Everything of a turn but its role, its parts and the tools it was offered."""
-    result, generation = turn.result, turn.generation
-    return _told(
-        source_role=turn.source_role,
-        calls=_calls(turn.calls),
-        result=result and [result.call_id, result.name, result.is_error],
-        flags=sorted(flag.value for flag in turn.flags),
-        run=turn.run and _run(turn.run, turn.part("text")),
-    ) | ({} if generation is None else {"generation": _generation(generation)})
+    result = turn.result
+    facts: Facts = {}
+    if turn.source_role:
+        facts["source_role"] = turn.source_role
+    if turn.calls:
+        facts["calls"] = _calls(turn.calls)
+    if result is not None:
+        facts["result"] = [result.call_id, result.name, result.is_error]
+    if turn.flags:
+        facts["flags"] = sorted([flag.value for flag in turn.flags])
+    if turn.run is not None:
+        facts["run"] = _run(turn.run, turn.part("text"))
+    if turn.generation is not None:
+        facts["generation"] = _generation(turn.generation)
+    return facts
 
 
 def turn_from(role: str, facts: Facts, parts: tuple[Part, ...], tools: tuple[ToolDefinition, ...]) -> Turn:
@@ -218,7 +227,8 @@ def _generation(generation: Generation) -> Facts:
         started=_instant(generation.started),
         first_token=_instant(generation.first_token),
         ended=_instant(generation.ended),
-        usage=_told(
+        usage=usage != _NO_USAGE
+        and _told(
             input_tokens=_kept(usage.input_tokens),
             output_tokens=_kept(usage.output_tokens),
             reasoning_tokens=_kept(usage.reasoning_tokens),

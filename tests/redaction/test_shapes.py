@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from inspector.redaction.finding import suspect_texts
 from inspector.redaction.keys import KEYS, KeyShape
 from inspector.redaction.masking import SecretStream
 from inspector.redaction.redactor import Redactor
@@ -48,6 +49,13 @@ def test_every_shape_goes_and_nothing_else(planted: Planted) -> None:
     assert redacted.startswith(planted.before)
     assert redacted.endswith(planted.after)
     assert Redactor().text(redacted) == redacted
+
+
+@pytest.mark.parametrize("planted", ALL, ids=lambda one: one.name)
+def test_every_shape_is_seen_among_other_texts(planted: Planted) -> None:
+    others = ["", "Nothing here.", "Ünd hier: auch nicht", "a/b-c_d"]
+    assert suspect_texts(others) == []
+    assert suspect_texts([*others, planted.text, *others]) == [planted.text]
 
 
 @pytest.mark.parametrize("planted", KEY_SHAPES, ids=lambda one: one.name)
