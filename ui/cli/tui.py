@@ -1,16 +1,20 @@
 """`weaklink tui`: the terminal debugger."""
 
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
-from ui.cli.console import database_option
+from ui.cli.console import database_option, progress_bar
 
 _COULD_NOT_RUN = 2
 
 
 @click.command("tui")
-@click.argument("trace", metavar="[ID|LINK]", required=False)
+@click.argument("trace", metavar="[ID|LINK|FILE]", required=False)
 @click.option("--against", metavar="ID", help="Compare the trace with this one; `r` then shows both requests.")
 @click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match.")
 @click.option(
@@ -28,8 +32,9 @@ def tui(
     """Browse traces in the terminal; a trace opens at the step where it broke.
 
     ID opens a trace at once. A link opens it at its place: `weaklink://trace/12?step=4`, which `y` copies, or the
-    address of a trace in the web page. `?` shows all keys; change them in keymap.toml in your config folder, or in the
-    file that WEAKLINK_KEYMAP names.
+    address of a trace in the web page. FILE opens a file of training data, with the faults that `data lint` finds in
+    each row, or any log that `import` reads; nothing is kept of it. `?` shows all keys; change them in keymap.toml in
+    your config folder, or in the file that WEAKLINK_KEYMAP names.
     """
     if against is not None and trace is None:
         raise click.UsageError("--against compares two traces; name both: `weaklink tui 15 --against 12`.")
@@ -39,5 +44,22 @@ def tui(
     from ui.tui.app import WeaklinkApp  # noqa: PLC0415  # Textual takes 170 ms to load, which a refusal need not pay
     from ui.tui.app import tune_memory as settle  # noqa: PLC0415  # of the same package
 
-    settle()
-    WeaklinkApp(where, trace=trace, against=against, wanted=expression, theme=theme).run()
+    with _opened(trace) as database:
+        settle()
+        given = trace if database is None else None
+        WeaklinkApp(database or where, trace=given, against=against, wanted=expression, theme=theme).run()
+
+
+@contextmanager
+def _opened(trace: str | None) -> Iterator[str | None]:
+    """A database of the file that is named in a trace's place, for as long as it is looked at; None where none is."""
+    if trace is None or trace.isdecimal() or not Path(trace).is_file():
+        yield None
+        return
+    from ui.importing.opened_file import store_file  # noqa: PLC0415  # the importers, which an id need not load
+
+    with tempfile.TemporaryDirectory(prefix="weaklink-") as folder:
+        database = Path(folder, f"{Path(trace).stem}.db")
+        with progress_bar("Reading") as advance:
+            store_file(trace, database, advance)
+        yield str(database)
