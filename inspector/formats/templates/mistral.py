@@ -1,15 +1,15 @@
 """Mistral: `[AVAILABLE_TOOLS]` before the user's turn, `[TOOL_RESULTS]` with the call's id, `</s>` behind an answer.
 
-Sources: vllm:examples/tool_chat_template_mistral3.jinja (Small 3; `[SYSTEM_PROMPT]` as of tokenizer v7),
-mistral-common:tokens/tokenizers/base.py. The content of a result is JSON: its own, or its text as a string.
+As `mistral-common` 1.13 writes it for tokenizers of v11 (tokens/tokenizers/instruct.py); a test holds both texts equal
+where that library is installed (`make test-templates`). Where a call has no id, none is written, as of v13.
 """
 
 from collections.abc import Sequence
 from types import MappingProxyType
 
 from inspector.formats.json.writing import json_of
-from inspector.formats.templates.template import Turns, json_or_text, openai_tool, turn_template
-from inspector.model import Json, Role, ToolDefinition, ToolResult
+from inspector.formats.templates.template import Turns, openai_tool, turn_template
+from inspector.model import Role, ToolDefinition, ToolResult
 
 _TURNS = MappingProxyType(
     {
@@ -22,16 +22,15 @@ _TURNS = MappingProxyType(
 
 
 def _tools(tools: Sequence[ToolDefinition]) -> str:
-    return f"[AVAILABLE_TOOLS] {json_of([openai_tool(tool) for tool in tools])}[/AVAILABLE_TOOLS]"
+    return f"[AVAILABLE_TOOLS]{json_of([openai_tool(tool) for tool in tools])}[/AVAILABLE_TOOLS]"
 
 
 def _results(results: Sequence[ToolResult]) -> str:
-    return "".join(f"[TOOL_RESULTS] {json_of(_result(result))}[/TOOL_RESULTS]" for result in results)
+    return "".join(f"[TOOL_RESULTS]{_id(result)}{result.content}[/TOOL_RESULTS]" for result in results)
 
 
-def _result(result: ToolResult) -> dict[str, Json]:
-    named: dict[str, Json] = {"call_id": result.call_id} if result.call_id is not None else {}
-    return {"content": json_or_text(result.content), **named}
+def _id(result: ToolResult) -> str:
+    return f"{result.call_id}[TOOL_CONTENT]" if result.call_id is not None else ""
 
 
 MISTRAL_TEMPLATE = turn_template(
