@@ -46,7 +46,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-pythons test-lowest test-atropos test-clients test-stores test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-team wheel release constraints clean install dev system-packages
+.PHONY: help demo test test-pythons test-lowest test-atropos test-templates test-clients test-stores test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,11 @@ test-atropos: dev ## Run the tests of the Atropos environment with the real atro
 	$(PYTHON) -m venv --clear build/atropos
 	$(UV) pip install --quiet --python build/atropos/bin/python atroposlib $(CORE_TOOLS) -e .
 	build/atropos/bin/python -m pytest --override-ini filterwarnings=default tests/dataset/test_atropos.py $(ARGS)
+
+test-templates: dev ## Compare our chat templates with those that the families' own libraries write
+	$(PYTHON) -m venv --clear build/templates
+	$(UV) pip install --quiet --python build/templates/bin/python mistral-common==1.13.1 $(CORE_TOOLS) -e .
+	build/templates/bin/python -m pytest --override-ini filterwarnings=default tests/formats/test_published_templates.py $(ARGS)
 
 test-clients: dev build/clients/installed ## Record and replay agents of seven Python SDKs, of Node's and of Go (where it is installed)
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/ui/cli/test_replay_sdks.py $(ARGS)
@@ -130,6 +135,9 @@ bench-proxy: dev build/mitmproxy/installed ## Measure the recording proxy beside
 
 bench-cluster: dev ## Measure Ray over WEAKLINK_BENCH_ROWS (20,000) conversations, and costs up to 1,000 cores; writes docs/scaling.md
 	$(BIN)/python -m benchmarks --write cluster scaling
+
+bench-training: dev ## Measure the commands for training data at WEAKLINK_BENCH_TRAINING_ROWS; bring a set to the recommended shares
+	$(BIN)/python -m benchmarks --write training distribution
 
 bench-team: dev system-packages ## Measure ten recorders of 20 streams for WEAKLINK_BENCH_SECONDS (60) into one PostgreSQL, beside three readers
 	$(BIN)/python -m benchmarks team

@@ -14,10 +14,10 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from inspector.dataset.json_faults import broken_json
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
 from inspector.model import Json, ToolCall, ToolDefinition
-from inspector.scanning import lazy_pattern
 
 _OPENERS = ("<tool_call>", "[tool_call]")
 
@@ -182,6 +182,30 @@ def truncated_stream(sound: SoundCall, draw: Random) -> FaultyCall | None:
     )
 
 
+def malformed_tags(sound: SoundCall, draw: Random) -> FaultyCall | None:
+    """A call in tags of which one is missing or in another spelling."""
+    before, after = _around_markers(sound)
+    framed = sound.text[len(before) : len(sound.text) - len(after)]
+    opener = next((one for one in _OPENERS if framed.startswith(one)), None)
+    if sound.structured or opener is None or not _is_alone(sound):
+        return None
+    closer = opener[0] + "/" + opener[1:]
+    inside = framed.removeprefix(opener).removesuffix(closer)
+    other = next(one for one in _OPENERS if one != opener)
+    kinds: tuple[tuple[str, tuple[str, ...], str], ...] = (
+        (f"{opener}{inside.rstrip()}", ("F301",), "the closing tag was missing"),
+        (f"{opener}{inside}{other[0]}/{other[1:]}", ("F308",), "the closing tag was in another spelling"),
+        (f"{inside.lstrip()}{closer}", ("F309", "F302"), "the opening tag was missing"),
+    )
+    changed, codes, said = draw.choice(kinds)
+    return FaultyCall(
+        f"{before}{changed}{after}",
+        codes,
+        _error(f"Tool call could not be parsed: {said}"),
+        f"The tags around my call were wrong: {said}. I will write it with both.",
+    )
+
+
 def wrong_format(sound: SoundCall, draw: Random) -> FaultyCall | None:
     """The call in the syntax of another family of models."""
     if sound.structured or not _is_alone(sound):
@@ -221,204 +245,21 @@ def malformed_json(sound: SoundCall, draw: Random) -> FaultyCall | None:
     """JSON that is not strict, each kind as often as real models write it."""
     if not sound.structured and sound.call.parameters:
         return None
-    place = sound.call.range if not sound.structured else sound.call.arguments_range or sound.call.range
+    arguments = sound.call.arguments_range or sound.call.range
+    is_object = not sound.structured and sound.call.range.of(sound.text).lstrip().startswith("{")
+    place = sound.call.range if is_object else arguments
     payload = place.of(sound.text)
     if not payload.lstrip().startswith("{"):
         return None
-    kinds = dict(JSON_KINDS)
-    while kinds:
-        kind = draw.choices(list(kinds), list(kinds.values()))[0]
-        del kinds[kind]
-        broken, codes, said = _JSON_MAKERS[kind](payload, draw)
-        if broken is not None and broken != payload:
-            return FaultyCall(
-                _replaced(sound.text, place.start, place.end, broken),
-                codes,
-                _error(f"Invalid JSON in tool call: {said}"),
-                f"My call was not valid JSON: {said}. Let me write it correctly.",
-            )
-    return None
-
-
-def _single_quotes(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    del draw
-    return (repr(json.loads(payload)) if "'" not in payload else None), ("J103", "J105"), "strings need double quotes"
-
-
-def _python_literal(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    del draw
-    changed = re.sub(
-        r"(?<=[:,\[ ])(true|false|null)(?=[,}\] ])",
-        lambda found: {"true": "True", "false": "False", "null": "None"}[found[1]],
-        payload,
+    broken = broken_json(payload, draw)
+    if broken is None:
+        return None
+    return FaultyCall(
+        _replaced(sound.text, place.start, place.end, broken.text),
+        broken.rules,
+        _error(f"Invalid JSON in tool call: {broken.said}"),
+        f"My call was not valid JSON: {broken.said}. Let me write it correctly.",
     )
-    return changed, ("J105",), "it has true, false and null, not True, False and None"
-
-
-def _prose_after(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    return f"{payload} {draw.choice(_PROSE)}", ("J109",), "something followed the object"
-
-
-def _arithmetic(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    found = _some(_INTEGER, payload, draw)
-    if found is None:
-        return None, (), ""
-    value = int(found[0])
-    part = draw.randint(1, max(value - 1, 1))
-    return (
-        _replaced(payload, found.start(), found.end(), f"{part} + {value - part}"),
-        ("J115",),
-        "a value was an expression",
-    )
-
-
-def _missing_brace(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    del draw
-    end = payload.rfind("}")
-    return payload[:end] + payload[end + 1 :], ("J120", "J102"), "a bracket was missing"
-
-
-def _trailing_comma(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    del draw
-    end = payload.rfind("}", 0, payload.rfind("}")) if payload.rstrip().endswith("}}") else payload.rfind("}")
-    has_members = not payload[:end].rstrip().endswith("{")
-    return (payload[:end] + "," + payload[end:] if has_members else None), ("J104",), "a comma stood before a bracket"
-
-
-def _fence(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    del draw
-    return f"```json\n{payload}\n```", ("J114",), "the object was in a code fence"
-
-
-def _smart_quotes(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    strings = list(re.finditer(r'"([A-Za-z][^"\\]{0,60})"(?=\s*[,}\]])', payload))
-    if not strings:
-        return None, (), ""
-    found = draw.choice(strings)
-    return _replaced(payload, found.start(), found.end(), f"“{found[1]}”"), ("J123",), "it had typographic quotes"
-
-
-def _unquoted_word(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    strings = list(re.finditer(r'"([A-Za-z]\w{1,30})"(?=\s*[,}\]])', payload))
-    if not strings:
-        return None, (), ""
-    found = draw.choice(strings)
-    return _replaced(payload, found.start(), found.end(), found[1]), ("J119",), "a text had no quotes"
-
-
-def _missing_comma(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    commas = list(re.finditer(r'(?<=["\d}\]]),(?= ?")', payload))
-    if not commas:
-        return None, (), ""
-    found = draw.choice(commas)
-    return _replaced(payload, found.start(), found.end(), " "), ("J118",), "a comma was missing"
-
-
-def _raw_line_feed(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    strings = list(re.finditer(r'"[^"\\\n]*?[a-z]( )[a-z][^"\\\n]*"(?=\s*[,}\]])', payload))
-    if not strings:
-        return None, (), ""
-    found = draw.choice(strings)
-    return _replaced(payload, found.start(1), found.end(1), "\n"), ("J106",), "a text held a raw line feed"
-
-
-def _missing_quote(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    found = _some(_STRING, payload, draw)
-    if found is None:
-        return None, (), ""
-    return _replaced(payload, found.end() - 1, found.end(), ""), ("J121", "J102", "J101", "J118"), "a quote was missing"
-
-
-def _invalid_escape(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    found = _some(_STRING, payload, draw)
-    if found is None:
-        return None, (), ""
-    return (
-        _replaced(payload, found.start() + 2, found.start() + 2, "\\'"),
-        ("J107",),
-        "a text held an escape JSON lacks",
-    )
-
-
-def _missing_value(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    found = _some(_STRING, payload, draw)
-    return (None if found is None else _replaced(payload, *found.span(), "")), ("J126",), "a key had no value"
-
-
-def _invalid_number(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    found = _some(_INTEGER, payload, draw)
-    return (
-        (None if found is None else _replaced(payload, *found.span(), f"0{found[0]}")),
-        ("J124",),
-        "a number began with 0",
-    )
-
-
-def _non_finite_number(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    found = _some(_INTEGER, payload, draw)
-    return (None if found is None else _replaced(payload, *found.span(), "NaN")), ("J111", "S202"), "JSON has no NaN"
-
-
-def _comment(payload: str, draw: Random) -> tuple[str | None, tuple[str, ...], str]:
-    found = _some(_STRING, payload, draw)
-    said = "/* as the user asked */"
-    return (
-        (None if found is None else _replaced(payload, found.end(), found.end(), f" {said}")),
-        ("J122",),
-        "it had a comment",
-    )
-
-
-def _some(pattern: re.Pattern[str], payload: str, draw: Random) -> re.Match[str] | None:
-    found = list(pattern.finditer(payload))
-    return draw.choice(found) if found else None
-
-
-_STRING = lazy_pattern(r'(?<=: )"[A-Za-z][^"\\\n]{1,200}"(?=\s*[,}\]])')
-_INTEGER = lazy_pattern(r"(?<=: )[1-9]\d{0,15}(?=[,}])")
-JSON_KINDS: Mapping[str, int] = MappingProxyType(
-    {
-        "single-quotes": 1082,
-        "python-literal": 155,
-        "prose-after": 16,
-        "arithmetic": 8,
-        "missing-brace": 3,
-        "unquoted-word": 2,
-        "fence": 2,
-        "trailing-comma": 1,
-        "smart-quotes": 1,
-        "missing-comma": 1,
-        "raw-line-feed": 1,
-        "missing-quote": 2,
-        "invalid-escape": 1,
-        "missing-value": 1,
-        "invalid-number": 1,
-        "non-finite-number": 1,
-        "comment": 1,
-    }
-)
-"""The kinds of malformed JSON, and how often each was seen among 1,542 broken calls (the rare ones at least once)."""
-_JSON_MAKERS = MappingProxyType(
-    {
-        "single-quotes": _single_quotes,
-        "python-literal": _python_literal,
-        "prose-after": _prose_after,
-        "arithmetic": _arithmetic,
-        "missing-brace": _missing_brace,
-        "unquoted-word": _unquoted_word,
-        "fence": _fence,
-        "trailing-comma": _trailing_comma,
-        "smart-quotes": _smart_quotes,
-        "missing-comma": _missing_comma,
-        "raw-line-feed": _raw_line_feed,
-        "missing-quote": _missing_quote,
-        "invalid-escape": _invalid_escape,
-        "missing-value": _missing_value,
-        "invalid-number": _invalid_number,
-        "non-finite-number": _non_finite_number,
-        "comment": _comment,
-    }
-)
 
 
 def timeout(sound: SoundCall, draw: Random) -> FaultyCall | None:
@@ -465,6 +306,7 @@ KINDS: Mapping[str, Maker] = MappingProxyType(
         "enum-violation": enum_violation,
         "wrong-tool-name": wrong_tool_name,
         "malformed-json": malformed_json,
+        "malformed-tags": malformed_tags,
         "truncated-stream": truncated_stream,
         "drafted-in-reasoning": drafted_in_reasoning,
         "wrong-format": wrong_format,
@@ -478,7 +320,6 @@ SAME_CALL = frozenset({"timeout"})
 """The kinds whose correction is the identical call."""
 
 _OTHER_FORMATS = ("hermes", "mistral", "llama3", "claude", "functionary", "deepseek_v3")
-_PROSE = ("I hope this helps!", "Let me know if you need anything else.", "This will get the data.")
 _EXTRA_KEYS: Mapping[str, Json] = MappingProxyType(
     {"verbose": True, "output_format": "json", "max_retries": 3, "include_metadata": False, "request_id": "r1"}
 )

@@ -36,6 +36,7 @@ DEFAULT_RATES: Mapping[str, float] = {
     "enum-violation": 2.0,
     "wrong-tool-name": 1.0,
     "malformed-json": 3.0,
+    "malformed-tags": 0.5,
     "truncated-stream": 1.0,
     "drafted-in-reasoning": 0.5,
     "wrong-format": 0.5,

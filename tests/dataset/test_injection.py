@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.chain.steps import Status
-from inspector.dataset import faults_to_inject
+from inspector.dataset import json_faults
 from inspector.dataset.candidates import row_candidate
 from inspector.dataset.data_row import DataRow
-from inspector.dataset.faults_to_inject import JSON_KINDS, KINDS
+from inspector.dataset.faults_to_inject import KINDS
 from inspector.dataset.injection import InjectedRow, NotInjected, inject_faults
+from inspector.dataset.json_faults import JSON_KINDS
 from inspector.dataset.lint.linting import lint_sample
 from inspector.dataset.samples import read_sample
 from inspector.dataset.verifiers import TOOL_USE, run_verifier
@@ -51,9 +52,10 @@ ARGUMENTS: dict[str, Json] = {
 }
 RESULT = '{"temperature": 22}'
 SHAPES = ("hermes", "wrapped", "openai", "sharegpt", "mistral", "llama3", "thinking")
-NOT_PROVEN = {("mistral", "malformed-json"), ("llama3", "wrong-format")}
-"""Where the inspection finds more than the one fault, so that nothing is written."""
-ONLY_IN_TEXT = {"wrong-format", "drafted-in-reasoning"}
+NOT_PROVEN = {("llama3", "wrong-format")}
+"""A call with the markers of another family outweighs bare JSON, so that the whole row is read in that format."""
+ONLY_IN_TEXT = {"wrong-format", "drafted-in-reasoning", "malformed-tags"}
+WITHOUT_TAGS = ("mistral", "llama3")
 
 
 def row(shape: str, **more: Any) -> DataRow:
@@ -119,14 +121,15 @@ def test_each_kind_is_found_again_in_each_shape(kind: str, shape: str) -> None:
     if shape == "openai" and kind in ONLY_IN_TEXT:
         assert isinstance(found, NotInjected)
         return
-    assert isinstance(found, NotInjected) == ((shape, kind) in NOT_PROVEN)
+    is_tagless = kind == "malformed-tags" and shape in WITHOUT_TAGS
+    assert isinstance(found, NotInjected) == (is_tagless or (shape, kind) in NOT_PROVEN)
     if isinstance(found, InjectedRow):
         assert_found_again(found, given_row)
 
 
 @pytest.mark.parametrize("kind", JSON_KINDS)
 def test_each_kind_of_malformed_json_is_found_again(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(faults_to_inject, "JSON_KINDS", {kind: 1})
+    monkeypatch.setattr(json_faults, "JSON_KINDS", {kind: 1})
     given_row = row("hermes")
     codes = set()
     for seed in range(5):
@@ -135,6 +138,38 @@ def test_each_kind_of_malformed_json_is_found_again(kind: str, monkeypatch: pyte
             codes.add(assert_found_again(found, given_row))
     assert codes
     assert all(code.startswith("J") for code in codes)
+
+
+def test_tags_are_wrong_in_every_way_and_json_in_arguments_alone_too() -> None:
+    codes = set()
+    for seed in range(12):
+        (found,) = inject_faults(row("hermes"), seed=seed, rates={"malformed-tags": 1.0})
+        assert isinstance(found, InjectedRow)
+        codes.add(assert_found_again(found, row("hermes")))
+    assert codes == {"F301", "F308", "D712"}
+    (found,) = inject_faults(row("mistral"), seed=0, rates={"malformed-json": 1.0})
+    assert isinstance(found, InjectedRow)
+    assert assert_found_again(found, row("mistral")) == "J103"
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("duplicate-key", "J108"),
+        ("list-of-calls", "J110"),
+        ("arguments-as-string", "J112"),
+        ("wrong-arguments-key", "J113"),
+        ("not-a-call", "J116"),
+        ("stray-key", "J125"),
+    ],
+)
+def test_a_payload_that_is_json_and_no_proper_call_has_its_own_code(
+    kind: str, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_faults, "JSON_KINDS", {kind: 1})
+    (found,) = inject_faults(row("thinking"), seed=3, rates={"malformed-json": 1.0})
+    assert isinstance(found, InjectedRow)
+    assert assert_found_again(found, row("thinking")) == code
 
 
 @given(st.integers(0, 2**32), st.sampled_from(SHAPES))

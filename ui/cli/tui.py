@@ -1,8 +1,14 @@
 """`weaklink tui`: the terminal debugger."""
 
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import click
+
+from ui.cli.console import progress_bar
 
 _COULD_NOT_RUN = 2
 
@@ -20,5 +26,22 @@ def tui(
     from ui.tui.app import WeaklinkApp  # noqa: PLC0415  # Textual takes 170 ms to load, which a refusal need not pay
     from ui.tui.app import tune_memory as settle  # noqa: PLC0415  # of the same package
 
-    settle()
-    WeaklinkApp(where, trace=trace, against=against, filter_text=expression, theme=theme).run()
+    with _opened(trace) as database:
+        settle()
+        given = trace if database is None else None
+        WeaklinkApp(database or where, trace=given, against=against, filter_text=expression, theme=theme).run()
+
+
+@contextmanager
+def _opened(trace: str | None) -> Iterator[str | None]:
+    """A database of the file that is named in a trace's place, for as long as it is looked at; None where none is."""
+    if trace is None or trace.isdecimal() or not Path(trace).is_file():
+        yield None
+        return
+    from ui.importing.opened_file import store_file  # noqa: PLC0415  # the importers, which an id need not load
+
+    with tempfile.TemporaryDirectory(prefix="weaklink-") as folder:
+        database = Path(folder, f"{Path(trace).stem}.db")
+        with progress_bar("Reading") as advance:
+            store_file(trace, database, advance)
+        yield str(database)

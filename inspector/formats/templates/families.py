@@ -12,8 +12,8 @@ system turn: its words stand at the head of the user's first). The sentence befo
 
 Mistral: `[AVAILABLE_TOOLS]` before the user's turn, `[TOOL_RESULTS]` with the call's id, `</s>` behind an answer.
 
-Sources: vllm:examples/tool_chat_template_mistral3.jinja (Small 3; `[SYSTEM_PROMPT]` as of tokenizer v7),
-mistral-common:tokens/tokenizers/base.py. The content of a result is JSON: its own, or its text as a string.
+As `mistral-common` 1.13 writes it for tokenizers of v11 (tokens/tokenizers/instruct.py); a test holds both texts equal
+where that library is installed (`make test-templates`). Where a call has no id, none is written, as of v13.
 
 OpenAI's template: a conversation is the body of a request, the tools are a field of it.
 
@@ -40,7 +40,6 @@ from inspector.formats.templates.template import (
     Turns,
     contents,
     grouped,
-    json_or_text,
     openai_tool,
     turn_template,
 )
@@ -193,16 +192,15 @@ GEMINI_TEMPLATE = turn_template(
 
 
 def _mistral_tools(tools: Sequence[ToolDefinition]) -> str:
-    return f"[AVAILABLE_TOOLS] {json_of([openai_tool(tool) for tool in tools])}[/AVAILABLE_TOOLS]"
+    return f"[AVAILABLE_TOOLS]{json_of([openai_tool(tool) for tool in tools])}[/AVAILABLE_TOOLS]"
 
 
 def _mistral_results(results: Sequence[ToolResult]) -> str:
-    return "".join(f"[TOOL_RESULTS] {json_of(_mistral_result(result))}[/TOOL_RESULTS]" for result in results)
+    return "".join(f"[TOOL_RESULTS]{_mistral_id(result)}{result.content}[/TOOL_RESULTS]" for result in results)
 
 
-def _mistral_result(result: ToolResult) -> dict[str, Json]:
-    named: dict[str, Json] = {"call_id": result.call_id} if result.call_id is not None else {}
-    return {"content": json_or_text(result.content), **named}
+def _mistral_id(result: ToolResult) -> str:
+    return f"{result.call_id}[TOOL_CONTENT]" if result.call_id is not None else ""
 
 
 MISTRAL_TEMPLATE = turn_template(

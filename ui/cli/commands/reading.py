@@ -196,7 +196,7 @@ def diff() -> None:
 
 
 @click.command("tui")
-@click.argument("trace", metavar="[ID|LINK]", required=False)
+@click.argument("trace", metavar="[ID|LINK|FILE]", required=False)
 @click.option("--against", metavar="ID", help="Compare the trace with this one; `r` then shows both requests.")
 @click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match.")
 @click.option(
@@ -212,8 +212,9 @@ def tui() -> None:
     """Browse traces in the terminal; a trace opens at the step where it broke.
 
     ID opens a trace at once. A link opens it at its place: `weaklink://trace/12?step=4`, which `y` copies, or the
-    address of a trace in the web page. `?` shows all keys; change them in keymap.toml in your config folder, or in the
-    file that WEAKLINK_KEYMAP names.
+    address of a trace in the web page. FILE opens a file of training data, with the faults that `data lint` finds in
+    each row, or any log that `import` reads; nothing is kept of it. `?` shows all keys; change them in keymap.toml in
+    your config folder, or in the file that WEAKLINK_KEYMAP names.
     """
 
 

@@ -8,7 +8,6 @@ from typing import TypeAlias
 
 import click
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from inspector.chain.steps import Break
 from inspector.checks.context import CONTEXT_WINDOW
@@ -17,6 +16,7 @@ from inspector.dataset.lint.budget import TokenizerFile
 from inspector.dataset.lint.duplicates import DuplicateFinder, SampleKeys, require_comparison, sample_keys
 from inspector.dataset.lint.languages import require_detector
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
+from inspector.dataset.redacting import redacted
 from inspector.dataset.rows import find_data_files, read_data
 from inspector.dataset.samples import Sample, read_sample
 from inspector.diagnostics import Diagnostic, Fault
@@ -219,17 +219,6 @@ class RowLinter(Struct, frozen=True):
 @cache
 def _tokenizer(path: str) -> TokenizerFile:
     return TokenizerFile(path)
-
-
-def redacted(sample: Sample) -> Sample:
-    """The sample with its secrets masked, length for length, in the conversation and in the row's text."""
-    redactor = Redactor()
-    text = redactor.text(sample.raw_text)
-    trace = redactor.trace(sample.trace)
-    if text == sample.raw_text and trace == sample.trace:
-        return sample
-    row = replace(sample.row, raw=text.encode("utf-8", "surrogatepass"))
-    return replace(sample, row=row, trace=trace)
 
 
 def _line_of(row: DataRow) -> int | None:

@@ -1,0 +1,290 @@
+"""JSON that is not strict, or no proper call, out of a sound payload: each kind as often as real models write it.
+
+Frequencies are those of 1,542 broken calls of two real models (docs/training-data-making.md).
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from random import Random
+from types import MappingProxyType
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from inspector.scanning import lazy_pattern
+
+_Made: TypeAlias = tuple[str | None, tuple[str, ...], str]
+_PROSE = ("I hope this helps!", "Let me know if you need anything else.", "This will get the data.")
+
+
+class BrokenJson(Struct, frozen=True):
+    """A payload with one fault: its text, the codes that may be found for it (the first always), and it in words."""
+
+    text: str
+    rules: tuple[str, ...]
+    said: str
+
+
+def broken_json(payload: str, draw: Random) -> BrokenJson | None:
+    """The payload, a JSON object, with a fault of a drawn kind; None where it offers no place for any."""
+    kinds = dict(JSON_KINDS)
+    while kinds:
+        kind = draw.choices(list(kinds), list(kinds.values()))[0]
+        del kinds[kind]
+        broken, codes, said = _JSON_MAKERS[kind](payload, draw)
+        if broken is not None and broken != payload:
+            return BrokenJson(broken, codes, said)
+    return None
+
+
+def _replaced(text: str, start: int, end: int, by: str) -> str:
+    return text[:start] + by + text[end:]
+
+
+def _single_quotes(payload: str, draw: Random) -> _Made:
+    del draw
+    return (repr(json.loads(payload)) if "'" not in payload else None), ("J103", "J105"), "strings need double quotes"
+
+
+def _python_literal(payload: str, draw: Random) -> _Made:
+    del draw
+    changed = re.sub(
+        r"(?<=[:,\[ ])(true|false|null)(?=[,}\] ])",
+        lambda found: {"true": "True", "false": "False", "null": "None"}[found[1]],
+        payload,
+    )
+    return changed, ("J105",), "it has true, false and null, not True, False and None"
+
+
+def _prose_after(payload: str, draw: Random) -> _Made:
+    return f"{payload} {draw.choice(_PROSE)}", ("J109",), "something followed the object"
+
+
+def _arithmetic(payload: str, draw: Random) -> _Made:
+    found = _some(_INTEGER, payload, draw)
+    if found is None:
+        return None, (), ""
+    value = int(found[0])
+    part = draw.randint(1, max(value - 1, 1))
+    return (
+        _replaced(payload, found.start(), found.end(), f"{part} + {value - part}"),
+        ("J115",),
+        "a value was an expression",
+    )
+
+
+def _missing_brace(payload: str, draw: Random) -> _Made:
+    del draw
+    end = payload.rfind("}")
+    return payload[:end] + payload[end + 1 :], ("J120", "J102"), "a bracket was missing"
+
+
+def _trailing_comma(payload: str, draw: Random) -> _Made:
+    del draw
+    end = payload.rfind("}", 0, payload.rfind("}")) if payload.rstrip().endswith("}}") else payload.rfind("}")
+    has_members = not payload[:end].rstrip().endswith("{")
+    return (payload[:end] + "," + payload[end:] if has_members else None), ("J104",), "a comma stood before a bracket"
+
+
+def _fence(payload: str, draw: Random) -> _Made:
+    del draw
+    return f"```json\n{payload}\n```", ("J114",), "the object was in a code fence"
+
+
+def _smart_quotes(payload: str, draw: Random) -> _Made:
+    strings = list(re.finditer(r'"([A-Za-z][^"\\]{0,60})"(?=\s*[,}\]])', payload))
+    if not strings:
+        return None, (), ""
+    found = draw.choice(strings)
+    return _replaced(payload, found.start(), found.end(), f"“{found[1]}”"), ("J123",), "it had typographic quotes"
+
+
+def _unquoted_word(payload: str, draw: Random) -> _Made:
+    strings = list(re.finditer(r'"([A-Za-z]\w{1,30})"(?=\s*[,}\]])', payload))
+    if not strings:
+        return None, (), ""
+    found = draw.choice(strings)
+    return _replaced(payload, found.start(), found.end(), found[1]), ("J119",), "a text had no quotes"
+
+
+def _missing_comma(payload: str, draw: Random) -> _Made:
+    commas = list(re.finditer(r'(?<=["\d}\]]),(?= ?")', payload))
+    if not commas:
+        return None, (), ""
+    found = draw.choice(commas)
+    return _replaced(payload, found.start(), found.end(), " "), ("J118",), "a comma was missing"
+
+
+def _raw_line_feed(payload: str, draw: Random) -> _Made:
+    strings = list(re.finditer(r'"[^"\\\n]*?[a-z]( )[a-z][^"\\\n]*"(?=\s*[,}\]])', payload))
+    if not strings:
+        return None, (), ""
+    found = draw.choice(strings)
+    return _replaced(payload, found.start(1), found.end(1), "\n"), ("J106",), "a text held a raw line feed"
+
+
+def _missing_quote(payload: str, draw: Random) -> _Made:
+    found = _some(_STRING, payload, draw)
+    if found is None:
+        return None, (), ""
+    return _replaced(payload, found.end() - 1, found.end(), ""), ("J121", "J102", "J101", "J118"), "a quote was missing"
+
+
+def _invalid_escape(payload: str, draw: Random) -> _Made:
+    found = _some(_STRING, payload, draw)
+    if found is None:
+        return None, (), ""
+    return (
+        _replaced(payload, found.start() + 2, found.start() + 2, "\\'"),
+        ("J107",),
+        "a text held an escape JSON lacks",
+    )
+
+
+def _missing_value(payload: str, draw: Random) -> _Made:
+    found = _some(_STRING, payload, draw)
+    return (None if found is None else _replaced(payload, *found.span(), "")), ("J126",), "a key had no value"
+
+
+def _invalid_number(payload: str, draw: Random) -> _Made:
+    found = _some(_INTEGER, payload, draw)
+    return (
+        (None if found is None else _replaced(payload, *found.span(), f"0{found[0]}")),
+        ("J124",),
+        "a number began with 0",
+    )
+
+
+def _non_finite_number(payload: str, draw: Random) -> _Made:
+    found = _some(_INTEGER, payload, draw)
+    return (None if found is None else _replaced(payload, *found.span(), "NaN")), ("J111", "S202"), "JSON has no NaN"
+
+
+def _comment(payload: str, draw: Random) -> _Made:
+    found = _some(_STRING, payload, draw)
+    said = "/* as the user asked */"
+    return (
+        (None if found is None else _replaced(payload, found.end(), found.end(), f" {said}")),
+        ("J122",),
+        "it had a comment",
+    )
+
+
+def _duplicate_key(payload: str, draw: Random) -> _Made:
+    found = _some(_MEMBER, payload, draw)
+    if found is None:
+        return None, (), ""
+    return _replaced(payload, found.end(), found.end(), f", {found[0]}"), ("J108",), "a key was there twice"
+
+
+def _list_of_calls(payload: str, draw: Random) -> _Made:
+    del draw
+    return (f"[{payload}]" if _NAME_KEY.match(payload) else None), ("J110",), "it was a list of calls, not one call"
+
+
+def _arguments_as_string(payload: str, draw: Random) -> _Made:
+    del draw
+    call = json.loads(payload)
+    inner = call.get("arguments") if isinstance(call.get("name"), str) else call
+    if not isinstance(inner, dict):
+        return None, (), ""
+    text = json.dumps(inner, ensure_ascii=False)
+    changed = {**call, "arguments": text} if inner is not call else text
+    return json.dumps(changed, ensure_ascii=False), ("J112", "S206"), "the arguments were a text, not an object"
+
+
+def _wrong_arguments_key(payload: str, draw: Random) -> _Made:
+    del draw
+    found = _ARGUMENTS_KEY.match(payload)
+    if found is None:
+        return None, (), ""
+    wrong = "parameters" if found["key"] == "arguments" else "arguments"
+    changed = _replaced(payload, *found.span("key"), wrong)
+    return changed, ("J113",), f"the arguments were under `{wrong}`, not `{found['key']}`"
+
+
+def _not_a_call(payload: str, draw: Random) -> _Made:
+    del draw
+    call = json.loads(payload)
+    inner = call.get("arguments") if isinstance(call.get("name"), str) else None
+    return (
+        (None if not isinstance(inner, dict) else json.dumps(inner, ensure_ascii=False)),
+        ("J116",),
+        "it named no tool",
+    )
+
+
+def _stray_key(payload: str, draw: Random) -> _Made:
+    if not _NAME_KEY.match(payload):
+        return None, (), ""
+    key, value = draw.choice((("reason", "The user asks for it."), ("type_hint", "tool"), ("confidence", 0.9)))
+    end = payload.rfind("}")
+    return f'{payload[:end]}, "{key}": {json.dumps(value)}}}', ("J125",), f"the call had a key `{key}`"
+
+
+def _some(pattern: re.Pattern[str], payload: str, draw: Random) -> re.Match[str] | None:
+    found = list(pattern.finditer(payload))
+    return draw.choice(found) if found else None
+
+
+_STRING = lazy_pattern(r'(?<=: )"[A-Za-z][^"\\\n]{1,200}"(?=\s*[,}\]])')
+_MEMBER = lazy_pattern(r'"[A-Za-z_]\w*": (?:"[^"\\\n]{1,200}"|[1-9]\d{0,15}|true|false)(?=[,}])')
+_NAME_KEY = lazy_pattern(r'\{\s*"name"\s*:')
+_ARGUMENTS_KEY = lazy_pattern(r'\{\s*"name"\s*:\s*"[^"\\]*"\s*,\s*"(?P<key>arguments|parameters)"\s*:')
+_INTEGER = lazy_pattern(r"(?<=: )[1-9]\d{0,15}(?=[,}])")
+JSON_KINDS: Mapping[str, int] = MappingProxyType(
+    {
+        "single-quotes": 1082,
+        "python-literal": 155,
+        "prose-after": 16,
+        "arithmetic": 8,
+        "missing-brace": 3,
+        "unquoted-word": 2,
+        "fence": 2,
+        "trailing-comma": 1,
+        "smart-quotes": 1,
+        "missing-comma": 1,
+        "raw-line-feed": 1,
+        "missing-quote": 2,
+        "invalid-escape": 1,
+        "missing-value": 1,
+        "invalid-number": 1,
+        "non-finite-number": 1,
+        "comment": 1,
+        "duplicate-key": 1,
+        "list-of-calls": 1,
+        "arguments-as-string": 1,
+        "wrong-arguments-key": 1,
+        "not-a-call": 1,
+        "stray-key": 1,
+    }
+)
+"""The kinds of malformed JSON, and how often each was seen among 1,542 broken calls (the rare ones at least once)."""
+_JSON_MAKERS = MappingProxyType(
+    {
+        "single-quotes": _single_quotes,
+        "python-literal": _python_literal,
+        "prose-after": _prose_after,
+        "arithmetic": _arithmetic,
+        "missing-brace": _missing_brace,
+        "unquoted-word": _unquoted_word,
+        "fence": _fence,
+        "trailing-comma": _trailing_comma,
+        "smart-quotes": _smart_quotes,
+        "missing-comma": _missing_comma,
+        "raw-line-feed": _raw_line_feed,
+        "missing-quote": _missing_quote,
+        "invalid-escape": _invalid_escape,
+        "missing-value": _missing_value,
+        "invalid-number": _invalid_number,
+        "non-finite-number": _non_finite_number,
+        "comment": _comment,
+        "duplicate-key": _duplicate_key,
+        "list-of-calls": _list_of_calls,
+        "arguments-as-string": _arguments_as_string,
+        "wrong-arguments-key": _wrong_arguments_key,
+        "not-a-call": _not_a_call,
+        "stray-key": _stray_key,
+    }
+)

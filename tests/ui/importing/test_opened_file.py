@@ -1,0 +1,73 @@
+"""A file that is opened without an import: rows of training data with their D faults, logs as `check` sees them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from inspector.errors import UnreadableFileError
+from storage import open_store
+from tests.ui.tui.test_terminal import Terminal
+from ui.importing.opened_file import store_file
+
+SECRET = "sk-" + "a8Kx2mQ9vTz4LpRw7NcY" * 2
+ROWS = [
+    {
+        "type": "no_tool_call",
+        "tools": [{"name": "f", "parameters": {"type": "object"}}],
+        "messages": [
+            {"role": "user", "content": f"My key is {SECRET}"},
+            {"role": "assistant", "content": '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'},
+        ],
+    },
+    {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "See [insert your link here]."}]},
+]
+
+
+def codes(database: Path) -> list[list[str]]:
+    with open_store(database, create=False) as store:
+        ids = [one.id for one in store.traces()]
+        return [[one.rule.code for one in store.inspection(id).diagnostics] for id in sorted(ids)]
+
+
+def written(path: Path, lines: list[str]) -> str:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def test_rows_have_the_faults_that_data_lint_finds_and_no_secrets(tmp_path: Path) -> None:
+    path, database = written(tmp_path / "set.jsonl", [*map(json.dumps, ROWS), "{broken"]), tmp_path / "set.db"
+    done: list[int] = []
+    assert store_file(path, database, done.append) == sum(done) == 2
+    first, second = codes(database)
+    assert {"D701", "D703"} <= set(first)  # faults of the row, in its JSON text
+    assert second == ["D709"]
+    assert SECRET.encode() not in database.read_bytes()
+    with open_store(database, create=False) as store:
+        texts = [
+            part.text
+            for id in [one.id for one in store.traces()]
+            for turn in store.trace(id).turns
+            for part in turn.parts
+        ]
+    assert any('"type": "no_tool_call"' in text for text in texts)
+    assert not any(SECRET in text for text in texts)
+
+
+def test_a_log_has_the_faults_of_check_and_a_file_without_records_is_refused(tmp_path: Path) -> None:
+    text = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
+    path = tmp_path / "raw.txt"
+    path.write_text(text, encoding="utf-8")
+    store_file(str(path), tmp_path / "raw.db", lambda _: None)
+    assert "J104" in codes(tmp_path / "raw.db")[0]
+    with pytest.raises(UnreadableFileError):
+        store_file(written(tmp_path / "none.jsonl", ["{broken", "{broken"]), tmp_path / "none.db", lambda _: None)
+
+
+def test_the_terminal_opens_a_training_file(tmp_path: Path) -> None:
+    written(tmp_path / "train.jsonl", list(map(json.dumps, ROWS)))
+    terminal = Terminal(tmp_path, "tui", "train.jsonl", TERM="xterm-256color")
+    terminal.wait_for("2 chains")
+    terminal.press(b"\x11")
+    assert terminal.end() == 0
+    assert sorted(one.name for one in tmp_path.iterdir() if one.is_file()) == ["train.jsonl"]

@@ -1,0 +1,69 @@
+"""A file as a database of its own, for a screen that opens it without an import: training data with its D faults."""
+
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+
+from inspector.dataset.data_row import DataRow
+from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
+from inspector.dataset.redacting import redacted
+from inspector.dataset.rows import read_data
+from inspector.dataset.samples import ROW_PART, Sample, read_sample
+from inspector.errors import UnreadableFileError
+from inspector.importers.reading import read_source
+from inspector.importers.source import Skipped
+from inspector.inspection import Inspection, inspect_trace
+from inspector.model import Trace
+from inspector.redaction.redactor import Redactor
+from storage import open_store
+
+_TRAINING = frozenset({"completions", "sharegpt", "openai-messages"})
+_PEEKED, _TOGETHER = 200, 200
+
+
+def store_file(path: str, database: Path, advance: Callable[[int], None]) -> int:
+    """Keep the records of a file, secrets masked, in a new database; how many there are.
+
+    Rows of training data get the faults that `weaklink data lint` finds in each of them; traces of any other source
+    those of `weaklink check`. `advance` is called with the number of records that were read. A record that cannot be
+    read is left out. Raises UnreadableFileError where the file gives none.
+    """
+    found = _training(path) if _is_training(path) else _logged(path)
+    count = 0
+    with open_store(database) as store:
+        while together := list(islice(found, _TOGETHER)):
+            store.save(together)
+            count += len(together)
+            advance(len(together))
+    if not count:
+        raise UnreadableFileError(f"{path}: no record could be read")
+    return count
+
+
+def _is_training(path: str) -> bool:
+    try:
+        return read_source(path).source in _TRAINING
+    except UnreadableFileError:
+        return path.lower().endswith((".parquet", ".arrow"))
+
+
+def _training(path: str) -> Iterator[tuple[Trace, Inspection]]:
+    rows = (row for row in read_data([path]) if isinstance(row, DataRow))
+    first = list(islice(rows, _PEEKED))
+    options = LintOptions(set_format=format_of_set(map(read_sample, first)))
+    return (_linted(redacted(read_sample(row)), options) for row in chain(first, rows))
+
+
+def _linted(sample: Sample, options: LintOptions) -> tuple[Trace, Inspection]:
+    """The conversation with its faults; the row's JSON text is a part of it where a fault is in that."""
+    inspection = linted(sample, options)
+    is_of_row = any(one.location.part == ROW_PART for one in inspection.diagnostics)
+    return sample.reported_trace if is_of_row else sample.trace, inspection
+
+
+def _logged(path: str) -> Iterator[tuple[Trace, Inspection]]:
+    redactor = Redactor()
+    for record in read_source(path).records:
+        if not isinstance(record, Skipped):
+            trace = redactor.trace(record)
+            yield trace, inspect_trace(trace)
