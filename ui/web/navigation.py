@@ -1,6 +1,6 @@
 """Navigation between pages: the address holds the whole state, so that a copied link opens the same view."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -42,6 +42,35 @@ def set_parameters(**state: object) -> None:
             st.query_params[key] = texts[key]
         elif key in st.query_params:
             del st.query_params[key]
+
+
+def address_toggle(title: str, name: str, on: str, *, key: str, hint: str | None = None) -> bool:
+    """Draw a switch whose state is the address's, `name=on` where it is on: Back, Forward and a reload turn it."""
+    is_on = parameter(name) == on
+    if st.toggle(title, value=is_on, key=f"{key}_{is_on}", help=hint) != is_on:
+        set_parameters(**{name: None if is_on else on})
+        st.rerun()
+    return is_on
+
+
+def address_choice(
+    title: str,
+    options: Sequence[str],
+    name: str,
+    default: str,
+    *,
+    titles: Callable[[str], str],
+    hint: str | None = None,
+) -> str:
+    """Draw a list to choose from, whose choice is the address's; nothing in the address is the default."""
+    named = parameter(name) if parameter(name) in options else default
+    index = list(options).index(named)
+    key = f"weaklink_{name}_{named}"
+    chosen = st.selectbox(title, options, index=index, format_func=titles, key=key, help=hint)
+    if chosen != named:
+        set_parameters(**{name: None if chosen == default else chosen})
+        st.rerun()
+    return named
 
 
 def _texts(state: Mapping[str, object]) -> dict[str, str]:

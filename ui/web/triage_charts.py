@@ -18,7 +18,7 @@ from ui.web.charts import HIGH, LOW, TALL, Rows, columns, heat_map, statuses_ove
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow
 from ui.web.filter_bar import STATUSES
 from ui.web.markup import label
-from ui.web.navigation import go_to_page, parameter, set_parameters
+from ui.web.navigation import address_toggle, go_to_page, parameter
 from ui.web.queries import CountQuery, grouped, hits, sliced
 from ui.web.query_results import PageResults, put_placeholder
 from ui.web.sorted_listing import SortedColumn, sorted_listing
@@ -412,9 +412,7 @@ def _days(figures: TriageFigures, wanted: str, height: int) -> None:
         return
     is_share = parameter("days") == _SHARES
     found = statuses_over_time(rows, key=f"weaklink_days_{is_share}_{wanted}", is_share=is_share, height=height)
-    if st.toggle("As shares of the time", value=is_share, key="weaklink_day_shares") != is_share:
-        set_parameters(days=None if is_share else _SHARES)
-        st.rerun()
+    address_toggle("As shares of the time", "days", _SHARES, key="weaklink_day_shares")
     for undated in (group for group in days if not group.keys[0]):
         broken = hits(undated, "broken")
         said = f"{counted(undated.traces, 'more trace')} without a date"

@@ -66,10 +66,10 @@ def test_two_runs_are_laid_side_by_side(two_models: Path) -> None:
     app = page("compare", two_models, runs=f"{good} {bad}")
     assert "differ first at step 1" in said_in(app)
     assert "what is before it" not in said_in(app)
-    app.toggle(key="weaklink_requests").set_value(True).run()
+    app.toggle(key="weaklink_requests_False").set_value(True).run()
     assert "Turn 2: not recorded, what is before it" in said_in(app)
     app.button(key="weaklink_rotate").click().run()
-    assert address(app) == {"runs": f"{bad} {good}"}
+    assert address(app) == {"runs": f"{bad} {good}", "requests": "shown"}
 
 
 def test_no_runs_yet_offers_some(two_models: Path) -> None:

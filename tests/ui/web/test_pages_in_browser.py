@@ -1,7 +1,7 @@
 """The pages over many traces in a real browser: clicks on charts, keys in lists, a phone."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -297,3 +297,86 @@ def test_a_visit_after_the_first_takes_few_requests(demo_dashboard: str, page: P
     settled(page)
     protocol.detach()
     assert 0 < sum(answered.values()) <= _MOST_REQUESTS
+
+
+def _row(page: Page, label: str, words: str) -> Locator:
+    return page.locator(f'tbody[aria-label^="{label};"] tr', has_text=words).first
+
+
+def _in_menu(page: Page, title: str) -> Locator:
+    return page.get_by_test_id("stSidebarNavLink").filter(has_text=title)
+
+
+_SEQUENCES: dict[str, list[tuple[Callable[[Page], Locator], str]]] = {
+    "tools": [
+        (lambda page: _row(page, "Tools", "get_weather"), "tools?tool=get_weather"),
+        (lambda page: _row(page, "Tools", "web_search"), "tools?tool=web_search"),
+        (lambda page: page.get_by_role("button", name="All tools, not web"), "tools"),
+    ],
+    "rules": [
+        (lambda page: page.get_by_text("Only those that were found"), "rules?only=found"),
+        (lambda page: _row(page, "Rules", "J104"), "rules?only=found&rule=J104"),
+        (lambda page: page.get_by_role("button", name="Traces with J104"), "traces?filter=code%3AJ104"),
+    ],
+    "settings": [
+        (lambda page: page.get_by_text("Keep those that broke"), "settings?keep_broken=yes"),
+        (lambda page: page.get_by_text("Keep those that broke"), "settings"),
+    ],
+    "compare?runs=1 2": [
+        (lambda page: page.get_by_text("Requests side by side"), "compare?runs=1+2&requests=shown"),
+        (lambda page: page.get_by_text("Groups of traces", exact=True), "compare?runs=1+2&requests=shown&what=groups"),
+    ],
+    "": [
+        (lambda page: page.get_by_text("As shares of the time"), "?days=shares"),
+        (lambda page: _in_menu(page, "Tools"), "tools"),
+        (lambda page: _in_menu(page, "Rules"), "rules"),
+    ],
+}
+
+
+@pytest.mark.parametrize("begins", _SEQUENCES)
+def test_back_and_forward_go_through_what_was_clicked_and_a_reload_keeps_it(
+    demo_dashboard: str, page: Page, begins: str
+) -> None:
+    page.goto(f"{demo_dashboard}{begins}")
+    settled(page)
+    met = [page.url]
+    for click, address in _SEQUENCES[begins]:
+        click(page).click()
+        expect(page).to_have_url(f"{demo_dashboard}{address}")
+        settled(page)
+        met.append(page.url)
+    for move, addresses in ((page.go_back, met[-2::-1]), (page.go_forward, met[1:])):
+        for address in addresses:
+            move()
+            expect(page).to_have_url(address)
+            settled(page)
+            assert page.url == address
+    page.reload()
+    settled(page)
+    assert page.url == met[-1]
+
+
+def test_what_is_shown_of_a_tool_is_that_of_the_one_that_was_clicked(demo_dashboard: str, page: Page) -> None:
+    page.goto(f"{demo_dashboard}tools")
+    _row(page, "Tools", "web_search").click()
+    expect(page).to_have_url(f"{demo_dashboard}tools?tool=web_search")
+    settled(page)
+    tools = page.locator('tbody[aria-label^="Broken schemas;"] td:first-child')
+    assert set(tools.all_inner_texts()) == {"web_search"}
+
+
+def test_back_restores_the_baseline_of_a_comparison(demo_dashboard: str, page: Page) -> None:
+    page.goto(f"{demo_dashboard}compare?what=groups")
+    settled(page)
+    baseline = page.get_by_role("combobox", name="Baseline")
+    before = baseline.input_value()
+    baseline.click()
+    page.get_by_role("option", name="sample-qwen-8b").click()
+    expect(page).to_have_url(f"{demo_dashboard}compare?what=groups&base=sample-qwen-8b")
+    settled(page)
+    page.go_back()
+    expect(page).to_have_url(f"{demo_dashboard}compare?what=groups")
+    settled(page)
+    expect(page).to_have_url(f"{demo_dashboard}compare?what=groups")
+    assert baseline.input_value() == before

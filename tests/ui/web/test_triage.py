@@ -105,7 +105,7 @@ def test_a_filter_that_nothing_matches_can_be_cleared(demo_database: Path) -> No
 
 def test_shares_of_the_day_are_a_state_of_the_address(demo_database: Path) -> None:
     app = page("triage", demo_database)
-    app.toggle(key="weaklink_day_shares").set_value(True).run()
+    app.toggle(key="weaklink_day_shares_False").set_value(True).run()
     assert address(app) == {"days": "shares"}
 
 

@@ -24,7 +24,7 @@ from ui.web.charts import HIGH
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.markup import put_laid_out, put_sentence
-from ui.web.navigation import go_to_page, parameter, set_parameters
+from ui.web.navigation import address_choice, address_toggle, go_to_page, parameter, set_parameters
 from ui.web.queries import grouped, prompts_of
 from ui.web.query_results import page_results, put_placeholder, put_progress, wait_for
 from ui.web.stores import ShownTrace, shown_trace, store
@@ -122,7 +122,11 @@ def _sides(
     left, right = places
     base = next((at for at, group in enumerate(groups) if _in_address(group) == parameter("base")), 0)
     chosen = left.selectbox(
-        "Baseline", range(len(groups)), index=base, format_func=lambda at: titled(groups[at]), key=f"weaklink_base_{by}"
+        "Baseline",
+        range(len(groups)),
+        index=base,
+        format_func=lambda at: titled(groups[at]),
+        key=f"weaklink_base_{by}_{base}",
     )
     others = [group for at, group in enumerate(groups) if at != chosen]
     other = next((at for at, group in enumerate(others, 1) if _in_address(group) == parameter("other")), 0)
@@ -131,12 +135,14 @@ def _sides(
         range(len(others) + 1),
         index=other,
         format_func=lambda at: titled(others[at - 1]) if at else _ALL,
-        key=f"weaklink_other_{by}_{chosen}",
+        key=f"weaklink_other_{by}_{chosen}_{other}",
     )
     set_parameters(
         base=_in_address(groups[chosen]) if chosen else None,
         other=_in_address(others[against - 1]) if against else None,
     )
+    if (chosen, against) != (base, other):
+        st.rerun()
     return [groups[chosen], *([others[against - 1]] if against else others)]
 
 
@@ -225,8 +231,11 @@ def compare_runs() -> None:
     ids = list(dict.fromkeys(_ID.findall(parameter("runs"))))[:MOST_RUNS]
     runs = [shown_trace(int(one)) for one in ids]
     if len(runs) > 1:
-        layers: tuple[Layer | None, ...] = (None, *Layer)
-        layer = st.selectbox("Calls and results", layers, format_func=_layer_title, help="Whose version is compared")
+        layers = ("", *(one.value for one in Layer))
+        named = address_choice(
+            "Calls and results", layers, "layer", "", titles=_layer_title, hint="Whose version is compared"
+        )
+        layer = Layer(named) if named else None
         found = (ComparedRun(str(run.summary.id), run.trace, run.inspection) for run in runs)
         _diff(compare([run.at(layer) for run in found]))
     elif not runs:
@@ -235,8 +244,8 @@ def compare_runs() -> None:
         _candidates(runs)
 
 
-def _layer_title(layer: Layer | None) -> str:
-    return "as the chain has them" if layer is None else layer.value
+def _layer_title(layer: str) -> str:
+    return layer or "as the chain has them"
 
 
 def _changed() -> None:
@@ -255,7 +264,9 @@ def _diff(diff: RunDiff) -> None:
         if st.button("Move the first to the end", key="weaklink_rotate", icon=":material/sync:"):
             set_parameters(runs=" ".join([*(run.called for run in diff.runs[1:]), diff.runs[0].called]))
             st.rerun()
-    if st.toggle("Requests side by side", key="weaklink_requests", help="What both models were sent there"):
+    if address_toggle(
+        "Requests side by side", "requests", "shown", key="weaklink_requests", hint="What both models were sent there"
+    ):
         steps = parted.steps[:2] if parted is not None else (None, None)
         sides = [(run.trace, step.location.turn if step else 0) for run, step in zip(diff.runs, steps, strict=False)]
         put_laid_out(partial(request_pair_lines, sides[0], sides[1]))

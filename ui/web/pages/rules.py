@@ -12,7 +12,7 @@ from ui.views.styled_text import Run, Style, style_of
 from ui.views.trace_columns import NOTHING
 from ui.web.components import LinkCell, ListingColumn, ListingRow, MinimumWidth
 from ui.web.markup import put_laid_out
-from ui.web.navigation import go_to_page, parameter, set_parameters
+from ui.web.navigation import address_toggle, go_to_page, parameter, set_parameters
 from ui.web.queries import grouped, hits
 from ui.web.query_results import wait_for
 from ui.web.sorted_listing import SortedColumn, sorted_listing
@@ -51,7 +51,7 @@ def show() -> None:
     named = parameter("rule")
     chosen = find_rule(named) if named else None
     found = {group.keys[0]: (group.traces, hits(group, "broken")) for group in wait_for(grouped("", GroupKey.CODE))}
-    only_found = st.toggle("Only those that were found", value=False, key="weaklink_rules_found")
+    only_found = address_toggle("Only those that were found", "only", "found", key="weaklink_rules_found")
     most = max((traces for traces, _ in found.values()), default=1)
     done = sorted_listing(
         _COLUMNS,

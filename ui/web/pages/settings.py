@@ -12,7 +12,7 @@ from ui.views.store_stats import stats_lines
 from ui.views.styled_text import Line, Run, Style, visible
 from ui.views.wording import counted
 from ui.web.markup import label, put_lines, put_sentence
-from ui.web.navigation import go_to_page, parameter, set_parameters
+from ui.web.navigation import address_choice, address_toggle, go_to_page
 from ui.web.options import current_options
 from ui.web.queries import grouped, hits
 from ui.web.query_results import data_version, wait_for
@@ -50,14 +50,8 @@ def _retention() -> None:
     st.subheader("Retention", anchor=False)
     st.text("Nothing is deleted by itself. This is what a command would delete:")
     ages = list(_AGES)
-    age = st.selectbox(
-        "Traces older than",
-        ages,
-        index=ages.index(parameter("age")) if parameter("age") in ages else 1,
-        format_func=lambda one: _AGES[one],
-    )
-    keeps_broken = st.toggle("Keep those that broke", value=parameter("keep_broken") == "yes")
-    set_parameters(age=age if age != ages[1] else None, keep_broken="yes" if keeps_broken else None)
+    age = address_choice("Traces older than", ages, "age", ages[1], titles=_AGES.__getitem__)
+    keeps_broken = address_toggle("Keep those that broke", "keep_broken", "yes", key="weaklink_keep_broken")
     old = wait_for(grouped(f"before:{age}"))
     doomed = old[0].traces - (hits(old[0], "broken") if keeps_broken else 0) if old else 0
     put_sentence(f"{counted(doomed, 'trace')} would go.", is_strong=True)

@@ -119,6 +119,7 @@ def _tools(sheet: PageResults, question: CountQuery[tuple[GroupFigures, ...]], w
     _filter_by(wanted, done.filtered)
     if done.picked is not None:
         set_parameters(tool=done.picked)
+        st.rerun()
     if tool and st.button(f"All tools, not {label(tool)} alone", icon=":material/close:"):
         set_parameters(tool=None)
         st.rerun()
