@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from itertools import repeat
+from itertools import accumulate, repeat
 from typing import TypeVar
 
 import msgspec
@@ -465,24 +465,20 @@ def turn_so_far(role: Role, chunks: Iterable[Chunk], generation: Generation | No
 
 
 def _part(name: str, chunks: list[Chunk]) -> Part:
-    ends, length = [], 0
-    for chunk in chunks:
-        length += len(chunk.text)
-        ends.append(length)
+    texts = [chunk.text for chunk in chunks]
     columns = Chunks(
-        tuple(ends),
-        tuple(chunk.sequence for chunk in chunks),
-        _column(chunk.offset_s for chunk in chunks),
-        _column(chunk.token_ids for chunk in chunks),
-        _column(chunk.logprobs for chunk in chunks),
+        tuple(accumulate(map(len, texts))),
+        tuple([chunk.sequence for chunk in chunks]),
+        _column([chunk.offset_s for chunk in chunks]),
+        _column([chunk.token_ids for chunk in chunks]),
+        _column([chunk.logprobs for chunk in chunks]),
     )
-    return Part(name, "".join(chunk.text for chunk in chunks), columns)
+    return Part(name, "".join(texts), columns)
 
 
-def _column(values: Iterable[_Value | None]) -> tuple[_Value | None, ...] | None:
+def _column(values: list[_Value | None]) -> tuple[_Value | None, ...] | None:
     """A column of chunks, None where no chunk has a value."""
-    column = tuple(values)
-    return None if all(value is None for value in column) else column
+    return None if values.count(None) == len(values) else tuple(values)
 
 
 class SpanKind(StrEnum):

@@ -120,8 +120,9 @@ def _sparse(column: Sequence[_Entry | None] | None, packed: Callable[[Sequence[_
     """A column as its entries and, where some are None, a byte an entry that says which are there."""
     if column is None:
         return None
-    there = bytes(entry is not None for entry in column)
-    return [b"" if all(there) else there, packed([entry for entry in column if entry is not None])]
+    entries = [entry for entry in column if entry is not None]
+    there = b"" if len(entries) == len(column) else bytes([entry is not None for entry in column])
+    return [there, packed(entries)]
 
 
 def _from_sparse(

@@ -53,14 +53,20 @@ def write_steps(
     *,
     idle_after_s: float = IDLE_AFTER_S,
 ) -> list[int | None]:
-    """Write the steps of the sessions that `owner` records; the id of each, None for a trace that is gone."""
+    """Write the steps of the sessions that `owner` records; the id of each, None for a trace that is gone.
+
+    What most steps are, chunks of open turns, is written by one statement for all sessions.
+    """
     connection.execute(sa.update(tables.live).where(_live.owner == owner).values(beat_at_s=now_s))
-    there: set[int] = set()
+    there: set[int | None] = set()
     for group in in_groups(step.id for step in steps if step.id is not None):
         there |= set(connection.scalars(sa.select(_live.trace_id).where(_live.trace_id.in_(group))))
-    return [
-        _write(connection, owner, step, now_s, idle_after_s) if step.id in there | {None} else None for step in steps
-    ]
+    there.add(None)
+    ids = [_write(connection, owner, step, now_s) if step.id in there else None for step in steps]
+    still_open = [(id_, step) for id_, step in zip(ids, steps, strict=True) if id_ is not None and not step.ended]
+    _note_idle(connection, still_open, now_s + idle_after_s)
+    _put_pieces(connection, still_open)
+    return ids
 
 
 def finish_trace(connection: sa.Connection, id_: int, made: TraceRows, kept: int, now_s: float) -> int:
@@ -79,7 +85,7 @@ def finish_trace(connection: sa.Connection, id_: int, made: TraceRows, kept: int
     return id_
 
 
-def _write(connection: sa.Connection, owner: str, step: SessionWrite, now_s: float, idle_after_s: float) -> int:
+def _write(connection: sa.Connection, owner: str, step: SessionWrite, now_s: float) -> int:
     id_ = step.id
     if id_ is None:
         assert step.draft is not None  # a session's first step brings its trace
@@ -97,14 +103,30 @@ def _write(connection: sa.Connection, owner: str, step: SessionWrite, now_s: flo
         _put_turns(connection, id_, step.grown, step.kept)
         update_traces(connection, [{"trace_id": id_, "inspector_version": NOT_INSPECTED}])
     put_exchanges(connection, id_, step.exchanges)
-    idle_at_s = None if step.waits else now_s + idle_after_s
-    connection.execute(sa.update(tables.live).where(_live.trace_id == id_).values(idle_at_s=idle_at_s))
-    for group in in_groups(step.closed):
-        connection.execute(sa.delete(tables.live_piece).where(_piece.trace_id == id_, _piece.turn.in_(group)))
-    if step.pieces:
-        rows = [{"trace_id": id_, "turn": one.turn, "number": one.number, "body": one.body} for one in step.pieces]
-        connection.execute(sa.insert(tables.live_piece), rows)
     return id_
+
+
+def _note_idle(connection: sa.Connection, written: Sequence[tuple[int, SessionWrite]], idle_at_s: float) -> None:
+    """From when on each of these traces is idle: never while a turn is open."""
+    for group in in_groups(id_ for id_, step in written if step.waits):
+        begun = sa.update(tables.live).where(_live.trace_id.in_(group), _live.idle_at_s.is_not(None))
+        connection.execute(begun.values(idle_at_s=None))
+    for group in in_groups(id_ for id_, step in written if not step.waits):
+        connection.execute(sa.update(tables.live).where(_live.trace_id.in_(group)).values(idle_at_s=idle_at_s))
+
+
+def _put_pieces(connection: sa.Connection, written: Sequence[tuple[int, SessionWrite]]) -> None:
+    """Keep what came of open turns, and let go of those that have ended."""
+    for id_, step in written:
+        for group in in_groups(step.closed):
+            connection.execute(sa.delete(tables.live_piece).where(_piece.trace_id == id_, _piece.turn.in_(group)))
+    rows = [
+        {"trace_id": id_, "turn": one.turn, "number": one.number, "body": one.body}
+        for id_, step in written
+        for one in step.pieces
+    ]
+    if rows:
+        connection.execute(sa.insert(tables.live_piece), rows)
 
 
 def _begin(connection: sa.Connection, owner: str, step: SessionWrite, made: TraceRows, now_s: float) -> int:

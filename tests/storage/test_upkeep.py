@@ -4,13 +4,15 @@ from pathlib import Path
 from secrets import token_hex
 
 import pytest
+import sqlalchemy as sa
 from msgspec.structs import replace
 
+from inspector.chain.metrics_groups import GroupKey
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import ExternalId, Trace
-from storage import Store, StoreSink, open_store
-from storage.engine import used_bytes
+from storage import Store, StoreSink, open_store, tables
+from storage.engine import new_engine, used_bytes
 from storage.maintenance import Retention
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.storage.test_live import WHOLE, events_of
@@ -146,3 +148,32 @@ def test_of_an_erased_session_no_word_is_left_in_the_file(tmp_path: Path) -> Non
     raw = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert [word for word in words[1::2] if word.encode() in raw or word[:14].encode() in raw] == []
     assert words[0].encode() in raw
+
+
+def test_nothing_of_an_erased_session_is_in_any_table_index_or_sum(store: Store) -> None:
+    def sums() -> object:
+        return store.statistics.figures(by=[GroupKey.MODEL, GroupKey.TOOL])
+
+    kept = [trace(f"kept {at}", GOOD_CALL, BAD_CALL) for at in range(3)]
+    store.save(inspected(*kept))
+    store.catch_up()
+    before = sums()
+    word = token_hex(8)
+    made = trace(word, GOOD_CALL.replace("Oslo", word), BAD_CALL, words=f"{word} " * 30, model=f"model-{word}")
+    (saved,) = store.save(inspected(made))
+    store.marks.put(saved.id, note=word)
+    store.catch_up()
+    assert [one.id for one in store.traces(word)] == [saved.id]
+    assert sums() != before
+    store.erase([saved.id])
+    store.catch_up()
+    assert store.traces(word) == []
+    assert sums() == before
+    assert store.maintenance.check().problems == ()
+    engine = new_engine(store.place)
+    with engine.connect() as connection:
+        for table in tables.metadata.tables.values():
+            assert word not in repr(connection.execute(sa.select(table)).all()), table.name
+        if engine.dialect.name == "postgresql":
+            assert word not in repr(connection.exec_driver_sql("SELECT * FROM search_text").all())
+    engine.dispose()
