@@ -75,12 +75,11 @@ def _cost() -> None:
     written = find_format("hermes").write_calls
     calls = [made_up_call(seed) for _ in range(100)]
     proper = [f"<think>\n{prose(800, at)}\n</think>\n{written([make_call(*one)])}" for at, one in enumerate(calls)]
-    attempted = [in_prose(seed, SHAPES["own line"](*made_up_call(seed))) for _ in range(100)]
     corpora = {
         "reasoning and a call": (proper, TOOLS),
         "the same, tools named by plain words (list, run)": (proper, COMMON),
+        "prose that names no tool": ([_PLAIN * 3] * 100, COMMON),
         "prose that names tools": (talk, COMMON),
-        "attempted calls": (attempted, TOOLS),
     }
     for what, (texts, tools) in corpora.items():
         read = partial(_read, texts, OfferedTools(tools))
@@ -88,17 +87,28 @@ def _cost() -> None:
         share = best["with"] / best["without"] - 1
         judged = goal(share, _AT_MOST, at_least=False) if texts is proper and tools is TOOLS else f"{share:6.2f}"
         say(f"  search of {what}, of segmenting without it: {judged}")
+    for name in ("hermes", "pythonic"):
+        tried = [f"Let me look.\n{write(*one)}" for write in SHAPES.values() for one in calls[:10]]
+        right = find_format(name).write_calls
+        proper = [f"Let me look.\n{right([make_call(*one)])}" for _ in SHAPES for one in calls[:10]]
+        best = best_of(
+            {
+                "tried": partial(_read, tried, OfferedTools(TOOLS), name),
+                "proper": partial(_read, proper, OfferedTools(TOOLS), name),
+            }
+        )
+        ratio = best["tried"] / best["proper"]
+        say(f"  a text with an attempted call in {name}, of one with the same call written rightly: {ratio:6.2f}")
 
 
-def _read(texts: list[str], offered: OfferedTools) -> None:
-    own = find_format("hermes")
+def _read(texts: list[str], offered: OfferedTools, name: str = "hermes") -> None:
+    own = find_format(name)
     for text in texts:
         segment_whole(text, own, tools=offered)
 
 
 def _without_search(way: Callable[[], None]) -> None:
     with (
-        patch.object(CallSearch, "may_find", lambda *_: False),
         patch.object(CallSearch, "in_text", lambda *_, **__: []),
         patch.object(CallSearch, "in_reasoning", lambda *_: []),
     ):

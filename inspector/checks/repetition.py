@@ -99,7 +99,7 @@ def with_runs_once(text: str, spans: Sequence[Span], faults: Iterable[Fault]) ->
     runs = list(token_runs(text, spans))
     if runs:
         found = [*runs, *(one for one in found if one.rule not in ONCE_A_RUN or not _is_within(one, runs))]
-    for rule in ONCE_A_RUN:
+    for rule in ONCE_A_RUN if len(found) >= _FEWEST_FAULTS else ():
         if sum(one.rule is rule for one in found) >= _FEWEST_FAULTS:
             found = _with_rule_once(text, found, rule)
     return sorted(found, key=lambda fault: (fault.range, fault.rule.code))

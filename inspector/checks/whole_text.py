@@ -141,9 +141,9 @@ class WholeTexts:
             kind, text, start = event.span.kind, event.inner_text, event.span.inner.start
             if not event.by_model or text.isspace():
                 continue
-            if kind is SpanKind.TEXT and search.may_find(text, offered):
+            if kind is SpanKind.TEXT:
                 found.faults += search.in_text(text, start, offered, at_end=index == len(events) - 1)
-            elif kind is SpanKind.REASONING and search.may_find_shapes(text, offered):
+            elif kind is SpanKind.REASONING:
                 drafts = [one.range for one in found.spans[index].children if one.kind is SpanKind.TOOL_CALL]
                 found.faults += search.in_reasoning(text, start, offered, drafts)
 

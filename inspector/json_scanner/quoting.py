@@ -14,7 +14,9 @@ def shown(text: str, start: int = 0, end: int | None = None) -> str:
     if stop - start > _LONGEST:
         piece = piece[:-1] + "…"
     # Control characters, line separators, directional overrides and lone surrogates would harm a terminal or a log.
-    visible = piece if piece.isprintable() else "".join(map(_glyph, piece))
+    visible = piece if piece.isprintable() else piece.replace("\n", "\\n")
+    if not visible.isprintable():
+        visible = "".join(map(_glyph, piece))
     if "`" not in visible:
         return f"`{visible}`"
     fence = "`" * (max(len(ticks) for ticks in _TICKS.findall(visible)) + 1)

@@ -75,6 +75,7 @@ _ENDS_LINE = lazy_pattern(
 
 _NO_CALL_AFTER = lazy_pattern(r"\s*(?:\{|=>|->|\.\w+\()|\s*:\s*(?:\n|\Z)")
 _CHAINED = lazy_pattern(r"[\s\]\)\[,;|&+`\"'”’“‘.\\]{0,80}(?:(?:and|or|then|und|et|y)\b)?[\s\[,;`\"'“‘\\]{0,20}\Z")
+_OPENER = lazy_pattern(r"\((?<=[\w\\.\-]\()")  # what a name may be before: goes from one `(` to the next
 _BACKWARDS = lazy_pattern(r"[\w\\.\-]*")
 _LONGEST_NAME = 160
 _NAMESPACES = ("functions.", "function.", "tools.", "tool.", "default_api.", "api.")
@@ -114,6 +115,9 @@ class Fences:
     def __init__(self, text: str) -> None:
         self._fences = list(_fences(text)) if "```" in text or "~~~" in text else []
         self._starts = [fence.range.start for fence in self._fences]
+
+    def __bool__(self) -> bool:
+        return bool(self._fences)
 
     def at(self, place: int) -> Fence | None:
         """The fence around a place."""
@@ -215,6 +219,14 @@ class NamedTool(Struct, frozen=True):
         return not self.has_schema or not self.properties.keys().isdisjoint(names)
 
 
+class Head(NamedTuple):
+    """A tool's written name before a `(`: where it begins, where the bracket is, and the tool."""
+
+    start: int
+    opener: int
+    named: NamedTool
+
+
 class ToolNames:
     """The tools that a request offers, to be looked up by their names as models write them."""
 
@@ -233,22 +245,17 @@ class ToolNames:
                 plain = plain.replace(sign, "")
         return any(map(plain.__contains__, self._spellings.cores))  # a generator costs more than the searches
 
-    def has_heads(self, text: str) -> bool:
-        """Whether `heads` gives any place."""
-        before = [piece[-2:] for piece in text.split("(")[:-1]]
-        letters = self._spellings.letters
-        is_short = bool(letters) and any(ending[-1:] in letters for ending in before)
-        return is_short or not self._spellings.endings.isdisjoint(before)
-
-    def heads(self, text: str) -> Iterator[int]:
-        """The places of `(` in `text` behind what may be the end of a name: a cheap test that rules out most words."""
+    def heads(self, text: str) -> list[Head]:
+        """The names of tools in `text` that stand before a `(`, in order."""
         endings, letters = self._spellings.endings, self._spellings.letters
-        at = 0
-        for piece in text.split("("):
-            at += len(piece)
-            if (piece[-2:] in endings or piece[-1:] in letters) and at < len(text):
-                yield at
-            at += 1
+        found: list[Head] = []
+        for match in _OPENER.finditer(text):
+            at = match.start()
+            if text[max(at - 2, 0) : at] in endings or text[at - 1] in letters:
+                before = self.before(text, at)
+                if before is not None:
+                    found.append(Head(before[0], at, before[1]))
+        return found
 
     def before(self, text: str, end: int) -> tuple[int, NamedTool] | None:
         """The tool whose written name ends at `end`, and where that name begins."""
@@ -281,36 +288,45 @@ class ToolNames:
         once = _without_repeats(plain)
         if once in self._exact:
             return NamedTool(self._exact[once], plain, f"as `{plain}`")
-        name = spellings.tails.get(once)
+        others = _other_spellings(tuple(self._exact))
+        name = others.tails.get(once)
         if name is not None:
             return NamedTool(self._exact[name], plain, f"as `{plain}`")
-        name = spellings.folded.get(_fold(once))
+        name = others.folded.get(_fold(once))
         if name is not None:
             return NamedTool(self._exact[name], plain, f"as `{plain}`", is_folded=True)
         return None
 
 
 class _Spellings(Struct, frozen=True):
-    """Other spellings of names, each with the name; under one that two names share is None."""
+    """What all spellings of names have in common."""
 
-    tails: dict[str, str | None]
-    folded: dict[str, str | None]
     endings: frozenset[str]  # the last two characters of names
     letters: frozenset[str]  # names of one character
     cores: tuple[str, ...]  # what every spelling of a name contains, without case and separators
 
 
+class _OtherSpellings(Struct, frozen=True):
+    """Other spellings of names, each with the name; under one that two names share is None."""
+
+    tails: dict[str, str | None]
+    folded: dict[str, str | None]
+
+
 @lru_cache(maxsize=64)
-def _spellings(names: tuple[str, ...]) -> _Spellings:
+def _other_spellings(names: tuple[str, ...]) -> _OtherSpellings:
     tails: dict[str, str | None] = {}
     folded: dict[str, str | None] = {}
     for name in names:
         _add(folded, _fold(name), name)
         for tail in _tails(name):
             _add(tails, tail, name)
+    return _OtherSpellings(tails, folded)
+
+
+@lru_cache(maxsize=64)
+def _spellings(names: tuple[str, ...]) -> _Spellings:
     return _Spellings(
-        tails,
-        folded,
         frozenset(_endings(names)),
         frozenset(one for one in names if len(one) == 1),
         tuple(dict.fromkeys(map(_core, names))),

@@ -27,6 +27,7 @@ from inspector.checks.attempted.call_shapes import (
     has_call_brackets,
     json_calls,
     may_hold_values,
+    named_lists,
     named_objects,
     python_calls,
     tag_calls,
@@ -68,6 +69,7 @@ _HARMLESS_LINE = lazy_pattern(
     r"|[\w, ]+=\s*[\w\"'.\[\]]*)\s*"
 )
 
+_DEFINES = ("def", "func", "fn", "class", "import")  # words of a definition begin so
 _ALONE_BEFORE = lazy_pattern(r"[\s\[`\"'\\(]*")
 _ALONE_BEHIND = lazy_pattern(r"[\s\]`\"',;.\\)]*")
 
@@ -115,17 +117,7 @@ class CallSearch:
         self._own = own
         self._foreign = ForeignCalls(own)
         self._near = NearMarkers(own)
-        self._signs = tuple(sorted({*self._foreign.signs, *self._near.signs}, key=len))
-
-    def may_find(self, text: str, offered: OfferedTools) -> bool:
-        """Whether `in_text` may find anything in `text`: a cheap test that most texts fail."""
-        if any(map(text.__contains__, self._signs)) or self._near.may_find(text):
-            return True
-        return self.may_find_shapes(text, offered)
-
-    def may_find_shapes(self, text: str, offered: OfferedTools) -> bool:
-        """Whether `in_reasoning` may find anything in `text`; the tools' names are prepared only for brackets."""
-        return bool(offered) and has_call_brackets(text) and _attempted_calls(offered).may_find(text)
+        self._signs = tuple(sorted(self._foreign.signs | self._near.signs, key=len))
 
     def in_text(
         self, text: str, start: int, offered: OfferedTools, beside: Iterable[Fault] = (), *, at_end: bool
@@ -134,17 +126,24 @@ class CallSearch:
 
         Those of other checks in this text, `beside`, are among them; the fault of a call takes the place of theirs.
         """
-        has_signs = any(map(text.__contains__, self._signs))
-        found = self._foreign_in(text, offered) if has_signs else []
+        has_signs = self._has_signs(text)
+        found = self._foreign_in(text, offered) if has_signs and self._foreign.may_find(text) else []
         found += self._shapes_in(text, offered, [one.container for one in found])
-        may_be_near = has_signs or self._near.may_find(text)
-        near = [*(self._near.faults(text, start, at_end=at_end) if may_be_near else ()), *beside]
+        near = list(self._near.faults(text, start, at_end=at_end)) if has_signs else []
+        near += beside
         if not (found or near):
             return near
         found.sort(key=_place)
         faults = self._faults(found, text, offered)
         merged = _merged(text, [one.moved(-start) for one in near], faults)
         return [self._with_call_behind(fault, text, offered).moved(start) for fault in merged]
+
+    def _has_signs(self, text: str) -> bool:
+        """Whether `text` may hold a foreign call or a near marker: a cheap test that most texts fail."""
+        for sign in self._signs:  # a loop costs half of `any`
+            if sign in text:
+                return True
+        return self._near.is_nearly_called(text)
 
     def in_reasoning(self, text: str, start: int, offered: OfferedTools, drafts: Sequence[Range]) -> list[Fault]:
         """The faults in reasoning, which begins at `start` and holds these `drafts` of calls in its own format."""
@@ -211,7 +210,7 @@ class CallSearch:
         ]
 
     def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_ReportedCall]:
-        if not offered or not has_call_brackets(text):
+        if not (offered.definitions and has_call_brackets(text)):
             return []
         return [_shape(one) for one in _attempted_calls(offered).find(text, known)]
 
@@ -390,23 +389,26 @@ class AttemptedCalls:
     def __init__(self, names: ToolNames) -> None:
         self._names = names
 
-    def may_find(self, text: str) -> bool:
-        """Whether `text` may hold any: it has the brackets of a shape, the end of a name before `(`, and a name."""
-        names = self._names
-        has_head = "(" in text and names.has_heads(text)
-        return (has_head or "</" in text or may_hold_values(text)) and names.occur_in(text)
-
     def find(self, text: str, taken: Sequence[Range] = ()) -> list[Attempt]:
-        """The attempted calls in `text`, in order, none of them within `taken` (in order), which is known already."""
-        if not self.may_find(text):
-            return []
-        names, brackets = self._names, Brackets(text)
+        """The attempted calls in `text`, in order, none of them within `taken` (in order), which is known already.
+
+        Most texts have none: they lack a tool's name before `(`, and any name beside the brackets of other shapes.
+        """
+        names = self._names
+        heads = names.heads(text) if "(" in text else []
+        values = ("{" in text or "[" in text) and may_hold_values(text) and names.occur_in(text)
         found = list(_outside(taken, tag_calls(text, names))) if "</" in text else []
-        if "{" in text or "[" in text:
+        if not (heads or values):
+            return _judged(text, found) if found else []
+        brackets = Brackets(text)
+        if values:
             found += json_calls(text, names, brackets, sorted([*taken, *(one.range for one in found)]))
             known = sorted([*taken, *(one.range for one in found)])
             found += _outside(known, named_objects(text, names, brackets))
-        calls = sorted(python_calls(text, names, brackets), key=_start)
+        calls = list(python_calls(text, heads, brackets)) if heads else []
+        if values:
+            calls += named_lists(text, names, brackets)
+            calls.sort(key=_start)
         if calls:
             found += _outside(sorted([*taken, *(one.range for one in found)]), calls)
         return _judged(text, _without_overlaps(sorted(found, key=_start))) if found else []
@@ -437,13 +439,17 @@ def _without_overlaps(attempts: Sequence[Attempt]) -> list[Attempt]:
 
 def _judged(text: str, attempts: list[Attempt]) -> list[Attempt]:
     """The attempts that count, each with its position and the container that a rewrite replaces."""
-    fences = Fences(text)
-    defined = _Defined(text)
     previous, previous_end = CallPosition.NONE, -1
+    may_count = False
     for attempt in attempts:
         place = attempt.container
-        attempt.position = position_of(text, place, previous_end, previous)
-        previous, previous_end = attempt.position, place.end
+        attempt.position = previous = position_of(text, place, previous_end, previous)
+        previous_end = place.end
+        may_count = may_count or previous > CallPosition.INLINE
+    fences = Fences(text)
+    if not (may_count or fences or any(map(_may_be_inline, attempts))):
+        return []
+    defined = _Defined(text)
     pure = {
         fence.range.start
         for fence, group in groupby(attempts, key=lambda one: fences.at(one.range.start))
@@ -496,11 +502,12 @@ class _Defined:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._may_define = any(map(text.__contains__, _DEFINES))
         self._known: dict[str, bool] = {}
 
     def has(self, attempt: Attempt) -> bool:
         """Whether the text defines the name by which an attempt calls its tool."""
-        if "Python" not in attempt.shape:
+        if not self._may_define or "Python" not in attempt.shape:
             return False
         name = attempt.named.written.rpartition(".")[2]
         if name not in self._known:
@@ -513,7 +520,7 @@ class _Defined:
 def _counts(attempt: Attempt, text: str) -> bool:
     """Whether an attempt is one, by what its arguments say and where it is."""
     position, named = attempt.position, attempt.named
-    if position is CallPosition.NONE or (position is CallPosition.INLINE and not _may_be_strong(attempt)):
+    if position < CallPosition.LABELLED and not _may_be_inline(attempt):
         return False
     evidence, start = attempt.evidence, attempt.container.start
     is_listed = text[start : start + 1] == "[" or text[max(start - _LINE_SCANNER, 0) : start].rstrip()[-1:] == "["
@@ -539,12 +546,13 @@ def _counts(attempt: Attempt, text: str) -> bool:
             return evidence is Evidence.STRONG
 
 
-def _may_be_strong(attempt: Attempt) -> bool:
-    """Whether the arguments may be strong evidence: without being read, only those that name something may.
+def _may_be_inline(attempt: Attempt) -> bool:
+    """Whether a call may be in running prose, where the arguments must be strong evidence.
 
-    An object behind a name may also be the tool's result, so that it is no evidence within a sentence.
+    Without being read, only those that name something may be that. An object behind a name may also be the tool's
+    result, so that it is no evidence within a sentence.
     """
-    if attempt.shape.startswith(NAME_BEFORE_OBJECT):
+    if attempt.position is not CallPosition.INLINE or attempt.shape.startswith(NAME_BEFORE_OBJECT):
         return False
     return "Python" not in attempt.shape or "=" in attempt.raw_arguments or "{" in attempt.raw_arguments
 

@@ -2,10 +2,10 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
-from inspector.checks.attempted.attempt import Attempt, Evidence, NamedTool, ReadArguments, ToolNames
+from inspector.checks.attempted.attempt import Attempt, Evidence, Head, NamedTool, ReadArguments, ToolNames
 from inspector.checks.typed_arguments import typed
 from inspector.formats.python.calls import read_calls
 from inspector.json_scanner import JsonKind, JsonNode, is_strict, read_json
@@ -21,6 +21,14 @@ _STRINGS = {
     "'": lazy_pattern(r"'(?:[^'\\\n]|\\.)*'", re.DOTALL),
 }
 
+_PLAIN = r"[^\"'()\[\]{}\\]*+"
+_PLAIN_STRING = (
+    r"""(?:"(?!"")[^"\\\n]*+(?:\\[\s\S][^"\\\n]*+){0,30}"|(?<![^\W_])'(?!'')[^'\\\n]*+(?:\\[\s\S][^'\\\n]*+){0,30}')"""
+)
+_INNER = rf"{_PLAIN}(?:{_PLAIN_STRING}{_PLAIN}){{0,30}}"
+_NESTED = rf"{_PLAIN}(?:(?:{_PLAIN_STRING}|\({_INNER}\)|\[{_INNER}\]|\{{{_INNER}\}}){_PLAIN}){{0,30}}"
+_SHALLOW = lazy_pattern(rf"\({_NESTED}\)|\[{_NESTED}\]|\{{{_NESTED}\}}")
+_LONGEST_SHALLOW = 400
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _VALUE_FOLLOWS = r"\s{0,80}(?:[\"'“‘\[{]|\\\")"
 _BEGINS = lazy_pattern(rf"[\[{{]{_VALUE_FOLLOWS}")
@@ -76,8 +84,11 @@ _SIGNATURE = lazy_pattern(
 
 _NAMED = lazy_pattern(r"\s*\w+\s*=(?!=)")
 _NAME_BEFORE = lazy_pattern(
-    r"\w[`*]{0,3}[ \t]{0,4}:?[`*]{0,3}[ \t]{0,4}\n?[ \t]{0,4}(`{3}(?:json)?[ \t]{0,4}\n)?(\{)(?=\s{0,16}[\"'])"
+    r"\w[`*]{0,3}[ \t]{0,4}:?[`*]{0,3}[ \t]{0,4}\n?[ \t]{0,4}(`{3}(?:json)?[ \t]{0,4}\n)?(\{)\Z"
 )
+_LONGEST_BEFORE = 40  # characters that `_NAME_BEFORE` has before the object at most
+_BESIDE_NAME = "`*: \t\n"
+_OBJECT = lazy_pattern(r"\{(?=\s{0,16}[\"'])")
 NAME_BEFORE_OBJECT = "as its name before a JSON object"
 """How the shape of `named_objects` is called."""
 
@@ -100,6 +111,10 @@ class Brackets:
     def end(self, at: int) -> int | None:
         """The end of what the bracket at `at` opens; None where it is not closed soon, or the budget is used up."""
         text, limit = self._text, min(len(self._text), at + min(_LONGEST_BRACKETS, self._budget))
+        shallow = _SHALLOW.match(text, at, min(limit, at + _LONGEST_SHALLOW))
+        if shallow is not None:
+            self._budget -= shallow.end() - at
+            return shallow.end()
         stack: list[str] = []
         place = at
         while (token := _TOKEN.search(text, place, limit)) is not None:
@@ -143,8 +158,6 @@ def may_hold_values(text: str) -> bool:
 
 def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: list[Range]) -> Iterator[Attempt]:
     """The calls in the JSON of `text`, in order; none begins within one of the ranges `taken`, which are in order."""
-    if not may_hold_values(text):
-        return
     named = [found.start() for found in _QUOTED.finditer(text) if names.find(found[1]) is not None]
     if not named:
         return
@@ -179,7 +192,10 @@ def named_objects(text: str, names: ToolNames, brackets: Brackets) -> Iterator[A
 
     Each argument is one that the tool knows, so that a label before some other object is none.
     """
-    for found in _NAME_BEFORE.finditer(text):
+    for opener in _OBJECT.finditer(text):
+        found = _name_before(text, opener.start())
+        if found is None:
+            continue
         before = names.before(text, found.start() + 1)
         end = brackets.end(found.start(2)) if before is not None and before[1].has_schema else None
         if before is None or end is None:
@@ -194,6 +210,18 @@ def named_objects(text: str, names: ToolNames, brackets: Brackets) -> Iterator[A
             whole = Range(first, end if closing is None else closing.end())
             read = ReadArguments(Evidence.STRONG, value, guessed=True)
             yield Attempt(named, Range(start, end), whole, NAME_BEFORE_OBJECT, place.of(text), read)
+
+
+def _name_before(text: str, at: int) -> re.Match[str] | None:
+    """The end of a name right before the object that begins at `at`, or before the fence that it is in."""
+    first = max(at - _LONGEST_BEFORE, 0)
+    words = text[first:at].rstrip(_BESIDE_NAME)
+    before = words.removesuffix("```json").rstrip(_BESIDE_NAME)
+    for one in dict.fromkeys((before, words)):
+        found = _NAME_BEFORE.match(text, first + len(one) - 1, at + 1) if one else None
+        if found is not None:
+            return found
+    return None
 
 
 def _cut_end(text: str, start: int) -> int:
@@ -327,17 +355,20 @@ def _object_of(node: JsonNode) -> dict[str, Json] | None:
     return value if isinstance(value, dict) else None
 
 
-def python_calls(text: str, names: ToolNames, brackets: Brackets) -> Iterator[Attempt]:
-    """The places in `text` where a tool's name has arguments in parentheses, and `[f, a=1]`, in the order found."""
+def python_calls(text: str, heads: Iterable[Head], brackets: Brackets) -> Iterator[Attempt]:
+    """The places in `text` where a tool's name has arguments in parentheses, in order; `heads` are the names."""
     end = 0
-    for at in names.heads(text):
-        found = names.before(text, at) if at >= end else None
-        if found is not None and found[0] >= end:
-            attempt = _read_at(text, found[0], at, found[1], brackets)
+    for start, at, named in heads:
+        if start >= end:
+            attempt = _read_at(text, start, at, named, brackets)
             if attempt is not None:
                 end = attempt.range.end
                 yield attempt
-    for match in _LIST_PAIR.finditer(text) if "[" in text else ():
+
+
+def named_lists(text: str, names: ToolNames, brackets: Brackets) -> Iterator[Attempt]:
+    """The calls `[f, a=1]` in `text`, in order."""
+    for match in _LIST_PAIR.finditer(text):
         named = names.find(match[1])
         close = brackets.end(match.start()) if named is not None else None
         if named is not None and close is not None:

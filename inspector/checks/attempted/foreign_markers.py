@@ -1,8 +1,8 @@
 """F309 and F314: calls in another format's syntax, and misspelled or cut markers of a call.
 
-Every text that a model writes is looked through, so the search is cheap where there is nothing: one expression for all
-call syntaxes that begin with the same sign, which skips from one such sign to the next, and a literal search for those
-that begin with a letter. Only where one matches is the text read in that format.
+Every text that a model writes is looked through, so the search is cheap where there is nothing: a literal search for
+what all call syntaxes with the same first sign begin with, then one expression for all of these, which skips from one
+such sign to the next. Only where one matches is the text read in that format.
 """
 
 import re
@@ -38,6 +38,7 @@ _LONGEST_BRACKET = 2  # characters of a marker that is only brackets
 _WORD = lazy_pattern(r"\S{0,40}")
 _TAG_END = lazy_pattern(r"[^\s>\]]{0,40}(?: \w{1,20}[|｜]?)?[>\]]|[^\s>\]]{0,40}")
 _LONGEST_CUT = 400
+_BRACKET_FIRST = lazy_pattern(r"\s*[\[{]")
 _DISTINCTIVE = lazy_pattern(r"""\[?\s*\{\s*["']\w{2}""")
 _FENCE = "```"
 _TOKEN_SIGN = "<|"  # how special tokens begin
@@ -49,7 +50,7 @@ class _CallSyntax(Struct, frozen=True):
 
 
 class _CallSyntaxes(Struct, frozen=True):
-    """Call syntaxes that begin alike: `literal` stands in a text that holds one, `any_of` finds the first of them."""
+    """Call syntaxes that begin alike, with `literal`; `any_of` finds the first of them."""
 
     literal: str
     any_of: re.Pattern[str]
@@ -79,8 +80,13 @@ class ForeignCalls:
         self._own = own
         self._signs = _call_syntaxes(own, formats())
         self._whole_signs = _whole_text_syntaxes(own, formats())
-        self.signs = frozenset(one.literal for one in self._signs) | {"{", "["}
+        self._literals = tuple(one.literal for one in self._signs)
+        self.signs = frozenset(self._literals) | {"{", "["}
         """A text that holds none of these holds no such call."""
+
+    def may_find(self, text: str) -> bool:
+        """Whether `text` may hold such a call: a cheap test that most texts fail."""
+        return any(map(text.__contains__, self._literals)) or _BRACKET_FIRST.match(text) is not None
 
     def find(self, text: str, offered: Callable[[str], bool] | None = None) -> list[ForeignCall]:
         """The calls in `text` in the syntax of another format, in order.
@@ -179,7 +185,9 @@ def _call_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallSyntaxe
                 alike.setdefault(key, []).append((pattern, _CallSyntax(re.compile(pattern), one)))
     return tuple(
         _CallSyntaxes(
-            key, re.compile(_any_of(key[0], [pattern for pattern, _ in signs])), tuple(sign for _, sign in signs)
+            _common_beginning([literal_beginning(pattern) for pattern, _ in signs]),
+            re.compile(_any_of(key[0], [pattern for pattern, _ in signs])),
+            tuple(sign for _, sign in signs),
         )
         for key, signs in alike.items()
     )
@@ -197,6 +205,13 @@ def _whole_text_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallS
     ]
     bare = (_CallSyntax(_BARE_OBJECT, one) for one in known if one is not own and one.name == _READS_BARE_OBJECTS)
     return (*signs, *bare)
+
+
+def _common_beginning(texts: Sequence[str]) -> str:
+    """What all of the texts begin with."""
+    first, last = min(texts), max(texts)
+    size = next((at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
+    return first[:size]
 
 
 def _any_of(first: str, patterns: list[str]) -> str:
@@ -225,13 +240,12 @@ class NearMarkers:
         self._markers = tuple(sorted(one for one in markers.all if len(one) > _LONGEST_BRACKET))
         self._beginnings = (*markers.call_openers, *markers.wrappers)
         self._near_calls = own.near_calls
-        beginnings = (*self._cuts, *(stem for stem, _ in self._stems))
-        self.signs = frozenset(map(_first_sign, beginnings)) | {"{", "["}
-        """In a text that holds none of these, `faults` finds at most what `may_find` says."""
+        self.signs = frozenset(map(_first_sign, self._cuts)) | {*(stem for stem, _ in self._stems), "{", "["}
+        """In a text that holds none of these, `faults` finds at most what `is_nearly_called` says."""
 
-    def may_find(self, text: str) -> bool:
+    def is_nearly_called(self, text: str) -> bool:
         """Whether the format's own expressions for what is nearly a call match in `text`."""
-        return any(sign.search(text) is not None for sign, _ in self._near_calls)
+        return any(sign.search(text) is not None for sign, _ in self._near_calls) if self._near_calls else False
 
     def faults(self, text: str, start: int, *, at_end: bool) -> Iterator[Fault]:
         """The near markers in `text`, which begins at `start`; `at_end` says that the stream ends with it."""
@@ -256,7 +270,7 @@ class NearMarkers:
             if match is not None and not is_quoted(text, match.start()):
                 found.append(self._near(Range(*match.span()), match[0], opener))
         reported: set[str] = set()
-        present = [(text.find(stem), stem, opener) for stem, opener in self._stems if stem[0] in text and stem in text]
+        present = [(text.find(stem), stem, opener) for stem, opener in self._stems if stem in text]
         for at, stem, opener in sorted(present) if present else ():
             if at >= end or opener in reported or is_quoted(text, at):
                 continue
@@ -293,7 +307,7 @@ class NearMarkers:
     def _cut_value(self, text: str) -> str:
         """The text, where it is nothing but the beginning of a call that no marker opens, and tells that."""
         value = text.strip()
-        if len(value) > _LONGEST_CUT or not _DISTINCTIVE.match(value):
+        if not self._bare or len(value) > _LONGEST_CUT or not _DISTINCTIVE.match(value):
             return ""
         ways = ((bracket, ahead) for bracket, ahead in self._bare if value.startswith(bracket))
         is_cut = any(ahead.cut_short.match(value, len(bracket)) for bracket, ahead in ways)
