@@ -135,7 +135,8 @@ class Segmenter:
             faults = [fault for fault in faults if not _is_quoted_from(self._prompt, fault, text)]
         has_calls = bool(assembler.calls)
         read = partial(_read_repaired, own=self.format, prompt=self._prompt, role=self._role)
-        tried = with_tried_fixes(text, faults, read, has_calls=has_calls)
+        before = None if self._checked.has_tools else self.result
+        tried = with_tried_fixes(text, faults, read, has_calls=has_calls, before=before)
         if self._role is Role.ASSISTANT:
             tried += repeated_calls(text, assembler.spans, assembler.calls)
         return Segmentation(
@@ -180,6 +181,11 @@ class _CheckedAssembler:
         self._checked = (0, 0)
         self._cuts_from = 0
         self._literals: list[Literal] = []
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether calls are checked against tools that the request offers, and not only those that the text defines."""
+        return bool(self._given)
 
     def take(self, events: list[ParseEvent], *, at_end: bool = False) -> list[Span]:
         """The spans that closed with these events, which `at_end` are the stream's last."""

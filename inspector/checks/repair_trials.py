@@ -36,15 +36,20 @@ class TrialResult(Struct, frozen=True):
 
 
 def with_tried_fixes(
-    text: str, faults: Sequence[Fault], read: Callable[[str], TrialResult], *, has_calls: bool = True
+    text: str,
+    faults: Sequence[Fault],
+    read: Callable[[str], TrialResult],
+    *,
+    has_calls: bool = True,
+    before: TrialResult | None = None,
 ) -> list[Fault]:
     """The faults found in `text`, with every safe fix that fails its trial turned into a suggestion.
 
     `read` reads a repaired text in the same circumstances as the first; it must not raise. Without `has_calls`, the
-    first reading found no call that a repair could change.
+    first reading found no call that a repair could change. `before` is what `read` gives for `text`, where known.
     """
     safe = [fault for fault in faults if fault.fix is not None and fault.fix.safe and fault.fix.edits]
-    sound = set(map(id, _Trials(text, read, has_calls=has_calls).sound(safe))) if safe else set()
+    sound = set(map(id, _Trials(text, read, has_calls, before).sound(safe))) if safe else set()
     return [_suggested(fault) if fault.fix is not None and id(fault) not in sound else fault for fault in faults]
 
 
@@ -57,6 +62,7 @@ class _Trials:
     text: str
     read: Callable[[str], TrialResult]
     has_calls: bool
+    known: TrialResult | None
     left: int = field(init=False)
     _before: tuple[Counter[str], list[ToolCall]] | None = None
 
@@ -67,7 +73,7 @@ class _Trials:
     def before(self) -> tuple[Counter[str], list[ToolCall]]:
         """What the text holds as it is: how many faults of each rule that matters, and the valid calls."""
         if self._before is None:
-            found = self.read(self.text)
+            found = self.known or self.read(self.text)
             self._before = _codes(found.faults), _valid(found.calls)
         return self._before
 
