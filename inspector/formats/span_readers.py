@@ -17,6 +17,7 @@ from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import Payload
 from inspector.text import Range
 
+_BRACKETS = "<>[](){}/`"
 _PARTS = lazy_pattern(r"^[ \t]*(Goal|Actions|Observation|Reflection):", re.MULTILINE)
 
 
@@ -45,15 +46,14 @@ class DraftFinder:
 
     def __init__(self, openers: Iterable[str], closers: Iterable[str], bare: Iterable[BareCall]) -> None:
         self._openers = frozenset(openers)
+        self._signs = tuple((_rarest(opener), opener) for opener in self._openers)
         self._bare = tuple(bare)
         markers = sorted({*self._openers, *closers}, key=lambda marker: (-len(marker), marker))
         self._markers = lazy_pattern("|".join(map(re.escape, markers)) or r"(?!)")
 
     def drafts(self, text: str) -> list[DraftedCall]:
         """Every draft in `text`, in order; none lies within another."""
-        found = (
-            list(self._marked(text)) if any(opener[0] in text and opener in text for opener in self._openers) else []
-        )
+        found = list(self._marked(text)) if any(sign in text and opener in text for sign, opener in self._signs) else []
         for bare in self._bare:
             found += _outside(found, _bare(bare, text))
             found.sort(key=_start)
@@ -69,6 +69,11 @@ class DraftFinder:
             opener = match if is_opener else None
         if opener is not None:
             yield _between(opener, len(text), len(text))
+
+
+def _rarest(opener: str) -> str:
+    """The character of a marker that other text has least often; one character is found far faster than several."""
+    return min(opener, key=lambda character: character.isalnum() + 2 * (character.isspace() or character in _BRACKETS))
 
 
 def _between(opener: re.Match[str], inner_end: int, end: int) -> DraftedCall:
