@@ -26,6 +26,7 @@ from inspector.text import Range
 
 _SAMPLE = 1_024
 _DENSE = 1_500
+_EACH = 2_048
 _FoundMarkers: TypeAlias = dict[str, re.Match[str] | int]
 """For each family of a state's markers the next one, or the place before which none begins."""
 
@@ -72,9 +73,11 @@ class _EnclosedSpans:
     def read(self, text: str, at: int, events: list[SpanClosed]) -> int:
         """Add the spans from `at` on to `events`, as far as the text has such; where that ends, -1 to give up."""
         home, size = self._home, len(text)
-        if size - at > _SAMPLE and self._is_sparse(text[at : at + _SAMPLE]):
-            return at
+        sampled_to = 0  # a sample is taken at the beginning and behind long spans
         while at < size:
+            if at >= sampled_to and size - at > _SAMPLE and self._is_sparse(text[at : at + _SAMPLE]):
+                return at
+            sampled_to = at + _EACH
             match = self._match(text, at)
             assert match is not None
             group, end = match.lastindex, match.end(1)
