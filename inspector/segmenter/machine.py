@@ -309,18 +309,19 @@ class Machine(PayloadReading):
         size = len(self._window.text)
         while self._pos < size and self._step(final=final):
             pass
-        if self.is_in_doubt:
-            self._is_calm = False
-            self._alarm = self._other_alarm = ""
+        self._alarm = self._other_alarm = ""
+        self._is_calm = False
+        if self._doubt is not None:
             return
-        rest = self._window.text[self._pos :]
-        self._held = len(rest)
-        self._pieces = [rest] if rest else []
         state = self._state
-        self._is_calm = self._is_open and not rest and state.other_pattern is None
-        alarms = state.alarms
-        is_fast = self._is_calm and 0 < len(alarms) <= 2
-        self._alarm, self._other_alarm = (alarms[0], alarms[-1]) if is_fast else ("", "")
+        if self._pos < size:
+            rest = self._window.text[self._pos :]
+            self._held, self._pieces = len(rest), [rest]
+            return
+        self._held, self._pieces = 0, []
+        self._is_calm = self._is_open and state.other_pattern is None
+        if self._is_calm and 0 < len(state.alarms) <= 2:
+            self._alarm, self._other_alarm = state.alarms[0], state.alarms[-1]
 
     def _step(self, *, final: bool) -> bool:
         """Take one transition; False where the window holds no further one that is certain."""

@@ -130,15 +130,15 @@ def _search(text: str, first: str, pattern: re.Pattern[str], start: int) -> re.M
 def cut_short(state: State, text: str, start: int, limit: int) -> int | None:
     """Where, from `start` to `limit`, a marker of `state` begins that the end of `text` cuts short."""
     first = max(start, len(text) - state.longest + 1)
-    cuts = []
+    found: int | None = None
     for character in state.first_characters:
         at = text.find(character, first)
         while 0 <= at <= limit:
             if text[at:] in state.beginnings:
-                cuts.append(at)
+                found, limit = at, at - 1
                 break
             at = text.find(character, at + 1)
-    return min(cuts, default=None)
+    return found
 
 
 class OpenSpan:
