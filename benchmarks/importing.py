@@ -67,6 +67,7 @@ def import_ways() -> None:
 
 def _stages(folder: Path, kind: str, count: int, made: Callable[[int], object]) -> None:
     best: dict[str, float] = {}
+    lines: list[str] = []
     for number in range(_ROUNDS):
         path = folder / f"{number}.jsonl"
         _write(path, range(number * count, (number + 1) * count), made)  # others than before: texts are remembered
