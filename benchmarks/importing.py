@@ -14,7 +14,7 @@ from time import perf_counter, process_time
 from benchmarks.conversations import Shape, coding_session, conversation, long_reasoning, short_calls
 from benchmarks.timing import goal, say
 from inspector.importers import read_source
-from inspector.inspection import inspect_trace
+from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
 from inspector.redaction.redactor import Redactor
 from storage import open_store
@@ -66,11 +66,12 @@ def import_ways() -> None:
 
 
 def _stages(folder: Path, kind: str, count: int, made: Callable[[int], object]) -> None:
-    path = folder / "staged.jsonl"
-    _write(path, range(count), made)
-    lines = path.read_text(encoding="utf-8").splitlines()
     best: dict[str, float] = {}
+    lines: list[str] = []
     for number in range(_ROUNDS):
+        path = folder / f"{number}.jsonl"
+        _write(path, range(number * count, (number + 1) * count), made)  # others than before: texts are remembered
+        lines = path.read_text(encoding="utf-8").splitlines()
         for stage, took in _once(path, folder / f"{number}.db", lines).items():
             best[stage] = min(best.get(stage, took), took)
     loads = best.pop("json.loads")
@@ -103,9 +104,9 @@ def _once(path: Path, database: Path, lines: Sequence[str]) -> dict[str, float]:
     timed("json.loads", lambda: deque(map(json.loads, lines), maxlen=0))
     timed("reading", lambda: traces.extend(one for one in read_source(path).records if isinstance(one, Trace)))
     timed("redaction", lambda: clean.extend(map(redactor.trace, traces)))
-    inspected: list[object] = []
+    inspected: list[Inspection] = []
     timed("inspection", lambda: inspected.extend(map(inspect_trace, clean)))
-    pairs = [(trace, inspect_trace(trace)) for trace in clean]
+    pairs = list(zip(clean, inspected, strict=True))
     timed(
         "packing", lambda: drafts.extend(TraceRows(record_rows(one), derived_rows(found, one)) for one, found in pairs)
     )

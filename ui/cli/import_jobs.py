@@ -2,7 +2,11 @@
 
 Each worker reads some of the small files, and of a large file every N-th trace: it reads all of the file, which costs
 little, and inspects its own share. It sends the traces as rows, so that the process that writes has little to do with
-them. That takes files and traces in their order: what a worker has ready early waits, at most `_MAX_READ_AHEAD` traces.
+them, several at once: their columns' names are sent once then. That process takes files and traces in their order: what
+a worker has ready early waits, at most `_MAX_READ_AHEAD` times `_TOGETHER` traces.
+
+Workers are forked from a server that has loaded what they need, and that has neither threads nor an open database;
+where a system has no such server, each starts anew.
 """
 
 import gc
@@ -14,8 +18,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import cycle
-from multiprocessing import get_context
+from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
 from queue import Queue
 from threading import Thread
@@ -26,16 +31,31 @@ from msgspec import Struct
 from storage import open_store
 from ui.cli.redaction_options import redactor_of
 from ui.importing.file_places import PlacedFile
-from ui.importing.files import FileRecord, ReadEnd, ReadItem, RecordShare, nothing_kept, read_records, with_reports
+from ui.importing.files import (
+    FileRecord,
+    ReadEnd,
+    ReadItem,
+    ReadRecord,
+    RecordShare,
+    nothing_kept,
+    read_records,
+    with_reports,
+)
 
-_MAX_READ_AHEAD = 64
+_TOGETHER, _BYTES_TOGETHER = 16, 1 << 18  # records that are sent at once, and bytes of their texts
+_MAX_READ_AHEAD = 64 // _TOGETHER
 _LARGE_BYTES = 1 << 20
 _POLL_S = 0.01
 _MIN_BYTES_PER_PROCESS = 4 << 20
 _SHARED_BYTES = 1 << 20  # of a file that is worth several processes
 _FILE_BYTES = 4_096  # what opening and recognising a file costs, in bytes to read
 _ALLOCATIONS = 50_000
-_CONTEXT = get_context("spawn")  # a forked process would share the progress bar's threads and the database
+_CONTEXT: ForkServerContext | SpawnContext
+if "forkserver" in get_all_start_methods():
+    _CONTEXT = get_context("forkserver")
+    _CONTEXT.set_forkserver_preload([__name__])
+else:
+    _CONTEXT = get_context("spawn")
 
 
 ReadTask: TypeAlias = tuple[PlacedFile, RecordShare]
@@ -158,15 +178,14 @@ class _Worker:
     def next_task(self) -> Iterator[FileRecord]:
         """What the next task gives; an end that refuses its file where the process dies on it."""
         file, _ = self._left.popleft()
-        record: FileRecord | None = None
-        while not isinstance(record, ReadEnd):
+        records: Sequence[FileRecord] = ()
+        while not (records and isinstance(records[-1], ReadEnd)):
             try:
-                record = pickle.loads(self._inbox.recv_bytes())
+                records = pickle.loads(self._inbox.recv_bytes())
             except (EOFError, OSError):
-                record = ReadEnd(refused=f"{file.name}: {self._ended()}")
+                records = (ReadEnd(refused=f"{file.name}: {self._ended()}"),)
                 self._start()
-            assert record is not None
-            yield record
+            yield from records
 
     def stop(self) -> None:
         """End the process, whatever it is at."""
@@ -200,13 +219,27 @@ def _work(tasks: Sequence[ReadTask], wanted: ImportOptions, outbox: Connection) 
     sender.start()
     collect_rarely()
     for records in wanted.read(tasks):
-        for record in records:
-            written = pickle.dumps(record, pickle.HIGHEST_PROTOCOL)
+        for some in _together(records):
+            written = pickle.dumps(some, pickle.HIGHEST_PROTOCOL)
             while len(written) > _LARGE_BYTES and ready.qsize():
                 time.sleep(_POLL_S)  # of large ones only one waits
             ready.put(written)
     ready.put(None)
     sender.join()
+
+
+def _together(records: Iterable[FileRecord]) -> Iterator[list[FileRecord]]:
+    """The records of a file, several at once, the last of them with its end."""
+    some: list[FileRecord] = []
+    size = 0
+    for record in records:
+        some.append(record)
+        size += record.draft.size if isinstance(record, ReadRecord) and record.draft is not None else 0
+        if len(some) >= _TOGETHER or size > _BYTES_TOGETHER:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 def _send(ready: "Queue[bytes | None]", outbox: Connection) -> None:
