@@ -39,7 +39,7 @@ try:
 finally:
     sys.stderr.write(f"\\nmeasured {process_time()} {peak_kib()}\\n")
 """
-_ROWS, _SEED = 600, 1
+_ROWS, _SEED = 200, 1
 _EVERYWHERE = "wrong-type=3,wrong-value=3,missing-required=2,unknown-key=1,timeout=1"  # faults that every format holds
 
 
@@ -70,7 +70,7 @@ def distribution() -> None:
         before = _written(folder / "before.jsonl", _ROWS)
         recovery, balanced, after = (folder / f"{step}.jsonl" for step in ("recovery", "balanced", "after"))
         steps = (
-            ("inject", before, "--share", "0.2", "--rates", _EVERYWHERE, "--seed", "7", "--output", recovery),
+            ("inject", before, "--share", "0.28", "--rates", _EVERYWHERE, "--seed", "7", "--output", recovery),
             ("negatives", recovery, "--share", "0.3", "--seed", "7", "--output", balanced),
             ("render", balanced, "--on-loss", "skip", "--output", after),
         )
