@@ -48,6 +48,8 @@ BENCHMARKS = {
     "scaling": "scaling:scaling",
     "collector": "collector:collector",
     "team": "team:team",
+    "training": "training_data:commands",
+    "distribution": "training_data:distribution",
 }
 
 

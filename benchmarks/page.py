@@ -8,7 +8,13 @@ from pathlib import Path
 
 _DOCS = Path(__file__).parents[1] / "docs"
 PAGE = _DOCS / "performance.md"
-_PAGES = {"cluster": _DOCS / "scaling.md", "scaling": _DOCS / "scaling.md"}
+_TRAINING = _DOCS / "training-data.md"
+_PAGES = {
+    "cluster": _DOCS / "scaling.md",
+    "scaling": _DOCS / "scaling.md",
+    "training": _TRAINING,
+    "distribution": _TRAINING,
+}
 _LOG_LINE = re.compile(r"^(?:\x1b.*\(raylet\)|\(raylet\)).*\n", re.MULTILINE)  # what Ray writes between ours
 _GOALS = re.compile(r", (reached|MISSED)\)")
 

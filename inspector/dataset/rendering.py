@@ -183,7 +183,11 @@ def _same_calls(back: Sequence[tuple[str | None, Json]], calls: Sequence[tuple[s
 
 
 def _kept(sample: Sample) -> JsonObject:
-    return {key: sample.row.value[key] for key in _KEPT if key in sample.row.value}
+    """What the row says of itself that holds in any format; of its annotation, whether a tool should be called."""
+    kept: JsonObject = {key: sample.row.value[key] for key in _KEPT if key in sample.row.value}
+    if sample.should_call is not None:
+        kept["annotation"] = {"should_call_tool": sample.should_call}
+    return kept
 
 
 def _fitted(scenario: Scenario, target: Format) -> list[TemplateMessage]:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.dataset.data_row import DataRow
+from inspector.dataset.lint.linting import lint_sample
 from inspector.dataset.rendering import FORMATS, STRUCTURED, RowLayout, read_scenario, render_sample
 from inspector.dataset.samples import read_sample
 from inspector.formats.registry import find_format
@@ -103,6 +104,17 @@ def test_most_scenarios_survive_every_format() -> None:
         transcript = read_transcript(str(found[name].value["text"]))
         steps_back = inspect_trace(transcript, format=name).chain.steps
         assert [step.call.name for step in steps_back] == ["search", "get_weather"], name
+
+
+@pytest.mark.parametrize("layout", RowLayout)
+def test_a_sample_without_a_call_still_says_that_none_is_needed(layout: RowLayout) -> None:
+    annotation = {"should_call_tool": False, "reason": "It is a greeting.", "steps": []}
+    given_row = row([], type="no_tool_call", annotation=annotation)
+    targets = [] if layout in STRUCTURED else [find_format("hermes")]
+    (rendered,) = render_sample(read_sample(given_row), targets, layout)
+    assert rendered.value["annotation"] == {"should_call_tool": False}
+    again = read_sample(DataRow("b.jsonl", "line 1", 1, {**rendered.value, "text": None}))
+    assert [one.rule.code for one in lint_sample(again) if one.rule.code in ("D701", "D703")] == []
 
 
 def test_a_format_that_holds_no_reasoning_says_so() -> None:

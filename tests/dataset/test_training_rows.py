@@ -1,0 +1,19 @@
+"""The rows that the benchmarks of training data are measured on: the same for a seed, without faults, all verified."""
+
+from benchmarks.training_rows import training_rows
+from inspector.dataset.candidates import row_candidate
+from inspector.dataset.data_row import DataRow
+from inspector.dataset.lint.linting import LintOptions, lint_sample
+from inspector.dataset.samples import Shape, read_sample
+from inspector.dataset.verifiers import TOOL_USE, run_verifier
+
+
+def test_made_up_rows_are_the_same_for_a_seed_and_have_no_fault() -> None:
+    rows = list(training_rows(60, 3))
+    assert rows == list(training_rows(60, 3)) != list(training_rows(60, 4))
+    samples = [read_sample(DataRow("a.jsonl", f"line {at}", at, row)) for at, row in enumerate(rows, 1)]
+    assert [lint_sample(one, LintOptions(set_format="hermes")) for one in samples] == [[]] * 60
+    assert all(run_verifier(TOOL_USE, row_candidate(row)).passed for row in rows)
+    assert {one.shape for one in samples} == {Shape.MESSAGES, Shape.SHAREGPT}
+    kinds = {"single_tool_call", "multi_step_tool_call", "parallel_tool_calls", "no_tool_call"}
+    assert {one.type for one in samples} == kinds
