@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -283,11 +284,12 @@ def test_a_visit_after_the_first_takes_few_requests(demo_dashboard: str, page: P
     protocol = page.context.new_cdp_session(page)
     protocol.send("Network.enable")
     answered: dict[str, bool] = {}
+
+    def note(event: dict[str, Any]) -> None:
+        answered.setdefault(event["requestId"], not event["response"].get("fromDiskCache"))
+
     protocol.on("Network.requestServedFromCache", lambda event: answered.update({event["requestId"]: False}))
-    protocol.on(
-        "Network.responseReceived",
-        lambda event: answered.setdefault(event["requestId"], not event["response"].get("fromDiskCache")),
-    )
+    protocol.on("Network.responseReceived", note)
     page.goto(demo_dashboard)
     settled(page)
     protocol.detach()
