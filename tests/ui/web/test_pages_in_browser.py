@@ -285,14 +285,11 @@ def test_a_visit_after_the_first_takes_few_requests(demo_dashboard: str, page: P
     protocol.send("Network.enable")
     answered: dict[str, bool] = {}
 
-    def note_cached(event: dict[str, Any]) -> None:
-        answered[event["requestId"]] = False
-
-    def note_answer(event: dict[str, Any]) -> None:
+    def note(event: dict[str, Any]) -> None:
         answered.setdefault(event["requestId"], not event["response"].get("fromDiskCache"))
 
-    protocol.on("Network.requestServedFromCache", note_cached)
-    protocol.on("Network.responseReceived", note_answer)
+    protocol.on("Network.requestServedFromCache", lambda event: answered.update({event["requestId"]: False}))
+    protocol.on("Network.responseReceived", note)
     page.goto(demo_dashboard)
     settled(page)
     protocol.detach()
