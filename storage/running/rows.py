@@ -20,7 +20,7 @@ from storage.liveness import IDLE_AFTER_S, SILENT_S
 from storage.marks import move_marks
 from storage.reading import NOT_INSPECTED, read_trace
 from storage.record_rows import RecordRows
-from storage.rows import in_groups
+from storage.rows import Row, in_groups
 from storage.running.session import SessionWrite, read_so_far
 from storage.search import remove_from_index
 from storage.writing import (
@@ -30,7 +30,6 @@ from storage.writing import (
     insert_derived,
     insert_records,
     insert_traces,
-    rewrite_derived,
     trace_rows,
     update_traces,
     write,
@@ -79,8 +78,7 @@ def finish_trace(connection: sa.Connection, id_: int, made: TraceRows, kept: int
         move_exchanges(connection, id_, other)
         delete_traces(connection, [id_])
         return write(connection, [made], now_s)[0].id
-    _replace(connection, id_, made, kept)
-    update_traces(connection, [{"trace_id": id_, "identity": identity}])
+    _replace(connection, id_, made, kept, identity)
     delete_rows(connection, (tables.live_piece, tables.live), [id_])
     return id_
 
@@ -100,8 +98,7 @@ def _write(connection: sa.Connection, owner: str, step: SessionWrite, now_s: flo
     elif step.draft is not None:
         _replace(connection, id_, step.draft, step.kept)
     elif step.grown is not None:
-        _put_turns(connection, id_, step.grown, step.kept)
-        update_traces(connection, [{"trace_id": id_, "inspector_version": NOT_INSPECTED}])
+        _put_turns(connection, id_, step.grown, step.kept, {"inspector_version": NOT_INSPECTED})
     put_exchanges(connection, id_, step.exchanges)
     return id_
 
@@ -137,8 +134,7 @@ def _begin(connection: sa.Connection, owner: str, step: SessionWrite, made: Trac
         insert_records(connection, [(id_, made.record)])
         insert_derived(connection, [(id_, made.sort_at_s, made.derived)])
     else:
-        update_traces(connection, [{"trace_id": id_, "identity": identity}])
-        _replace(connection, id_, made, 0)
+        _replace(connection, id_, made, 0, identity)
     connection.execute(sa.insert(tables.live), {"trace_id": id_, "owner": owner, "beat_at_s": now_s})
     return id_
 
@@ -156,20 +152,21 @@ def _cut_off(connection: sa.Connection, record: RecordRows, step: SessionWrite) 
     return connection.scalar(sa.select(trace.id).where(trace.identity == record.identity, trace.turns <= turns, ended))
 
 
-def _replace(connection: sa.Connection, id_: int, made: TraceRows, kept: int) -> None:
+def _replace(connection: sa.Connection, id_: int, made: TraceRows, kept: int, identity: bytes | None = None) -> None:
     """Put a trace in the place of its beginning, of which the first `kept` turns stay as they lie."""
-    _put_turns(connection, id_, _behind(made.record, kept), kept)
-    update_traces(connection, [{"trace_id": id_, "sort_at_s": made.sort_at_s}])
-    rewrite_derived(connection, [(id_, made.sort_at_s, made.derived)])
+    columns = made.derived.trace | {"sort_at_s": made.sort_at_s} | ({"identity": identity} if identity else {})
+    _put_turns(connection, id_, _behind(made.record, kept), kept, columns)
+    delete_rows(connection, tables.DERIVED, [id_])
+    insert_derived(connection, [(id_, made.sort_at_s, made.derived)])
 
 
-def _put_turns(connection: sa.Connection, id_: int, new: RecordRows, kept: int) -> None:
-    """Put these turns behind the first `kept` of a trace, in the place of those that are there."""
+def _put_turns(connection: sa.Connection, id_: int, new: RecordRows, kept: int, columns: Row) -> None:
+    """Put these turns after the first `kept` of a trace, in the place of those that are there."""
     remove_from_index(connection, [id_])
     delete_rows(connection, [tables.search_pending, tables.external_id], [id_])
     for table, number in ((tables.turn, tables.turn.c.number), (tables.part, tables.part.c.turn)):
         connection.execute(sa.delete(table).where(table.c.trace_id == id_, number > kept))
-    update_traces(connection, [new.trace | {"fingerprint": new.fingerprint, "trace_id": id_}])
+    update_traces(connection, [new.trace | columns | {"fingerprint": new.fingerprint, "trace_id": id_}])
     insert_records(connection, [(id_, new)])
 
 

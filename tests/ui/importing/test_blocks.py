@@ -474,5 +474,15 @@ def test_ray_gives_the_answers_of_one_process_though_workers_die(
         ray.shutdown()
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # as above
+def test_ray_sets_a_block_aside_that_kills_its_worker_again_and_again(tmp_path: Path) -> None:
+    pieces = list(run_blocks(BLOCKS, Numbers(str(tmp_path), dies_always), EngineOptions("ray", jobs=2)))
+    aside = [(piece.block.number, piece.failed) for piece in pieces if piece.failed]
+    assert aside == [(1, f"the worker process died {ATTEMPTS} times")]
+    found = [answer for piece in pieces for answer in piece.answers]
+    assert [number for number in found if number // 1_000 != 1] == [one for one in ALL if one // 1_000 != 1]
+
+
 def rows_as_text(block: Block) -> Iterator[str]:
     return map(repr, read_block(block))
