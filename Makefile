@@ -19,8 +19,9 @@ CORE ?= tests/json_scanner tests/segmenter tests/formats tests/checks tests/chai
 CORE_TOOLS := hypothesis jsonschema opentelemetry-proto pytest pytest-randomly pytest-timeout pytest-xdist pyyaml
 # Each worker takes half of the tests, and from the other what is left in the end: most fixtures of a module are made once.
 ON_ALL_CORES := --numprocesses auto --dist worksteal
-# One worker more than there are cores, since many tests wait for browsers, terminals and servers.
-ON_MORE_THAN_ALL := --numprocesses $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
+# Two workers more than there are cores, since many tests wait for browsers, terminals and servers.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+ON_MORE_THAN_ALL = --numprocesses $(WORKERS) --dist worksteal
 # More words for pytest: `make test ARGS='tests/formats -x'`.
 ARGS ?=
 
@@ -211,9 +212,13 @@ dev: .venv/installed-dev ## The command and everything to work on it, in .venv
 	$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
-.venv/installed-dev: .venv/installed constraints-dev.txt
-	$(PIP) install --require-hashes -r constraints-dev.txt
-	@touch $@
+# uv takes a tenth of the time of pip; it comes by pip itself, by its hash.
+.venv/installed-dev: pyproject.toml constraints-dev.txt | .venv/bin/python
+	@awk '/^[^ #]/ { wanted = /^uv==/ } wanted' constraints-dev.txt > .venv/uv.txt
+	$(PIP) install --require-hashes -r .venv/uv.txt
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r constraints-dev.txt
+	$(PIP) install --no-deps --no-build-isolation -e .
+	@touch .venv/installed $@
 
 # Debian's python3 comes without the parts that make a virtual environment.
 .venv/bin/python:

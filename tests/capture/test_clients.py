@@ -4,13 +4,10 @@ import asyncio
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
 import httpx
 import httpx2
-import ollama
-import openai
 import pytest
 
 from inspector.apis.providers import decoder_for
@@ -20,6 +17,14 @@ from inspector.sessions.exchange import ExchangeEnd, Headers, RequestHead
 from inspector.wire.decoder import decode_answer
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Drop, Pause, Upstream, running_upstream
+from tests.lazy_module import LazyModule
+
+if TYPE_CHECKING:
+    import anthropic
+    import ollama
+    import openai
+else:
+    anthropic, ollama, openai = LazyModule("anthropic"), LazyModule("ollama"), LazyModule("openai")
 
 
 @dataclass

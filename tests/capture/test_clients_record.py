@@ -5,10 +5,8 @@ import gc
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
-import openai
 import pytest
 
 import inspector
@@ -21,6 +19,13 @@ from tests.capture import scripted_answers as scripted
 from tests.capture.conftest import ROOT
 from tests.capture.events import Remembering, wait_until
 from tests.capture.upstream import Drop, running_upstream
+from tests.lazy_module import LazyModule
+
+if TYPE_CHECKING:
+    import anthropic
+    import openai
+else:
+    anthropic, openai = LazyModule("anthropic"), LazyModule("openai")
 
 MESSAGES: Any = [{"role": "user", "content": "How warm is it in Oslo?"}]
 CALL: Any = {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}

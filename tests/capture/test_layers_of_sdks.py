@@ -4,13 +4,9 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
-import openai
 import pytest
-from mcp import Client
-from mcp.server import MCPServer
 
 from inspector import TraceLogger, inspect_trace
 from inspector.capture.client_recording import record, unrecord
@@ -19,6 +15,13 @@ from inspector.model import Trace
 from inspector.trace_file import read_trace_file
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import running_upstream
+from tests.lazy_module import LazyModule
+
+if TYPE_CHECKING:
+    import anthropic
+    import openai
+else:
+    anthropic, openai = LazyModule("anthropic"), LazyModule("openai")
 
 _RESULT = "4 degrees and light rain until the evening, then snow from the north"
 _ASK: Any = [{"role": "user", "content": "How warm is it in Oslo?"}]
@@ -173,6 +176,9 @@ def test_an_agent_on_anthropics_sdk_is_compared_layer_by_layer(
 
 async def agent_of_mcp(path: Path) -> None:
     """An agent whose tool is behind a server of the Model Context Protocol, and which changes an argument."""
+    from mcp import Client  # noqa: PLC0415  # only this test needs it, and every worker collects it
+    from mcp.server import MCPServer  # noqa: PLC0415  # the same
+
     server = MCPServer("weather")
 
     @server.tool()

@@ -5,17 +5,22 @@ import gzip
 import shutil
 import subprocess
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
-import ollama
-import openai
 import pytest
 
 from inspector.sessions.exchange import ExchangeEnd
 from tests.capture import scripted_answers as scripted
 from tests.capture.proxies import Proxy, recording
 from tests.capture.upstream import Answer, Drop, Pause, running_upstream
+from tests.lazy_module import LazyModule
+
+if TYPE_CHECKING:
+    import anthropic
+    import ollama
+    import openai
+else:
+    anthropic, ollama, openai = LazyModule("anthropic"), LazyModule("ollama"), LazyModule("openai")
 
 HERMES = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Zürich 🌧"}}\n</tool_call>'
 CUT_ARGUMENTS = '{"city": "Zür'

@@ -5,10 +5,8 @@ import json
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import anthropic
-import openai
 import pytest
 
 from inspector.capture.recorder import Recorder
@@ -19,6 +17,13 @@ from tests.capture import scripted_answers as scripted
 from tests.capture.proxies import recording
 from tests.capture.recordings import Call, ToldSink, user
 from tests.capture.upstream import Answer, Pause, Received, running_upstream
+from tests.lazy_module import LazyModule
+
+if TYPE_CHECKING:
+    import anthropic
+    import openai
+else:
+    anthropic, openai = LazyModule("anthropic"), LazyModule("openai")
 
 Speaks: TypeAlias = Callable[[list[dict[str, Any]]], Awaitable[str]]
 """Sends messages as one agent, and gives the words of the answer."""

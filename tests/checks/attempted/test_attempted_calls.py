@@ -1,12 +1,9 @@
 """Calls that a format does not read: found in every shape and format, never in prose, in linear time."""
 
-import gc
 import random
-import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from types import FrameType
 
 import msgspec
 import pytest
@@ -22,6 +19,7 @@ from inspector.segmentation import Segmenter, segment
 from inspector.text import Range
 from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call, python, tool
 from tests.mutations import markers
+from tests.work import functions_run
 
 NAMES = [one.name for one in formats() if one.name not in ("openai", "claude", "gemini")]
 ROOT = Path(__file__).parents[3]
@@ -158,28 +156,12 @@ def test_pieces_change_nothing(size: int) -> None:
     ],
 )
 def test_hostile_text_takes_linear_time(unit: str) -> None:
-    _calls_made(unit * 400)  # what is made once, by whichever text comes first, belongs to neither
+    segment(unit * 400, "pythonic", tools=TOOLS)  # what is made once, by whichever text comes first, belongs to neither
     assert _calls_made(unit * 400) < 3 * _calls_made(unit * 200)
 
 
 def _calls_made(text: str) -> int:
-    """How many functions run while a text is read: a measure of time that no other program changes."""
-    count = 0
-    gc.collect()
-    gc.disable()  # it calls what objects of other tests left to be called
-
-    def profile(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        segment(text, "pythonic", tools=TOOLS)
-    finally:
-        sys.setprofile(before)
-        gc.enable()
-    return count
+    return functions_run(lambda: segment(text, "pythonic", tools=TOOLS))
 
 
 def _inspected(*replies: str) -> Inspection:

@@ -1,9 +1,7 @@
 """How many attempted calls are reported, how many alarms prose gives, and what the search costs: the slow counts."""
 
 import random
-import sys
-from collections.abc import Callable, Sequence
-from types import FrameType
+from collections.abc import Sequence
 from unittest.mock import patch
 
 import pytest
@@ -16,6 +14,7 @@ from inspector.model import Generation, Part, Role, Trace, Turn
 from inspector.segmentation import segment, segment_whole
 from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call
 from tests.checks.attempted.test_attempted_calls import COMMON, NAMES, TALK
+from tests.work import functions_run
 
 _ALARMS = ("F305", "F309", "F317")
 _ORDINARY = (
@@ -99,18 +98,5 @@ def test_the_search_costs_at_most_a_tenth_where_no_tool_is_named(name: str) -> N
 
 
 def _work(texts: Sequence[str], name: str) -> int:
-    """How many functions run while texts are read: a measure of time that no other program changes."""
-    count, own, offered = 0, find_format(name), OfferedTools(TOOLS)
-
-    def profile(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before: Callable[..., object] | None = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        for text in texts:
-            segment_whole(text, own, tools=offered)
-    finally:
-        sys.setprofile(before)
-    return count
+    own, offered = find_format(name), OfferedTools(TOOLS)
+    return functions_run(lambda: [segment_whole(text, own, tools=offered) for text in texts])

@@ -200,8 +200,8 @@ def verify() -> None:
     "--rates",
     metavar="KIND=N,...",
     help="Which kinds of faults, and how often each: wrong-type=3,timeout=1. Kinds: wrong-type, wrong-value, "
-    "missing-required, unknown-key, enum-violation, wrong-tool-name, malformed-json, truncated-stream, "
-    "drafted-in-reasoning, wrong-format, timeout, forbidden, empty-result.",
+    "missing-required, unknown-key, enum-violation, wrong-tool-name, malformed-json, malformed-tags, "
+    "truncated-stream, drafted-in-reasoning, wrong-format, timeout, forbidden, empty-result.",
 )
 @click.option(
     "--share",
