@@ -198,7 +198,7 @@ def test_every_older_version_has_its_step() -> None:
         ([EXAMPLE_LINES[0], EXAMPLE_LINES[2]], "line 2: a trace was to begin here"),
         ([*EXAMPLE_LINES[:3], EXAMPLE_LINES[3].replace("[3,9]", "[9,3]")], "line 4: the ends of the chunks"),
         ([*EXAMPLE_LINES[:3], EXAMPLE_LINES[3].replace("[0,2]", "[0]")], "line 4: 2 chunks, but a column of 1"),
-        (['{"weaklink_trace_file": 1}', '{"turn": []}'], "line 2: the line is not as version 1 wants it"),
+        (['{"weaklink_trace_file": 1}', '{"turn": []}'], "line 2: the line is not as version 1 requires it"),
         (['{"weaklink_trace_file": 2}', '{"trace": {"turns": -1}}'], "line 2: Expected `int` >= 0"),
         (["\udcff"], "line 1: this is no trace file"),
     ],

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from threading import Event, Thread
 
 import psycopg
 import pytest
+from sqlalchemy import event
 
 from inspector.chain.metrics_groups import GroupKey
 from inspector.errors import StoreError
@@ -40,20 +40,23 @@ def _visit(store: Store) -> int:
     return len(listed) + sum(pages.status_counts().values())
 
 
-def test_many_visitors_share_a_few_connections(store: Store, server: psycopg.Connection) -> None:
-    done, most = Event(), 0
+def test_many_visitors_share_a_few_connections(store: Store) -> None:
+    connections, most = set[int](), 0
 
-    def watch() -> None:
+    def note_opened(opened: object, _: object) -> None:
         nonlocal most
-        while not done.is_set():
-            most = max(most, len(server.execute(_OF_OTHERS).fetchall()))
+        connections.add(id(opened))
+        most = max(most, len(connections))
 
-    watcher = Thread(target=watch)
-    watcher.start()
+    def note_closed(closed: object, _: object) -> None:
+        connections.discard(id(closed))
+
+    store.save(inspected(*(trace(f"s{at}", BAD_CALL if at % 3 else GOOD_CALL, started_s=float(at)) for at in range(9))))
+    store._database.engine.dispose()
+    event.listen(store._database.engine, "connect", note_opened)
+    event.listen(store._database.engine, "close", note_closed)
     with ThreadPoolExecutor(_VISITORS) as visitors:
         seen = list(visitors.map(lambda _: _visit(store), range(5 * _VISITORS)))
-    done.set()
-    watcher.join()
     assert seen == [18] * (5 * _VISITORS)
     assert 1 < most <= CONNECTIONS
 

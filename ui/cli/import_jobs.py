@@ -5,8 +5,8 @@ little, and inspects its own share. It sends the traces as rows, so that the pro
 them, several at once: their columns' names are sent once then. That process takes files and traces in their order: what
 a worker has ready early waits, at most `_MAX_READ_AHEAD` times `_TOGETHER` traces.
 
-Workers are forked from a server that has loaded what they need, and that has neither threads nor an open database;
-where a system has no such server, each starts anew.
+Workers are spawned. A server to fork them from (`forkserver`) finds modules by its own path, not by that of this
+process, and fails in a folder with an `inspector/` of its own.
 """
 
 import gc
@@ -18,9 +18,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import cycle
-from multiprocessing import get_all_start_methods, get_context
+from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
 from queue import Queue
 from threading import Thread
@@ -50,12 +49,7 @@ _MIN_BYTES_PER_PROCESS = 4 << 20
 _SHARED_BYTES = 1 << 20  # of a file that is worth several processes
 _FILE_BYTES = 4_096  # what opening and recognising a file costs, in bytes to read
 _ALLOCATIONS = 50_000
-_CONTEXT: ForkServerContext | SpawnContext
-if "forkserver" in get_all_start_methods():
-    _CONTEXT = get_context("forkserver")
-    _CONTEXT.set_forkserver_preload([__name__])
-else:
-    _CONTEXT = get_context("spawn")
+_CONTEXT = get_context("spawn")  # a forked process would share the progress bar's threads and the database
 
 
 ReadTask: TypeAlias = tuple[PlacedFile, RecordShare]

@@ -56,8 +56,8 @@ def test_text_goes_by_file_and_trace_with_carets(weaklink: Run, logs: Path) -> N
     assert done.stdout.decode().splitlines() == [
         "logs/error.jsonl:2 t2",
         "✖ broke at step 1 (turn 2): the call of `f` is malformed",
-        "error[J104] trailing-comma: A comma appears before `}`, but nothing follows",
-        "      it.",
+        "error[J104] trailing-comma: A comma appears before `}`, but nothing",
+        "      follows it.",
         " --> turn 2, text, line 2 column 43",
         "  |",
         '2 | {"name": "f", "arguments": {"city": "Rome",}}',

@@ -122,7 +122,7 @@ def test_without_the_token_nothing_is_answered(cookie: str) -> None:
     headers = [("host", "192.0.2.7:8789"), *((("cookie", cookie),) if cookie else ())]
     sent = _asked(_TOLD, *headers)
     assert _status(sent) == 401
-    assert b"wants its token" in sent[1]["body"]
+    assert b"requires its token" in sent[1]["body"]
 
 
 def test_the_address_with_the_token_gives_a_cookie_and_leads_to_the_address_without_it() -> None:

@@ -37,7 +37,7 @@ async def test_n_goes_from_hit_to_hit_and_capital_n_back(tmp_path: Path) -> None
         await press(pilot, "N")
         assert current(app) == "session 4"
         await press(pilot, "g", "N")
-        assert "No chain before chain contains the words." in told(app)
+        assert "No earlier chain contains the words." in told(app)
 
 
 @pytest.mark.parametrize("order", [Order.TIME, Order.ERRORS])
