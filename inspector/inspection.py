@@ -35,7 +35,7 @@ from inspector.model.columns import Entries
 from inspector.rules.catalogue import select_rules
 from inspector.rules.conversation import CALL_WITHOUT_RESULT, REPEATED_CALL
 from inspector.rules.layers import CALL_LOST_BY_SERVER
-from inspector.rules.markers import CALL_LEFT_IN_CONTENT
+from inspector.rules.markers import CALL_LEFT_IN_CONTENT, NEAR_MARKER
 from inspector.rules.rule import Severity
 from inspector.segmentation import AUTO, Segmentation, segment_whole
 from inspector.text import Range
@@ -249,8 +249,13 @@ def read_part(
     results = tuple(_with_header(result, turn) for result in found.results or _silence(turn, part.text))
     return (
         PartInspection(number, part.name, chosen.name, found.spans, found.calls, results, found.definitions),
-        [one for one in found.diagnostics if one.rule is not REPEATED_CALL],  # the chain reports it for the whole turn
+        [one for one in found.diagnostics if not _is_left_out(one, turn)],
     )
+
+
+def _is_left_out(found: Diagnostic, turn: Turn) -> bool:
+    """Repeated calls, which the chain reports for the whole turn; near markers in prompts, which explain a format."""
+    return found.rule is REPEATED_CALL or (found.rule is NEAR_MARKER and turn.role in (Role.SYSTEM, Role.USER))
 
 
 @lru_cache(_MOST_KEPT)

@@ -1,7 +1,7 @@
 """D709, D712 and D713: placeholders, another set's format, and control tokens in the texts of messages."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from inspector.dataset.samples import Sample, Shape
 from inspector.diagnostics import Diagnostic, Fault
@@ -81,19 +81,40 @@ def _is_code(text: str, at: int) -> bool:
 def unsafe_texts(sample: Sample) -> Iterator[Diagnostic]:
     """D713: control tokens in the texts of messages, but for the answers, whose leaks the engine finds (F310).
 
-    A raw completion holds its template, so it is not looked at.
+    A raw completion holds its template, so it is not looked at. In a row that names its format, the markers around
+    tool definitions and results of that format are its own, as `data render` writes them.
     """
     if sample.shape in _RAW:
         return
+    own = _own_markers(sample)
     for number, turn in enumerate(sample.trace.turns, 1):
         part = turn.part("text")
         if part is None or turn.role is Role.ASSISTANT or _has_template(part.text):
             continue
-        found = _CONTROL.search(part.text)
+        found = next((one for one in _CONTROL.finditer(part.text) if not _is_within(own.get(number, ()), one)), None)
         if found is not None:
             message = f"`{found[0]}` is a control token of chat templates, in the words of the role `{turn.role}`."
             hint = f"Write it as `{found[0][:2]} {found[0][2:]}`, or leave the sample out."
             yield Fault(TEMPLATE_UNSAFE, Range(*found.span()), message, hint).at(number, part.name)
+
+
+def _own_markers(sample: Sample) -> dict[int, list[Range]]:
+    """The markers around definitions and results in the format that the row names, by turn."""
+    named = declared_format(sample)
+    return {
+        part.turn: [
+            marker
+            for span in part.spans
+            if span.kind in (SpanKind.TOOL_DEFINITIONS, SpanKind.TOOL_RESULT)
+            for marker in (Range(span.range.start, span.inner.start), Range(span.inner.end, span.range.end))
+        ]
+        for part in sample.inspection.parts
+        if named is not None and part.part == "text" and part.format == named
+    }
+
+
+def _is_within(markers: Sequence[Range], found: re.Match[str]) -> bool:
+    return any(marker.covers(Range(*found.span())) for marker in markers)
 
 
 def _has_template(text: str) -> bool:
