@@ -157,6 +157,7 @@ def test_the_values_of_a_facet_narrow_to_as_many_traces_as_they_count(
         page.get_by_role("radio", name=name, exact=True).click()
         rows = page.locator(f'tbody[aria-label^="Values of {name};"] tr')
         rows.first.wait_for()
+        settled(page)
         cell = next(
             one for one in (row.locator("td").nth(column) for row in rows.all()) if _NUMBERED.match(one.inner_text())
         )
