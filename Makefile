@@ -19,8 +19,8 @@ CORE ?= tests/json_scanner tests/segmenter tests/formats tests/checks tests/chai
 CORE_TOOLS := hypothesis jsonschema opentelemetry-proto pytest pytest-randomly pytest-timeout pytest-xdist pyyaml
 # Each worker takes half of the tests, and from the other what is left in the end: most fixtures of a module are made once.
 ON_ALL_CORES := --numprocesses auto --dist worksteal
-# Two workers more than there are cores, since many tests wait for browsers, terminals and servers.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+# One worker more than there are cores, since many tests wait for browsers, terminals and servers.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 ON_MORE_THAN_ALL = --numprocesses $(WORKERS) --dist worksteal
 # More words for pytest: `make test ARGS='tests/formats -x'`.
 ARGS ?=
