@@ -48,9 +48,9 @@ def browser_data(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
     block = around.turn // EXPANDED_TURNS * EXPANDED_TURNS
     version = f"{shown.version}.{window.first}.{window.last}.{window.cuts}.{block}"
     with _LOCK:
-        known = _SENT.get(version)
-    if known is not None:
-        return known
+        if version in _SENT:
+            _SENT.move_to_end(version)
+            return _SENT[version]
     data: dict[str, Json] = {
         **stream_data(shown.trace, shown.inspection, window),
         "values": value_rows(shown.dissection, window, block + EXPANDED_TURNS // 2),

@@ -15,14 +15,17 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
+from inspector.diagnostics import Location
 from inspector.inspection import inspect_trace
 from inspector.model import Chunk, Json, Part, Role, Trace, Turn
+from inspector.text import Range
 from storage import StoreSink, open_store
 from tests.ui.scenes import broken_trace
 from ui.web import trace_api
 from ui.web.browser_json import json_delta, with_delta
 from ui.web.options import DashboardOptions, set_options
 from ui.web.stores import shown_trace
+from ui.web.stream_data import EXPANDED_TURNS
 from ui.web.trace_api import browser_data, trace_route
 from ui.web.trace_views import VIEWS, view_data
 
@@ -162,6 +165,25 @@ def test_what_a_running_trace_gained_is_at_most_three_times_its_text(tmp_path: P
     assert with_delta(have, answer.json()["delta"])["grows"] is False  # type: ignore[index,call-overload]  # an object
     trace_api.forget_sent()
     assert client.get("/weaklink/trace/1", params={"have": have["version"]}).json()["data"]["grows"] is False
+    set_options(DashboardOptions())
+
+
+def test_a_state_that_is_asked_for_again_stays_while_others_come_and_go(tmp_path: Path) -> None:
+    turns = tuple(Turn(Role.USER, (Part("text", f"{number}"),)) for number in range(12 * EXPANDED_TURNS))
+    with open_store(tmp_path / "w.db") as store:
+        store.save([(Trace(turns), inspect_trace(Trace(turns)))])
+    set_options(DashboardOptions(str(tmp_path / "w.db")))
+    client = TestClient(Starlette(routes=[trace_route()]))
+    shown = shown_trace(1)
+
+    def seen(block: int) -> str:
+        return str(browser_data(shown, Location(block * EXPANDED_TURNS + 1, "text", Range(0, 0)))["version"])
+
+    first = seen(0)
+    for block in range(1, 12):
+        assert seen(0) == first
+        seen(block)
+    assert "delta" in client.get("/weaklink/trace/1", params={"have": first, "turn": 600, "start": 0, "end": 0}).json()
     set_options(DashboardOptions())
 
 
