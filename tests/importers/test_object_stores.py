@@ -6,6 +6,7 @@ are those that `make test-stores` installs: moto, and gcp-storage-emulator.
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -36,9 +37,12 @@ def conversation(number: int) -> dict[str, object]:
     """Every third has bad arguments."""
     arguments = '{"city": "Oslo"' + ("}" if number % 3 else "")
     call = {"id": "c", "type": "function", "function": {"name": "weather", "arguments": arguments}}
+    about = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    function = {"name": "weather", "description": "The weather in a city", "parameters": about}
     return {
+        "tools": [{"type": "function", "function": function}],
         "messages": [
-            {"role": "user", "content": f"{number}: how is it?"},
+            {"role": "user", "content": f"{number}: how is it in Oslo?"},
             {"role": "assistant", "content": None, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "c", "content": "4 degrees"},
             {"role": "assistant", "content": "It is 4 degrees. \N{SNOWMAN}"},
@@ -50,10 +54,12 @@ def conversation(number: int) -> dict[str, object]:
 def files() -> dict[str, bytes]:
     """The same rows as JSON lines, packed by gzip and by zstd, and as Parquet."""
     lines = "".join(json.dumps(conversation(number)) + "\n" for number in range(ROWS)).encode()
-    rows = [json.dumps(conversation(number)["messages"]) for number in range(ROWS)]
-    schema = pa.schema([("messages", pa.string())], metadata={b"weaklink.json_columns": b'["messages"]'})
+    columns = ("messages", "tools")
+    rows = {name: [json.dumps(conversation(number)[name]) for number in range(ROWS)] for name in columns}
+    metadata = {b"weaklink.json_columns": json.dumps(columns).encode()}
+    schema = pa.schema([(name, pa.string()) for name in columns], metadata=metadata)
     table = pa.BufferOutputStream()
-    parquet.write_table(pa.table({"messages": rows}, schema=schema), table, row_group_size=9)
+    parquet.write_table(pa.table(rows, schema=schema), table, row_group_size=9)
     packed = pa.BufferOutputStream()
     with pa.CompressedOutputStream(packed, "zstd") as stream:
         stream.write(lines)
@@ -249,12 +255,51 @@ def test_files_of_a_bucket_are_read_as_local_ones(
     assert statistics(tmp_path, f"{bucket}/logs/{name}", **variables) == local[name]
 
 
+COMMANDS = (
+    "check --output json --fail-on never",
+    "stats --json",
+    "data lint --output json --fail-on never",
+    "data score --json",
+    "data verify --json",
+    "data report --json",
+    "data inject --share 0.5 --seed 1",
+    "data negatives --share 0.5 --seed 1",
+    "data render --format hermes,llama3",
+    "data annotate",
+)
+
+
+def said(folder: Path, words: list[str], **variables: str) -> list[str]:
+    """The sorted lines that a command prints, without the folder of the files that it read."""
+    command = [sys.executable, "-m", "weaklink", *words]
+    env = environment(folder, **variables)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=env, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = sorted(re.sub(r"[^\s\"]*/(?=log\.)", "", line) for line in done.stdout.splitlines())
+    assert lines, done.stderr
+    return lines
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["log.jsonl.zst", "log.parquet"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_says_of_a_bucket_what_it_says_of_a_folder(
+    store: tuple[str, dict[str, str]], tmp_path: Path, command: str, name: str
+) -> None:
+    bucket, variables = store
+    (tmp_path / name).write_bytes(files()[name])
+    here = said(tmp_path, [*command.split(), name])
+    assert said(tmp_path, [*command.split(), f"{bucket}/logs/{name}"], **variables) == here
+    engine = ["--engine", "ray", "--jobs", "2", "--block-size", "0.003"]
+    assert said(tmp_path, [*command.split(), f"{bucket}/logs/{name}", *engine], **variables) == here
+
+
 @pytest.mark.slow
 def test_results_in_a_bucket_are_those_of_a_folder(store: tuple[str, dict[str, str]], tmp_path: Path) -> None:
     bucket, variables = store
     question = "SELECT record, status, errors, calls FROM traces ORDER BY ALL"
     answers = []
-    said = ""
+    printed = ""
     for to in (f"{bucket}/results", str(tmp_path / "results")):
         for words in (
             ["import", f"{bucket}/logs/log.jsonl", "--to", to, "--block-size", "0.003"],
@@ -264,7 +309,7 @@ def test_results_in_a_bucket_are_those_of_a_folder(store: tuple[str, dict[str, s
             env = environment(tmp_path, **variables)
             done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env, check=False)
             assert done.returncode == 0, done.stderr
-            said = done.stdout
-        answers.append(said)
+            printed = done.stdout
+        answers.append(printed)
     assert answers[0] == answers[1]
     assert len(answers[0].splitlines()) == ROWS
