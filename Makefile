@@ -229,8 +229,8 @@ dev: .venv/installed-dev ## The command and everything to work on it, in .venv
 
 # The store's tests run on SQLite and on a real PostgreSQL, which they start themselves and stop again; those of the
 # screens in a real terminal and a real browser.
-system-packages: ## Install PostgreSQL, Chromium and tmux for the tests, where they are missing and apt may
-	@missing="$$($(HAS_POSTGRESQL) || echo postgresql) $$(command -v chromium >/dev/null || echo chromium) \
+system-packages: ## Install PostgreSQL, a headless Chromium and tmux for the tests, where they are missing and apt may
+	@missing="$$($(HAS_POSTGRESQL) || echo postgresql) $$(command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || echo chromium-headless-shell) \
 		$$(command -v tmux >/dev/null || echo tmux)"; \
 	if [ -z "$$(echo $$missing)" ]; then :; \
 	elif $(MAY_INSTALL); then echo "Installing for the tests:" $$missing; $(APT_INSTALL) $$missing || \

@@ -18,7 +18,7 @@ from tests.ui.conftest import START, environment
 _PATIENCE_S = 60.0
 ended: set[int] = set()
 """Ports whose dashboard was stopped: an open page of it reports that it cannot reconnect."""
-CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium") or "/usr/bin/chromium"
 CHROMIUM_OPTIONS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -27,6 +27,7 @@ CHROMIUM_OPTIONS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--font-render-hinting=none",  # letters as wide as on a screen
 )
 
 

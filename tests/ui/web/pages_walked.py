@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
+from urllib.parse import urljoin
 from weakref import WeakKeyDictionary
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, Request, ViewportSize
 
 from tests.ui.web.dashboards import ended
 
@@ -17,54 +18,92 @@ _LOST_CONNECTION = re.compile(r"net::ERR_|WebSocket connection")
 _STILL = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 
-_CONTEXTS: WeakKeyDictionary[Browser, dict[tuple[str, int, int], BrowserContext]] = WeakKeyDictionary()
+class _Look:
+    """The context of pages of one look, and its page that no test uses at the moment."""
+
+    def __init__(self, browser: Browser, scheme: str, width: int, height: int) -> None:
+        wanted: Literal["light", "dark"] = "dark" if scheme == "dark" else "light"
+        self.size: ViewportSize = {"width": width, "height": height}
+        self.context = browser.new_context(viewport=self.size, color_scheme=wanted)
+        self.idle: Page | None = None
+
+    def take(self) -> Page:
+        """A page that shows nothing of an earlier test."""
+        page, self.idle = self.idle, None
+        return page or self.context.new_page()
+
+    def give_back(self, used: Page) -> None:
+        """Drop what pages stored, close all but one, and let that one leave what it shows."""
+        for page in self.context.pages:
+            if page is not used or self.idle is not None or not _is_left(page):
+                page.close()
+        self.idle = self.idle or (None if used.is_closed() else used)
+        self.context.clear_cookies()
+        self.context.clear_permissions()
+
+
+_LOOKS: WeakKeyDictionary[Browser, dict[tuple[str, int, int], _Look]] = WeakKeyDictionary()
 
 
 @contextmanager
 def watched(browser: Browser, scheme: str = "light", *, width: int = 1280, height: int = 900) -> Iterator[Page]:
-    """A fresh page that ends in AssertionError where it met an error, a dialog, or a request to any other machine.
+    """A page that ends in AssertionError where it met an error, a dialog, or a request to any other machine.
 
-    Pages of one look share what the browser caches of scripts, which takes most of the time of a page, and nothing
-    else: cookies and what a page stored go with the page.
+    Tests of one look take the same page one after another, since a new one compiles Streamlit's scripts again, which
+    takes half of the time of a test. Cookies and what the page stored do not stay.
     """
-    context = _context(browser, scheme, width, height)
-    opened = context.new_page()
+    looks = _LOOKS.setdefault(browser, {})
+    if (scheme, width, height) not in looks:
+        looks[scheme, width, height] = _Look(browser, scheme, width, height)
+    look = looks[scheme, width, height]
+    opened = look.take()
+    if opened.viewport_size != look.size:
+        opened.set_viewport_size(look.size)
     opened.set_default_timeout(PATIENCE_MS)
     wrong: list[str] = []
-    opened.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-    opened.on("console", lambda message: wrong.extend(_complaints(message)))
-    opened.on("dialog", lambda dialog: wrong.append(f"dialog: {dialog.message}"))
-    opened.on("request", lambda request: wrong.extend(_foreign(request.url)))
+
+    def note_error(error: Error) -> None:
+        wrong.append(f"error: {error}")
+
+    def note_message(message: ConsoleMessage) -> None:
+        wrong.extend(_complaints(message))
+
+    def note_dialog(dialog: Dialog) -> None:
+        wrong.append(f"dialog: {dialog.message}")
+
+    def note_request(request: Request) -> None:
+        wrong.extend(_foreign(request.url))
 
     def note_other(other: Page) -> None:
         wrong.append(f"another page: {other.url}")
 
-    context.on("page", note_other)
+    opened.on("pageerror", note_error)
+    opened.on("console", note_message)
+    opened.on("dialog", note_dialog)
+    opened.on("request", note_request)
+    look.context.on("page", note_other)
     try:
         yield opened
     finally:
-        context.remove_listener("page", note_other)
-        _forget(context)
+        look.context.remove_listener("page", note_other)
+        opened.remove_listener("pageerror", note_error)
+        opened.remove_listener("console", note_message)
+        opened.remove_listener("dialog", note_dialog)
+        opened.remove_listener("request", note_request)
+        look.give_back(opened)
     assert not wrong, wrong
 
 
-def _context(browser: Browser, scheme: str, width: int, height: int) -> BrowserContext:
-    known = _CONTEXTS.setdefault(browser, {})
-    if (scheme, width, height) not in known:
-        wanted: Literal["light", "dark"] = "dark" if scheme == "dark" else "light"
-        size: ViewportSize = {"width": width, "height": height}
-        known[scheme, width, height] = browser.new_context(viewport=size, color_scheme=wanted)
-    return known[scheme, width, height]
-
-
-def _forget(context: BrowserContext) -> None:
-    """Close the pages of a context and drop what they stored."""
-    for page in context.pages:
-        if page.url.startswith("http"):
-            page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
-        page.close()
-    context.clear_cookies()
-    context.clear_permissions()
+def _is_left(page: Page) -> bool:
+    """Leave what a page shows for a text of the same server, where its process goes on, and drop what was stored."""
+    if not page.url.startswith("http"):
+        return False
+    try:
+        page.goto(urljoin(page.url, "/_stcore/health"))
+        page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
+    except Error:  # the server has ended
+        return False
+    return True
 
 
 def settled(page: Page) -> None:
