@@ -56,6 +56,7 @@ def test_what_is_common_and_what_is_rare_are_found_alike_page_by_page(filled: _F
         patch.setattr("storage.filter.sql.ENOUGH", 3)
         patch.setattr("storage.filter.planner.ENOUGH", 3)
         patch.setattr("storage.filter.planner._SAMPLE", 4)
+        patch.setattr("storage.filter.planner.MOST_VALUES", 2)
         patch.setattr("storage.listing._FIRST_WINDOW", 2)
         patch.setattr("storage.listing._WIDE", 8)
         found, page = [], filled.store.traces(text, limit=7)
