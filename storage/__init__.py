@@ -2,7 +2,8 @@
 
 from storage.engine import DatabaseLocation, place_of
 from storage.filter import FilterCompletion, FilterError, check_filter
-from storage.listing import Listed, ListSection, Order, Paging, Pulse
+from storage.finding import ScanPlace
+from storage.listing import CursorStep, Listed, ListSection, Order, Paging, Pulse, ScanStep
 from storage.live import StoreSink
 from storage.liveness import IDLE_AFTER_S
 from storage.maintenance import IntegrityReport, StoreStats
@@ -17,6 +18,7 @@ from storage.writing import Saved, Verdict
 
 __all__ = [
     "IDLE_AFTER_S",
+    "CursorStep",
     "DatabaseLocation",
     "FilterCompletion",
     "FilterError",
@@ -32,6 +34,8 @@ __all__ = [
     "Prompt",
     "Pulse",
     "Saved",
+    "ScanPlace",
+    "ScanStep",
     "SearchHit",
     "SearchResults",
     "Store",

@@ -184,8 +184,8 @@ def test_words_are_found_as_if_every_text_were_read(
 ) -> None:
     _common_from(monkeypatch, enough)
     monkeypatch.setattr("storage.search._CLOSE", close)
-    monkeypatch.setattr("storage.listing._FIRST_WINDOW", 2)
-    monkeypatch.setattr("storage.listing._WIDE", 8)
+    monkeypatch.setattr("storage.finding._FIRST_WINDOW", 2)
+    monkeypatch.setattr("storage.finding._WIDE", 8)
     monkeypatch.setattr("storage.search._MOST", most)
     monkeypatch.setattr("storage.search._STRETCH", stretch)
     order = [one.name for one in drawn.traces(limit=100)]
@@ -310,8 +310,8 @@ def test_a_word_of_the_oldest_takes_no_more_statements_in_a_store_four_times_as_
     store: Store, statements: list[str], monkeypatch: pytest.MonkeyPatch, wanted: str
 ) -> None:
     _common_from(monkeypatch, 3)
-    monkeypatch.setattr("storage.listing._FIRST_WINDOW", 2)
-    monkeypatch.setattr("storage.listing._WIDE", 8)
+    monkeypatch.setattr("storage.finding._FIRST_WINDOW", 2)
+    monkeypatch.setattr("storage.finding._WIDE", 8)
     monkeypatch.setattr("storage.search._STRETCH", 8)
     took: list[int] = []
     for first, last in ((0, 100), (100, 400)):
