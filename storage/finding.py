@@ -46,6 +46,7 @@ _trace = tables.trace.c
 class ScanPlace(Struct, frozen=True):
     """Where a scan goes on: behind `after`, with `looked_at` of the `total` traces of the list behind it.
 
+    `total` is 0 until the second stretch, since to count takes longer than the first.
     `rank` is 1 in the first part of a list that has the broken traces first. `width` is how many traces the next
     stretch has, 0 before the first and where no stretches are needed.
     """
@@ -81,7 +82,7 @@ def next_stretch(
         if rest is not None:
             ids += rest
             return ids, replace(place, after=_cursor(connection, ids[-1])) if len(ids) == limit else None
-    total = place.total or _count(connection, sa.select(_trace.id))
+    total = place.total or (_count(connection, sa.select(_trace.id)) if place.width else 0)
     if len(ids) == limit:
         last = _cursor(connection, ids[-1])
         passed = sa.select(_trace.id).where(
@@ -119,11 +120,11 @@ def _in_windows(connection: sa.Connection, plan: QueryPlan, *, limit: int, after
 
 def _read_off_index(connection: sa.Connection, plan: QueryPlan, after: ListCursor, *, limit: int) -> list[int] | None:
     """The next traces that hold a plan's words, where the text index leads to them; None where a scan is better."""
-    if not plan.words:
+    if not plan.words or are_common_behind(connection, plan.words, after):
         return None
     if connection.dialect.name == "sqlite":
         return newest_holding(connection, plan.words, _conditions(connection, plan), limit=limit, after=after)
-    if plan.without or are_common_behind(connection, plan.words, after):
+    if plan.without:
         return None
     every = plan.driven_by(ids_holding(connection, plan.words))
     return [id_ for id_, _ in _newest(connection, every, limit=limit, after=after)]
