@@ -296,7 +296,6 @@ def _fixed() -> st.SearchStrategy[Said]:
         ('name:"RUN 1"', lambda one: one.trace.name == "run 1"),
         ('name:"run*"', lambda _: True),
         ('name:"RUN 3*","run 1"', lambda one: one.trace.name in ("run 3", "run 1")),
-        ('-name:"Run 2*"', lambda one: one.trace.name != "run 2"),
         ("name:r*1", lambda one: one.trace.name == "run 1"),
         ("session:S2*", lambda one: one.trace.external_ids[0].value.startswith("s2")),
         ("session:task=T2*", lambda one: one.trace.external_ids[1].value == "t2"),
