@@ -3,7 +3,7 @@
 from storage.engine import DatabaseLocation, place_of
 from storage.filter import FilterCompletion, FilterError, check_filter
 from storage.finding import ScanPlace
-from storage.listing import CursorStep, Listed, ListSection, Order, Paging, Pulse, ScanStep
+from storage.listing import BY_TIME, CursorStep, Listed, ListSection, Order, Paging, Pulse, ScanStep
 from storage.live import StoreSink
 from storage.liveness import IDLE_AFTER_S
 from storage.maintenance import IntegrityReport, StoreStats
@@ -17,6 +17,7 @@ from storage.summaries import ListCursor, TraceSummary
 from storage.writing import Saved, Verdict
 
 __all__ = [
+    "BY_TIME",
     "IDLE_AFTER_S",
     "CursorStep",
     "DatabaseLocation",

@@ -156,6 +156,11 @@ class ChainsScreen(FollowedChains):
 
     def on_chain_list_known(self) -> None:
         """More is known."""
+        scanned = self.chains.scanned
+        if scanned is not None and scanned.total and not self.chains.pages.is_complete:
+            self.query_one(
+                StatusLine
+            ).working = f"looked at {scanned.looked_at:,} of {counted(scanned.total, 'trace')}; esc clears the filter"
         self.say_all()
         self._look()
 
