@@ -3,7 +3,7 @@
 from storage.engine import DatabaseLocation, place_of
 from storage.filter import FilterCompletion, FilterError, check_filter
 from storage.finding import ScanPlace
-from storage.listing import BY_TIME, CursorStep, Listed, ListSection, Order, Paging, Pulse, ScanStep
+from storage.listing import BY_TIME, CursorStep, Listed, ListSection, Order, Paging, Pulse, ScanStep, scan_from
 from storage.live import StoreSink
 from storage.liveness import IDLE_AFTER_S
 from storage.maintenance import IntegrityReport, StoreStats
@@ -48,5 +48,6 @@ __all__ = [
     "check_filter",
     "open_store",
     "place_of",
+    "scan_from",
     "upgrade_store",
 ]

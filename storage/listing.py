@@ -171,7 +171,7 @@ class Paging:
         Each step takes a fraction of a second, whatever the filter and the size of the store, but for lists that are
         sorted by duration, tokens or errors.
         """
-        place: ScanPlace | None = _behind(order, after)
+        place: ScanPlace | None = scan_from(order, after)
         while place is not None and limit > 0:
             step = self.scan_step(filter, order, limit=min(limit, _PAGE), place=place)
             limit -= len(step.found)
@@ -285,7 +285,7 @@ def _by_time(
     return found
 
 
-def _behind(order: Order, after: ListCursor | None) -> ScanPlace:
+def scan_from(order: Order, after: ListCursor | None) -> ScanPlace:
     """Where the scan of a list begins."""
     rank = 0 if order is not Order.BROKEN else 1 if after is None else after.rank
     return ScanPlace(after, rank)
@@ -296,7 +296,7 @@ def _next_stretch(
 ) -> tuple[list[int], int, ScanPlace | None]:
     """The next traces of a list that goes by time, their rank, and where it goes on."""
     if place is None:
-        place = _behind(order, None)
+        place = scan_from(order, None)
     part = () if order is Order.TIME else _IS_BROKEN if place.rank else _IS_NOT_BROKEN
     ids, following = next_stretch(connection, (*wanted, *part), place, limit=limit)
     return ids, place.rank, ScanPlace() if following is None and place.rank else following
