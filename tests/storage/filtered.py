@@ -10,7 +10,8 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 
 from inspector.chain.endings import source_says_success
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import (
     Chunks,
     ExternalId,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.chain.steps import Status
-from storage import Order, Store, open_store
+from storage import ListCursor, Order, Store, open_store
 from tests.examples import in_the_gate
 from tests.storage.conftest import DATABASES
 from tests.storage.filtered import Made, Said, filters, made
@@ -89,7 +89,8 @@ def test_a_scan_finds_what_pages_hold_and_moves_on(
         patch.setattr("storage.finding._WIDEST", 8)
         patch.setattr("storage.finding._FIRST_WINDOW", 2)
         steps = list(paging.scan(text, order, limit=limit))
-        cursors, place = [], None
+        cursors: list[ListCursor] = []
+        place = None
         while True:
             step = paging.cursor_step(text, order, limit=limit, place=place)
             cursors += step.cursors
