@@ -21,7 +21,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from storage import tables
-from storage.filter.planner import ENOUGH, IndexScan, PlannedTerm, most_selective, planned_term, time_condition
+from storage.filter.planner import planned_term, time_condition
+from storage.filter.selectivity import ENOUGH, IndexScan, PlannedTerm, most_selective
 from storage.filter.terms import (
     AllTerms,
     AnyTerm,

@@ -58,6 +58,7 @@ def test_a_range_holds_what_a_plain_scan_finds(named: Store, key: str, common: i
     wanted = [f"{key}:{_quoted(prefix + star)}" for prefix in _prefixes() for star in ("*", "")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("storage.filter.planner.ENOUGH", common)
+        patch.setattr("storage.filter.selectivity.ENOUGH", common)
         found = {one: _ids(named, one) for one in wanted}
         patch.setattr("storage.filter.planner.folded_range", lambda *_: None)
         assert found == {one: _ids(named, one) for one in wanted}

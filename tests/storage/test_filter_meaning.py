@@ -57,8 +57,10 @@ def test_what_is_common_and_what_is_rare_are_found_alike_page_by_page(filled: _F
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("storage.filter.sql.ENOUGH", 3)
         patch.setattr("storage.filter.planner.ENOUGH", 3)
-        patch.setattr("storage.filter.planner._SAMPLE", 4)
+        patch.setattr("storage.filter.selectivity.ENOUGH", 3)
+        patch.setattr("storage.filter.selectivity._SAMPLE", 4)
         patch.setattr("storage.filter.planner.MOST_VALUES", 2)
+        patch.setattr("storage.filter.selectivity.MOST_VALUES", 2)
         patch.setattr("storage.finding._FIRST_WINDOW", 2)
         patch.setattr("storage.finding._WIDE", 8)
         found, page = [], filled.store.traces(text, limit=7)
@@ -84,6 +86,7 @@ def test_a_scan_finds_what_pages_hold_and_moves_on(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("storage.filter.sql.ENOUGH", 3)
         patch.setattr("storage.filter.planner.ENOUGH", 3)
+        patch.setattr("storage.filter.selectivity.ENOUGH", 3)
         patch.setattr("storage.finding.FIRST_STRETCH", first)
         patch.setattr("storage.finding._NARROWEST", 1)
         patch.setattr("storage.finding._WIDEST", 8)

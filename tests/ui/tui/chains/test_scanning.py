@@ -33,7 +33,7 @@ class _Held:
     def _held_up(
         self, store: Store, *, filter_text: str, order: Order, limit: int, place: ScanPlace | None
     ) -> tuple[list[TraceListRow], ScanPlace | None]:
-        if filter_text.endswith("name:*7*"):
+        if filter_text == "name:*7*":
             self._steps.acquire(timeout=60)
         return self._step(store, filter_text=filter_text, order=order, limit=limit, place=place)
 
@@ -78,9 +78,8 @@ async def test_the_whole_list_is_reached_in_its_order(where: str, filter_text: s
 
 
 async def test_what_is_found_is_shown_at_once_with_how_far_it_came(where: str, held: _Held) -> None:
-    app = WeaklinkApp(where, filter_text="status:ok name:*7*")
+    app = WeaklinkApp(where, filter_text="name:*7*")
     async with app.run_test(size=(120, 24)) as pilot:
-        home(app).order = Order.TIME
         held.permit(2)
         while (place := home(app).chains.scanned) is None or not place.total:
             await pilot.pause(0.01)
