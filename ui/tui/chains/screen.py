@@ -327,10 +327,15 @@ class ChainsScreen(FollowedChains):
                 await self._index()
             self.pulse = await self._access.ask(lambda store: store.paging().pulse())
             await self.chains.load(filter_text, self.order)
-            await self.count_again()
+            scans = self.chains.scanned is not None and self.chains.scanned.width > 0
+            if not scans:
+                await self.count_again()
             self.say_all()
             status.working = "" if self.chains.pages.is_complete else "counting"
             await self.chains.walk(keep=keep)
+            if scans:  # to count takes as long as the walk, and cannot be left
+                await self.count_again()
+                self.say_all()
         except FilterError as error:
             self.filter_text = self.chains.filter_text
             self.query_one(FilterBar).open(filter_text, before=self.chains.filter_text)
