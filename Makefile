@@ -120,7 +120,7 @@ bench-all: dev system-packages build/mitmproxy/installed ## Run every benchmark 
 	$(BIN)/python -m benchmarks --write all
 
 bench-store: dev ## Measure the store over WEAKLINK_BENCH_TRACES traces (a million: 2.3 GB in build/, made once)
-	$(BIN)/python -m benchmarks store
+	$(BIN)/python -m benchmarks store queries
 
 bench-tui: dev ## Measure the terminal debugger over long streams, wide traces, and WEAKLINK_BENCH_TRACES traces (as above)
 	$(BIN)/python -m benchmarks tui

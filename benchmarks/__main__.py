@@ -1,7 +1,7 @@
 """Runs the benchmarks: `python -m benchmarks [--write] [NAME ...]`; prints ratios, and judges nothing.
 
 Without names it runs those of the core, which take less than ten minutes. `all` runs every one: the others make a
-database of a million traces (`store`, `tui`, `web`), want mitmproxy beside them (`proxy`), start Ray (`cluster`), or
+database of a million traces (`queries`, `tui`, `web`), want mitmproxy beside them (`proxy`), start Ray (`cluster`), or
 take minutes. `--write` puts what they print into docs/performance.md (`cluster` and `scaling` into docs/scaling.md),
 with the machine's description.
 """
@@ -38,6 +38,7 @@ BENCHMARKS = {
     "import-ways": "importing:import_ways",
     "imports": "imports:imports",
     "store": "store:store",
+    "queries": "store:queries",
     "tui": "tui:tui",
     "web": "web:web",
     "proxy": "proxy:proxy",

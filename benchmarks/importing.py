@@ -14,7 +14,8 @@ from time import perf_counter, process_time
 from benchmarks.conversations import Shape, coding_session, conversation, long_reasoning, short_calls
 from benchmarks.timing import goal, say
 from inspector.importers import read_source
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from inspector.redaction.redactor import Redactor
 from storage import open_store

@@ -12,7 +12,8 @@ from benchmarks.corpus import prose
 from benchmarks.timing import best_of, goal, say
 from inspector.chain.history import history_diagnostics
 from inspector.chain.layers import run_differences
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import (
     CallHeader,
     Generation,

@@ -57,21 +57,58 @@ _FILTERS = {
     "a duration no trace has": "duration:>2h",
     "a kind of span": "kind:tool_call",
     "a session": "session:s77",
+    "calls": "calls:1",
+    "calls no trace has": "calls:>5",
+    "not so many calls": "not calls:1",
+    "turns": "turns:<5",
+    "errors": "errors:>0",
+    "errors no trace has": "errors:>5",
+    "warnings": "warnings:1",
+    "a severity no trace has": "severity:info",
+    "a share of the context": "context:>50%",
+    "a reason of a break": "break:J104",
+    "a reason no trace has": "break:T4",
+    "a name": 'name:"session 77"',
+    "a name's beginning": 'name:"Session 77*"',
+    "a beginning no name has": "name:zzz*",
+    "a session's beginning": "session:S77*",
+    "an argument's beginning": "arg:$.day=77*",
+    "counts, one of two": "calls:>5 or errors:>5",
 }
+_STREAMED = {
+    "a name, a star within": "name:*77",
+    "no such name": "name:*zzz*",
+    "not a name's beginning": "not name:session*",
+    "a session, a star before": "session:*77",
+    "a part of an argument": "arg:day~77",
+    "a tool where it broke": "break_tool:zzz",
+    "a schema's violation": "violates:zzz",
+    "a status and a name": "status:broken name:*zzz*",
+    "a common word and a name": f"{COMMON} name:*zzz*",
+    "a name or a count": "name:*zzz* or calls:>5",
+    "one of two words and a count": f"({IN_A_TWENTIETH} or {IN_A_FIFTIETH}) calls:>5",
+    "two never together or a count": f"{IN_A_TWENTIETH} {IN_A_FIFTIETH} or calls:>5",
+    "neither of two words": f"not ({COMMON} or climate)",
+}
+"""Filters that no index leads to: the list is looked through in steps."""
 _AT_DEPTH = {"at depth": "", "at depth, a status": "status:broken", "at depth, a word": COMMON}
 
 
 def store() -> None:
-    """All of it; the large store is made first where it is missing."""
+    """What a token and a trace cost."""
     token_rows.tokens()
     token_rows.traces()
+
+
+def queries() -> None:
+    """Pages and streamed filters on both kinds of database; the large stores are made first where they are missing."""
     pages()
     postgresql_pages()
 
 
 def pages() -> None:
     """The first page of every kind of filter, and a page at depth, over many traces and over few, on SQLite."""
-    say(f"SQLite, CPU time: pages over {LARGE:,} traces, against {_SMALL:,}; the stores are made once, in {FOLDER}")
+    say(f"SQLite, CPU time: pages over {LARGE:,} traces, against {_SMALL:,}; stores: build/{FOLDER.name}")
     with open_store(made_store(_SMALL, FOLDER)) as small, open_store(made_store(LARGE, FOLDER)) as large:
         _Pair(small, large, process_time).compare()
 
@@ -110,6 +147,17 @@ class _Pair:
             length = len(self.small.traces(wanted, limit=_PAGE, after=_at_depth(self.small)))
             self._against(name, length, partial(_deep_page, wanted=wanted, length=length))
         self._against("search, with excerpts", _PAGE, lambda store: store.search.find(COMMON, limit=_PAGE))
+        self._stream()
+
+    def _stream(self) -> None:
+        """What no index leads to: the first step of a scan over both, and all steps over the large store."""
+        say("  the first step of a scan; then all of it over the large store, and its longest step")
+        for name, wanted in _STREAMED.items():
+            length = len(self.small.traces(wanted, limit=_PAGE))
+            self._against(name, length, partial(_first_step, wanted=wanted, length=length or _PAGE))
+            _steps_s(self.large, wanted, self.clock)  # what is read for the first time is slow for another reason
+            took_s = _steps_s(self.large, wanted, self.clock)
+            say(f"  {'':30} {'':6}  {len(took_s):4} steps {sum(took_s) * 1e3:7.1f} ms, longest {max(took_s) * 1e3:.1f}")
 
     def _against(self, name: str, length: int, ask: Callable[[Store], object]) -> None:
         ways = {"small": partial(ask, self.small), "large": partial(ask, self.large)}
@@ -125,6 +173,21 @@ class _Pair:
 
 def _page(store: Store, wanted: str, length: int) -> object:
     return store.traces(wanted, limit=length)
+
+
+def _first_step(store: Store, wanted: str, length: int) -> object:
+    return store.paging().scan_step(wanted, limit=length)
+
+
+def _steps_s(store: Store, wanted: str, clock: Clock) -> list[float]:
+    """What each step of a scan for a page took."""
+    took_s: list[float] = []
+    steps = store.paging().scan(wanted, limit=_PAGE)
+    began_s = clock()
+    for _ in steps:
+        took_s.append(clock() - began_s)
+        began_s = clock()
+    return took_s
 
 
 def _deep_page(store: Store, wanted: str, length: int) -> object:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from inspector.formats.registry import register_format
     from inspector.formats.templates.chatml import render_prompt
     from inspector.formats.transcript import read_transcript
-    from inspector.inspection import Inspection, inspect_trace
+    from inspector.inspected import Inspection
+    from inspector.inspection import inspect_trace
     from inspector.model import (
         Chunk,
         Generation,
@@ -119,7 +120,8 @@ _HOMES = {
     "inspector.formats.detection": ("Detection", "detect_format"),
     "inspector.formats.registry": ("register_format",),
     "inspector.formats.transcript": ("read_transcript",),
-    "inspector.inspection": ("Inspection", "inspect_trace"),
+    "inspector.inspected": ("Inspection",),
+    "inspector.inspection": ("inspect_trace",),
     "inspector.model": (
         "Chunk",
         "Generation",

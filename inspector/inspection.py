@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from inspector.chain.analysis import analyse
@@ -30,8 +29,8 @@ from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
 from inspector.formats.structured import read_structured_part
-from inspector.model import Part, Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult, Trace, Turn
-from inspector.model.columns import Entries
+from inspector.inspected import Inspection, PartInspection
+from inspector.model import Part, Role, SpanKind, ToolCall, ToolResult, Trace, Turn
 from inspector.rules.catalogue import select_rules
 from inspector.rules.conversation import CALL_WITHOUT_RESULT, REPEATED_CALL
 from inspector.rules.layers import CALL_LOST_BY_SERVER
@@ -46,32 +45,6 @@ REASONING_BUDGET = 30_000
 """How many tokens of reasoning a turn may take unless somebody says otherwise."""
 _SAMPLE = 65_536
 _LONGEST_KEPT, _MOST_KEPT = 16_384, 256  # code points of texts whose readings are kept, and how many of them
-
-
-class PartInspection(Struct, frozen=True):
-    """What one part of one turn holds. `turn` counts from 1; the spans tile the part's text."""
-
-    turn: int
-    part: str
-    format: str
-    spans: Entries[Span]
-    calls: Entries[ToolCall] = ()
-    results: Entries[ToolResult] = ()
-    definitions: tuple[ToolDefinition, ...] = ()
-
-
-class Inspection(Struct, frozen=True):
-    """Everything derived from a trace by one version of weaklink: disposable, made again at any time.
-
-    `format` is the wire dialect that the trace was read in; `parts` come in the order of turns and parts;
-    `diagnostics` in the order of their places.
-    """
-
-    version: str
-    format: str
-    parts: Entries[PartInspection]
-    chain: Chain
-    diagnostics: Entries[Diagnostic]
 
 
 def inspect_trace(

@@ -2,7 +2,8 @@
 
 from storage.engine import DatabaseLocation, place_of
 from storage.filter import FilterCompletion, FilterError, check_filter
-from storage.listing import Listed, ListSection, Order, Paging, Pulse
+from storage.finding import ScanPlace
+from storage.listing import BY_TIME, CursorStep, Listed, ListSection, Order, Paging, Pulse, ScanStep, scan_from
 from storage.live import StoreSink
 from storage.liveness import IDLE_AFTER_S
 from storage.maintenance import IntegrityReport, StoreStats
@@ -16,7 +17,9 @@ from storage.summaries import ListCursor, TraceSummary
 from storage.writing import Saved, Verdict
 
 __all__ = [
+    "BY_TIME",
     "IDLE_AFTER_S",
+    "CursorStep",
     "DatabaseLocation",
     "FilterCompletion",
     "FilterError",
@@ -32,6 +35,8 @@ __all__ = [
     "Prompt",
     "Pulse",
     "Saved",
+    "ScanPlace",
+    "ScanStep",
     "SearchHit",
     "SearchResults",
     "Store",
@@ -43,5 +48,6 @@ __all__ = [
     "check_filter",
     "open_store",
     "place_of",
+    "scan_from",
     "upgrade_store",
 ]

@@ -12,7 +12,7 @@ from msgspec import Struct
 from inspector.chain.metrics_figures import TraceFigures, figures_of
 from inspector.chain.steps import Break, Step, StepOutcome
 from inspector.checks.context import fullest_share
-from inspector.inspection import Inspection, PartInspection
+from inspector.inspected import Inspection, PartInspection
 from inspector.json_text import write_json
 from inspector.model import Json, Role, SpanKind, Trace
 from inspector.rules.rule import Severity

@@ -1,7 +1,7 @@
 """Lists of traces in pages: newest first or sorted, with counts, and every page costs the same however deep it is."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from types import MappingProxyType
@@ -15,16 +15,15 @@ from inspector.model import Liveness
 from storage import tables
 from storage.filter import Filter, parse_filter
 from storage.filter.reading import read_field
-from storage.filter.sql import QueryPlan, condition_of, plan_of
-from storage.filter.terms import NotTerm, branches, negations_inward
+from storage.filter.sql import condition_of
+from storage.filter.terms import NotTerm, negations_inward
+from storage.finding import ScanPlace, newest_ids, next_stretch
 from storage.liveness import traces_in
 from storage.rows import in_groups
-from storage.search import are_cheaper_than, holding_among, holds_phrase, ids_holding, newest_holding
 from storage.summaries import ListCursor, TraceSummary, summaries
 
 _UNKNOWN = -1.0
-_FIRST_WINDOW = 100  # traces beyond a page's length that the text index is asked for at first
-_WIDE = 5_000  # traces; where a page seems to take more, the text index is read instead of asked
+_PAGE = 200  # traces of a step at most
 _trace = tables.trace.c
 _BROKEN = read_field("status:broken", 0)
 _IS_BROKEN, _IS_NOT_BROKEN = (_BROKEN,), (NotTerm(_BROKEN),)
@@ -50,6 +49,13 @@ class Listed(Struct, frozen=True):
     cursor: ListCursor
 
 
+class ScanStep(Struct, frozen=True):
+    """What a stretch of a list holds, maybe nothing; the list goes on at `next`, and is at its end without it."""
+
+    found: tuple[Listed, ...]
+    next: ScanPlace | None
+
+
 class ListSection(Struct, frozen=True):
     """A stretch of a list: how many traces it holds, and the cursors of every so many of them.
 
@@ -59,6 +65,13 @@ class ListSection(Struct, frozen=True):
     count: int
     edges: tuple[ListCursor, ...]
     is_last: bool
+
+
+class CursorStep(Struct, frozen=True):
+    """The cursors of the traces of a stretch, maybe none; the list goes on at `next`, and is at its end without it."""
+
+    cursors: tuple[ListCursor, ...]
+    next: ScanPlace | None
 
 
 class Pulse(Struct, frozen=True):
@@ -94,7 +107,7 @@ class Paging:
         """The next `limit` traces behind `after`."""
         wanted = parse_filter(filter)
         with self._reads() as connection:
-            if order in _BY_TIME:
+            if order in BY_TIME:
                 ranks = _by_time(connection, wanted, order, limit=limit, after=after)
                 found = summaries(connection, list(ranks))
                 return [Listed(one, replace(one.cursor, rank=ranks[one.id])) for one in found]
@@ -145,6 +158,58 @@ class Paging:
         with self._reads() as connection:
             return connection.scalar(told) or 0
 
+    def scan(
+        self,
+        filter: str,  # noqa: A002  # as in `Store.traces`
+        order: Order = Order.TIME,
+        *,
+        limit: int,
+        after: ListCursor | None = None,
+    ) -> Iterator[ScanStep]:
+        """The next `limit` traces behind `after`, as they are found; whoever stops to iterate ends the scan.
+
+        Each step takes a fraction of a second, whatever the filter and the size of the store, but for lists that are
+        sorted by duration, tokens or errors.
+        """
+        place: ScanPlace | None = scan_from(order, after)
+        while place is not None and limit > 0:
+            step = self.scan_step(filter, order, limit=min(limit, _PAGE), place=place)
+            limit -= len(step.found)
+            place = step.next
+            yield step
+
+    def scan_step(
+        self,
+        filter: str,  # noqa: A002  # as in `Store.traces`
+        order: Order = Order.TIME,
+        *,
+        limit: int,
+        place: ScanPlace | None = None,
+    ) -> ScanStep:
+        """One step of `scan`, from its beginning or from the place where the last step ended."""
+        wanted = parse_filter(filter)
+        with self._reads() as connection:
+            if order in BY_TIME:
+                ids, rank, following = _next_stretch(connection, wanted, order, place, limit=limit)
+                found = [Listed(one, replace(one.cursor, rank=rank)) for one in summaries(connection, ids)]
+                return ScanStep(tuple(found), following)
+        listed = self.page(filter, order, limit=limit, after=place.after if place is not None else None)
+        return ScanStep(tuple(listed), ScanPlace(listed[-1].cursor) if len(listed) == limit else None)
+
+    def cursor_step(
+        self,
+        filter: str,  # noqa: A002  # as in `Store.traces`
+        order: Order = Order.TIME,
+        *,
+        limit: int,
+        place: ScanPlace | None = None,
+    ) -> CursorStep:
+        """The same as `scan_step`, of an order of `BY_TIME` and without what lists show of the traces."""
+        wanted = parse_filter(filter)
+        with self._reads() as connection:
+            ids, rank, following = _next_stretch(connection, wanted, order, place, limit=limit)
+            return CursorStep(tuple(replace(one, rank=rank) for one in _cursors(connection, ids)), following)
+
     def stretch(
         self,
         filter: str,  # noqa: A002  # as in `Store.traces`
@@ -157,7 +222,7 @@ class Paging:
         """The next `limit` traces behind `after`, all of them where not by time: the last cursor of every `page`."""
         wanted = parse_filter(filter)
         with self._reads() as connection:
-            if order not in _BY_TIME:
+            if order not in BY_TIME:
                 return _all_sorted(connection, _sorted(connection, wanted, order, after), page)
             ranks = _by_time(connection, wanted, order, limit=limit, after=after)
             ids = list(ranks)
@@ -220,6 +285,23 @@ def _by_time(
     return found
 
 
+def scan_from(order: Order, after: ListCursor | None) -> ScanPlace:
+    """Where the scan of a list begins."""
+    rank = 0 if order is not Order.BROKEN else 1 if after is None else after.rank
+    return ScanPlace(after, rank)
+
+
+def _next_stretch(
+    connection: sa.Connection, wanted: Filter, order: Order, place: ScanPlace | None, *, limit: int
+) -> tuple[list[int], int, ScanPlace | None]:
+    """The next traces of a list that goes by time, their rank, and where it goes on."""
+    if place is None:
+        place = scan_from(order, None)
+    part = () if order is Order.TIME else _IS_BROKEN if place.rank else _IS_NOT_BROKEN
+    ids, following = next_stretch(connection, (*wanted, *part), place, limit=limit)
+    return ids, place.rank, ScanPlace() if following is None and place.rank else following
+
+
 def _before(
     connection: sa.Connection, wanted: Filter, order: Order, at: ListCursor | None, *, steps: int, rank: int = 0
 ) -> list[ListCursor]:
@@ -275,86 +357,10 @@ _VALUES: Mapping[Order, sa.ColumnElement[float]] = MappingProxyType(
         Order.ERRORS: sa.cast(_trace.errors, sa.Double),
     }
 )
-_BY_TIME = frozenset({Order.TIME, Order.BROKEN})
+BY_TIME = frozenset({Order.TIME, Order.BROKEN})
+"""The orders of which each page costs the same."""
 
 
 def page(connection: sa.Connection, wanted: Filter, *, limit: int, after: ListCursor | None) -> list[TraceSummary]:
     """The next `limit` traces that the filter lets through, behind `after`."""
     return summaries(connection, newest_ids(connection, wanted, limit=limit, after=after))
-
-
-def newest_ids(connection: sa.Connection, wanted: Filter, *, limit: int, after: ListCursor | None) -> list[int]:
-    """The ids of the next `limit` traces that the filter lets through, behind `after`."""
-    now_s = time.time()
-    ways = [_ids(connection, one, now_s, limit=limit, after=after) for one in branches(wanted)]
-    return ways[0] if len(ways) == 1 else _together(connection, ways)[:limit]
-
-
-def _ids(connection: sa.Connection, wanted: Filter, now_s: float, *, limit: int, after: ListCursor | None) -> list[int]:
-    """The next traces that a filter without a choice at its top lets through."""
-    plan = plan_of(connection, wanted, after, now_s)
-    if plan is None:
-        return []
-    if plan.words or plan.without:
-        return _with_words(connection, plan, limit=limit, after=after)
-    return [id_ for id_, _ in _newest(connection, plan, limit=limit, after=after)]
-
-
-def _together(connection: sa.Connection, ways: Iterable[Sequence[int]]) -> list[int]:
-    """The traces of several pages in one, from the newest on."""
-    trace = tables.trace.c
-    times: dict[int, float] = {}
-    for group in in_groups({id_ for way in ways for id_ in way}):
-        times |= dict(connection.execute(sa.select(trace.id, trace.sort_at_s).where(trace.id.in_(group))).all())
-    return sorted(times, key=lambda id_: (times[id_], id_), reverse=True)
-
-
-def _with_words(connection: sa.Connection, plan: QueryPlan, *, limit: int, after: ListCursor | None) -> list[int]:
-    """The first traces of the plan that hold its words: of one window after the other, as wide as it seems to take.
-
-    Where windows come up short the text index is read from its newest end. If that leads nowhere, the windows go on,
-    each twice as wide as all before, until it seems cheaper to look at every trace that holds the words.
-    """
-    found: list[int] = []
-    asked, window = 0, _FIRST_WINDOW + limit
-    read = False
-    while True:
-        met = _newest(connection, plan, limit=window, after=after)
-        found += _fulfilling(connection, plan, [id_ for id_, _ in met])
-        if len(found) >= limit or len(met) < window:
-            return found[:limit]
-        after = ListCursor(met[-1][1], met[-1][0])
-        asked += window
-        missing = limit - len(found)
-        to_ask = missing * asked // len(found) if found else max(missing * asked, _WIDE + 1)
-        if to_ask > _WIDE and plan.words:
-            if not read:
-                read = True
-                conditions = (*plan.conditions, *(sa.not_(holds_phrase(connection, one)) for one in plan.without))
-                rest = newest_holding(connection, plan.words, conditions, limit=missing, after=after)
-                if rest is not None:
-                    return found + rest
-            if are_cheaper_than(connection, plan.words, to_ask):
-                every = plan.driven_by(ids_holding(connection, plan.words))
-                return found + _with_words(connection, every, limit=missing, after=after)
-        window = min(missing + int(1.1 * to_ask), max(_WIDE, asked))
-
-
-def _fulfilling(connection: sa.Connection, plan: QueryPlan, ids: Sequence[int]) -> list[int]:
-    """Those of these traces, in their order, that hold the plan's words and none of those they shall lack."""
-    held = holding_among(connection, ids, plan.words) if plan.words else set(ids)
-    for phrase in plan.without:
-        held -= holding_among(connection, ids, (phrase,))
-    return [id_ for id_ in ids if id_ in held]
-
-
-def _newest(
-    connection: sa.Connection, plan: QueryPlan, *, limit: int, after: ListCursor | None
-) -> Sequence[sa.Row[int, float]]:
-    """The next traces of the plan, and their times. Each select walks one index from its newest end up to `limit`."""
-    selects = plan.selects(after=after, limit=limit)
-    if len(selects) == 1:
-        return connection.execute(selects[0]).all()
-    both = sa.union(*(sa.select(select.subquery()) for select in selects)).subquery()
-    newest = sa.select(both.c.id, both.c.sort_at_s).order_by(both.c.sort_at_s.desc(), both.c.id.desc()).limit(limit)
-    return connection.execute(newest).all()

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted
 from inspector.capture.send_queue import ROOM_BYTES
 from inspector.errors import StoreError
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
 from inspector.model import Trace
+from storage.inspecting import inspect_trace
 from storage.liveness import IDLE_AFTER_S
 from storage.running.rows import new_owner
 from storage.running.session import BoundedBuffer, RecordedSession, SessionWrite

@@ -10,7 +10,7 @@ from msgspec import Struct
 from sqlalchemy import exc
 
 from inspector.errors import StoreError
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.model import Trace
 from inspector.version import __version__
 from storage import tables

@@ -224,12 +224,16 @@ def count_up_to(connection: sa.Connection, phrases: Sequence[Phrase], enough: in
     An FTS5 index is read until it is enough. A GIN index gives all that it holds or nothing, so the newest traces are
     asked first, and words that are common among them count as common.
     """
-    if connection.dialect.name == "postgresql":
-        newest = sa.select(tables.trace.c.id).order_by(tables.trace.c.sort_at_s.desc(), tables.trace.c.id.desc())
-        sample = connection.scalars(newest.limit(_SAMPLE)).all()
-        if len(holding_among(connection, sample, phrases)) >= _COMMON_IN_SAMPLE:
-            return enough
+    if connection.dialect.name == "postgresql" and are_common_behind(connection, phrases, None):
+        return enough
     return _count(connection, ids_holding(connection, phrases).limit(enough))
+
+
+def are_common_behind(connection: sa.Connection, phrases: Sequence[Phrase], after: ListCursor | None) -> bool:
+    """Whether many of the next traces of the list hold these phrases."""
+    newest = sa.select(_trace.id).where(*_behind(after)).order_by(_trace.sort_at_s.desc(), _trace.id.desc())
+    sample = connection.scalars(newest.limit(_SAMPLE)).all()
+    return len(holding_among(connection, sample, phrases)) >= _COMMON_IN_SAMPLE
 
 
 def are_cheaper_than(connection: sa.Connection, phrases: Sequence[Phrase], others: int) -> bool:

@@ -123,16 +123,25 @@ class TextSearch:
             hits = tuple(search_hit(connection, trace, first_words(wanted)) for trace in traces)
             return SearchResults(hits, count_rows(connection, tables.search_pending))
 
+    def hits(self, words: str, traces: Iterable[TraceSummary]) -> list[SearchHit]:
+        """Traces that were found by these words (with `Paging.scan`), each with the first place of them.
+
+        Raises FilterError.
+        """
+        first = first_words(parse_filter(words))
+        with self._database.reading() as connection, damage_errors(self._database.place, "a trace"):
+            return [search_hit(connection, trace, first) for trace in traces]
+
     def index_pending(self, *, limit: int | None = None) -> int:
         """Read traces that the text index does not hold yet, all or at most `limit` of them; how many were read."""
         done = 0
-        while (limit is None or done < limit) and self._waiting():
+        while (limit is None or done < limit) and self.waiting():
             room = _GROUP if limit is None else min(_GROUP, limit - done)
             with self._database.writing() as connection:
                 done += index_waiting(connection, room)
         return done
 
-    def _waiting(self) -> int:
-        """How many traces the text index has still to read; asked before writing, which a reader may not be allowed."""
+    def waiting(self) -> int:
+        """How many traces the text index has still to read."""
         with self._database.reading() as connection:
             return count_rows(connection, tables.search_pending)

@@ -29,7 +29,7 @@ from inspector.chain.metrics_groups import (
     in_order,
     sorted_slices,
 )
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.model import Role, Trace
 from storage import tables
 from storage.blocks import IdRange

@@ -9,7 +9,7 @@ from typing import Self
 
 import sqlalchemy as sa
 
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
 from inspector.model import Trace, Turn
 from storage import tables
 from storage.access_tokens import AccessTokens
@@ -25,6 +25,7 @@ from storage.engine import (
 )
 from storage.exchanges import Exchanges
 from storage.filter import FilterCompletion, complete_filter, parse_filter
+from storage.inspecting import inspect_trace
 from storage.listing import Paging, page
 from storage.liveness import IDLE_AFTER_S
 from storage.maintenance import Maintenance

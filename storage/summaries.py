@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import exc
 
-from inspector.chain.analysis import OUTCOME_RULES
+from inspector.chain.call_faults import OUTCOME_RULES
 from inspector.chain.endings import task_outcome
 from inspector.chain.steps import Break, Reaction, Status, StepOutcome
 from inspector.model import Liveness, Outcome, ParentTrace, Role, TaskOutcome

@@ -212,20 +212,34 @@ trace = sa.Table(
 sa.Index(None, trace.c.sort_at_s, trace.c.id)
 
 
-for _name in ("status", "model", "source", "format", "kinds", "reasoning", "prompt_hash", "outcome", "project"):
+for _name in (
+    *("status", "model", "source", "format", "kinds", "reasoning", "prompt_hash", "outcome", "project"),
+    *("turns", "tool_calls", "errors", "warnings"),
+):
     sa.Index(None, trace.c[_name], trace.c.sort_at_s, trace.c.id)
 
 
-for _name in ("duration_s", "first_token_s", "max_gap_s", "tokens", "break_step", "reward"):
+for _name in ("duration_s", "first_token_s", "max_gap_s", "tokens", "break_step", "reward", "context_share"):
     sa.Index(None, trace.c[_name])
 
 
+for _name in ("errors", "warnings", "infos"):
+    sa.Index(f"ix_trace_with_{_name}", trace.c.sort_at_s, trace.c.id, sqlite_where=trace.c[_name] > 0)
+
+
+_has_code = trace.c.break_code.is_not(None)
+_is_broken_without_code = sa.and_(trace.c.break_code.is_(None), trace.c.break_outcome.is_not(None))
+sa.Index("ix_trace_break_code", trace.c.break_code, trace.c.sort_at_s, trace.c.id, sqlite_where=_has_code)
 sa.Index(
-    "ix_trace_with_errors",
+    "ix_trace_break_outcome",
+    trace.c.break_outcome,
     trace.c.sort_at_s,
     trace.c.id,
-    sqlite_where=trace.c.errors > 0,
+    sqlite_where=_is_broken_without_code,
 )
+
+
+sa.Index("ix_trace_folded_name", trace.c.name, trace.c.sort_at_s, trace.c.id)  # without regard to case: see v0016
 
 
 mark = sa.Table(
@@ -262,6 +276,7 @@ external_id = sa.Table(
     text("name"),
     text("value"),
     sa.Index(None, "value", "trace_id"),
+    sa.Index("ix_external_id_folded_value", "value", "trace_id"),  # without regard to case: see migration v0016
     sqlite_with_rowid=False,
 )
 

@@ -14,13 +14,14 @@ import sqlalchemy as sa
 from msgspec import Struct
 from msgspec.structs import replace
 
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
 from inspector.model import Trace
 from inspector.version import __version__
 from storage import tables
 from storage.blocks import IdRange
 from storage.derived_rows import DerivedRows, derived_rows
 from storage.exchanges import replace_exchanges
+from storage.inspecting import inspect_trace
 from storage.packing.blobs import escaped, unescaped
 from storage.partitions import drop_partition, prepare_ids, prepare_partitions
 from storage.record_rows import RecordRows, TraceExtent, record_rows

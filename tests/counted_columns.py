@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.model import Trace
 from inspector.model.columns import Column, Entries
 

@@ -14,7 +14,8 @@ from inspector.apis.openai.messages import read_tools
 from inspector.chain.analysis import Analysis, analyse
 from inspector.chain.pairing import Pairing
 from inspector.diagnostics import Diagnostic
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.json_scanner import read_json
 from inspector.model import Trace
 from inspector.rules.catalogue import RULES

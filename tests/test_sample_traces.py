@@ -9,7 +9,8 @@ import pytest
 
 from inspector.chain.steps import Break
 from inspector.importers import read_source
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from inspector.trace_file import read_trace_file, write_trace_file
 

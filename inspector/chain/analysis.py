@@ -4,31 +4,21 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from inspector.chain.call_faults import OUTCOME_RULES, CallFaults
 from inspector.chain.data_flow import DataFlow, trace_values, with_dependencies
 from inspector.chain.endings import abort_reason, keeps_last_answer, truncation_clause
 from inspector.chain.failure_words import Speech
-from inspector.chain.outcomes import CallFaults, ErrorPatterns, last_turn_with_words, steps_of
+from inspector.chain.outcomes import ErrorPatterns, last_turn_with_words, steps_of
 from inspector.chain.pairing import Pairing
 from inspector.chain.recovery import RecoveryAnalysis, caused_by, with_recoveries
 from inspector.chain.similar_calls import link_retries, run_lengths
 from inspector.chain.steps import Break, Certainty, Chain, Reaction, Status, Step, StepOutcome, quoted, tool_named
 from inspector.diagnostics import Diagnostic, Location
 from inspector.model import Role, Trace
-from inspector.rules.conversation import CALL_WITHOUT_RESULT, ERROR_RESULT, UNKNOWN_TOOL
-from inspector.rules.json_syntax import MALFORMED_JSON
+from inspector.rules.conversation import UNKNOWN_TOOL
 from inspector.rules.layers import CALL_LOST_BY_SERVER
-from inspector.rules.schema import CONSTRAINT_VIOLATED
 
 _PREFIX = {StepOutcome.UNKNOWN_TOOL: UNKNOWN_TOOL.code, StepOutcome.INVALID: "S2"}
-
-OUTCOME_RULES = {
-    StepOutcome.MALFORMED: MALFORMED_JSON,
-    StepOutcome.UNKNOWN_TOOL: UNKNOWN_TOOL,
-    StepOutcome.INVALID: CONSTRAINT_VIOLATED,
-    StepOutcome.ERROR_RESULT: ERROR_RESULT,
-    StepOutcome.UNANSWERED: CALL_WITHOUT_RESULT,
-}
-"""The rule that a failed step breaks by its outcome, where no diagnostic on its call names a more exact one."""
 
 
 class Analysis(Struct, frozen=True):

@@ -7,8 +7,8 @@ from operator import add
 from msgspec import Struct
 from msgspec.structs import asdict, astuple
 
+from inspector.chain.call_faults import CallFaults
 from inspector.chain.endings import source_says_success
-from inspector.chain.outcomes import CallFaults
 from inspector.chain.steps import Break, Chain, Status, Step, StepOutcome
 from inspector.diagnostics import Diagnostic
 from inspector.model import Instant, InstantSource, Role, ToolDefinition, Trace

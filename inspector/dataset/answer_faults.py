@@ -21,7 +21,8 @@ from inspector.dataset.faults_to_inject import KINDS, FaultyCall, SoundCall
 from inspector.diagnostics import Location
 from inspector.errors import WeaklinkError
 from inspector.formats.registry import find_format
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Part, Role, ToolDefinition, Trace, Turn
 from inspector.model.exchange import ExchangeEnd, RecordedExchange
 from inspector.replay.answers import error_answer

@@ -19,7 +19,8 @@ from inspector.formats.format import Format
 from inspector.formats.transcript import read_transcript
 from inspector.importers.records import parse_json_bytes
 from inspector.importers.source import JsonObject
-from inspector.inspection import Inspection, PartInspection, format_of, inspect_trace, read_part
+from inspector.inspected import Inspection, PartInspection
+from inspector.inspection import format_of, inspect_trace, read_part
 from inspector.model import Generation, Json, Part, Role, Span, SpanKind, ToolCall, ToolDefinition, Trace
 from inspector.scanning import lazy_pattern
 from inspector.segmentation import segment

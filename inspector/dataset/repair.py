@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from inspector.diagnostics import Diagnostic, Edit, edited
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.model import Trace, Turn
 from inspector.model.columns import Entries
 from inspector.rules.catalogue import RULES

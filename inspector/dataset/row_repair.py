@@ -7,7 +7,7 @@ from inspector.dataset.lint.structure import call_counts, scores, types_and_labe
 from inspector.dataset.repair import AppliedRepair
 from inspector.dataset.samples import SAMPLE_TYPES, Sample, read_sample
 from inspector.diagnostics import Diagnostic, Edit, edited
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.model import Trace
 from inspector.rules.catalogue import RULES
 from inspector.rules.rule import Rule

@@ -24,7 +24,8 @@ from inspector.importers.data.raw_text import completion_trace
 from inspector.importers.data.sharegpt import sharegpt_trace
 from inspector.importers.records import NotJsonError, Row, parse_json_bytes
 from inspector.importers.source import JsonObject, Skipped
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.json_scanner import JsonNode, read_json
 from inspector.json_text import write_json
 from inspector.model import Json, Part, Provenance, RecognisedBy, Role, SpanKind, ToolDefinition, Trace, Turn

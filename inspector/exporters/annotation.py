@@ -15,14 +15,16 @@ from typing import Any
 
 from msgspec import Struct
 
+from inspector.chain.call_faults import CallFaults
 from inspector.chain.data_flow import ArgumentFlow, Origin, OriginKind
-from inspector.chain.outcomes import CallFaults, is_empty
+from inspector.chain.outcomes import is_empty
 from inspector.chain.steps import Break, Step, StepOutcome
 from inspector.chain.tool_kinds import bare_name
 from inspector.checks.arguments import ArgumentPlaces
 from inspector.diagnostics import Location
 from inspector.exporters.annotation_decisions import Condition, FollowingAction, NextActionFinder, conditions
-from inspector.inspection import Inspection, data_flow_of
+from inspector.inspected import Inspection
+from inspector.inspection import data_flow_of
 from inspector.model import Json, Trace
 from inspector.scanning import lazy_pattern
 from inspector.wire.provider_json import parse_json

@@ -9,16 +9,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from inspector.chain.analysis import OUTCOME_RULES
+from inspector.chain.call_faults import OUTCOME_RULES, CallFaults
 from inspector.chain.failure_words import admits_failure
-from inspector.chain.outcomes import CallFaults, find_error, is_empty
+from inspector.chain.outcomes import find_error, is_empty
 from inspector.chain.provenance_terms import folded_words
 from inspector.chain.similar_calls import intent_of, same_intent
 from inspector.chain.steps import Step, StepOutcome
 from inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, may_be_silent, subjects_of
 from inspector.checks.repetition import call_key
 from inspector.diagnostics import Diagnostic, Location
-from inspector.inspection import Inspection, PartInspection
+from inspector.inspected import Inspection, PartInspection
 from inspector.json_text import write_json
 from inspector.model import Json, Role, Span, SpanKind, ToolCall, ToolResult, Trace
 from inspector.rules import conversation as rules

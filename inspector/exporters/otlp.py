@@ -25,7 +25,7 @@ from msgspec import Struct
 from inspector.apis.openai.messages import write_tool
 from inspector.chain.steps import Break, Status, Step
 from inspector.diagnostics import Diagnostic
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.json_text import write_json
 from inspector.model import Generation, Json, Role, Trace, Turn
 from inspector.text import lone_surrogates

@@ -17,7 +17,8 @@ from inspector.errors import UnreadableFileError
 from inspector.formats.transcript import read_transcript
 from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Generation, Json, Role, ToolsOrigin, Trace
 from inspector.rules.catalogue import RULES, select_rules
 from inspector.rules.conversation import CALL_WITHOUT_RESULT, ERROR_RESULT, UNKNOWN_TOOL

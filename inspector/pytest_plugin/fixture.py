@@ -9,7 +9,7 @@ from inspector.errors import WeaklinkError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.inspection import Inspection
+    from inspector.inspected import Inspection
     from inspector.pytest_plugin.assertions import MessageList, TraceInput
 
 

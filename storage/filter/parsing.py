@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from inspector.scanning import lazy_pattern
 from storage import tables
-from storage.filter.planner import COLUMNS, TABLES, stored_values
+from storage.filter.planner import COLUMNS, TABLES
 from storage.filter.reading import UNITS, WORDS_OF
+from storage.filter.selectivity import stored_values
 from storage.filter.terms import ALIASES, KEYS, Filter, FilterError, FilterKey
 from storage.packing.blobs import unescaped
 

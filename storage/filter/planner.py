@@ -1,31 +1,33 @@
-"""Plans each term of a filter: the stored values it matches, its indexes, its selectivity, and its SQL condition."""
+"""Plans each term of a filter: the stored values it matches, its indexes, and its SQL condition."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from math import floor
+from types import MappingProxyType
 from typing import Any, assert_never
 
 import sqlalchemy as sa
-from msgspec import Struct
 
 from inspector.model import Liveness
 from inspector.rules.rule import Severity
 from inspector.scanning import lazy_pattern
 from storage import tables
 from storage.derived_rows import LONGEST_VALUE, value_key
+from storage.filter.folding import after_prefix, folded_range
+from storage.filter.selectivity import (
+    ENOUGH,
+    MOST_VALUES,
+    IndexScan,
+    PlannedTerm,
+    bounded_count,
+    stored_values,
+    unindexed,
+)
 from storage.filter.terms import ArgumentTerm, ComparisonOperator, Field, FilterKey, NumberTerm, TimeTerm
 from storage.liveness import traces_in
 from storage.packing.blobs import escaped, key
 from storage.packing.blobs import key as key_of
-from storage.summaries import ListCursor
-
-ENOUGH = 2_000
-"""What is found this often is common."""
-
-MOST_VALUES = 50
-"""So many values of a field are walked beside each other, and no more."""
-
-_SAMPLE, _LEAST_SAMPLE = 400, 10  # traces of each common field whose times are looked at; of each value at least
 
 TABLES = {
     FilterKey.TOOL: (tables.trace_tool, tables.trace_tool.c.name),
@@ -43,108 +45,12 @@ _INDEXED = (
     FilterKey.STEP,
     FilterKey.REWARD,
     FilterKey.ID,
+    FilterKey.CONTEXT,
 )
+"""The keys of numbers with an index that has no order by time."""
 
-_trace_columns = tables.trace.c
-
-
-class IndexScan(Struct, frozen=True):
-    """A stretch of an index that goes by time: the rows of `table`, which is clustered or sorted so, that fulfil this.
-
-    With `repeats` a trace may be in it several times.
-    """
-
-    table: sa.Table
-    where: tuple[sa.ColumnElement[bool], ...]
-    repeats: bool = False
-
-    @property
-    def sort_at_s(self) -> sa.ColumnElement[float]:
-        """When the trace of a row is in lists."""
-        return self.table.c.sort_at_s
-
-    @property
-    def trace_id(self) -> sa.ColumnElement[int]:
-        """The trace of a row."""
-        return self.table.c.id if self.table is tables.trace else self.table.c.trace_id
-
-
-class PlannedTerm(Struct, frozen=True):
-    """A term that is asked for: what a trace must fulfil, how often it is found, up to the bound, and by which way.
-
-    `walks` find the traces, and where it `is_wider` others too; `ids` selects them all, in no order. A term without
-    either has no index.
-    """
-
-    condition: sa.ColumnElement[bool]
-    found: int = ENOUGH
-    walks: tuple[IndexScan, ...] = ()
-    ids: sa.Select[int] | None = None
-    is_wider: bool = False
-
-    @property
-    def may_drive(self) -> bool:
-        """Whether the traces can be found from here: along few walks, or as a handful of ids."""
-        return 0 < len(self.walks) <= MOST_VALUES or (self.ids is not None and self.found < ENOUGH)
-
-
-def bounded_count(connection: sa.Connection, wanted: sa.Select[int]) -> int:
-    """How many rows there are, up to the bound."""
-    return connection.scalar(sa.select(sa.func.count()).select_from(wanted.limit(ENOUGH).subquery())) or 0
-
-
-def most_selective(
-    connection: sa.Connection, terms: Sequence[PlannedTerm], after: ListCursor | None
-) -> PlannedTerm | None:
-    """The term that the fewest traces have, of those that may drive; None where there is none.
-
-    Common terms are distinguished by their density behind `after`: the further back the same number of traces reaches,
-    the rarer they are where the page is looked for.
-    """
-    able = [one for one in terms if one.may_drive]
-    least = min((one.found for one in able), default=0)
-    candidates = [one for one in able if one.found == least]
-    if len(candidates) < 2 or least < ENOUGH:
-        return candidates[0] if candidates else None
-    densities = _densities(connection, candidates, after)
-    return candidates[densities.index(min(densities))]
-
-
-def _densities(connection: sa.Connection, terms: Sequence[PlannedTerm], after: ListCursor | None) -> list[float]:
-    """How many traces a second have each term, of the newest behind `after`."""
-    start = (
-        sa.select(sa.func.max(_trace_columns.sort_at_s)).scalar_subquery()
-        if after is None
-        else sa.literal(after.sort_at_s)
-    )
-    reaches = [_reach(walk, _sample(one), after) for one in terms for walk in one.walks]
-    starts_at_s, *reached = connection.execute(sa.select(start, *reaches)).one()
-    found: list[float] = []
-    for one in terms:
-        mine, reached = reached[: len(one.walks)], reached[len(one.walks) :]
-        spans = [starts_at_s - at_s for at_s in mine if at_s is not None]
-        found.append(sum(_sample(one) / span if span > 0 else float("inf") for span in spans))
-    return found
-
-
-def _reach(walk: IndexScan, sample: int, after: ListCursor | None) -> sa.ScalarSelect[float]:
-    """When the last of the newest traces was that are looked at; NULL where there are not as many."""
-    behind = [] if after is None else [walk.sort_at_s <= after.sort_at_s]
-    newest = sa.select(walk.sort_at_s).where(*walk.where, *behind).order_by(walk.sort_at_s.desc())
-    return newest.limit(1).offset(sample).scalar_subquery()
-
-
-def _sample(one: PlannedTerm) -> int:
-    return max(_LEAST_SAMPLE, _SAMPLE // len(one.walks))
-
-
-def stored_values(connection: sa.Connection, column: sa.ColumnElement[str], most: int | None = None) -> Sequence[str]:
-    """The different values of an indexed column, by jumps along the index: DISTINCT would read it whole."""
-    values = sa.select(sa.func.min(column).label("value")).cte("stored_values", recursive=True)
-    following = sa.select(sa.func.min(column)).where(column > values.c.value).correlate(values).scalar_subquery()
-    values = values.union_all(sa.select(following).where(values.c.value.is_not(None)))
-    wanted = sa.select(values.c.value).where(values.c.value.is_not(None))
-    return connection.scalars(wanted if most is None else wanted.limit(most)).all()
+_COUNTED = (FilterKey.ERRORS, FilterKey.WARNINGS, FilterKey.TURNS, FilterKey.CALLS)
+"""The keys of numbers whose index is by number and then by time."""
 
 
 def matching_values(stored: Iterable[str], wanted: Iterable[str]) -> list[str]:
@@ -193,21 +99,41 @@ _FIGURES: dict[FilterKey, sa.ColumnElement[float]] = {
     FilterKey.CONTEXT: _trace.context_share,
 }
 
-_WITH_ERRORS = IndexScan(tables.trace, (sa.literal_column("trace.errors > 0", sa.Boolean),))
-_COUNTS = {Severity.ERROR: _trace.errors, Severity.WARNING: _trace.warnings, Severity.INFO: _trace.infos}
+_WITH_SOME = {
+    severity: IndexScan(tables.trace, (count > sa.literal_column("0"),))
+    for severity, count in (
+        (Severity.ERROR, _trace.errors),
+        (Severity.WARNING, _trace.warnings),
+        (Severity.INFO, _trace.infos),
+    )
+}
+"""Each a walk along a partial index, whose condition must be said with the number itself."""
+_CONTRARY: Mapping[ComparisonOperator, ComparisonOperator] = MappingProxyType(
+    {
+        ComparisonOperator.MORE: ComparisonOperator.AT_MOST,
+        ComparisonOperator.AT_LEAST: ComparisonOperator.LESS,
+        ComparisonOperator.LESS: ComparisonOperator.AT_LEAST,
+        ComparisonOperator.AT_MOST: ComparisonOperator.MORE,
+        ComparisonOperator.EQUAL: ComparisonOperator.OTHER,
+        ComparisonOperator.HOLDS: ComparisonOperator.OTHER,
+        ComparisonOperator.OTHER: ComparisonOperator.EQUAL,
+    }
+)
+_SEVERE = {FilterKey.ERRORS: Severity.ERROR, FilterKey.WARNINGS: Severity.WARNING}
+_VALUES_ALONE = (ComparisonOperator.EQUAL, ComparisonOperator.OTHER, ComparisonOperator.HOLDS)
+_LARGEST = 2.0**62  # beyond it, a database takes no whole number
+_HAS_CODE = _trace.break_code.is_not(None)
+_BROKEN_WITHOUT_CODE = (_trace.break_code.is_(None), _trace.break_outcome.is_not(None))
 
 
 def planned_term(connection: sa.Connection, term: Leaf, now_s: float, *, negated: bool = False) -> PlannedTerm:
     """What a term means in this database, or that it does not hold."""
     if negated and isinstance(term, Field) and term.key in COLUMNS and not _asks_liveness(term):
         return _column(connection, term, negated=True)
+    if negated and isinstance(term, NumberTerm) and term.key in _COUNTED:
+        return _figure(connection, NumberTerm(term.key, _CONTRARY[term.comparison], term.number))
     positive = _planned(connection, term, now_s)
     return PlannedTerm(sa.not_(positive.condition)) if negated else positive
-
-
-def unindexed(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    """The same condition, false where it is NULL; SQLite finds no index for it, PostgreSQL takes it for common."""
-    return sa.case((condition, sa.true()), else_=sa.false())
 
 
 def _planned(connection: sa.Connection, term: Leaf, now_s: float) -> PlannedTerm:
@@ -262,7 +188,7 @@ def _status(connection: sa.Connection, term: Field, now_s: float) -> PlannedTerm
     others = tuple(value for value in term.values if value.lower() not in set(Liveness))
     if not others and len(states) == 1:
         return _ids(connection, states[0])
-    conditions = [_has(state) for state in states]
+    conditions = [_has(connection, state) for state in states]
     if others:
         conditions.append(_column(connection, Field(FilterKey.STATUS, others)).condition)
     return PlannedTerm(sa.or_(*conditions))
@@ -279,41 +205,72 @@ def _named(connection: sa.Connection, term: Field) -> PlannedTerm:
         else 0
     )
     walks = tuple(IndexScan(table, (column == one,)) for one in values)
-    return PlannedTerm(_exists(table, lambda other: other.c[column.name].in_(values)), found, walks)
+    return PlannedTerm(_exists(connection, table, lambda other: other.c[column.name].in_(values)), found, walks)
 
 
-def _severity(_connection: sa.Connection, term: Field) -> PlannedTerm:
-    wanted = matching_values([one.value for one in Severity], term.values)
-    condition = unindexed(sa.or_(*(_COUNTS[Severity(one)] > 0 for one in wanted)) if wanted else sa.false())
-    return (
-        PlannedTerm(condition, walks=(_WITH_ERRORS,), is_wider=True)
-        if wanted == [Severity.ERROR]
-        else PlannedTerm(condition)
-    )
+def _severity(connection: sa.Connection, term: Field) -> PlannedTerm:
+    wanted = [Severity(one) for one in matching_values([one.value for one in Severity], term.values)]
+    walks = tuple(_WITH_SOME[one] for one in wanted)
+    some = sa.or_(sa.false(), *(condition for walk in walks for condition in walk.where))
+    found = max((bounded_count(connection, sa.select(_trace.id).where(*walk.where)) for walk in walks), default=0)
+    return PlannedTerm(unindexed(some), found, walks)
 
 
 def _session(connection: sa.Connection, term: Field) -> PlannedTerm:
     external = tables.external_id.c
-    ways: list[sa.ColumnElement[bool]] = []
+    ways: list[tuple[str, tuple[sa.ColumnElement[bool], ...]]] = []
     for value in term.values:
         name, equals, rest = value.partition("=")
-        ways.append(_is_like(external.value, key(value)))
+        ways.append((key(value), ()))
         if equals:
-            ways.append(sa.and_(external.name == escaped(name), _is_like(external.value, key(rest))))
-    return _ids(connection, sa.select(external.trace_id).where(sa.or_(*ways)))
+            ways.append((key(rest), (external.name == escaped(name),)))
+    matched = [sa.and_(*named, _is_like(external.value, value)) for value, named in ways]
+    condition = _has(connection, sa.select(external.trace_id).where(sa.or_(*matched)))
+    ranges = [
+        folded_range(connection, external.value, value) if "*" in value else sa.true() for value, _ in ways
+    ]  # without a star, case counts, and the index of values as they are is used
+    return _in_ranges(connection, external.trace_id, condition, ranges, matched)
 
 
-def _name(_connection: sa.Connection, term: Field) -> PlannedTerm:
-    return PlannedTerm(
-        unindexed(sa.or_(*(_trace.name.ilike(like(escaped(value)), escape="\\") for value in term.values)))
-    )
+def _name(connection: sa.Connection, term: Field) -> PlannedTerm:
+    values = [escaped(value) for value in term.values]
+    matched = [_trace.name.ilike(like(value), escape="\\") for value in values]
+    ranges = [folded_range(connection, _trace.name, value) for value in values]
+    found = _in_ranges(connection, _trace.id, unindexed(sa.or_(*matched)), ranges, matched)
+    if found.ids is None or found.may_drive or any("*" in value for value in values):
+        return found
+    walks = tuple(IndexScan(tables.trace, (one,)) for one in ranges if one is not None)
+    return PlannedTerm(found.condition, walks=walks, is_wider=True)
 
 
-def _break(_connection: sa.Connection, term: Field) -> PlannedTerm:
+def _in_ranges(
+    connection: sa.Connection,
+    trace_id: sa.ColumnElement[int],
+    condition: sa.ColumnElement[bool],
+    ranges: Sequence[sa.ColumnElement[bool] | None],
+    matched: Sequence[sa.ColumnElement[bool]],
+) -> PlannedTerm:
+    """A term whose traces are what is `matched` in ranges of an index; without an index where one is no range."""
+    within = [sa.and_(one, match) for one, match in zip(ranges, matched, strict=True) if one is not None]
+    if len(within) < len(matched):
+        return PlannedTerm(condition)
+    ids = sa.union_all(*(sa.select(trace_id).where(one) for one in within))
+    return PlannedTerm(condition, bounded_count(connection, ids), ids=ids)
+
+
+def _break(connection: sa.Connection, term: Field) -> PlannedTerm:
     """Broken traces by the reason that statistics count: the code of the first break's rule, else its outcome."""
+    wanted = [f"{value}*" if _CODE_BEGINNING.fullmatch(value) else value for value in term.values]
+    codes = matching_values(stored_values(connection, _trace.break_code, None, _HAS_CODE), wanted)
+    outcomes = matching_values(stored_values(connection, _trace.break_outcome, None, *_BROKEN_WITHOUT_CODE), wanted)
+    walks = (
+        *(IndexScan(tables.trace, (_trace.break_code == one,)) for one in codes),
+        *(IndexScan(tables.trace, (_trace.break_code.is_(None), _trace.break_outcome == one)) for one in outcomes),
+    )
+    ids = [sa.select(_trace.id).where(*walk.where) for walk in walks]
+    found = bounded_count(connection, sa.union_all(*ids)) if ids else 0
     reason = sa.func.coalesce(_trace.break_code, _trace.break_outcome)
-    patterns = [like(escaped(f"{value}*" if _CODE_BEGINNING.fullmatch(value) else value)) for value in term.values]
-    return PlannedTerm(unindexed(sa.or_(*(reason.ilike(one, escape="\\") for one in patterns))))
+    return PlannedTerm(unindexed(reason.in_([*codes, *outcomes])), found, walks)
 
 
 def _break_tool(_connection: sa.Connection, term: Field) -> PlannedTerm:
@@ -322,13 +279,13 @@ def _break_tool(_connection: sa.Connection, term: Field) -> PlannedTerm:
     return PlannedTerm(unindexed(sa.and_(_trace.break_step.is_not(None), named)))
 
 
-def _violates(_connection: sa.Connection, term: Field) -> PlannedTerm:
+def _violates(connection: sa.Connection, term: Field) -> PlannedTerm:
     """Traces with a call that broke its tool's schema: the rule, the tool and the argument, with blanks between."""
     broken = tables.violation.c
     place = sa.func.rtrim(broken.code + " " + broken.tool + " " + broken.path)
     values = [like(escaped(value.rstrip(" "))) for value in term.values]
     ids = sa.select(broken.trace_id).where(sa.or_(*(place.ilike(one, escape="\\") for one in values)))
-    return PlannedTerm(_has(ids))
+    return PlannedTerm(_has(connection, ids))
 
 
 def _marked(connection: sa.Connection, term: Field) -> PlannedTerm:
@@ -358,16 +315,43 @@ _FIELDS: dict[FilterKey, Callable[[sa.Connection, Field], PlannedTerm]] = {
 
 
 def _figure(connection: sa.Connection, term: NumberTerm) -> PlannedTerm:
-    condition = _compared(_FIGURES[term.key], term.comparison, term.number)
-    if term.key is FilterKey.ERRORS and term.comparison is ComparisonOperator.MORE:
-        return PlannedTerm(unindexed(condition), walks=(_WITH_ERRORS,), is_wider=True)
-    if term.key not in _INDEXED:
-        return PlannedTerm(unindexed(condition))
-    ids = sa.select(_trace.id).where(condition)
-    return PlannedTerm(unindexed(condition), bounded_count(connection, ids), ids=ids)
+    column = _FIGURES[term.key]
+    wanted = _compared(column, term.comparison, term.number)
+    condition = unindexed(wanted)
+    if term.key not in (*_INDEXED, *_COUNTED):
+        return PlannedTerm(condition)
+    ids: sa.Select[int] | sa.CompoundSelect[int] = sa.select(_trace.id).where(wanted)
+    if (
+        term.comparison is ComparisonOperator.OTHER
+    ):  # two ranges of the index, which as one condition would be walked whole
+        sides = (ComparisonOperator.LESS, ComparisonOperator.MORE)
+        ids = sa.union_all(*(sa.select(_trace.id).where(_compared(column, side, term.number)) for side in sides))
+    found = bounded_count(connection, ids)
+    if term.key not in _COUNTED or 0 < found < ENOUGH:
+        return PlannedTerm(condition, found, ids=ids)
+    walks = _walks_of_counts(connection, column, term, wanted)
+    if not walks and term.key in _SEVERE and term.comparison is ComparisonOperator.MORE:
+        return PlannedTerm(condition, found, walks=(_WITH_SOME[_SEVERE[term.key]],), is_wider=True)
+    return PlannedTerm(condition, found, walks)
+
+
+def _walks_of_counts(
+    connection: sa.Connection, column: sa.ColumnElement[float], term: NumberTerm, wanted: sa.ColumnElement[bool]
+) -> tuple[IndexScan, ...]:
+    """A walk for each count that fits; none where there are more than can be walked beside each other."""
+    if term.comparison is ComparisonOperator.EQUAL:
+        return (IndexScan(tables.trace, (wanted,)),)
+    if term.comparison is ComparisonOperator.OTHER:
+        stored = stored_values(connection, column, MOST_VALUES + 2)
+        fitting = [one for one in stored if one != term.number]
+    else:
+        fitting = list(stored_values(connection, column, MOST_VALUES + 1, wanted))
+    return tuple(IndexScan(tables.trace, (column == one,)) for one in fitting) if len(fitting) <= MOST_VALUES else ()
 
 
 def _compared(column: sa.ColumnElement[Any], comparison: ComparisonOperator, number: float) -> sa.ColumnElement[bool]:
+    if isinstance(column.type, sa.Integer) and abs(number) < _LARGEST:
+        return _compared_whole(column, comparison, number)
     match comparison:
         case ComparisonOperator.MORE:
             return column > number
@@ -385,21 +369,74 @@ def _compared(column: sa.ColumnElement[Any], comparison: ComparisonOperator, num
             assert_never(comparison)
 
 
+def _compared_whole(
+    column: sa.ColumnElement[int], comparison: ComparisonOperator, number: float
+) -> sa.ColumnElement[bool]:
+    """The same of whole numbers, said so that PostgreSQL finds the index: it has none of a whole column as floats."""
+    below = floor(number)
+    match comparison:
+        case ComparisonOperator.MORE:
+            return column > below
+        case ComparisonOperator.AT_LEAST:
+            return column >= below if below == number else column > below
+        case ComparisonOperator.LESS:
+            return column < below if below == number else column <= below
+        case ComparisonOperator.AT_MOST:
+            return column <= below
+        case ComparisonOperator.OTHER:
+            return column != below if below == number else column.is_not(None)
+        case ComparisonOperator.EQUAL | ComparisonOperator.HOLDS:
+            return column == below if below == number else sa.false()
+        case _:
+            assert_never(comparison)
+
+
 def _arguments(connection: sa.Connection, term: ArgumentTerm) -> PlannedTerm:
     place = partial(_at_path, path=term.path)
     value = partial(_has_value, term=term)
-    condition = _exists(tables.argument, lambda other: sa.and_(place(other.c), value(other.c)))
+    condition = _exists(connection, tables.argument, lambda other: sa.and_(place(other.c), value(other.c)))
     name = _last_name(term.path)
     if name is None:
         return PlannedTerm(condition)
     at = [_argument.name == name, *([place(_argument)] if term.path.startswith("$") else [])]
     if term.comparison is not ComparisonOperator.EQUAL or any("*" in one for one in term.values):
-        ids = sa.select(_argument.trace_id).where(*at, value(_argument))
-        return PlannedTerm(condition, bounded_count(connection, ids), ids=ids)
+        return _arguments_in_range(connection, term, at, condition)
     values = list(dict.fromkeys(map(value_key, term.values)))
     walks = tuple(IndexScan(tables.argument, (*at, _argument.value == one), repeats=True) for one in values)
     rows = sa.select(_argument.trace_id).where(*at, _argument.value.in_(values))
     return PlannedTerm(condition, bounded_count(connection, rows), walks)
+
+
+def _arguments_in_range(
+    connection: sa.Connection,
+    term: ArgumentTerm,
+    at: Sequence[sa.ColumnElement[bool]],
+    condition: sa.ColumnElement[bool],
+) -> PlannedTerm:
+    """Arguments that are no single value, where a range of an index, or few rows, hold them all."""
+    rows = sa.select(_argument.trace_id).where(*at)
+    ids = rows.where(_has_value(_argument, term))
+    if term.comparison in _VALUES_ALONE and bounded_count(connection, rows) == ENOUGH:
+        ranges = [_begins_with(connection, one) for one in term.values]
+        if term.comparison is not ComparisonOperator.EQUAL or any(one is None for one in ranges):
+            return PlannedTerm(condition)
+        within = [one for one in ranges if one is not None]
+        ids = sa.union_all(*(ids.where(one) for one in within))  # type: ignore[assignment]  # as good as a select
+    return PlannedTerm(condition, bounded_count(connection, ids), ids=ids)
+
+
+def _begins_with(connection: sa.Connection, value: str) -> sa.ColumnElement[bool] | None:
+    """That an argument's value is in the range of what a pattern matches; None where that is no range of the index.
+
+    On PostgreSQL the index has the order of the database's collation, of which nothing is known.
+    """
+    begin = _value(value).rstrip("*") if "*" in value else _value(value)
+    if "*" in begin or not begin or connection.dialect.name != "sqlite":
+        return None
+    if "*" not in value:
+        return _argument.value == begin
+    end = after_prefix(begin)
+    return _argument.value >= begin if end is None else sa.and_(_argument.value >= begin, _argument.value < end)
 
 
 def _last_name(path: str) -> str | None:
@@ -447,16 +484,24 @@ def _holds(column: sa.ColumnElement[str], value: str) -> sa.ColumnElement[bool]:
 
 def _ids(connection: sa.Connection, ids: sa.Select[int]) -> PlannedTerm:
     """A term that few traces have, found all at once."""
-    return PlannedTerm(_has(ids), bounded_count(connection, ids), ids=ids)
+    return PlannedTerm(_has(connection, ids), bounded_count(connection, ids), ids=ids)
 
 
-def _has(ids: sa.Select[int]) -> sa.ColumnElement[bool]:
+def _has(connection: sa.Connection, ids: sa.Select[int]) -> sa.ColumnElement[bool]:
     """That a trace is among those that are selected, asked of each trace that is met."""
     (column,) = ids.selected_columns
-    return unindexed(sa.exists(ids.where(column == _trace.id).correlate(tables.trace)))
+    return unindexed(sa.exists(_looked_up(connection, ids.where(column == _trace.id).correlate(tables.trace))))
 
 
-def _exists(table: sa.Table, fulfils: Callable[[sa.FromClause], sa.ColumnElement[bool]]) -> sa.ColumnElement[bool]:
+def _exists(
+    connection: sa.Connection, table: sa.Table, fulfils: Callable[[sa.FromClause], sa.ColumnElement[bool]]
+) -> sa.ColumnElement[bool]:
     """That a trace has such a row, said so that no index tempts the database to begin here."""
     other = table.alias()
-    return sa.exists().select_from(other).where(other.c.trace_id == _trace.id, unindexed(fulfils(other)))
+    rows = sa.select(sa.literal(1)).where(other.c.trace_id == _trace.id, unindexed(fulfils(other)))
+    return sa.exists(_looked_up(connection, rows.correlate(tables.trace)))
+
+
+def _looked_up(connection: sa.Connection, rows: sa.Select[int]) -> sa.Select[int]:
+    """The rows of one trace; PostgreSQL would read those of all traces first, did no OFFSET keep it from that."""
+    return rows.offset(0) if connection.dialect.name == "postgresql" else rows

@@ -9,8 +9,8 @@ caller, who asks the text index for many traces at once.
 
 So it is for terms that must all hold. A choice at the top is several such filters (`storage.filter.terms`), whose
 pages the caller puts together; any other choice is looked up for each trace met, words in it too. `since` and
-`before` bound the walks. A term without an index (`tokens`, `name`, an argument by comparison) drives nothing: where
-it is rare and is alone, the list is walked to its end.
+`before` bound the walks. A term without an index (a star within a name, `violates`, most of what `not` is before)
+drives nothing: where it is rare and is alone, the list is walked to its end (stretch by stretch: `storage.finding`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from storage import tables
-from storage.filter.planner import ENOUGH, IndexScan, PlannedTerm, most_selective, planned_term, time_condition
+from storage.filter.planner import planned_term, time_condition
+from storage.filter.selectivity import ENOUGH, IndexScan, PlannedTerm, most_selective
 from storage.filter.terms import (
     AllTerms,
     AnyTerm,
@@ -48,8 +49,8 @@ _trace = tables.trace.c
 class QueryPlan(Struct, frozen=True):
     """How a page is found: what drives, what is asked of each trace met, and the common words to ask of all those.
 
-    They shall hold all `words` and none of `without`. `times` bound when the traces were. `ids` are the traces to look
-    at, or what selects them, where those drive.
+    They shall hold all `words` and none of `without`. `times` bound when the traces were, and `until` is the last place
+    of the list that is looked at. `ids` are the traces to look at, or what selects them, where those drive.
     """
 
     drives: PlannedTerm | None
@@ -59,6 +60,12 @@ class QueryPlan(Struct, frozen=True):
     ids: tuple[int, ...] | sa.Select[int] | None = None
     times: tuple[TimeTerm, ...] = ()
     now_s: float = 0.0
+    until: ListCursor | None = None
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether a page takes the same in a store of any size: each row that is met is on it, or there are few."""
+        return isinstance(self.ids, tuple) or not (self.words or self.without or self.rest)
 
     def selects(self, *, after: ListCursor | None, limit: int) -> list[Page]:
         """The selects that together give the next `limit` traces behind `after`, but for the words."""
@@ -71,15 +78,18 @@ class QueryPlan(Struct, frozen=True):
     def conditions(self) -> tuple[sa.ColumnElement[bool], ...]:
         """What a trace must fulfil that was met elsewhere, but for the words."""
         met = () if self.drives is None else (self.drives.condition,)
-        return (*self.rest, *met, *self.within(_trace.sort_at_s))
+        return (*self.rest, *met, *self.within(_trace.sort_at_s, _trace.id))
 
-    def within(self, sort_at_s: sa.ColumnElement[float]) -> list[sa.ColumnElement[bool]]:
-        """That a time is within the bounds."""
-        return [time_condition(one, sort_at_s, self.now_s) for one in self.times]
+    def within(self, sort_at_s: sa.ColumnElement[float], id_: sa.ColumnElement[int]) -> list[sa.ColumnElement[bool]]:
+        """That a trace is within the bounds."""
+        bounds = [time_condition(one, sort_at_s, self.now_s) for one in self.times]
+        if self.until is not None:
+            bounds.append(sa.tuple_(sort_at_s, id_) >= sa.tuple_(self.until.sort_at_s, self.until.id))
+        return bounds
 
     def driven_by(self, words: sa.Select[int]) -> "QueryPlan":
         """The same, found from the ids of all traces that hold `words`."""
-        return replace(self, drives=None, rest=self.conditions, words=(), ids=words, times=())
+        return replace(self, drives=None, rest=self.conditions, words=(), ids=words, times=(), until=None)
 
 
 def plan_of(connection: sa.Connection, wanted: Filter, after: ListCursor | None, now_s: float) -> QueryPlan | None:
@@ -168,13 +178,13 @@ def _walked(plan: QueryPlan, walk: IndexScan, after: ListCursor | None) -> Page:
     select = sa.select(id_.label("id"), sort_at_s.label("sort_at_s")).select_from(source)
     if walk.repeats:
         select = select.distinct()
-    conditions = (*walk.where, *plan.rest, *plan.within(sort_at_s), *_behind(sort_at_s, id_, after))
+    conditions = (*walk.where, *plan.rest, *plan.within(sort_at_s, id_), *_behind(sort_at_s, id_, after))
     return select.where(*conditions).order_by(sort_at_s.desc(), id_.desc())
 
 
 def _sorted(plan: QueryPlan, ids: tuple[int, ...] | sa.Select[int], after: ListCursor | None) -> Page:
     """These traces from the newest on; said so that no index tempts the database to begin with the time."""
-    conditions = (*plan.rest, *plan.within(_trace.sort_at_s))
+    conditions = (*plan.rest, *plan.within(_trace.sort_at_s, _trace.id))
     named = sa.select(_trace.id, _trace.sort_at_s).where(_trace.id.in_(ids), *conditions)
     found = named.cte("found").prefix_with("MATERIALIZED").c
     behind = _behind(found.sort_at_s, found.id, after)

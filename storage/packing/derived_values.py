@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 import msgspec
 
-from inspector.chain.analysis import OUTCOME_RULES
+from inspector.chain.call_faults import OUTCOME_RULES
 from inspector.chain.steps import Break, Certainty, Reaction, Recovery, Step, StepOutcome
 from inspector.diagnostics import AttemptedCall, Diagnostic, Edit, Fault, Fix, Location, Related
 from inspector.errors import UnknownRuleError
-from inspector.inspection import PartInspection
+from inspector.inspected import PartInspection
 from inspector.model import Json, Parameter, Span, SpanKind, ToolCall, ToolResult, Trace, Turn
 from inspector.model.columns import Column
 from inspector.rules.catalogue import find_rule

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from inspector.chain.steps import Chain, Status, Step
 from inspector.diagnostics import Diagnostic, Location
-from inspector.inspection import Inspection, PartInspection
+from inspector.inspected import Inspection, PartInspection
 from inspector.model import Span, ToolCall, ToolResult
 from inspector.model.columns import ColumnSlice, Entries, Uneven
 from storage.packing.blobs import from_blob, to_blob

@@ -10,7 +10,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.model import Trace, Turn
 from inspector.model.columns import Entries
 from inspector.model.trace import RECORDING_ID

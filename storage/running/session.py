@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.capture.send_queue import event_weight
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.model import BodyState, Chunk, Generation, Part, Role, Trace, Turn
 from inspector.model.trace import parts_of, turn_so_far
 from inspector.trace_file.lines import ExchangePacker

@@ -7,7 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from inspector.capture.recorder import Recorder
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Provenance, Trace
 from inspector.model.exchange import compacted
 from inspector.sessions.gathering import traces_of

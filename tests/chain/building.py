@@ -11,7 +11,8 @@ import re
 from collections.abc import Sequence
 
 from inspector.chain.steps import Chain
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import CallHeader, Generation, Outcome, Part, ResultHeader, Role, Trace, Turn
 
 _LINE = re.compile(r"(user|say|call|also|result)(?: ([\w-]+))?(!?): ?(.*)", re.DOTALL)

@@ -3,7 +3,8 @@
 import pytest
 
 from inspector.errors import InvalidPatternError, WeaklinkError
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from tests.chain.building import trace_of
 
 CALL = 'call: book {"seat": "12A"}'

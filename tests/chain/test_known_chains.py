@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import event, given
 
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from tests.chain.building import codes
 from tests.chain.known_chains import Story, stories
 from tests.chain.telling import told

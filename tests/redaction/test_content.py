@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import sample_traces
 from inspector.importers.reading import read_source
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Part, Role, Trace, Turn
 from inspector.redaction.masking import ContentStream, kept_words
 from inspector.redaction.redactor import Redactor

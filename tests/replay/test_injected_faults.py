@@ -10,7 +10,8 @@ from inspector.capture.events import RecordEvent
 from inspector.capture.recorder import Recorder
 from inspector.capture.trace_file_sink import TraceAssembler
 from inspector.dataset.answer_faults import CALLS, DELIVERY, InjectionError, answer_fault
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import CallHeader, Json, Part, Role, Trace, Turn
 from inspector.model.exchange import RecordedExchange
 from inspector.replay.answers import error_answer, rebuilt_answer

@@ -10,7 +10,8 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 
 from inspector.chain.endings import source_says_success
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import (
     Chunks,
     ExternalId,
@@ -294,6 +295,23 @@ def _fixed() -> st.SearchStrategy[Said]:
             lambda one: one.trace.external_ids[0].value.startswith("s1") or one.trace.external_ids[1].value == "t2",
         ),
         ('name:"RUN 1"', lambda one: one.trace.name == "run 1"),
+        ('name:"run*"', lambda _: True),
+        ('name:"RUN 3*","run 1"', lambda one: one.trace.name in ("run 3", "run 1")),
+        ("name:r*1", lambda one: one.trace.name == "run 1"),
+        ("session:S2*", lambda one: one.trace.external_ids[0].value.startswith("s2")),
+        ("session:task=T2*", lambda one: one.trace.external_ids[1].value == "t2"),
+        ("session:*3", lambda one: one.trace.external_ids[0].value.endswith("3")),
+        ("severity:info", lambda one: one.severities("info") > 0),
+        ("severity:warning", lambda one: one.severities("warning") > 0),
+        ("errors:>0.5", lambda one: one.severities("error") > 0),
+        ("turns:!=2.5", lambda _: True),
+        ("turns:2.5", lambda _: False),
+        ("turns:<=2.5,>=4.5", lambda one: len(one.trace.turns) <= 2 or len(one.trace.turns) >= 5),
+        ("warnings:<1.5", lambda one: one.severities("warning") <= 1),
+        ("tokens:<999999999999k", _has_tokens),
+        ("break:J1", lambda one: (_break(one) or "").startswith("J1")),
+        ("break:*", lambda one: _break(one) is not None),
+        ("break:error-*,J104", lambda one: (_break(one) or "").startswith(("error-", "J104"))),
         ("name:*2", lambda one: one.trace.name.endswith("2")),
         ("marked:yes", lambda one: bool(one.notes)),
         ("marked:no", lambda one: not one.notes),
@@ -318,6 +336,16 @@ def _fixed() -> st.SearchStrategy[Said]:
 
 def _reward(one: Made) -> float | None:
     return one.trace.outcome.reward if one.trace.outcome else None
+
+
+def _break(one: Made) -> str | None:
+    broken = one.inspection.chain.broken
+    return None if broken is None else broken.code or broken.outcome.value
+
+
+def _has_tokens(one: Made) -> bool:
+    uses = [turn.generation.usage for turn in one.trace.turns if turn.generation]
+    return any(count is not None for use in uses for count in (use.input_tokens, use.output_tokens))
 
 
 def _fullest(one: Made) -> float:

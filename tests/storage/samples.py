@@ -1,6 +1,7 @@
 """Small traces for the tests of the store."""
 
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import (
     ExternalId,
     Generation,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from inspector.chain.steps import Break, Certainty, Chain, Reaction, Recovery, Status, Step, StepOutcome
 from inspector.diagnostics import Diagnostic, Edit, Fault, Fix, Location, Related
-from inspector.inspection import Inspection, PartInspection
+from inspector.inspected import Inspection, PartInspection
 from inspector.model import Parameter, Span, SpanKind, ToolCall, ToolResult
 from inspector.rules.catalogue import RULES
 from inspector.text import Range

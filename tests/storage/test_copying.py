@@ -12,7 +12,7 @@ import sample_traces
 from benchmarks.postgresql_server import new_database
 from inspector.capture.events import RecordEvent
 from inspector.importers.reading import read_source
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.model import Trace
 from inspector.model.exchange import RecordedExchange
 from inspector.trace_file.lines import ExchangePacker

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from inspector.errors import StoreError
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.model import Chunks, Trace, Turn
 from storage import Store, open_store, tables
 from storage.summaries import ListCursor, TraceSummary

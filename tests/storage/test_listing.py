@@ -138,6 +138,7 @@ def test_pages_follow_each_other_without_gap_or_repeat(store: Store, wanted: str
 def _common_from(monkeypatch: pytest.MonkeyPatch, enough: int) -> None:
     monkeypatch.setattr("storage.filter.sql.ENOUGH", enough)
     monkeypatch.setattr("storage.filter.planner.ENOUGH", enough)
+    monkeypatch.setattr("storage.filter.selectivity.ENOUGH", enough)
 
 
 def test_common_and_rare_things_are_found_alike(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,8 +185,8 @@ def test_words_are_found_as_if_every_text_were_read(
 ) -> None:
     _common_from(monkeypatch, enough)
     monkeypatch.setattr("storage.search._CLOSE", close)
-    monkeypatch.setattr("storage.listing._FIRST_WINDOW", 2)
-    monkeypatch.setattr("storage.listing._WIDE", 8)
+    monkeypatch.setattr("storage.finding._FIRST_WINDOW", 2)
+    monkeypatch.setattr("storage.finding._WIDE", 8)
     monkeypatch.setattr("storage.search._MOST", most)
     monkeypatch.setattr("storage.search._STRETCH", stretch)
     order = [one.name for one in drawn.traces(limit=100)]
@@ -310,8 +311,8 @@ def test_a_word_of_the_oldest_takes_no_more_statements_in_a_store_four_times_as_
     store: Store, statements: list[str], monkeypatch: pytest.MonkeyPatch, wanted: str
 ) -> None:
     _common_from(monkeypatch, 3)
-    monkeypatch.setattr("storage.listing._FIRST_WINDOW", 2)
-    monkeypatch.setattr("storage.listing._WIDE", 8)
+    monkeypatch.setattr("storage.finding._FIRST_WINDOW", 2)
+    monkeypatch.setattr("storage.finding._WIDE", 8)
     monkeypatch.setattr("storage.search._STRETCH", 8)
     took: list[int] = []
     for first, last in ((0, 100), (100, 400)):
@@ -328,7 +329,7 @@ def test_a_word_of_the_oldest_takes_no_more_statements_in_a_store_four_times_as_
 def test_common_fields_are_walked_along_the_rarest(
     store: Store, statements: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.filter.planner._SAMPLE", 10)
+    monkeypatch.setattr("storage.filter.selectivity._SAMPLE", 10)
     _common_from(monkeypatch, 5)
     calls = [TEXT_CALL if number % 5 == 0 else GOOD_CALL for number in range(100)]
     store.save(inspected(*(trace(f"s{n}", call, started_s=float(n)) for n, call in enumerate(calls))))

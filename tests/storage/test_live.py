@@ -22,7 +22,8 @@ from inspector.capture.events import (
     TurnStarted,
 )
 from inspector.errors import StoreError
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import BodyState, Chunk, ExternalId, Generation, Liveness, Outcome, Part, Role, Trace, Turn
 from inspector.model.trace import parts_of
 from storage import Store, StoreSink, open_store

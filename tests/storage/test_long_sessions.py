@@ -10,7 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from inspector.capture.events import RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Role, Trace
 from storage import Store, StoreSink
 from storage.running import rows as recovery

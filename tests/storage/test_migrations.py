@@ -53,8 +53,10 @@ def _is_ours(name: str | None, kind: str, _parents: object) -> bool:
     return not (name or "").startswith("search_text") and not (kind == "table" and _PARTITION.fullmatch(name or ""))
 
 
-def _is_on_both(made: object, _name: str | None, _kind: str, _reflected: bool, _other: object) -> bool:
-    """PostgreSQL has no foreign key on `trace`, which partitions would make expensive."""
+def _is_on_both(made: object, name: str | None, kind: str, _reflected: bool, _other: object) -> bool:
+    """PostgreSQL has no foreign key on `trace`, which partitions make expensive, and folds case by expressions."""
+    if kind == "index" and "_folded_" in (name or ""):
+        return False
     return not (isinstance(made, sa.ForeignKeyConstraint) and made.elements[0].target_fullname == "trace.id")
 
 

@@ -18,7 +18,8 @@ import storage
 from benchmarks.postgresql_server import new_database
 from inspector.chain.metrics_groups import Aspect, GroupKey
 from inspector.errors import StoreError
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from storage import Store, StoreSink, open_store, tables, upgrade_store
 from storage.engine import new_engine, place_of, writing

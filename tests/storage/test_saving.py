@@ -7,7 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from inspector.chain.steps import Status
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import ExternalId, Instant, Trace
 from storage import Store, Verdict, open_store
 from storage.record_rows import IdentityKind, identity_of

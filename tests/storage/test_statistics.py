@@ -17,7 +17,8 @@ from inspector.chain.metrics_groups import MANY_VALUED, Aspect, FigureGroups, Fi
 from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from inspector.errors import UnreadableFileError
 from inspector.importers.reading import read_source
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
 from storage import FilterError, Store, open_store
 from storage.derived_rows import figures_in

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from inspector.chain.metrics_groups import GroupKey
 from inspector.errors import StoreError
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import ExternalId, Trace
 from storage import Store, StoreSink, open_store, tables
 from storage.engine import new_engine, used_bytes

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from inspector.errors import StoreError
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Chunks, Generation, Part, Role, ToolDefinition, Trace, Turn
 from inspector.model.columns import Column
 from storage import Store, open_store, tables

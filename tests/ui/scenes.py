@@ -2,7 +2,7 @@
 
 from inspector.chain.steps import Break, Certainty, Chain, Reaction, Recovery, Status, Step, StepOutcome
 from inspector.diagnostics import Edit, Fault, Fix, Location, Related
-from inspector.inspection import Inspection, PartInspection
+from inspector.inspected import Inspection, PartInspection
 from inspector.model import (
     CallHeader,
     ErrorPhase,

@@ -18,7 +18,8 @@ from inspector.importers.proxies.har import open_har
 from inspector.importers.reading import UNREAD_RULES, unread_file, unread_record
 from inspector.importers.records import Element, Line, PositionCounter, layout_of, read_elements, read_lines, renumbered
 from inspector.importers.source import Skipped, SourceFile
-from inspector.inspection import REASONING_BUDGET, Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import REASONING_BUDGET, inspect_trace
 from inspector.memory import RECORD_BYTES
 from inspector.model import Trace
 from inspector.redaction.finding import Finder

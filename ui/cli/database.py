@@ -11,7 +11,8 @@ from msgspec.structs import asdict
 
 from inspector.chain.joining import join_traces, without_joined
 from inspector.errors import StoreError, UnknownFormatError
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Trace
 from inspector.rules.rule import Severity

@@ -2,13 +2,14 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 
 from msgspec.structs import replace
 
 from inspector.json_text import write_json
-from storage import ListCursor, Order, Store, TraceSummary, open_store
-from ui.cli.console import print_lines, print_notice, screen_width
+from storage import Listed, Order, ScanStep, Store, TraceSummary, open_store
+from ui.cli.console import print_lines, print_notice, progress_bar, screen_width
 from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, remember_list
 from ui.views.minimap import minimap
 from ui.views.search_hits import hit_lines, hit_object
@@ -17,16 +18,18 @@ from ui.views.trace_columns import (
     ORDER_WORDS,
     ORDERS_BY_WORD,
     TRACE_COLUMNS,
+    FittedColumns,
     ListedTrace,
+    fitted,
     forks_grouped,
     summary_object,
     tab_separated,
-    trace_table,
 )
 from ui.views.wording import counted
 
 _WIDE = 130
-_PAGE = 200
+_MOST_COUNTED = 100_000  # traces; in a larger store, to count what no index leads to takes longer than the list
+_SCREEN, _PATIENCE_S = 20, 0.5  # rows that a table's columns are fitted to, unless they take longer to come
 _IN_A_PIPE = tuple(key for key in TRACE_COLUMNS if key not in ("age", "map"))
 
 
@@ -49,41 +52,107 @@ def list_traces(
         recover_traces(store)
         if expression:
             fill_text_index(store)
-        found = _pages(store, expression, order, limit)
-        if as_json:
-            shown = _written(found, lambda one: write_json(summary_object(one.summary)))
-        elif sys.stdout.isatty() or color == "always":
-            rows = forks_grouped(list(found))
-            print_lines(_table(store, rows, columns, order), color=color)
-            shown = [row.summary.id for row in rows]
-        else:
-            keys = columns or _IN_A_PIPE
-            if header:
-                sys.stdout.write("\t".join(keys) + "\n")
-            shown = _written(found, lambda one: tab_separated(one, keys))
-        remember_list(store, shown)
+        steps = _Steps(store, expression, order, limit)
+        shown: list[int] = []
+        try:
+            if as_json:
+                _write(store, steps, shown, lambda one: write_json(summary_object(one.summary)))
+            elif sys.stdout.isatty() or color == "always":
+                print_lines(_table(store, steps, shown, columns, order), color=color)
+            else:
+                keys = columns or _IN_A_PIPE
+                if header:
+                    sys.stdout.write("\t".join(keys) + "\n")
+                _write(store, steps, shown, lambda one: tab_separated(one, keys))
+        except KeyboardInterrupt:
+            print_notice(f"interrupted; {steps.said_so_far()}")
+            raise
+        finally:
+            remember_list(store, shown)
         if not shown and not as_json:
             sys.stderr.write(_nothing(expression))
+        elif len(shown) == limit and steps.is_scan and store.paging().pulse().newest_id > _MOST_COUNTED:
+            print_notice(f"{limit:,} are shown, {ORDER_WORDS[order]}; --limit shows more")
         elif len(shown) == limit and (total := store.paging().count(expression)) > limit:
             print_notice(f"{limit:,} of {total:,}, {ORDER_WORDS[order]}; --limit shows more")
 
 
-def _written(found: Iterable[ListedTrace], line: Callable[[ListedTrace], str]) -> list[int]:
-    """Print a line for each trace as it comes; their ids."""
-    shown: list[int] = []
-    for one in found:
-        sys.stdout.write(line(one) + "\n")
-        shown.append(one.summary.id)
-    return shown
+class _Steps:
+    """The steps of a scan that found something; meanwhile a bar on a terminal says how much of the list was read.
+
+    `is_scan` says whether the list is being looked through, since no index leads to what matches.
+    """
+
+    def __init__(self, store: Store, expression: str, order: Order, limit: int) -> None:
+        self.is_scan = False
+        self._steps = store.paging().scan(expression, order, limit=limit)
+        self._looked_at = self._total = 0
+
+    def __iter__(self) -> Iterator[ScanStep]:
+        with ExitStack() as bar:
+            advance: Callable[[int], None] | None = None
+            for step in self._steps:
+                if step.found:
+                    bar.close()
+                    advance = None
+                    yield step
+                if step.next is None or not step.next.width:
+                    continue
+                self.is_scan, before = True, self._looked_at
+                self._looked_at, self._total = step.next.looked_at, step.next.total
+                if advance is not None:
+                    advance(self._looked_at - before)
+                elif self._total:
+                    advance = bar.enter_context(progress_bar("traces looked at", self._total))
+                    advance(self._looked_at)
+
+    def said_so_far(self) -> str:
+        """How far the scan came."""
+        if not self._total:
+            return "the list is not complete"
+        return f"{self._looked_at:,} of {counted(self._total, 'trace')} were looked at"
 
 
-def _table(store: Store, rows: list[ListedTrace], columns: tuple[str, ...] | None, order: Order) -> Iterator[Line]:
+def _write(store: Store, steps: Iterable[ScanStep], shown: list[int], line: Callable[[ListedTrace], str]) -> None:
+    """Print a line for each trace as it comes, and note its id."""
+    for step in steps:
+        for one in _listed(store, step.found):
+            sys.stdout.write(line(one) + "\n")
+            shown.append(one.summary.id)
+        sys.stdout.flush()
+
+
+def _table(
+    store: Store, steps: "_Steps", shown: list[int], columns: tuple[str, ...] | None, order: Order
+) -> Iterator[Line]:
+    """A line a trace under a head: all at once, or as they come where the list is looked through."""
     width = screen_width()
     keys = columns or tuple(key for key in TRACE_COLUMNS if key != "map" or width >= _WIDE)
-    if "map" in keys:
-        maps = minimaps(store, [row.summary for row in rows], width // 5)
-        rows = [replace(row, minimap=maps[row.summary.id]) for row in rows]
-    return trace_table(rows, width=width, keys=keys, are_chosen=bool(columns), order=order) if rows else iter(())
+    layout: FittedColumns | None = None
+    rows: list[ListedTrace] = []
+    began_s = time.monotonic()
+
+    def lines() -> Iterator[Line]:
+        nonlocal layout, rows
+        rows = _with_maps(store, forks_grouped(rows), width // 5) if "map" in keys else forks_grouped(rows)
+        if layout is None and rows:
+            layout = fitted(width, rows, keys, are_chosen=bool(columns))
+            yield layout.head(order)
+        if layout is not None:
+            yield from map(layout.row, rows)
+        shown.extend(row.summary.id for row in rows)
+        rows = []
+
+    try:
+        for step in steps:
+            rows += _listed(store, step.found)
+            is_due = layout is not None or len(rows) >= _SCREEN or time.monotonic() - began_s > _PATIENCE_S
+            if steps.is_scan and is_due:
+                yield from lines()
+    except KeyboardInterrupt:
+        yield from lines()
+        raise
+    yield from lines()
 
 
 def minimaps(store: Store, summaries: Iterable[TraceSummary], width: int) -> dict[int, Line]:
@@ -91,20 +160,15 @@ def minimaps(store: Store, summaries: Iterable[TraceSummary], width: int) -> dic
     return {one.id: minimap(*store.inspected(one.id), width) for one in summaries}
 
 
-def _pages(store: Store, expression: str, order: Order, limit: int) -> Iterator[ListedTrace]:
-    """The first traces that match, read a page at a time."""
-    after: ListCursor | None = None
-    paging, now_s = store.paging(), time.time()
-    while limit > 0:
-        page = paging.page(expression, order, limit=min(limit, _PAGE), after=after)
-        counts = paging.call_counts([one.summary.id for one in page])
-        for one in page:
-            ok_calls, _ = counts.get(one.summary.id, (None, 0))
-            yield ListedTrace(one.summary, now_s, ok_calls)
-        if len(page) < _PAGE:
-            return
-        limit -= len(page)
-        after = page[-1].cursor
+def _listed(store: Store, found: Sequence[Listed]) -> list[ListedTrace]:
+    """What the columns are drawn from."""
+    now_s, counts = time.time(), store.paging().call_counts([one.summary.id for one in found])
+    return [ListedTrace(one.summary, now_s, counts.get(one.summary.id, (None, 0))[0]) for one in found]
+
+
+def _with_maps(store: Store, rows: Sequence[ListedTrace], width: int) -> list[ListedTrace]:
+    maps = minimaps(store, [row.summary for row in rows], width)
+    return [replace(row, minimap=maps[row.summary.id]) for row in rows]
 
 
 def _nothing(expression: str) -> str:
@@ -118,18 +182,27 @@ def search(
 ) -> None:
     """`weaklink search`; see its help."""
     wanted = filter_of(words, expression)
+    found = 0
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         fill_text_index(store)
-        found = store.search.find(wanted, limit=limit)
-        if found.waiting:
-            print_notice(f"{_so_far(store, found.waiting)}; what waits was not searched")
-    if as_json:
-        sys.stdout.writelines(write_json(hit_object(hit)) + "\n" for hit in found.hits)
-    elif found.hits:
-        print_lines(hit_lines(found.hits, width=screen_width()), color=color)
-    else:
+        if waiting := store.search.waiting():
+            print_notice(f"{_so_far(store, waiting)}; what waits was not searched")
+        steps = _Steps(store, wanted, Order.TIME, limit)
+        try:
+            for step in steps:
+                hits = store.search.hits(wanted, [one.summary for one in step.found])
+                if as_json:
+                    sys.stdout.writelines(write_json(hit_object(hit)) + "\n" for hit in hits)
+                else:
+                    print_lines(hit_lines(hits, width=screen_width()), color=color)
+                sys.stdout.flush()
+                found += len(hits)
+        except KeyboardInterrupt:
+            print_notice(f"interrupted; {steps.said_so_far()}")
+            raise
+    if not found and not as_json:
         print_notice("no trace holds these words")
-    if len(found.hits) == limit:
+    if found == limit:
         print_notice(f"the newest {limit:,} are shown; --limit shows more")
 
 

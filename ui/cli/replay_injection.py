@@ -12,7 +12,8 @@ from inspector.capture.recorder import Recorder
 from inspector.capture.replay_server import OnDivergence
 from inspector.capture.trace_file_sink import TracesInMemory
 from inspector.dataset.answer_faults import CALLS, DELIVERY, AnswerFault, InjectionError, answer_fault
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Json, Trace
 from inspector.model.exchange import RecordedExchange
 from inspector.replay.matching import Match

@@ -14,7 +14,8 @@ from inspector.atomic_write import check_folder, whole_folder
 from inspector.chain.metrics_groups import Aspect, FigureGroups, FigureSlices, GroupKey
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers.blocks import Block
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from inspector.rules.rule import Severity
 from inspector.scanning import lazy_pattern
@@ -31,7 +32,7 @@ from ui.importing.engine import EngineOptions
 from ui.reports.html_page import html_page
 from ui.reports.static_report import GENERATOR, StaticReport, report_html, trace_file_name, worst_chains
 from ui.views.styled_text import visible_line
-from ui.views.trace_json import trace_title
+from ui.views.trace_summary import trace_title
 from ui.views.triage import Triage, read_triage
 from ui.views.wording import counted
 

@@ -20,10 +20,10 @@ from inspector.chain.metrics_groups import (
 )
 from inspector.errors import UnreadableFileError
 from inspector.importers.records import parse_json_bytes
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from ui.cli.console import print_notice
 from ui.cli.files import open_binary
-from ui.views.trace import POSITION_IDS
+from ui.views.wording import POSITION_IDS
 
 _MEASURES = ("tool_selection", "parameter_accuracy")
 _MAX_IDS = 5

@@ -25,7 +25,7 @@ from inspector.diagnostics import Diagnostic, Location
 from inspector.errors import StoreError, UnknownFormatError
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.json_text import write_json
 from inspector.model import Chunk, Json, Role, Span, ToolCall, Trace, Turn
 from inspector.rules.conversation import NO_FINAL_ANSWER, UNRECOVERED_ERROR

@@ -32,7 +32,8 @@ from inspector.capture.trace_file_sink import TraceAssembler
 from inspector.chain.confidence_sequences import PairCounts, rate_sequence
 from inspector.chain.intervals import Interval
 from inspector.diagnostics import Diagnostic
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import ExternalId, ParentTrace, ParentWhy, Trace, Usage
 from inspector.model.exchange import RecordedExchange
 from inspector.replay.resend import (

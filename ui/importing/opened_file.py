@@ -12,7 +12,8 @@ from inspector.dataset.samples import ROW_PART, Sample, read_sample
 from inspector.errors import UnreadableFileError
 from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from inspector.redaction.redactor import Redactor
 from storage import open_store

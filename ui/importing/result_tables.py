@@ -23,7 +23,8 @@ from inspector.importers.blocks import Block
 from inspector.importers.reading import read_group
 from inspector.importers.remote import file_system_of
 from inspector.importers.source import Skipped, is_url, local_path
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Json, Trace
 from inspector.redaction.redactor import Redactor

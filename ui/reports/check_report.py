@@ -18,7 +18,7 @@ from inspector.dataset.record_rewrite import RecordPart, find_slots
 from inspector.dataset.samples import ROW_PART
 from inspector.diagnostics import Diagnostic, Edit, Fault
 from inspector.importers.source import Skipped, is_url
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.json_scanner import read_json
 from inspector.model import RecognisedBy, Role, Trace
 from inspector.rules.rule import Severity

@@ -9,7 +9,7 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from inspector.diagnostics import Fault, Location
-from inspector.inspection import PartInspection
+from inspector.inspected import PartInspection
 from inspector.model import Span, SpanKind, ToolCall
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex, Range

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from inspector.chain.steps import Chain
 from inspector.diagnostics import Diagnostic, Fault, Related
-from inspector.inspection import Inspection, PartInspection
+from inspector.inspected import Inspection, PartInspection
 from inspector.model import ToolCall, Trace, Turn
 from inspector.version import __version__
 from storage import TraceSummary
@@ -32,7 +32,7 @@ from ui.views.places import StepPlaces
 from ui.views.status import UNNAMED, call_brief, outcome_words, status_run, step_glyph
 from ui.views.styled_text import visible_line
 from ui.views.trace import ending, fault_counts, heading_of, model_of, result_words, shown_diagnostics, trace_facts
-from ui.views.trace_json import break_words, trace_title
+from ui.views.trace_summary import break_words, trace_title
 from ui.views.turn import answers, error_words, turn_facts
 from ui.views.wording import counted
 

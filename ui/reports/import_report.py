@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct, field
 
 from inspector.importers.source import Skipped
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.model import Json, Role, Trace, Turn, TurnFlag
 from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.wording import counted, quoted, table_lines, wrapped

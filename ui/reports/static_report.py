@@ -16,7 +16,7 @@ from storage import Order, Store, TraceSummary
 from ui.reports.html import escaped, head_html, runs_html, style_sheet
 from ui.views.status import status_run
 from ui.views.styled_text import Run, Style, visible_line
-from ui.views.trace_json import break_words, trace_title
+from ui.views.trace_summary import break_words, trace_title
 from ui.views.triage import STATUSES, Heat, Triage, break_steps, code_title, days, heat, page_value_text, percent
 from ui.views.wording import counted
 

@@ -11,7 +11,7 @@ from typing import TextIO, TypeAlias
 
 from inspector.chain.steps import Chain
 from inspector.diagnostics import Diagnostic
-from inspector.inspection import Inspection, PartInspection
+from inspector.inspected import Inspection, PartInspection
 from inspector.json_text import write_json
 from inspector.model import Trace
 from inspector.model.exchange import with_exchanges
@@ -24,7 +24,8 @@ from ui.views.places import StepPlaces
 from ui.views.status import call_brief, outcome_words, status_run, step_glyph
 from ui.views.styled_text import Line, plain, visible_line
 from ui.views.trace import ending, fault_counts, heading_of, model_of, shown_diagnostics, trace_facts
-from ui.views.trace_json import trace_object, trace_title
+from ui.views.trace_json import trace_object
+from ui.views.trace_summary import trace_title
 from ui.views.turn import answers, turn_facts, turn_lines
 
 NumberedTrace: TypeAlias = tuple[int, Trace, Inspection]

@@ -22,7 +22,7 @@ from ui.views.run_diff import ComparedRun, RunDiff, compare, row_diff_lines
 from ui.views.run_diff_overview import LEGEND, aligned_map_lines, grid_columns, grid_head, grid_row
 from ui.views.styled_text import Line, Run, Style, clipped
 from ui.views.trace import title_of
-from ui.views.trace_json import fork_parent
+from ui.views.trace_summary import fork_parent
 from ui.views.wording import counted, quoted, wrapped
 
 DIFF_COMMANDS = (

@@ -12,7 +12,7 @@ from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic, Location
 from inspector.formats.format import Format
 from inspector.formats.registry import formats
-from inspector.inspection import Inspection, PartInspection
+from inspector.inspected import Inspection, PartInspection
 from inspector.model import Part, Role, Span, ToolCall, Trace, Turn
 from inspector.model.columns import Entries
 from inspector.segmentation import Segmentation, Segmenter

@@ -12,7 +12,7 @@ from inspector.chain.endings import truncation_clause
 from inspector.chain.failure_words import SPEECH_LIMIT, failure_admission
 from inspector.chain.steps import Break, Chain, Reaction, Status, Step, StepOutcome
 from inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, Diagnostic, Fix, Location
-from inspector.inspection import Inspection, PartInspection
+from inspector.inspected import Inspection, PartInspection
 from inspector.model import Role, Span, SpanKind, Trace
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex, Range

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from inspector.chain.layers import compare_reply, result_difference, same_call, same_run
 from inspector.chain.steps import Step
 from inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Location
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.model import Part, RecordedRun, ToolCall, Trace, Turn
 from inspector.model.exchange import requests_of, shared_prefix, shared_suffix
 from inspector.text import Range

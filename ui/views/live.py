@@ -17,7 +17,8 @@ from ui.views.status import RUNNING, call_brief, status_run
 from ui.views.styled_text import Line, Run, Style, clipped, style_of, visible_line
 from ui.views.trace import model_of, title_of
 from ui.views.trace_columns import summary_object
-from ui.views.trace_json import break_words, generation_object, moment
+from ui.views.trace_json import generation_object
+from ui.views.trace_summary import break_words, moment
 from ui.views.turn import characters_in, error_words, turn_facts
 from ui.views.wording import counted, help_line, title, wrapped
 

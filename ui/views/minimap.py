@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from inspector.chain.steps import Chain, Status, Step, StepOutcome
 from inspector.diagnostics import Diagnostic, Location
-from inspector.inspection import Inspection, PartInspection
+from inspector.inspected import Inspection, PartInspection
 from inspector.model import Role, Span, SpanKind, ToolCall, ToolResult, Trace
 from inspector.rules.rule import Rule, Severity
 from inspector.text import Range

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from inspector.diagnostics import Diagnostic
 from inspector.importers.reading import unread_in
-from inspector.inspection import Inspection, PartInspection, inspect_trace
+from inspector.inspected import Inspection, PartInspection
+from inspector.inspection import inspect_trace
 from inspector.model import (
     BodyState,
     CallHeader,

@@ -14,7 +14,8 @@ from inspector.dataset.record_rewrite import RecordPart, find_slots
 from inspector.dataset.samples import ROW_PART, Sample, read_sample
 from inspector.dataset.verifiers import find_verifier, run_verifier
 from inspector.diagnostics import Diagnostic, Fault
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Json, Part, Role, Trace, Turn
 from inspector.text import Range
 

@@ -21,7 +21,7 @@ from inspector.chain.alignment import (
 from inspector.chain.sequence_diff import diff_texts
 from inspector.chain.steps import Step
 from inspector.diagnostics import Location
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.json_text import write_json
 from inspector.model import Json, Role, SpanKind, ToolCall, Trace
 from inspector.model.columns import Entries
@@ -33,7 +33,7 @@ from ui.views.status import call_lines, outcome_words, status_run, task_run
 from ui.views.styled_text import Line, Run, Style, clipped, visible_line
 from ui.views.text_diff import text_diff_lines
 from ui.views.trace import ending, model_of
-from ui.views.trace_json import outcome_object
+from ui.views.trace_summary import outcome_object
 from ui.views.wording import counted, folded_middle, quoted, wrapped
 
 _LONGEST_LAID_OUT = 2_000_000

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
+from inspector.model import Json
 from storage import SearchHit
-from ui.views.segment_json import JsonObject
 from ui.views.status import status_run
 from ui.views.styled_text import Line, Run, Style, cell_width, clipped, fitting, visible_line
 from ui.views.trace_columns import summary_object
-from ui.views.trace_json import break_words, trace_title
+from ui.views.trace_summary import break_words, trace_title
 
 _INDENT = 4
 _AROUND = 60  # an excerpt with so much behind the words may have been cut there
@@ -23,7 +23,7 @@ def hit_lines(hits: Iterable[SearchHit], *, width: int) -> Iterator[Line]:
             yield from _excerpt(hit, width - _INDENT)
 
 
-def hit_object(hit: SearchHit) -> JsonObject:
+def hit_object(hit: SearchHit) -> dict[str, Json]:
     """A hit as `weaklink search --json` prints it: the trace as `list` does, and where the words are.
 
     `turn`, `part`, `start` and `end` place the words in the trace, `found_start` and `found_end` in the excerpt; all

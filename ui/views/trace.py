@@ -12,7 +12,7 @@ from inspector.chain.endings import task_outcome
 from inspector.chain.grouping import grouped
 from inspector.chain.steps import Chain, Status, Step, StepOutcome
 from inspector.diagnostics import Diagnostic
-from inspector.inspection import Inspection, PartInspection
+from inspector.inspected import Inspection, PartInspection
 from inspector.json_text import write_json
 from inspector.model import Liveness, Role, Trace, Turn
 from inspector.rules.rule import Severity
@@ -23,13 +23,11 @@ from ui.views.places import StepPlaces
 from ui.views.status import LIVENESS, call_brief, outcome_words, status_run, step_glyph
 from ui.views.styled_text import Line, Run, Style, cell_width, clipped, padded, right_aligned, visible_line, width_of
 from ui.views.turn import UnfinishedTurn, turn_lines, unfinished_turn_lines
-from ui.views.wording import counted, folded_middle, wrapped
+from ui.views.wording import POSITION_IDS, counted, folded_middle, wrapped
 
 _MARGIN = 11
 _LONGEST = 1_000
 _LONGEST_ANSWER = 300
-POSITION_IDS = ("line", "entry", "record", "document", "sha256")
-"""External ids that say where a trace is in its file, not what it is."""
 _WRAPPER = frozenset({"name", "content", "tool_call_id", "call_id", "id"})
 _LONGEST_UNWRAPPED = 100_000
 _HEADS = ("step", "turn", "call", "outcome", "result")

@@ -27,7 +27,7 @@ from ui.views.styled_text import (
     visible_runs,
     width_of,
 )
-from ui.views.trace_json import (
+from ui.views.trace_summary import (
     break_object,
     break_words,
     listed_status,

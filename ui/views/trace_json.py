@@ -1,120 +1,21 @@
-"""What lists and `weaklink show` say of a trace, in words and as JSON values."""
+"""What `weaklink show --json` says of a trace, as JSON values."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from itertools import groupby
 
-from inspector.chain.endings import task_outcome
 from inspector.chain.grouping import grouped
 from inspector.chain.layers import PlacedTexts
-from inspector.chain.steps import Break, Chain, Status, Step
+from inspector.chain.steps import Chain, Step
 from inspector.diagnostics import Diagnostic, Location
-from inspector.errors import StoreError, UnknownRuleError
-from inspector.inspection import Inspection, PartInspection
-from inspector.model import Generation, Instant, Json, Liveness, Outcome, ParentTrace, ParentWhy, Trace, Turn
-from inspector.rules.catalogue import find_rule
+from inspector.inspected import Inspection, PartInspection
+from inspector.model import Generation, Instant, Json, Liveness, Trace, Turn
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex
-from storage import Store, TraceSummary
 from ui.views.layers import CallLayer, StepLayers, TraceLayers, with_before
 from ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object
-from ui.views.status import DAMAGED, LIVENESS, UNNAMED, status_run
-from ui.views.styled_text import Line, Run, Style, visible_line
-from ui.views.trace import POSITION_IDS, model_of
+from ui.views.trace import model_of
+from ui.views.trace_summary import break_object, moment, outcome_object, parent_object
 from ui.views.turn import UnfinishedTurn
-
-
-def trace_title(summary: TraceSummary) -> str:
-    """What a trace is known by: its name, else the user's first words, else an id of its source, else its file."""
-    telling = (value for name, value in summary.external_ids.items() if name not in POSITION_IDS)
-    file = summary.file.replace("\\", "/").rpartition("/")[2]
-    known = (summary.name, summary.opening, next(telling, ""), f"{file} {summary.record}".strip())
-    return next(filter(None, known), f"trace {summary.id}")
-
-
-def listed_title(summary: TraceSummary, *, with_project: bool = True) -> str:
-    """The title with what places the trace: what it is to its parent, its project and its branch."""
-    parent = f"{summary.parent.why.value}: " if summary.parent is not None else ""
-    project = project_words(summary.project, summary.branch) if with_project else ""
-    return f"{parent}{trace_title(summary)}{project}"
-
-
-def project_words(project: str, branch: str) -> str:
-    """Project and branch behind a title: ` · weather (main)`; empty where neither is known."""
-    words = " ".join(word for word in (project, f"({branch})" if branch else "") if word)
-    return f" · {words}" if words else ""
-
-
-def fork_parent(store: Store, summary: TraceSummary) -> int | None:
-    """The id of the trace that a trace is a fork of; None where it is none, or its parent is not in the store."""
-    if summary.parent is None or summary.parent.why is not ParentWhy.FORK:
-        return None
-    known = summary.parent.external_id
-    try:
-        return store.summary(int(known.value) if known.name == "trace" else known.value).id
-    except (StoreError, ValueError):
-        return None
-
-
-def break_words(broken: Break) -> Line:
-    """A break in short: `#2 J104 trailing-comma`."""
-    try:
-        what = str(find_rule(broken.code))
-    except UnknownRuleError:
-        what = broken.code
-    tool = visible_line(broken.tool) if broken.tool else UNNAMED
-    return (Run(f"#{broken.step} "), Run(what, Style.ERROR), Run(f" {tool}", Style.DIM))
-
-
-def listed_status(summary: TraceSummary) -> Run:
-    """What a list shows of how a trace ended, or that it has not, or that it is damaged."""
-    if summary.damaged:
-        return DAMAGED
-    if summary.liveness is not None:
-        return LIVENESS[summary.liveness]
-    return status_run(Status(summary.status), summary.broken.outcome if summary.broken else None)
-
-
-def outcome_object(outcome: Outcome | None) -> dict[str, Json]:
-    """The source's own outcome; `task` is `success`, `failure` or `unknown`, the rest what the source said or null."""
-    reward = outcome.reward if outcome is not None else None
-    return {
-        "task": task_outcome(outcome).value,
-        "reward": reward,
-        "completed": outcome.completed if outcome is not None else None,
-        "exit_status": outcome.exit_status if outcome is not None else None,
-    }
-
-
-def parent_object(parent: ParentTrace | None) -> dict[str, Json] | None:
-    """The trace that a trace is related to, by the name and value of its external id; null where there is none."""
-    if parent is None:
-        return None
-    return {"name": parent.external_id.name, "id": parent.external_id.value, "why": parent.why.value}
-
-
-def moment(at_s: float | None) -> str | None:
-    """A moment as ISO 8601 in UTC, to the millisecond; None where it is unknown or no calendar holds it."""
-    if at_s is None:
-        return None
-    try:
-        return datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    except (OverflowError, ValueError, OSError):
-        return None
-
-
-def break_object(broken: Break | None) -> dict[str, Json] | None:
-    """Where a chain broke, in short; null where it did not."""
-    if broken is None:
-        return None
-    return {
-        "step": broken.step,
-        "turn": broken.turn,
-        "tool": broken.tool,
-        "code": broken.code,
-        "outcome": broken.outcome.value,
-        "message": broken.message,
-    }
 
 
 def trace_object(

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from inspector.chain.steps import Step
 from inspector.diagnostics import Diagnostic, Fault
-from inspector.inspection import Inspection, PartInspection, inspect_trace
+from inspector.inspected import Inspection, PartInspection
+from inspector.inspection import inspect_trace
 from inspector.model import (
     BodyState,
     Generation,

@@ -18,6 +18,9 @@ from ui.views.styled_text import (
     wrapped_words,
 )
 
+POSITION_IDS = ("line", "entry", "record", "document", "sha256")
+"""External ids that say where a trace is in its file, not what it is."""
+
 _GAP = "  "
 _NEAR_S = 300 * 86_400  # a day needs no year
 _UNITS = ("", "k", "M", "G", "T")

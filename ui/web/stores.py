@@ -8,7 +8,8 @@ import streamlit as st
 from msgspec import Struct
 
 from inspector.chain.data_flow import DataFlow
-from inspector.inspection import Inspection, data_flow_of
+from inspector.inspected import Inspection
+from inspector.inspection import data_flow_of
 from inspector.model import Trace
 from storage import Store, TraceSummary, open_store, place_of
 from ui.views.dissect.dissection import Dissection

@@ -10,7 +10,7 @@ from msgspec import Struct
 from inspector.chain.grouping import causes_of
 from inspector.chain.steps import Chain, Status
 from inspector.diagnostics import Diagnostic, Location
-from inspector.inspection import Inspection, PartInspection
+from inspector.inspected import Inspection, PartInspection
 from inspector.model import Json, Part, Trace
 from inspector.rules.rule import Rule
 from inspector.scanning import lazy_pattern

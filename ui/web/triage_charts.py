@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from storage import TraceSummary
 from ui.views.styled_text import Run, Style, visible_line
-from ui.views.trace_json import trace_title
+from ui.views.trace_summary import trace_title
 from ui.views.triage import code_title, percent
 from ui.views.wording import counted
 from ui.web.charts import HIGH, LOW, TALL, Rows, columns, heat_map, statuses_over_time

@@ -24,7 +24,8 @@ from inspector.dataset.lint.templates import (
 )
 from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic
-from inspector.inspection import REASONING_BUDGET, Inspection
+from inspector.inspected import Inspection
+from inspector.inspection import REASONING_BUDGET
 from inspector.rules.catalogue import select_rules
 from inspector.rules.training import TOOLS_NOT_DECLARED
 

@@ -13,7 +13,8 @@ from inspector.diagnostics import apply_fixes
 from inspector.facade import make_call
 from inspector.formats.markers import markers_of
 from inspector.formats.registry import find_format, formats
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Generation, Part, Role, ToolCall, Trace, Turn
 from inspector.segmentation import Segmenter, segment
 from inspector.text import Range

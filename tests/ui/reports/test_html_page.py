@@ -9,7 +9,8 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from inspector.diagnostics import Fault
-from inspector.inspection import Inspection, PartInspection, inspect_trace
+from inspector.inspected import Inspection, PartInspection
+from inspector.inspection import inspect_trace
 from inspector.model import CallHeader, ExternalId, Part, Provenance, ResultHeader, Role, Trace, Turn
 from inspector.rules.catalogue import find_rule
 from inspector.segmentation import segment

@@ -2,7 +2,7 @@
 
 from inspector.chain.steps import Chain, Status
 from inspector.importers.source import Skipped
-from inspector.inspection import Inspection, PartInspection
+from inspector.inspected import Inspection, PartInspection
 from inspector.model import Generation, Part, Role, ToolCall, Trace, Turn, TurnFlag
 from inspector.text import Range
 from tests.ui.scenes import broken_trace

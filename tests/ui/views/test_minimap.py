@@ -4,7 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from inspector.chain.steps import Recovery, Status, StepOutcome
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Part, RecordedRun, Role, Trace, Turn
 from tests.chain.building import trace_of
 from tests.counted_columns import counted

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from inspector.inspection import Inspection, data_flow_of, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import data_flow_of, inspect_trace
 from inspector.model import Instant, Part, Role, Trace, Turn
 from storage import open_store
 from tests.chain.test_layer_places import changed_story

@@ -12,7 +12,8 @@ from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.exporters.annotation import annotation
 from inspector.importers.blocks import Block
 from inspector.importers.source import Skipped
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Trace
 from storage import ListCursor, Store, open_store

@@ -24,7 +24,7 @@ from ui.views.links import Link
 from ui.views.status import LIVENESS, status_run
 from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.trace_columns import ORDER_WORDS
-from ui.views.trace_json import trace_title
+from ui.views.trace_summary import trace_title
 from ui.views.wording import counted, quoted, wrapped
 
 _MARKING = "writing the mark"  # another program may be writing: then that takes some seconds

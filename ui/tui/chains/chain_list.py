@@ -3,6 +3,9 @@
 `edges` are the cursors of each page's last trace. They come first with the pages that are read, then from a survey that
 walks to the end in the background; only then is the number of traces exact. Traces newer than the first page are
 `fresh`: they come before it and move no edge.
+
+Where no index leads to what a filter lets through, the list is looked through in steps: what they find is shown at
+once, on a page that fills up, and `scanned` says how far they came.
 """
 
 import asyncio
@@ -20,7 +23,7 @@ from textual.message import Message
 
 from inspector.chain.steps import Status
 from inspector.errors import WeaklinkError
-from storage import ListCursor, Listed, ListSection, Order, Store, TraceSummary
+from storage import BY_TIME, CursorStep, ListCursor, Listed, ListSection, Order, ScanPlace, Store, TraceSummary
 from ui.tui.commands import LINE_COMMANDS, Command, bindings
 from ui.tui.line_view import LineView
 from ui.tui.store_access import StoreAccess, start_work
@@ -74,6 +77,7 @@ class TracePages(Struct):
     counted: int = 0
     is_complete: bool = False
     top: ListCursor | None = None
+    _last: ListCursor | None = None
     _kept: OrderedDict[int, list[TraceListRow]] = field(default_factory=OrderedDict)
 
     @property
@@ -81,11 +85,11 @@ class TracePages(Struct):
         """How many traces are known of; all of them once `is_complete`."""
         return len(self.fresh) + self.counted
 
-    def begin(self, rows: list[TraceListRow]) -> None:
-        """Take the first page."""
+    def begin(self, rows: list[TraceListRow], *, is_last: bool) -> None:
+        """Take the first page as far as it is known; `is_last` says that no more rows will come."""
         self.counted = len(rows)
-        self.is_complete = len(rows) < PAGE
-        self.edges = [rows[-1].cursor] if rows else []
+        self.is_complete = is_last
+        self.edges = [rows[-1].cursor] if rows and (is_last or len(rows) == PAGE) else []
         self.top = rows[0].cursor if rows else None
         self.put(0, rows)
 
@@ -94,6 +98,23 @@ class TracePages(Struct):
         self.edges += found.edges
         self.counted += found.count
         self.is_complete = found.is_last
+
+    def take(self, cursors: Sequence[ListCursor], *, is_last: bool) -> None:
+        """Take the next cursors, behind all that are known; a page that grows by them is read again."""
+        if cursors and self.counted % PAGE:
+            self._kept.pop(self.counted // PAGE, None)
+        for cursor in cursors:
+            self.counted += 1
+            self._last = cursor
+            if self.counted % PAGE == 0:
+                self.edges.append(cursor)
+        self.is_complete = is_last
+        if is_last and self.counted % PAGE and self._last is not None:
+            self.edges.append(self._last)
+
+    def length(self, page: int) -> int:
+        """How many traces of a page are known."""
+        return min(self.counted - page * PAGE, PAGE)
 
     def put(self, page: int, rows: list[TraceListRow]) -> None:
         """Keep a page's rows, and let go of the page that was not asked for the longest."""
@@ -192,6 +213,7 @@ class ChainList(LineView, inherit_bindings=False):
         self._access = access
         self._filling = False
         self._wants_end = False
+        self.scanned: ScanPlace | None = None
         self._fitted: tuple[object, FittedColumns] | None = None
 
     @property
@@ -207,12 +229,25 @@ class ChainList(LineView, inherit_bindings=False):
         return row.cursor if row else None
 
     async def load(self, filter_text: str, order: Order) -> None:
-        """Read the list of a filter from its top. FilterError, StoreError."""
-        rows = await self._access.ask(partial(_page, filter_text=filter_text, order=order, after=None))
-        self.filter_text, self.order, self.pages = filter_text, order, TracePages()
-        self.pages.begin(rows)
-        self.show(self.source)
-        self.post_message(self.Known())
+        """Read the list of a filter from its top, until the first page is full. FilterError, StoreError."""
+        rows: list[TraceListRow] = []
+        place: ScanPlace | None = None
+        while len(rows) < PAGE:
+            step = partial(_step, filter_text=filter_text, order=order, limit=PAGE - len(rows), place=place)
+            is_first = place is None
+            found, place = await self._access.ask(step)
+            rows += found
+            if is_first:
+                self.filter_text, self.order, self.pages = filter_text, order, TracePages()
+            self.scanned = place
+            self.pages.begin(rows, is_last=place is None)
+            if is_first:
+                self.show(self.source)
+            else:
+                self.renew()
+            self.post_message(self.Known())
+            if place is None:
+                return
 
     async def walk(self, *, keep: TraceSummary | None) -> None:
         """Walk on to the end of the list, so that all of it can be reached; the cursor goes to `keep` on the way."""
@@ -222,14 +257,24 @@ class ChainList(LineView, inherit_bindings=False):
         while not self.pages.is_complete:
             await asyncio.sleep(breath_s)
             breath_s = _PAUSE_S
-            survey = partial(_survey, filter_text=self.filter_text, order=self.order, after=self.pages.edges[-1])
-            self.pages.survey(await self._access.ask(survey))
+            await self._survey()
             self.renew()
             self.post_message(self.Known())
             if keep is not None and await self.go_to(keep):
                 keep = None
             if self._wants_end:
                 self.action_last()
+
+    async def _survey(self) -> None:
+        """Learn of the next traces, or that there are none."""
+        filter_text, order = self.filter_text, self.order
+        if order in BY_TIME:
+            step = await self._access.ask(partial(_cursors, filter_text=filter_text, order=order, place=self.scanned))
+            self.scanned = step.next
+            self.pages.take(step.cursors, is_last=step.next is None)
+        else:
+            survey = partial(_survey, filter_text=filter_text, order=order, after=self.pages.edges[-1])
+            self.pages.survey(await self._access.ask(survey))
 
     async def go_to(self, filter_text: TraceSummary, cursor: ListCursor | None = None) -> bool:
         """Put the cursor on a trace, wherever in the list it is; whether it is there, as far as that is known.
@@ -324,10 +369,12 @@ class ChainList(LineView, inherit_bindings=False):
 
     async def _read(self, page: int) -> None:
         pages = self.pages
+        length = pages.length(page)
         rows = await self._access.ask(
-            partial(_page, filter_text=self.filter_text, order=self.order, after=pages.after(page))
+            partial(_page, filter_text=self.filter_text, order=self.order, after=pages.after(page), limit=length)
         )
-        pages.put(page, rows)
+        if length == pages.length(page):  # else it has grown, and is read once more
+            pages.put(page, rows)
         if pages is self.pages:
             self.renew()
             self.post_message(self.Known())
@@ -355,10 +402,24 @@ class _ChainLines:
         return self._owner.row_line(index, width)
 
 
-def _page(store: Store, *, filter_text: str, order: Order, after: ListCursor | None) -> list[TraceListRow]:
+def _page(
+    store: Store, *, filter_text: str, order: Order, after: ListCursor | None, limit: int = PAGE
+) -> list[TraceListRow]:
     paging = store.paging()
-    found = paging.page(filter_text, order, limit=PAGE, after=after)
+    found = paging.page(filter_text, order, limit=limit, after=after)
     return rows_of(found, paging.call_counts([one.summary.id for one in found]))
+
+
+def _step(
+    store: Store, *, filter_text: str, order: Order, limit: int, place: ScanPlace | None
+) -> tuple[list[TraceListRow], ScanPlace | None]:
+    paging = store.paging()
+    step = paging.scan_step(filter_text, order, limit=limit, place=place)
+    return rows_of(step.found, paging.call_counts([one.summary.id for one in step.found])), step.next
+
+
+def _cursors(store: Store, *, filter_text: str, order: Order, place: ScanPlace | None) -> CursorStep:
+    return store.paging().cursor_step(filter_text, order, limit=SURVEYED, place=place)
 
 
 def _survey(store: Store, *, filter_text: str, order: Order, after: ListCursor) -> ListSection:

@@ -156,6 +156,11 @@ class ChainsScreen(FollowedChains):
 
     def on_chain_list_known(self) -> None:
         """More is known."""
+        scanned = self.chains.scanned
+        if scanned is not None and scanned.total and not self.chains.pages.is_complete:
+            self.query_one(
+                StatusLine
+            ).working = f"looked at {scanned.looked_at:,} of {counted(scanned.total, 'trace')}; esc clears the filter"
         self.say_all()
         self._look()
 
@@ -322,10 +327,15 @@ class ChainsScreen(FollowedChains):
                 await self._index()
             self.pulse = await self._access.ask(lambda store: store.paging().pulse())
             await self.chains.load(filter_text, self.order)
-            await self.count_again()
+            scans = self.chains.scanned is not None and self.chains.scanned.width > 0
+            if not scans:
+                await self.count_again()
             self.say_all()
             status.working = "" if self.chains.pages.is_complete else "counting"
             await self.chains.walk(keep=keep)
+            if scans:  # to count takes as long as the walk, and cannot be left
+                await self.count_again()
+                self.say_all()
         except FilterError as error:
             self.filter_text = self.chains.filter_text
             self.query_one(FilterBar).open(filter_text, before=self.chains.filter_text)

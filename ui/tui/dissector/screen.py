@@ -40,7 +40,7 @@ from ui.views.dissect.timing import StreamOptions, missing_lanes
 from ui.views.dissect.tree import Tree
 from ui.views.links import Link
 from ui.views.styled_text import Run, Style, visible_line
-from ui.views.trace_json import trace_title
+from ui.views.trace_summary import trace_title
 
 _NOT_TOKENS = "A chunk is what arrived at once, not a token."
 _MOST_JUMPS = 100

@@ -14,7 +14,7 @@ from msgspec import Struct
 from inspector.chain.grouping import Causes
 from inspector.chain.steps import Status
 from inspector.diagnostics import Diagnostic, Location
-from inspector.inspection import Inspection, PartInspection
+from inspector.inspected import Inspection, PartInspection
 from inspector.model import Part, Role, Span, Trace
 from inspector.model.columns import Column, Entries
 from inspector.model.lru_cache import LruCache

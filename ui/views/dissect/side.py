@@ -6,7 +6,7 @@ from typing import NamedTuple
 from inspector.chain.data_flow import ArgumentFlow, DataFlow, Origin, OriginKind
 from inspector.chain.steps import Chain, Status, Step, StepOutcome
 from inspector.diagnostics import Diagnostic, Location
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.model import Liveness
 from inspector.model.columns import LazyColumn
 from inspector.rules.rule import Severity

@@ -17,7 +17,7 @@ from ui.views.layers import Layer
 from ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines
 from ui.views.stats import Statistics, comparison_sentence, p_text
 from ui.views.styled_text import Line, Run, Style
-from ui.views.trace_json import trace_title
+from ui.views.trace_summary import trace_title
 from ui.views.triage import key_title, page_difference_text, page_number_text, page_value_text
 from ui.views.wording import counted
 from ui.web.charts import HIGH

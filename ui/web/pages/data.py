@@ -16,7 +16,7 @@ from inspector.dataset.injection import InjectedRow, inject_faults
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
 from inspector.dataset.rows import read_file
 from inspector.dataset.samples import Sample, read_sample
-from inspector.inspection import Inspection
+from inspector.inspected import Inspection
 from inspector.json_text import write_json
 from ui.reports.static_report import set_lines
 from ui.views.dissect.dissection import Dissection

@@ -8,6 +8,8 @@ from storage import ListCursor, Listed, Order, TraceSummary
 from ui.views.wording import counted
 from ui.web.components import listing
 from ui.web.filter_bar import filter_bar, nothing_found
+from ui.web.list_scan import STEPS_EVERY_S, is_scanning, scanned_page
+from ui.web.markup import put_sentence
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import counted_traces
 from ui.web.query_results import page_results, put_progress
@@ -33,7 +35,8 @@ def show() -> None:
     put_progress(total, counted(total[question], "trace") if question in total else "")
     follows = st.toggle("Follow", key=_FOLLOWS, help="Read the list again every two seconds.")
     running = _running()
-    st.fragment(_list, run_every=_LIVE_S if running or follows else None)(wanted, is_live=running > 0)
+    every_s = STEPS_EVERY_S if is_scanning() else _LIVE_S if running or follows else None
+    st.fragment(_list, run_every=every_s)(wanted, is_live=running > 0, was_scanning=is_scanning())
 
 
 def _running() -> int:
@@ -41,15 +44,22 @@ def _running() -> int:
     return len(store().paging().pulse().open)
 
 
-def _list(wanted: str, *, is_live: bool) -> None:
-    """The list as it is now; the page anew when the first recording begins, or the last one has ended."""
+def _list(wanted: str, *, is_live: bool, was_scanning: bool) -> None:
+    """The list as it is now, or as far as it is found.
+
+    The page is drawn anew when the first recording begins or the last one has ended, and when a scan begins or ends.
+    """
     running = _running()
-    if is_live != running > 0:
+    listed, place = scanned_page(wanted, _order(), _cursor(), limit=_PAGE + 1)
+    if is_live != running > 0 or was_scanning != is_scanning():
         st.rerun()
-    listed = store().paging().page(wanted, _order(), limit=_PAGE + 1, after=_cursor())
+    if place is not None:
+        so_far = f"of {counted(place.total, 'trace')} " if place.total else ""
+        put_sentence("", aside=f"looked at {place.looked_at:,} {so_far}…")
     found = [one.summary for one in listed]
     if not found:
-        nothing_found(wanted)
+        if place is None:
+            nothing_found(wanted)
         return
     list_, look = st.columns([5, 3], gap="medium")
     with list_:

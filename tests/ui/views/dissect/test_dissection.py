@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from inspector.chain.grouping import grouped
 from inspector.diagnostics import Diagnostic, Location
-from inspector.inspection import PartInspection, inspect_trace
+from inspector.inspected import PartInspection
+from inspector.inspection import inspect_trace
 from inspector.model import Part, Role, ToolDefinition, Trace, Turn
 from inspector.text import Range
 from tests.counted_columns import counted

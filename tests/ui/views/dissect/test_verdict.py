@@ -2,7 +2,8 @@
 
 import pytest
 
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Part, Role, Trace, Turn
 from tests.counted_columns import counted
 from ui.views.diagnostic import BreakFacts

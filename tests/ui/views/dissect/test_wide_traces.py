@@ -6,7 +6,8 @@ from functools import cache
 import pytest
 
 from inspector.diagnostics import Location
-from inspector.inspection import Inspection, inspect_trace
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
 from inspector.model import Generation, Instant, Part, Role, Trace, Turn
 from inspector.text import Range
 from storage import Mark
