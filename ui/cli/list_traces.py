@@ -52,7 +52,7 @@ def list_traces(
         recover_traces(store)
         if expression:
             fill_text_index(store)
-        steps = _Steps(store, expression, order, limit)
+        steps = _ShownSteps(store, expression, order, limit)
         shown: list[int] = []
         try:
             if as_json:
@@ -77,7 +77,7 @@ def list_traces(
             print_notice(f"{limit:,} of {total:,}, {ORDER_WORDS[order]}; --limit shows more")
 
 
-class _Steps:
+class _ShownSteps:
     """The steps of a scan that found something; meanwhile a bar on a terminal says how much of the list was read.
 
     `is_scan` says whether the list is being looked through, since no index leads to what matches.
@@ -123,7 +123,7 @@ def _write(store: Store, steps: Iterable[ScanStep], shown: list[int], line: Call
 
 
 def _table(
-    store: Store, steps: "_Steps", shown: list[int], columns: tuple[str, ...] | None, order: Order
+    store: Store, steps: "_ShownSteps", shown: list[int], columns: tuple[str, ...] | None, order: Order
 ) -> Iterator[Line]:
     """A line a trace under a head: all at once, or as they come where the list is looked through."""
     width = screen_width()
@@ -187,7 +187,7 @@ def search(
         fill_text_index(store)
         if waiting := store.search.waiting():
             print_notice(f"{_so_far(store, waiting)}; what waits was not searched")
-        steps = _Steps(store, wanted, Order.TIME, limit)
+        steps = _ShownSteps(store, wanted, Order.TIME, limit)
         try:
             for step in steps:
                 hits = store.search.hits(wanted, [one.summary for one in step.found])
