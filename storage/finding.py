@@ -1,14 +1,14 @@
-"""Finds the newest traces that a filter lets through: a page at once, or stretch by stretch, each in bounded time.
+"""Finds the newest traces that a filter lets through: a page at once, or step by step, each in bounded time.
 
 Theory of operation. A page whose every term has an index costs the same in a store of any size, and is found at once.
 Any other may lead through the whole list: what a name holds within, what `not` is before, words that few of the
 newest traces hold. A scan looks at so many traces of the list, whatever the filter finds among them, and says where it
-goes on; nothing is held between two stretches, so whoever scans can stop, show progress, or go on later. The first
-stretch has `FIRST_STRETCH` traces. Each following one has twice as many where the last took little time, half as many
-where it took long. Concatenated, the stretches are what a page without a limit holds.
+goes on; nothing is held between two steps, so whoever scans can stop, show progress, or go on later. The first
+step has `FIRST_STEP` traces. Each following one has twice as many where the last took little time, half as many
+where it took long. Concatenated, the steps are what a page without a limit holds.
 
-Words are asked of the text index for all traces of a window together. Where the first stretch comes up short, the
-index is read from its newest end instead, if that leads to the page within a bound.
+The text index is queried for all traces of a window together. Where the first step finds too few, the index is read
+from its newest end instead, if that leads to the page within a bound.
 """
 
 import time
@@ -33,10 +33,10 @@ from storage.search import (
 )
 from storage.summaries import ListCursor
 
-FIRST_STRETCH = 1_000
+FIRST_STEP = 1_000
 """Traces of the list that a scan looks at first."""
 
-_NARROWEST, _WIDEST = 500, 200_000  # traces of any other stretch
+_NARROWEST, _WIDEST = 500, 200_000  # traces of any other step
 _QUICK_S, _SLOW_S = 0.05, 0.2
 _FIRST_WINDOW = 100  # traces beyond a page's length that the text index is asked for at first
 _WIDE = 5_000  # traces; where a page seems to take more, the text index is read instead of asked
@@ -46,9 +46,9 @@ _trace = tables.trace.c
 class ScanPlace(Struct, frozen=True):
     """Where a scan goes on: behind `after`, with `looked_at` of the `total` traces of the list behind it.
 
-    `total` is 0 until the second stretch, since to count takes longer than the first.
+    `total` is 0 until the second step, since to count takes longer than the first.
     `rank` is 1 in the first part of a list that has the broken traces first. `width` is how many traces the next
-    stretch has, 0 before the first and where no stretches are needed.
+    step has, 0 before the first and where no steps are needed.
     """
 
     after: ListCursor | None = None
@@ -58,7 +58,7 @@ class ScanPlace(Struct, frozen=True):
     width: int = 0
 
 
-def next_stretch(
+def next_step(
     connection: sa.Connection, wanted: Filter, place: ScanPlace, *, limit: int
 ) -> tuple[list[int], ScanPlace | None]:
     """The next traces that the filter lets through, at most `limit` and maybe none, and where the scan goes on.
@@ -74,8 +74,8 @@ def next_stretch(
         ids = _merged(connection, possible, place.after, limit)
         return ids, replace(place, after=_cursor(connection, ids[-1])) if len(ids) == limit else None
     began_s = time.monotonic()
-    width = place.width or FIRST_STRETCH
-    until = _end_of_stretch(connection, place.after, width)
+    width = place.width or FIRST_STEP
+    until = _end_of_step(connection, place.after, width)
     ids = _merged(connection, [replace(plan, until=until) for plan in possible], place.after, limit)
     if len(ids) < limit and until is not None and not place.width and len(possible) == 1:
         rest = _read_off_index(connection, possible[0], until, limit=limit - len(ids))
@@ -110,11 +110,10 @@ def _in_windows(connection: sa.Connection, plan: QueryPlan, *, limit: int, after
     found: list[int] = []
     window = _FIRST_WINDOW + limit
     while True:
-        met = _newest(connection, plan, limit=window, after=after)
-        found += _fulfilling(connection, plan, [id_ for id_, _ in met])
-        if len(found) >= limit or len(met) < window:
+        ids, after = _window(connection, plan, window, after)
+        found += ids
+        if after is None or len(found) >= limit:
             return found[:limit]
-        after = ListCursor(met[-1][1], met[-1][0])
         window = min(2 * window, _WIDE)
 
 
@@ -135,7 +134,7 @@ def _conditions(connection: sa.Connection, plan: QueryPlan) -> tuple[sa.ColumnEl
     return (*plan.conditions, *(sa.not_(holds_phrase(connection, one)) for one in plan.without))
 
 
-def _end_of_stretch(connection: sa.Connection, after: ListCursor | None, width: int) -> ListCursor | None:
+def _end_of_step(connection: sa.Connection, after: ListCursor | None, width: int) -> ListCursor | None:
     """The last place of the next `width` traces; None where the list ends before."""
     newest = sa.select(_trace.sort_at_s, _trace.id).where(*_behind(after))
     row = connection.execute(
@@ -196,11 +195,10 @@ def _with_words(connection: sa.Connection, plan: QueryPlan, *, limit: int, after
     asked, window = 0, _FIRST_WINDOW + limit
     read = False
     while True:
-        met = _newest(connection, plan, limit=window, after=after)
-        found += _fulfilling(connection, plan, [id_ for id_, _ in met])
-        if len(found) >= limit or len(met) < window:
+        ids, after = _window(connection, plan, window, after)
+        found += ids
+        if after is None or len(found) >= limit:
             return found[:limit]
-        after = ListCursor(met[-1][1], met[-1][0])
         asked += window
         missing = limit - len(found)
         to_ask = missing * asked // len(found) if found else max(missing * asked, _WIDE + 1)
@@ -215,6 +213,15 @@ def _with_words(connection: sa.Connection, plan: QueryPlan, *, limit: int, after
                 every = plan.driven_by(ids_holding(connection, plan.words))
                 return found + _with_words(connection, every, limit=missing, after=after)
         window = min(missing + int(1.1 * to_ask), max(_WIDE, asked))
+
+
+def _window(
+    connection: sa.Connection, plan: QueryPlan, width: int, after: ListCursor | None
+) -> tuple[list[int], ListCursor | None]:
+    """Those of the next `width` traces of a plan that fulfil its words, and where the rest begins; None at the end."""
+    met = _newest(connection, plan, limit=width, after=after)
+    end = ListCursor(met[-1][1], met[-1][0]) if len(met) == width else None
+    return _fulfilling(connection, plan, [id_ for id_, _ in met]), end
 
 
 def _fulfilling(connection: sa.Connection, plan: QueryPlan, ids: Sequence[int]) -> list[int]:

@@ -17,7 +17,7 @@ from storage.filter import Filter, parse_filter
 from storage.filter.reading import read_field
 from storage.filter.sql import condition_of
 from storage.filter.terms import NotTerm, negations_inward
-from storage.finding import ScanPlace, newest_ids, next_stretch
+from storage.finding import ScanPlace, newest_ids, next_step
 from storage.liveness import traces_in
 from storage.rows import in_groups
 from storage.summaries import ListCursor, TraceSummary, summaries
@@ -190,7 +190,7 @@ class Paging:
         wanted = parse_filter(filter)
         with self._reads() as connection:
             if order in BY_TIME:
-                ids, rank, following = _next_stretch(connection, wanted, order, place, limit=limit)
+                ids, rank, following = _next_step(connection, wanted, order, place, limit=limit)
                 found = [Listed(one, replace(one.cursor, rank=rank)) for one in summaries(connection, ids)]
                 return ScanStep(tuple(found), following)
         listed = self.page(filter, order, limit=limit, after=place.after if place is not None else None)
@@ -207,7 +207,7 @@ class Paging:
         """The same as `scan_step`, of an order of `BY_TIME` and without what lists show of the traces."""
         wanted = parse_filter(filter)
         with self._reads() as connection:
-            ids, rank, following = _next_stretch(connection, wanted, order, place, limit=limit)
+            ids, rank, following = _next_step(connection, wanted, order, place, limit=limit)
             return CursorStep(tuple(replace(one, rank=rank) for one in _cursors(connection, ids)), following)
 
     def stretch(
@@ -291,14 +291,14 @@ def scan_from(order: Order, after: ListCursor | None) -> ScanPlace:
     return ScanPlace(after, rank)
 
 
-def _next_stretch(
+def _next_step(
     connection: sa.Connection, wanted: Filter, order: Order, place: ScanPlace | None, *, limit: int
 ) -> tuple[list[int], int, ScanPlace | None]:
     """The next traces of a list that goes by time, their rank, and where it goes on."""
     if place is None:
         place = scan_from(order, None)
     part = () if order is Order.TIME else _IS_BROKEN if place.rank else _IS_NOT_BROKEN
-    ids, following = next_stretch(connection, (*wanted, *part), place, limit=limit)
+    ids, following = next_step(connection, (*wanted, *part), place, limit=limit)
     return ids, place.rank, ScanPlace() if following is None and place.rank else following
 
 

@@ -1,5 +1,7 @@
 """Rows of training data as values, and the error for a library that reading or judging them needs."""
 
+from random import Random
+
 from msgspec import Struct
 
 from inspector.errors import WeaklinkError
@@ -27,6 +29,11 @@ class DataRow(Struct, frozen=True):
     def reference(self) -> str:
         """`FILE:RECORD`, such as `train.jsonl:line 12`."""
         return f"{self.file}:{self.record}"
+
+    def random(self, seed: int, use: str = "") -> Random:
+        """A generator for what is chosen at random for this row: the same in whichever folder or bucket its file is."""
+        name = self.file.replace("\\", "/").rpartition("/")[2]
+        return Random(f"{seed}\0{use}\0{name}\0{self.record}")
 
 
 class RejectedRow(Struct, frozen=True):

@@ -77,7 +77,7 @@ def inject_faults(
     if not places:
         yield NotInjected(_why_not(sample))
         return
-    draw = Random(f"{seed}\0{row.file}\0{row.record}")
+    draw = row.random(seed)
     left = {kind: rate for kind, rate in rates.items() if rate > 0}
     made = 0
     for _ in range(_TRIES * count):

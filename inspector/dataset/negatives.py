@@ -122,7 +122,7 @@ def make_negative(sample: Sample, options: NegativeOptions) -> NegativeRow | NoN
     """A row without a call out of a sample; the same sample, seed and pool give the same row."""
     if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT) or not isinstance(sample.row.value.get(_key(sample)), list):
         return NoNegative("it has no list of messages")
-    draw = Random(f"{options.seed}\0{sample.row.file}\0{sample.row.record}")
+    draw = sample.row.random(options.seed)
     if not has_call(sample):
         return _irrelevant_tools(sample, options, draw)
     chain = sample.inspection.chain

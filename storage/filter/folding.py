@@ -3,7 +3,7 @@
 Theory of operation. A name and an external id are matched by ILIKE, which is all there is for a star within a pattern.
 With a star at its end alone, or without one, what a pattern matches is one range of an index whose order is that of
 characters, upper case as lower case: `NOCASE` on SQLite, `lower(...) COLLATE "C"` on PostgreSQL, whose own collations
-have other orders. A range may hold a little more than the pattern matches, so ILIKE is asked of what it holds.
+have other orders. A range may hold a little more than the pattern matches, so ILIKE is applied to what it holds.
 """
 
 import sqlalchemy as sa

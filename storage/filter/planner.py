@@ -321,9 +321,7 @@ def _figure(connection: sa.Connection, term: NumberTerm) -> PlannedTerm:
     if term.key not in (*_INDEXED, *_COUNTED):
         return PlannedTerm(condition)
     ids: sa.Select[int] | sa.CompoundSelect[int] = sa.select(_trace.id).where(wanted)
-    if (
-        term.comparison is ComparisonOperator.OTHER
-    ):  # two ranges of the index, which as one condition would be walked whole
+    if term.comparison is ComparisonOperator.OTHER:  # as one condition, both ranges of the index would be read whole
         sides = (ComparisonOperator.LESS, ComparisonOperator.MORE)
         ids = sa.union_all(*(sa.select(_trace.id).where(_compared(column, side, term.number)) for side in sides))
     found = bounded_count(connection, ids)

@@ -10,7 +10,7 @@ caller, who asks the text index for many traces at once.
 So it is for terms that must all hold. A choice at the top is several such filters (`storage.filter.terms`), whose
 pages the caller puts together; any other choice is looked up for each trace met, words in it too. `since` and
 `before` bound the walks. A term without an index (a star within a name, `violates`, most of what `not` is before)
-drives nothing: where it is rare and is alone, the list is walked to its end (stretch by stretch: `storage.finding`).
+drives nothing: where it is rare and is alone, the list is walked to its end (step by step: `storage.finding`).
 """
 
 from collections.abc import Iterator, Sequence

@@ -262,6 +262,7 @@ COMMANDS = (
     "data score --json",
     "data verify --json",
     "data report --json",
+    "data inject --share 0.5 --seed 1",
     "data negatives --share 0.5 --seed 1",
     "data render --format hermes,llama3",
     "data annotate",

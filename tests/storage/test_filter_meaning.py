@@ -87,7 +87,7 @@ def test_a_scan_finds_what_pages_hold_and_moves_on(
         patch.setattr("storage.filter.sql.ENOUGH", 3)
         patch.setattr("storage.filter.planner.ENOUGH", 3)
         patch.setattr("storage.filter.selectivity.ENOUGH", 3)
-        patch.setattr("storage.finding.FIRST_STRETCH", first)
+        patch.setattr("storage.finding.FIRST_STEP", first)
         patch.setattr("storage.finding._NARROWEST", 1)
         patch.setattr("storage.finding._WIDEST", 8)
         patch.setattr("storage.finding._FIRST_WINDOW", 2)

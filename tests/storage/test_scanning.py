@@ -22,7 +22,7 @@ def numbered(new_store: NewStore) -> Store:
 
 @pytest.fixture(autouse=True)
 def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.finding.FIRST_STRETCH", 4)
+    monkeypatch.setattr("storage.finding.FIRST_STEP", 4)
     monkeypatch.setattr("storage.finding._NARROWEST", 4)
     monkeypatch.setattr("storage.finding._WIDEST", 4)
 

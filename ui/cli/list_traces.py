@@ -186,7 +186,7 @@ def search(
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         fill_text_index(store)
         if waiting := store.search.waiting():
-            print_notice(f"{_so_far(store, waiting)}; what waits was not searched")
+            print_notice(f"{_so_far(store, waiting)}; the others are not searched")
         steps = _ShownSteps(store, wanted, Order.TIME, limit)
         try:
             for step in steps:

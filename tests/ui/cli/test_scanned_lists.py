@@ -24,7 +24,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "t.db"
     monkeypatch.setenv("WEAKLINK_DB", str(path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    for name, traces in (("FIRST_STRETCH", 4), ("_NARROWEST", 4), ("_WIDEST", 4)):
+    for name, traces in (("FIRST_STEP", 4), ("_NARROWEST", 4), ("_WIDEST", 4)):
         monkeypatch.setattr(f"storage.finding.{name}", traces)
     monkeypatch.setattr("ui.cli.list_traces._SCREEN", 1)
     turns = (Turn(Role.USER, (Part("text", "The weather."),)),)

@@ -83,7 +83,7 @@ def test_while_another_writes_it_says_how_far_the_index_is(weaklink: Run, databa
     said = done.stderr.decode().splitlines()
     assert (done.returncode, done.stdout) == (0, b"")
     assert said[0].startswith("weaklink: the text index could not be written: ")
-    assert said[1] == "weaklink: the text index holds 0 of 3 traces; what waits was not searched"
+    assert said[1] == "weaklink: the text index holds 0 of 3 traces; the others are not searched"
 
 
 @pytest.mark.parametrize("columns", ["40", "60", "100"])

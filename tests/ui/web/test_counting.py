@@ -150,7 +150,6 @@ def test_home_has_an_address_of_its_name_too(demo_dashboard: str, page: Page) ->
     page.goto(f"{demo_dashboard}triage?filter=status:broken&days=shares")
     expect(page.get_by_role("heading", name="What breaks", exact=True)).to_be_visible()
     expect(page).to_have_url(f"{demo_dashboard}?filter=status%3Abroken&days=shares")
-    page.reload()  # while the old address gives way, a very slow browser may leave the line empty
     expect(page.get_by_label("Filter", exact=True)).to_have_value("status:broken")
 
 

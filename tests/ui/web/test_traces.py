@@ -97,7 +97,7 @@ def test_traces_are_chosen_one_by_one_to_be_compared(demo_database: Path) -> Non
 @pytest.fixture
 def _in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """A list that no index leads to takes many drawings of one step each."""
-    for name in ("FIRST_STRETCH", "_NARROWEST", "_WIDEST"):
+    for name in ("FIRST_STEP", "_NARROWEST", "_WIDEST"):
         monkeypatch.setattr(f"storage.finding.{name}", 2)
     monkeypatch.setattr("ui.web.list_scan._DRAWN_AFTER_S", 0.0)
 

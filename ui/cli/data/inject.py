@@ -4,7 +4,6 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from functools import partial
 from math import ceil
-from random import Random
 
 import click
 from msgspec import Struct, field
@@ -63,7 +62,7 @@ def _variants(
     """The row, and as many injected ones as it may have to give; the same for the same seed."""
     wanted = needed if needed == 1.0 else needed * _MARGIN
     whole = int(wanted)
-    drawn = Random(f"{seed}\0share\0{row.file}\0{row.record}").random() < wanted - whole
+    drawn = row.random(seed, "share").random() < wanted - whole
     count = min(whole + drawn, _MOST_OF_ONE)
     return row.value, list(inject_faults(row, seed=seed, rates=rates, count=count)) if count else []
 

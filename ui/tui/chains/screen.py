@@ -158,9 +158,8 @@ class ChainsScreen(FollowedChains):
         """More is known."""
         scanned = self.chains.scanned
         if scanned is not None and scanned.total and not self.chains.pages.is_complete:
-            self.query_one(
-                StatusLine
-            ).working = f"looked at {scanned.looked_at:,} of {counted(scanned.total, 'trace')}; esc clears the filter"
+            said = f"looked at {scanned.looked_at:,} of {counted(scanned.total, 'trace')}; esc clears the filter"
+            self.query_one(StatusLine).working = said
         self.say_all()
         self._look()
 

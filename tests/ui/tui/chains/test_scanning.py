@@ -12,15 +12,15 @@ from ui.tui.chains import chain_list
 from ui.tui.chains.chain_list import PAGE, TraceListRow
 
 _TRACES = 2 * PAGE + 31
-_STRETCH = 30
+_STEP = 30
 _FOUND = [number for number in reversed(range(_TRACES)) if "7" in str(number)]
 _NEWEST = [f"session {number}" for number in reversed(range(_TRACES))]
 
 
 @pytest.fixture(autouse=True)
 def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("FIRST_STRETCH", "_NARROWEST", "_WIDEST"):
-        monkeypatch.setattr(f"storage.finding.{name}", _STRETCH)
+    for name in ("FIRST_STEP", "_NARROWEST", "_WIDEST"):
+        monkeypatch.setattr(f"storage.finding.{name}", _STEP)
 
 
 class _Held:
