@@ -40,11 +40,12 @@ class _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What an import took: seconds, CPU seconds of its workers and of the driver, and the workers that were killed."""
+    """What an import took: seconds, CPU seconds of its workers and of the driver, the peak memory of a worker."""
 
     seconds: float
     workers_cpu_s: float
     driver_cpu_s: float
+    peak_mb: float
     deaths: int = 0
 
 
@@ -70,13 +71,16 @@ def cluster() -> None:
                 [_import(small, folder / f"of-{jobs}-{at}", jobs=jobs) for jobs in (1, 2)] for at in range(_ROUNDS)
             ]
             one, two = (min(runs, key=lambda run: run.seconds) for runs in zip(*rounds, strict=True))
-            _put_rates(one, two)
+            print(f"{_BLOCK >> 10} KiB a block; seconds include the start of actors")
+            _put_rates(_ROWS, one, two)
             assert _files(folder / "of-1-0") == _files(folder / "of-2-0")
             killed = _import(small, folder / "killed", jobs=2, kill_after=3)
             assert _files(folder / "of-1-0") == _files(folder / "killed")
             print(f"a worker killed with -9 ({killed.deaths} killed): the same files, {killed.seconds:.1f} s")
             write_short(large, _ROWS * 10)
-            peaks = [_peak(path, folder / f"peak-{path.stem}") for path in (small, large)]
+            tenfold = [_import(large, folder / f"large-{jobs}", jobs=jobs) for jobs in (1, 2)]
+            _put_rates(_ROWS * 10, *tenfold)
+            peaks = two.peak_mb, tenfold[1].peak_mb
             is_flat = "reached" if peaks[1] <= peaks[0] * _FLAT else "MISSED"
             print(
                 f"peak memory of a worker: {peaks[0]:.0f} MB over {_ROWS:,} traces, {peaks[1]:.0f} MB over tenfold"
@@ -88,19 +92,18 @@ def cluster() -> None:
             print(f"2 node processes on loopback, 1 CPU each: the same files, {_ROWS / nodes:,.0f} traces/s")
 
 
-def _put_rates(one: _Run, two: _Run) -> None:
+def _put_rates(rows: int, one: _Run, two: _Run) -> None:
     efficiency = one.seconds / two.seconds / 2
     judged = "reached" if efficiency >= _GOAL else "MISSED"
-    print(f"{_ROWS:,} short conversations, {_BLOCK >> 10} KiB a block; best of {_ROUNDS} runs with the start of actors")
     print(
-        f"1 worker: {_ROWS / one.seconds:,.0f} traces/s; 2 workers: {_ROWS / two.seconds:,.0f};"
-        f" efficiency {efficiency:.2f} (goal: {_GOAL}, {judged}); {os.getloadavg()[0]:.1f} processes wanted"
-        f" the {os.cpu_count()} cores in the last minute"
+        f"{rows:,} short conversations: 1 worker: {rows / one.seconds:,.0f} traces/s; 2 workers:"
+        f" {rows / two.seconds:,.0f}; efficiency {efficiency:.2f} (goal: {_GOAL}, {judged}); {os.getloadavg()[0]:.1f}"
+        f" processes wanted the {os.cpu_count()} cores in the last minute"
     )
     for name, run in (("1 worker", one), ("2 workers", two)):
         print(
-            f"CPU a trace with {name}: {run.workers_cpu_s / _ROWS * 1000:.2f} ms in workers,"
-            f" {run.driver_cpu_s / _ROWS * 1000:.2f} ms in the driver"
+            f"CPU a trace with {name}: {run.workers_cpu_s / rows * 1000:.2f} ms in workers,"
+            f" {run.driver_cpu_s / rows * 1000:.2f} ms in the driver"
         )
 
 
@@ -129,26 +132,22 @@ def _two_nodes() -> Iterator[None]:
 
 
 def _import(path: Path, where: Path, *, jobs: int, kill_after: int = 0) -> _Run:
-    blocks, deaths, cpu_s = _plan(path, where), 0, 0.0
+    blocks, deaths, cpu_s, peak_mb = _plan(path, where), 0, 0.0, 0.0
     start, driver_s = time.perf_counter(), time.process_time()
     for number, piece in enumerate(run_blocks(blocks, _TimedImport(str(where)), EngineOptions("ray", jobs)), 1):
         assert not piece.failed
         cpu_s += sum(answer.cpu_s for answer in piece.answers)
+        peak_mb = max(peak_mb, *(answer.peak_mb for answer in piece.answers), 0.0)
         if number >= kill_after > 0 and not deaths and piece.answers:
             os.kill(piece.answers[0].pid, signal.SIGKILL)
             deaths = 1
-    return _Run(time.perf_counter() - start, cpu_s, time.process_time() - driver_s, deaths)
+    return _Run(time.perf_counter() - start, cpu_s, time.process_time() - driver_s, peak_mb, deaths)
 
 
 def _plan(path: Path, where: Path) -> Sequence[Block]:
     blocks = plan_traces([str(path)], None, _BLOCK)
     ResultsFolder(str(where)).begin(blocks, "None")
     return blocks
-
-
-def _peak(path: Path, where: Path) -> float:
-    pieces = run_blocks(_plan(path, where), _TimedImport(str(where)), EngineOptions("ray", 2))
-    return max(answer.peak_mb for piece in pieces for answer in piece.answers)
 
 
 def _files(where: Path) -> dict[str, bytes]:
