@@ -258,7 +258,8 @@ class ClaudeCodeImporter:
             if isinstance(row, Skipped):
                 yield row
                 continue
-            if _is_agent(row.value):  # it belongs to the session in the file beside it
+            if _is_agent(row.value):
+                yield Skipped("file", _belongs_to(file.path), is_irrelevant=True)
                 continue
             left -= held_memory(row.raw)
             if left < 0:
@@ -287,6 +288,14 @@ def _is_bookkeeping(value: JsonObject) -> bool:
 def _is_agent(value: JsonObject) -> bool:
     """Whether an object is what Claude Code keeps of a sub-agent beside its rows (`agent-ID.meta.json`)."""
     return "agentType" in value and "sessionId" not in value and "message" not in value
+
+
+def _belongs_to(path: Path) -> str:
+    """Why the file `agent-ID.meta.json` gives no trace."""
+    rows = path.with_name(path.name.removesuffix(".meta.json") + ".jsonl")
+    if rows.is_file():
+        return f"it describes the sub-agent whose session is in {rows.name}; that trace has its name"
+    return f"it describes a sub-agent whose session, {rows.name}, is not beside it"
 
 
 def _agent_beside(path: Path) -> str:
