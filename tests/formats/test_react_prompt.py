@@ -1,8 +1,12 @@
-"""ReAct's instructions in a prompt: they name the headings of a call, and make none."""
+"""ReAct's headings in turns that the model does not write: instructions are no calls, observations are results."""
 
+import pytest
+
+from inspector.formats.registry import find_format
 from inspector.inspection import inspect_trace
 from inspector.model import Part, Role, Trace, Turn
 from inspector.rules.markers import NEAR_MARKER
+from inspector.segmentation import segment_whole
 
 _INSTRUCTIONS = """Use this format:
 
@@ -26,3 +30,26 @@ def test_instructions_in_a_prompt_are_no_attempt() -> None:
 
 def test_an_input_without_an_action_in_an_answer_is_one() -> None:
     assert _near_markers(Role.ASSISTANT, 'Thought: I look.\nAction Input: {"port": "Moss"}') == [17]
+
+
+@pytest.mark.parametrize("role", [Role.USER, Role.TOOL])
+@pytest.mark.parametrize("opening", ["Observation:", "\n  Observation: ", "**Observation:** ", "**Observation**:\n"])
+def test_an_observation_that_an_agents_loop_sends_is_the_calls_result(role: Role, opening: str) -> None:
+    turns = (
+        Turn(Role.ASSISTANT, (Part("text", 'Thought: Look.\nAction: search\nAction Input: {"q": "harbour"}'),)),
+        Turn(role, (Part("text", f"{opening}Bergen, as it was.\nAction: none of the model's"),)),
+        Turn(Role.ASSISTANT, (Part("text", "Thought: Found.\nFinal Answer: Bergen."),)),
+    )
+    found = inspect_trace(Trace(turns), format="react")
+    assert found.chain.status == "ok"
+    assert list(found.diagnostics) == []
+    (step,) = found.chain.steps
+    assert step.result is not None
+    assert [one.content.strip() for part in found.parts for one in part.results] == [
+        "Bergen, as it was.\nAction: none of the model's"
+    ]
+
+
+def test_an_observation_within_a_users_words_is_none() -> None:
+    found = segment_whole("My last one.\nObservation: it rains.", find_format("react"), role=Role.USER)
+    assert not found.results

@@ -5,7 +5,8 @@ Qwen-Agent the last. The answer's text is content, without its heading; a though
 
 A heading counts only at a line's start, so each kind of text has three states: within a line, at a line's start that a
 heading may follow (spaces and asterisks before it are allowed), and within a code fence, where nothing counts.
-`Observation:` with nothing behind it is the stop word that ended the generation; anything else behind it was invented.
+In the model's turn, `Observation:` with nothing behind it is the stop word that ended the generation; anything else
+behind it was invented. At the beginning of a user's or a tool's turn it is what the agent's loop sends back.
 """
 
 from collections.abc import Iterator, Sequence
@@ -189,6 +190,23 @@ def _call_states(ways: Transitions) -> Iterator[State]:
     )
 
 
+def _observed_states(ways: Transitions) -> Iterator[State]:
+    """The homes of the turns in which an agent's loop sends what a tool gave, mostly in the user's name."""
+    for role in ("user", "tool"):
+        yield State(
+            f"{role} line",
+            SpanKind.TEXT,
+            (
+                *(Transition(marker, MarkerSplit.BEFORE, "observed") for marker in _spellings("Observation")),
+                *ways.turns,
+            ),
+            other=r"\S",
+            other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, role, width=0),
+            by_model=False,
+        )
+    yield State("observed", SpanKind.TOOL_RESULT, ways.turns, label="observation", by_model=False)
+
+
 def _blocks(line_end: str) -> tuple[Transition, ...]:
     return tuple(
         Transition(f"{line_end}{fence}", MarkerSplit.BEFORE, "block_call", lead=len(line_end), ahead=_IS_ACTION)
@@ -198,10 +216,11 @@ def _blocks(line_end: str) -> tuple[Transition, ...]:
 
 def react_table() -> Table:
     """The table of ReAct text."""
+    homes = {"text": "prose line", "user": "user line", "tool": "tool line"}
     return dialect_table(
         calls=(),
-        call_states=_call_states,
-        homes={role: "prose line" if home == "text" else home for role, home in ROLE_HOMES.items()},
+        call_states=lambda ways: (*_call_states(ways), *_observed_states(ways)),
+        homes={role: homes.get(home, home) for role, home in ROLE_HOMES.items()},
         default_home="prose line",
     )
 
