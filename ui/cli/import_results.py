@@ -42,6 +42,8 @@ def import_results(paths: Sequence[str], to: str, source: str | None, jobs: Engi
     for number in sorted(fresh.keys() - folder.entries() if fresh else ()):
         del fresh[number]
         set_aside.append((blocks[number].name, _ELSEWHERE))
+    if not set_aside:
+        folder.remove_unfinished()
     totals = _Totals()
     for block in blocks:
         if result := finished.get(block.number) or fresh.get(block.number):

@@ -12,6 +12,7 @@ import os
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -175,6 +176,13 @@ class ResultsFolder:
     def finish(self, block: Block, result: BlockResult) -> None:
         """Note that all files of a block are there."""
         self.write(_entry(block.number), json.dumps(asdict(result)).encode())
+
+    def remove_unfinished(self) -> None:
+        """Delete what killed workers left under temporary names; call it when all blocks are finished."""
+        for folder in () if self.is_remote else (_MANIFEST, *TABLES):
+            for name in self.names(folder):
+                if name.startswith("."):
+                    Path(self.where, folder, name).unlink(missing_ok=True)
 
     def names(self, folder: str) -> list[str]:
         """The names of the files in a folder of it."""

@@ -376,6 +376,18 @@ def test_results_that_no_manifest_here_lists_are_set_aside(
     ]
 
 
+def test_what_a_killed_worker_left_unfinished_is_deleted_at_the_end(log: str, tmp_path: Path) -> None:
+    where = tmp_path / "results"
+    words = ["import", log, "--to", str(where)]
+    assert CliRunner().invoke(weaklink, words).exit_code == 0
+    whole = {path.relative_to(where) for path in where.rglob("*") if path.is_file()}
+    (where / "_manifest" / "00000000.json").unlink()
+    for left in ("traces/.block-00000000.parquet.1", "_manifest/.00000000.json.1"):
+        (where / left).write_bytes(b"half")
+    assert CliRunner().invoke(weaklink, words).exit_code == 0
+    assert {path.relative_to(where) for path in where.rglob("*") if path.is_file()} == whole
+
+
 def test_a_file_that_could_not_be_written_to_its_end_is_not_there(tmp_path: Path) -> None:
     for where in (str(tmp_path), "memory://bucket/results"):
         folder = ResultsFolder(where)
