@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from importlib.metadata import entry_points
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -33,6 +32,7 @@ from inspector.diagnostics import Diagnostic, Fault
 from inspector.errors import WeaklinkError
 from inspector.json_scanner import JsonNode, read_json
 from inspector.model import Json, Role, Span, SpanKind, ToolCall
+from inspector.plugins import entry_points_of
 from inspector.rules import conversation, json_syntax, schema, verification
 from inspector.rules.catalogue import select_rules
 from inspector.rules.rule import Rule
@@ -106,7 +106,7 @@ def verifier_names() -> list[str]:
 @lru_cache(maxsize=1)
 def _registered() -> dict[str, Verifier]:
     found = {}
-    for entry in entry_points(group=ENTRY_POINTS):
+    for entry in entry_points_of(ENTRY_POINTS):
         loaded = entry.load()
         own = (
             loaded if isinstance(loaded, Verifier) else Verifier(entry.name, loaded.__doc__ or "", _EVERY_RULE, loaded)

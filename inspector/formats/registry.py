@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from inspector.errors import UnknownFormatError
 from inspector.formats.format import Format
+from inspector.plugins import entry_points_of
 
 ENTRY_POINT_GROUP = "weaklink.formats"
 """Entry points of this group name a Format each."""
@@ -145,11 +146,9 @@ def _plugged_in() -> tuple[Format, ...]:
 
 @cache
 def _plugins() -> tuple[tuple[Format, ...], tuple[str, ...]]:
-    from importlib.metadata import entry_points  # noqa: PLC0415  # 20 ms, and a format that is named needs no plug-ins
-
     found: list[Format] = []
     broken: list[str] = []
-    for point in entry_points(group=ENTRY_POINT_GROUP):
+    for point in entry_points_of(ENTRY_POINT_GROUP):
         try:
             loaded = point.load()
         except Exception as error:  # noqa: BLE001  # foreign code: whatever it raises, the other formats still work

@@ -1,7 +1,6 @@
 """The importers there are: written out as a tuple, and those that plug-ins bring through an entry point."""
 
 from functools import cache
-from importlib.metadata import entry_points
 
 from inspector.importers.agents.claude_code import ClaudeCodeImporter
 from inspector.importers.agents.claude_code_output import ClaudeCodeOutputImporter
@@ -33,6 +32,7 @@ from inspector.importers.telemetry.langfuse import LangfuseImporter
 from inspector.importers.telemetry.langsmith import LangSmithImporter
 from inspector.importers.telemetry.otlp import OtlpImporter
 from inspector.importers.telemetry.phoenix import PhoenixImporter
+from inspector.plugins import entry_points_of
 
 ENTRY_POINT_GROUP = "weaklink.importers"
 """Entry points of this group name an Importer each."""
@@ -87,4 +87,4 @@ def source_names() -> tuple[str, ...]:
 
 @cache
 def _plugged_in() -> tuple[Importer, ...]:
-    return tuple(point.load() for point in entry_points(group=ENTRY_POINT_GROUP))
+    return tuple(point.load() for point in entry_points_of(ENTRY_POINT_GROUP))
