@@ -112,7 +112,15 @@ def test_axe_finds_nothing_and_the_tab_key_a_finger_and_a_phone_reach_everything
             _check(page)
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390), ("dark", 1280), ("light", 390)])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        ("light", 1280),
+        ("dark", _PHONE),
+        pytest.param("dark", 1280, marks=pytest.mark.slow),
+        pytest.param("light", _PHONE, marks=pytest.mark.slow),
+    ],
+)
 def test_axe_finds_nothing_in_what_a_key_or_a_click_opens(
     browser: Browser, demo_dashboard: str, broken: list[int], *, scheme: str, width: int
 ) -> None:

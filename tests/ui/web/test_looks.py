@@ -53,7 +53,7 @@ def _texts(page: Page, address: str) -> list[tuple[str, str, str]]:
     return [(str(size), str(colour), str(words)) for size, colour, words in page.evaluate(_TEXTS)]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_pages_have_one_scale_of_type_and_one_colour_for_a_status(
     browser: Browser, demo_dashboard: str, scheme: str
 ) -> None:
