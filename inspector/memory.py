@@ -35,6 +35,11 @@ _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _SHORT = 32
 
 
+def too_long(limit: int) -> str:
+    """Why a record beyond the bound, in bytes, is skipped."""
+    return f"it is longer than {limit >> 20} MiB" if limit >= 1 << 20 else f"it is longer than {limit} bytes"
+
+
 class TooMuchMemoryError(ValueError):
     """A record would take more memory than `RECORD_MEMORY`; the text says so."""
 

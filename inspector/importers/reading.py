@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from inspector.diagnostics import Fault
 from inspector.errors import UnreadableFileError
 from inspector.importers.held_content import FileContent, HeldContent
-from inspector.importers.records import SAMPLE_RECORD_BYTES, first_rows, parse_json_bytes, read_rows, too_long
+from inspector.importers.records import SAMPLE_RECORD_BYTES, first_rows, parse_json_bytes, read_rows
 from inspector.importers.source import HEAD_BYTES, FileSample, Importer, Numbering, Skipped, SourceFile
-from inspector.memory import RECORD_MEMORY, too_much
+from inspector.memory import RECORD_MEMORY, too_long, too_much
 from inspector.model import Role, Trace, Turn
 from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
 from inspector.scanning import lazy_pattern

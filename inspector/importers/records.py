@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.source import JsonObject, Numbering, Skipped, SourceFile
-from inspector.memory import RECORD_BYTES, TooMuchMemoryError, check_json
+from inspector.memory import RECORD_BYTES, TooMuchMemoryError, check_json, too_long
 from inspector.model import ExternalId, Json
 from inspector.scanning import closing_quote
 from inspector.text import decode
@@ -200,11 +200,6 @@ def read_lines(stream: BinaryIO, *, limit: int = RECORD_BYTES) -> Iterator[Line 
         raw = raw.removeprefix(_BOM) if number == 1 else raw
         if raw.strip():
             yield Line(number, raw.rstrip(b"\r\n"))
-
-
-def too_long(limit: int) -> str:
-    """Why a record beyond the bound is skipped."""
-    return f"it is longer than {limit >> 20} MiB" if limit >= 1 << 20 else f"it is longer than {limit} bytes"
 
 
 def _long_line(first: bytes, stream: BinaryIO, limit: int) -> bytes | None:

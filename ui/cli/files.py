@@ -15,8 +15,7 @@ from typing import BinaryIO, TextIO
 from inspector.apis.openai.messages import read_tools
 from inspector.atomic_write import whole_file
 from inspector.errors import UnreadableFileError
-from inspector.importers.records import too_long
-from inspector.memory import RECORD_BYTES
+from inspector.memory import RECORD_BYTES, too_long
 from inspector.model import Json, ToolDefinition
 from inspector.text import decode
 

@@ -27,9 +27,9 @@ from msgspec.structs import replace
 
 from inspector.importers.benchmarks.inspect_sample import Evaluation, MessagePool, read_sample
 from inspector.importers.compression import DamagedDataError
-from inspector.importers.records import parse_json_bytes, read_rows, too_long
+from inspector.importers.records import parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.memory import RECORD_BYTES
+from inspector.memory import RECORD_BYTES, too_long
 from inspector.model import Json, Trace
 from inspector.scanning import lazy_pattern
 from inspector.text import decode

@@ -24,9 +24,9 @@ from inspector.formats.detection import detect_format
 from inspector.formats.registry import find_format
 from inspector.formats.transcript import read_transcript, split_turns
 from inspector.importers.identity import instant, row_ids, text_of
-from inspector.importers.records import Row, read_rows, too_long
+from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_much, transcript_memory
+from inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_long, too_much, transcript_memory
 from inspector.model import Chunks, Generation, Part, Provenance, RecognisedBy, Role, ToolsOrigin, Trace, Turn
 from inspector.text import decode
 

@@ -13,9 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from inspector.importers.compression import DamagedDataError
-from inspector.importers.records import Row, read_rows, too_long
+from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.memory import RECORD_BYTES, RECORD_MEMORY
+from inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_long
 from inspector.model import BodyState, Json, Trace
 from inspector.scanning import lazy_pattern
 from inspector.sessions.exchange import Exchange, Headers

@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
-from inspector.importers.records import too_long
 from inspector.importers.source import FileSample, Skipped, SourceFile
-from inspector.memory import RECORD_BYTES
+from inspector.memory import RECORD_BYTES, too_long
 from inspector.model import Trace
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
 from inspector.text import decode

@@ -23,9 +23,10 @@ from inspector.apis.openai.chat_captures import MAX_ANSWER_BYTES, STATUS_LINE, C
 from inspector.apis.providers import OLLAMA, PROVIDERS, ObjectHead, decoder_for, head_of
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import answer_ids, instant
-from inspector.importers.records import Line, first_rows, layout_of, parse_json_bytes, read_lines, read_rows, too_long
+from inspector.importers.records import Line, first_rows, layout_of, parse_json_bytes, read_lines, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_members import objects_of
+from inspector.memory import too_long
 from inspector.model import Generation, Instant, Json, Provenance, RecognisedBy, Trace
 from inspector.scanning import lazy_pattern
 from inspector.wire.decoder import DONE, Decoder, Framing, new_decoder

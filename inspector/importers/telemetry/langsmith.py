@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import text_of
-from inspector.importers.records import parse_json_bytes, read_rows, too_long
+from inspector.importers.records import parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.importers.telemetry.framework_calls import (
     FrameworkAnswer,
@@ -29,7 +29,7 @@ from inspector.importers.telemetry.framework_messages import KnownMessages
 from inspector.importers.telemetry.span_traces import RowSpool, session_traces, utc_instant
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
 from inspector.json_members import object_of
-from inspector.memory import RECORD_BYTES
+from inspector.memory import RECORD_BYTES, too_long
 from inspector.model import (
     BodyState,
     Chunks,
