@@ -86,6 +86,11 @@ _BUILTINS = frozenset(dir(builtins))
 _SEVERAL_WORDS = lazy_pattern(r"[^\W_][_.\-][^\W_]|[a-z0-9][A-Z]")
 
 
+def may_hold_name(text: str) -> bool:
+    """Whether `text` has what may be a tool's name before a `(`."""
+    return "(" in text and _OPENER.search(text) is not None
+
+
 class CallPosition(IntEnum):
     """How plainly a place in a text is one where a call is made, and not one where it is mentioned."""
 

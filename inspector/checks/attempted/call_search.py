@@ -20,11 +20,19 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
-from inspector.checks.attempted.attempt import Attempt, CallPosition, Evidence, Fence, Fences, ToolNames, position_of
+from inspector.checks.attempted.attempt import (
+    Attempt,
+    CallPosition,
+    Evidence,
+    Fence,
+    Fences,
+    ToolNames,
+    may_hold_name,
+    position_of,
+)
 from inspector.checks.attempted.call_shapes import (
     NAME_BEFORE_OBJECT,
     Brackets,
-    has_call_brackets,
     json_calls,
     may_hold_values,
     named_lists,
@@ -32,7 +40,7 @@ from inspector.checks.attempted.call_shapes import (
     python_calls,
     tag_calls,
 )
-from inspector.checks.attempted.foreign_markers import ForeignCall, ForeignCalls, NearMarkers, read_in
+from inspector.checks.attempted.foreign_markers import ForeignCall, ForeignCalls, NearMarkers, first_sign, read_in
 from inspector.checks.tools import OfferedTools
 from inspector.checks.typed_arguments import typed_by
 from inspector.diagnostics import AttemptedCall, Edit, Fault, Fix
@@ -117,16 +125,19 @@ class CallSearch:
         self._own = own
         self._foreign = ForeignCalls(own)
         self._near = NearMarkers(own)
-        self._signs = tuple(sorted(self._foreign.signs | self._near.signs, key=len))
+        signs = sorted(self._foreign.signs | self._near.signs, key=len)
+        self._signs = tuple((first_sign(one), one) for one in signs)
 
     def in_text(
-        self, text: str, start: int, offered: OfferedTools, beside: Iterable[Fault] = (), *, at_end: bool
+        self, text: str, start: int, offered: OfferedTools, beside: Sequence[Fault] = (), *, at_end: bool
     ) -> list[Fault]:
         """The faults in the text of an answer, which begins at `start`; `at_end` says that the stream ends with it.
 
         Those of other checks in this text, `beside`, are among them; the fault of a call takes the place of theirs.
         """
         has_signs = self._has_signs(text)
+        if not (has_signs or beside or (offered.definitions and may_hold_name(text))):
+            return []
         found = self._foreign_in(text, offered) if has_signs and self._foreign.may_find(text) else []
         found += self._shapes_in(text, offered, [one.container for one in found])
         near = list(self._near.faults(text, start, at_end=at_end)) if has_signs else []
@@ -140,15 +151,15 @@ class CallSearch:
 
     def _has_signs(self, text: str) -> bool:
         """Whether `text` may hold a foreign call or a near marker: a cheap test that most texts fail."""
-        for sign in self._signs:  # a loop costs half of `any`
-            if sign in text:
+        for first, sign in self._signs:  # a loop costs half of `any`, and a character a fifth of a word
+            if first in text and sign in text:
                 return True
         return self._near.is_nearly_called(text)
 
     def in_reasoning(self, text: str, start: int, offered: OfferedTools, drafts: Sequence[Range]) -> list[Fault]:
         """The faults in reasoning, which begins at `start` and holds these `drafts` of calls in its own format."""
-        found = self._shapes_in(text, offered, [draft.moved(-start) for draft in drafts])
-        return [self._draft(one, offered).moved(start) for one in found]
+        found = self._shapes_in(text, offered, [draft.moved(-start) for draft in drafts] if drafts else ())
+        return [self._draft(one, offered).moved(start) for one in found] if found else []
 
     def in_code(self, call: ToolCall, offered: OfferedTools) -> tuple[list[ToolCall], list[Fault]]:
         """The calls of offered tools that the code of a call holds, with their faults; none where it is only code.
@@ -210,9 +221,10 @@ class CallSearch:
         ]
 
     def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_ReportedCall]:
-        if not (offered.definitions and has_call_brackets(text)):
+        if not offered.definitions:
             return []
-        return [_shape(one) for one in _attempted_calls(offered).find(text, known)]
+        found = _attempted_calls(offered).find(text, known)
+        return [_shape(one) for one in found] if found else []
 
     def _faults(self, found: Sequence[_ReportedCall], text: str, offered: OfferedTools) -> list[Fault]:
         faults: list[Fault] = []
@@ -396,8 +408,8 @@ class AttemptedCalls:
         """
         names = self._names
         heads = names.heads(text) if "(" in text else []
-        values = ("{" in text or "[" in text) and may_hold_values(text) and names.occur_in(text)
-        found = list(_outside(taken, tag_calls(text, names))) if "</" in text else []
+        values = may_hold_values(text) and names.occur_in(text)
+        found = list(_outside(taken, tag_calls(text, names))) if "<" in text and "</" in text else []
         if not (heads or values):
             return _judged(text, found) if found else []
         brackets = Brackets(text)

@@ -144,11 +144,6 @@ class Brackets:
         return found.end() if found is not None else at + 1
 
 
-def has_call_brackets(text: str) -> bool:
-    """Whether `text` holds a bracket or closing tag, as every shape of a call does."""
-    return "(" in text or "{" in text or "[" in text or "</" in text
-
-
 def may_hold_values(text: str) -> bool:
     """Whether `text` holds what JSON, or a list that begins with a name, begins with."""
     return ("{" in text and _OBJECT_BEGINS.search(text) is not None) or (

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.format import DetectionPatterns, Format, literal_beginning
+from inspector.formats.format import DetectionPatterns, Format, literal_beginning, literals_of
 from inspector.formats.markers import markers_of
 from inspector.formats.registry import formats
 from inspector.json_scanner.quoting import shown
@@ -42,6 +42,8 @@ _BRACKET_FIRST = lazy_pattern(r"\s*[\[{]")
 _DISTINCTIVE = lazy_pattern(r"""\[?\s*\{\s*["']\w{2}""")
 _FENCE = "```"
 _TOKEN_SIGN = "<|"  # how special tokens begin
+_BRACKETS = "<{["
+"""A text without any of these has few signs of a call."""
 
 
 class _CallSyntax(Struct, frozen=True):
@@ -50,9 +52,10 @@ class _CallSyntax(Struct, frozen=True):
 
 
 class _CallSyntaxes(Struct, frozen=True):
-    """Call syntaxes that begin alike, with `literal`; `any_of` finds the first of them."""
+    """Call syntaxes that begin alike, with `literal`, and hold one of `signs`; `any_of` finds the first of them."""
 
     literal: str
+    signs: frozenset[str]
     any_of: re.Pattern[str]
     each: tuple[_CallSyntax, ...]
 
@@ -80,13 +83,12 @@ class ForeignCalls:
         self._own = own
         self._signs = _call_syntaxes(own, formats())
         self._whole_signs = _whole_text_syntaxes(own, formats())
-        self._literals = tuple(one.literal for one in self._signs)
-        self.signs = frozenset(self._literals) | {"{", "["}
+        self.signs = frozenset(_BRACKETS).union(*(one.signs for one in self._signs))
         """A text that holds none of these holds no such call."""
 
     def may_find(self, text: str) -> bool:
         """Whether `text` may hold such a call: a cheap test that most texts fail."""
-        return any(map(text.__contains__, self._literals)) or _BRACKET_FIRST.match(text) is not None
+        return any(one.literal in text for one in self._signs) or _BRACKET_FIRST.match(text) is not None
 
     def find(self, text: str, offered: Callable[[str], bool] | None = None) -> list[ForeignCall]:
         """The calls in `text` in the syntax of another format, in order.
@@ -186,6 +188,7 @@ def _call_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallSyntaxe
     return tuple(
         _CallSyntaxes(
             _common_beginning([literal_beginning(pattern) for pattern, _ in signs]),
+            frozenset(_sign_among(literals_of(pattern)) for pattern, _ in signs),
             re.compile(_any_of(key[0], [pattern for pattern, _ in signs])),
             tuple(sign for _, sign in signs),
         )
@@ -205,6 +208,11 @@ def _whole_text_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallS
     ]
     bare = (_CallSyntax(_BARE_OBJECT, one) for one in known if one is not own and one.name == _READS_BARE_OBJECTS)
     return (*signs, *bare)
+
+
+def _sign_among(literals: Sequence[str]) -> str:
+    """A bracket that one of the literals has, which is found soonest, else the longest of them."""
+    return next((one for one in _BRACKETS if any(one in literal for literal in literals)), max(literals, key=len))
 
 
 def _common_beginning(texts: Sequence[str]) -> str:
@@ -240,7 +248,9 @@ class NearMarkers:
         self._markers = tuple(sorted(one for one in markers.all if len(one) > _LONGEST_BRACKET))
         self._beginnings = (*markers.call_openers, *markers.wrappers)
         self._near_calls = own.near_calls
-        self.signs = frozenset(map(_first_sign, self._cuts)) | {*(stem for stem, _ in self._stems), "{", "["}
+        self.signs = frozenset(map(first_sign, self._cuts)).union(
+            _BRACKETS, (_sign_among((stem,)) for stem, _ in self._stems)
+        )
         """In a text that holds none of these, `faults` finds at most what `is_nearly_called` says."""
 
     def is_nearly_called(self, text: str) -> bool:
@@ -326,9 +336,9 @@ def _is_distinctive(beginning: str) -> bool:
     return any(map(str.isalnum, beginning))
 
 
-def _first_sign(beginning: str) -> str:
-    """The first character of an opener's beginning that is no part of a word."""
-    return next(character for character in beginning if not (character.isalnum() or character == " "))
+def first_sign(literal: str) -> str:
+    """The first character of a literal that is no part of a word; all of it, where it is nothing but words."""
+    return next((character for character in literal if not (character.isalnum() or character == " ")), literal)
 
 
 def _stems(openers: Sequence[str]) -> tuple[tuple[str, str], ...]:
