@@ -60,10 +60,10 @@ def required_literals(pattern: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(longest)) if all(longest) else ("",)
 
 
-def literals_of(pattern: str) -> tuple[str, ...]:
-    """The literals that every match of a pattern holds, outside groups; () where that is not plain to see."""
+def literals_of(pattern: str) -> list[str]:
+    """The literals that every match of a pattern holds, outside groups; none where that is not plain to see."""
     first, *others = _literal_runs(pattern)
-    return () if others else tuple(filter(None, first))
+    return [] if others else first
 
 
 def literal_beginning(pattern: str) -> str:

@@ -26,6 +26,7 @@ from inspector.checks.attempted.attempt import (
     Evidence,
     Fence,
     Fences,
+    NamedTool,
     ToolNames,
     may_hold_name,
     position_of,
@@ -40,7 +41,7 @@ from inspector.checks.attempted.call_shapes import (
     python_calls,
     tag_calls,
 )
-from inspector.checks.attempted.foreign_markers import ForeignCall, ForeignCalls, NearMarkers, first_sign, read_in
+from inspector.checks.attempted.foreign_markers import BRACKETS, ForeignCall, ForeignCalls, NearMarkers, read_in
 from inspector.checks.tools import OfferedTools
 from inspector.checks.typed_arguments import typed_by
 from inspector.diagnostics import AttemptedCall, Edit, Fault, Fix
@@ -125,8 +126,8 @@ class CallSearch:
         self._own = own
         self._foreign = ForeignCalls(own)
         self._near = NearMarkers(own)
-        signs = sorted(self._foreign.signs | self._near.signs, key=len)
-        self._signs = tuple((first_sign(one), one) for one in signs)
+        others = sorted(one for one in self._foreign.signs | self._near.signs if one[0] not in BRACKETS)
+        self._signs = (*((one, one) for one in BRACKETS), *others)
 
     def in_text(
         self, text: str, start: int, offered: OfferedTools, beside: Sequence[Fault] = (), *, at_end: bool
@@ -138,9 +139,9 @@ class CallSearch:
         has_signs = self._has_signs(text)
         if not (has_signs or beside or (offered.definitions and may_hold_name(text))):
             return []
-        found = self._foreign_in(text, offered) if has_signs and self._foreign.may_find(text) else []
+        found = self._foreign_in(text, offered) if has_signs else []
         found += self._shapes_in(text, offered, [one.container for one in found])
-        near = list(self._near.faults(text, start, at_end=at_end)) if has_signs else []
+        near = self._near.faults(text, start, at_end=at_end) if has_signs else []
         near += beside
         if not (found or near):
             return near
@@ -151,8 +152,8 @@ class CallSearch:
 
     def _has_signs(self, text: str) -> bool:
         """Whether `text` may hold a foreign call or a near marker: a cheap test that most texts fail."""
-        for first, sign in self._signs:  # a loop costs half of `any`, and a character a fifth of a word
-            if first in text and sign in text:
+        for sign, literal in self._signs:  # a loop costs half of `any`
+            if sign in text and literal in text:
                 return True
         return self._near.is_nearly_called(text)
 
@@ -214,11 +215,11 @@ class CallSearch:
         return self._faults(found, text, offered)
 
     def _foreign_in(self, text: str, offered: OfferedTools) -> list[_ReportedCall]:
-        find = _tool_names(offered).find
-        return [
-            _foreign(one, "" if (named := find(one.call.name or "")) is None else named.name)
-            for one in self._foreign.find(text, (lambda name: find(name) is not None) if offered else None)
-        ]
+        def find(name: str | None) -> NamedTool | None:
+            return _tool_names(offered).find(name or "")
+
+        found = self._foreign.find(text, find if offered.definitions else None)
+        return [_foreign(one, find(one.call.name)) for one in found] if found else []
 
     def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_ReportedCall]:
         if not offered.definitions:
@@ -325,8 +326,8 @@ def _invented_result(text: str, start: int) -> Iterator[Fault]:
     yield Fault(INVENTED_RESULT, place, message, "Stop the generation after the call.")
 
 
-def _foreign(found: ForeignCall, name: str) -> _ReportedCall:
-    call = found.call
+def _foreign(found: ForeignCall, named: NamedTool | None) -> _ReportedCall:
+    call, name = found.call, "" if named is None else named.name
     is_read = call.valid or call.recovered
     attempted = AttemptedCall(
         name or call.name or "", call.arguments if is_read else None, call.raw_arguments, call.range, is_read
@@ -407,7 +408,7 @@ class AttemptedCalls:
         Most texts have none: they lack a tool's name before `(`, and any name beside the brackets of other shapes.
         """
         names = self._names
-        heads = names.heads(text) if "(" in text else []
+        heads = names.heads(text) if may_hold_name(text) else []
         values = may_hold_values(text) and names.occur_in(text)
         found = list(_outside(taken, tag_calls(text, names))) if "<" in text and "</" in text else []
         if not (heads or values):
