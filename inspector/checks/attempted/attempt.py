@@ -4,7 +4,7 @@ import builtins
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -248,7 +248,12 @@ class ToolNames:
         for sign in _IN_NAMES:
             if sign in plain:
                 plain = plain.replace(sign, "")
-        return any(map(plain.__contains__, self._spellings.cores))  # a generator costs more than the searches
+        return any(map(plain.__contains__, self._cores))  # a generator costs more than the searches
+
+    @cached_property
+    def _cores(self) -> tuple[str, ...]:
+        """What every spelling of a name contains, without case and separators."""
+        return tuple(dict.fromkeys(map(_core, self._exact)))
 
     def heads(self, text: str) -> list[Head]:
         """The names of tools in `text` that stand before a `(`, in order."""
@@ -308,7 +313,6 @@ class _Spellings(Struct, frozen=True):
 
     endings: frozenset[str]  # the last two characters of names
     letters: frozenset[str]  # names of one character
-    cores: tuple[str, ...]  # what every spelling of a name contains, without case and separators
 
 
 class _OtherSpellings(Struct, frozen=True):
@@ -334,7 +338,6 @@ def _spellings(names: tuple[str, ...]) -> _Spellings:
     return _Spellings(
         frozenset(_endings(names)),
         frozenset(one for one in names if len(one) == 1),
-        tuple(dict.fromkeys(map(_core, names))),
     )
 
 

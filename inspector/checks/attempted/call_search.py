@@ -14,7 +14,7 @@ Every reader takes linear time: a call is read once, and the search for closing 
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence, Set
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import groupby
 
 from msgspec import Struct
@@ -222,7 +222,7 @@ class CallSearch:
         return [_foreign(one, find(one.call.name)) for one in found] if found else []
 
     def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_ReportedCall]:
-        if not offered.definitions:
+        if not offered.definitions or (known and known[0].of(text) == text.strip()):
             return []
         found = _attempted_calls(offered).find(text, known)
         return [_shape(one) for one in found] if found else []
@@ -231,13 +231,12 @@ class CallSearch:
         faults: list[Fault] = []
         for _, group in groupby(found, key=_place):
             calls = list(group)
-            written = [self._written([one.call], offered) for one in calls]
-            together = written[0] if len(calls) == 1 else self._written([one.call for one in calls], offered)
-            fix = self._fix(calls, text, together)
-            faults += (
-                self._fault(one, fix if one is calls[0] else None, alone)
-                for one, alone in zip(calls, written, strict=True)
-            )
+            written = self._written([one.call for one in calls], offered)
+            fix = self._fix(calls, text, written)
+            for one in calls:
+                is_told = len(calls) == 1 or one.rule is FOREIGN_FORMAT
+                alone = written if is_told else self._written([one.call], offered)
+                faults.append(self._fault(one, fix if one is calls[0] else None, alone))
             faults += _invented_result(text, calls[-1].container.end)
         return faults
 
@@ -415,16 +414,20 @@ class AttemptedCalls:
             return _judged(text, found) if found else []
         brackets = Brackets(text)
         if values:
-            found += json_calls(text, names, brackets, sorted([*taken, *(one.range for one in found)]))
-            known = sorted([*taken, *(one.range for one in found)])
-            found += _outside(known, named_objects(text, names, brackets))
+            found += json_calls(text, names, brackets, _with(taken, found))
+            found += _outside(_with(taken, found), named_objects(text, names, brackets))
         calls = list(python_calls(text, heads, brackets)) if heads else []
         if values:
             calls += named_lists(text, names, brackets)
             calls.sort(key=_start)
         if calls:
-            found += _outside(sorted([*taken, *(one.range for one in found)]), calls)
+            found += _outside(_with(taken, found), calls)
         return _judged(text, _without_overlaps(sorted(found, key=_start))) if found else []
+
+
+def _with(taken: Sequence[Range], found: Sequence[Attempt]) -> Sequence[Range]:
+    """What is known already, in order, with what was found since."""
+    return sorted([*taken, *(one.range for one in found)]) if found else taken
 
 
 def _start(attempt: Attempt) -> Range:
@@ -463,10 +466,9 @@ def _judged(text: str, attempts: list[Attempt]) -> list[Attempt]:
     if not (may_count or fences or any(map(_may_be_inline, attempts))):
         return []
     defined = _Defined(text)
+    in_fences = groupby(attempts, key=lambda one: fences.at(one.range.start)) if fences else ()
     pure = {
-        fence.range.start
-        for fence, group in groupby(attempts, key=lambda one: fences.at(one.range.start))
-        if fence is not None and _judge_fence(text, fence, list(group))
+        fence.range.start for fence, group in in_fences if fence is not None and _judge_fence(text, fence, list(group))
     }
     for attempt in attempts:
         if attempt.position is CallPosition.STATEMENT and _is_alone(text, attempt.container):
@@ -515,12 +517,15 @@ class _Defined:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._may_define = any(map(text.__contains__, _DEFINES))
         self._known: dict[str, bool] = {}
+
+    @cached_property
+    def _may_define(self) -> bool:
+        return any(map(self._text.__contains__, _DEFINES))
 
     def has(self, attempt: Attempt) -> bool:
         """Whether the text defines the name by which an attempt calls its tool."""
-        if not self._may_define or "Python" not in attempt.shape:
+        if "Python" not in attempt.shape or not self._may_define:
             return False
         name = attempt.named.written.rpartition(".")[2]
         if name not in self._known:

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from inspector.checks.attempted.attempt import Attempt, Evidence, Head, NamedTool, ReadArguments, ToolNames
@@ -151,7 +151,7 @@ def may_hold_values(text: str) -> bool:
     )
 
 
-def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: list[Range]) -> Iterator[Attempt]:
+def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: Sequence[Range]) -> Iterator[Attempt]:
     """The calls in the JSON of `text`, in order; none begins within one of the ranges `taken`, which are in order."""
     named = [found.start() for found in _QUOTED.finditer(text) if names.find(found[1]) is not None]
     if not named:
@@ -336,8 +336,7 @@ def _with_arguments(
     if is_schema or (arguments.get("type") == "object" and "type" not in named.properties):
         return None
     evidence = Evidence.STRONG if not arguments or named.knows(arguments) else Evidence.MEDIUM
-    is_written_strictly = is_strict(text, node.range)
-    guess = guessed or bool(named.slip) or not is_written_strictly
+    guess = guessed or bool(named.slip) or not is_strict(text, node.range)
     found = ReadArguments(evidence, arguments, guess)
     return Attempt(named, node.range, node.range, shape, raw, found)
 
