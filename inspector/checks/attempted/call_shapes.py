@@ -8,7 +8,7 @@ from functools import partial
 from inspector.checks.attempted.attempt import Attempt, Evidence, Head, NamedTool, ReadArguments, ToolNames
 from inspector.checks.typed_arguments import typed
 from inspector.formats.python.calls import read_calls
-from inspector.json_scanner import JsonKind, JsonNode, is_strict, read_json
+from inspector.json_scanner import JsonKind, JsonNode, is_strict, read_values
 from inspector.model import Json, Parameter, ToolCall
 from inspector.scanning import lazy_pattern
 from inspector.text import Range
@@ -174,7 +174,7 @@ def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: Sequence[
             if cuts > _MOST_CUTS:
                 continue
         if bisect_left(named, end) > bisect_left(named, start):
-            nodes = read_json(text, Range(start, end), call=True).nodes
+            nodes = read_values(text, Range(start, end), call=True)
             found = list(_calls(nodes[0], names, text, 0)) if nodes else []
             for attempt in found:
                 attempt.container = Range(start, min(end, max(nodes[0].range.end, attempt.range.end)))
@@ -197,7 +197,7 @@ def named_objects(text: str, names: ToolNames, brackets: Brackets) -> Iterator[A
             continue
         start, named = before
         place = Range(found.start(2), end)
-        nodes = read_json(text, place).nodes
+        nodes = read_values(text, place)
         value = nodes[0].value() if nodes else None
         if isinstance(value, dict) and value and named.properties.keys() >= value.keys():
             closing = _FENCE_END.match(text, end) if found[1] else None
@@ -344,7 +344,7 @@ def _with_arguments(
 def _object_of(node: JsonNode) -> dict[str, Json] | None:
     value = node.value()
     if isinstance(value, str) and value.lstrip()[:1] == "{":
-        nodes = read_json(value).nodes
+        nodes = read_values(value)
         value = nodes[0].value() if nodes else None
     return value if isinstance(value, dict) else None
 
@@ -496,7 +496,7 @@ def _attempt_tag_calls(named: NamedTool, text: str, opener: re.Match[str], inner
 
 
 def _in_json(inner: str) -> dict[str, Json] | None:
-    nodes = read_json(inner).nodes
+    nodes = read_values(inner)
     value = nodes[0].value() if nodes else None
     return value if isinstance(value, dict) else None
 
