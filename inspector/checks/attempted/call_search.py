@@ -14,7 +14,7 @@ Every reader takes linear time: a call is read once, and the search for closing 
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence, Set
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import groupby
 
 from msgspec import Struct
@@ -420,9 +420,8 @@ class AttemptedCalls:
         if values:
             calls += named_lists(text, names, brackets)
             calls.sort(key=_start)
-        if calls:
-            found += _outside(_with(taken, found), calls)
-        return _judged(text, _without_overlaps(sorted(found, key=_start))) if found else []
+        found += _outside(_with(taken, found), calls) if calls else ()
+        return _judged(text, _without_overlaps(found)) if found else []
 
 
 def _with(taken: Sequence[Range], found: Sequence[Attempt]) -> Sequence[Range]:
@@ -436,18 +435,24 @@ def _start(attempt: Attempt) -> Range:
 
 def _outside(covered: Sequence[Range], attempts: Iterable[Attempt]) -> Iterable[Attempt]:
     """The attempts that overlap none of the ranges; both are in order."""
-    ranges = iter(covered)
-    current = next(ranges, None)
-    for attempt in attempts:
-        while current is not None and current.end <= attempt.range.start:
-            current = next(ranges, None)
-        if current is None or current.start >= attempt.range.end:
-            yield attempt
-
-
-def _without_overlaps(attempts: Sequence[Attempt]) -> list[Attempt]:
+    if not covered:
+        return attempts
     kept: list[Attempt] = []
+    at = 0
     for attempt in attempts:
+        while at < len(covered) and covered[at].end <= attempt.range.start:
+            at += 1
+        if at == len(covered) or covered[at].start >= attempt.range.end:
+            kept.append(attempt)
+    return kept
+
+
+def _without_overlaps(attempts: list[Attempt]) -> list[Attempt]:
+    """Of attempts that overlap, only the first."""
+    if len(attempts) == 1:
+        return attempts
+    kept: list[Attempt] = []
+    for attempt in sorted(attempts, key=_start):
         if not kept or attempt.range.start >= kept[-1].range.end:
             kept.append(attempt)
     return kept
@@ -519,20 +524,21 @@ class _Defined:
         self._text = text
         self._known: dict[str, bool] = {}
 
-    @cached_property
-    def _may_define(self) -> bool:
-        return any(map(self._text.__contains__, _DEFINES))
-
     def has(self, attempt: Attempt) -> bool:
         """Whether the text defines the name by which an attempt calls its tool."""
-        if "Python" not in attempt.shape or not self._may_define:
+        if "Python" not in attempt.shape:
             return False
         name = attempt.named.written.rpartition(".")[2]
         if name not in self._known:
-            word = re.escape(name)
-            definition = rf"\b(?:def|function|func|fn|class)\s{{1,4}}{word}\b|\bimport\s[^\n]{{0,200}}\b{word}\b"
-            self._known[name] = name in self._text and re.search(definition, self._text) is not None
+            self._known[name] = self._is_defined(name)
         return self._known[name]
+
+    def _is_defined(self, name: str) -> bool:
+        if name not in self._text or not any(map(self._text.__contains__, _DEFINES)):
+            return False
+        word = re.escape(name)
+        definition = rf"\b(?:def|function|func|fn|class)\s{{1,4}}{word}\b|\bimport\s[^\n]{{0,200}}\b{word}\b"
+        return re.search(definition, self._text) is not None
 
 
 def _counts(attempt: Attempt, text: str) -> bool:
