@@ -16,13 +16,14 @@ from msgspec import Struct
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.format import DetectionPatterns, Format, literal_beginning, literals_of
-from inspector.formats.markers import markers_of
+from inspector.formats.markers import lane_of, markers_of
 from inspector.formats.registry import formats
 from inspector.json_scanner.quoting import shown
 from inspector.model import Role, Span, SpanKind, ToolCall
 from inspector.rules.markers import NEAR_MARKER
 from inspector.scanning import lazy_pattern
 from inspector.segmenter.assembler import Assembler
+from inspector.segmenter.events import ParseEvent
 from inspector.text import Range
 
 _LONGEST_OPENER = 120
@@ -135,9 +136,13 @@ def _opener_before(text: str, at: int, dialect: Format) -> int:
 
 def read_in(text: str, dialect: Format) -> Assembler:
     """What a text holds in a format."""
-    parser, assembler = dialect.new_parser("", Role.ASSISTANT), Assembler(dialect.readers)
-    assembler.take(parser.feed(text))
-    assembler.take(parser.close())
+    assembler = Assembler(dialect.readers)
+    lane = lane_of(dialect, Role.ASSISTANT)
+    events: Sequence[ParseEvent] | None = lane.read(text) if lane is not None else None
+    if events is None:
+        parser = dialect.new_parser("", Role.ASSISTANT)
+        events = [*parser.feed(text), *parser.close()]
+    assembler.take(events)
     return assembler
 
 
