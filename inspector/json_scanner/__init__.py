@@ -2,7 +2,15 @@
 
 from inspector.json_scanner.document import read_json, read_values
 from inspector.json_scanner.strings import decode_string
-from inspector.json_scanner.values import MAX_DEPTH, JsonKind, JsonMember, JsonNode, JsonReading, is_strict
+from inspector.json_scanner.values import (
+    MAX_DEPTH,
+    JsonKind,
+    JsonMember,
+    JsonNode,
+    JsonReading,
+    is_strict,
+    read_strict_at,
+)
 
 __all__ = [
     "MAX_DEPTH",
@@ -13,5 +21,6 @@ __all__ = [
     "decode_string",
     "is_strict",
     "read_json",
+    "read_strict_at",
     "read_values",
 ]
