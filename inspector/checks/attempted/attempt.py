@@ -1,6 +1,7 @@
 """A call attempted in a shape that its format does not read: the tool it names and the context of its text."""
 
 import builtins
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
@@ -267,6 +268,13 @@ class ToolNames:
                     found.append(Head(before[0], at, before[1]))
         return found
 
+    def occurrences(self, text: str) -> Iterator[tuple[int, int, NamedTool]]:
+        """Where the names are written exactly, or with escaped underscores, with the tools, in order."""
+        for match in _as_words(tuple(self._exact)).finditer(text):
+            named = self.find(match[1])
+            if named is not None:
+                yield (*match.span(1), named)
+
     def before(self, text: str, end: int) -> tuple[int, NamedTool] | None:
         """The tool whose written name ends at `end`, and where that name begins."""
         first = max(end - _LONGEST_NAME, 0)
@@ -331,6 +339,14 @@ def _other_spellings(names: tuple[str, ...]) -> _OtherSpellings:
         for tail in _tails(name):
             _add(tails, tail, name)
     return _OtherSpellings(tails, folded)
+
+
+@lru_cache(maxsize=64)
+def _as_words(names: tuple[str, ...]) -> re.Pattern[str]:
+    """An expression for names that are whole words; `function` may be before one, as a token that is text now."""
+    longest_first = sorted(names, key=len, reverse=True)
+    either = "|".join(re.escape(name).replace("_", r"\\?_") for name in longest_first)
+    return re.compile(rf"(?:(?<![\w\-])|(?<=\bfunction))({either})(?![\w\-])")
 
 
 @lru_cache(maxsize=64)

@@ -32,7 +32,6 @@ from inspector.checks.attempted.attempt import (
     position_of,
 )
 from inspector.checks.attempted.call_shapes import (
-    NAME_BEFORE_OBJECT,
     Brackets,
     json_calls,
     may_hold_values,
@@ -42,6 +41,7 @@ from inspector.checks.attempted.call_shapes import (
     tag_calls,
 )
 from inspector.checks.attempted.foreign_markers import BRACKETS, ForeignCall, ForeignCalls, NearMarkers, read_in
+from inspector.checks.attempted.labelled_calls import NEVER_INLINE, labelled_calls, may_hold_labels
 from inspector.checks.tools import OfferedTools
 from inspector.checks.typed_arguments import typed_by
 from inspector.diagnostics import AttemptedCall, Edit, Fault, Fix
@@ -137,7 +137,7 @@ class CallSearch:
         Those of other checks in this text, `beside`, are among them; the fault of a call takes the place of theirs.
         """
         has_signs = self._has_signs(text)
-        if not (has_signs or beside or (offered.definitions and may_hold_name(text))):
+        if not (has_signs or beside or (offered.definitions and (may_hold_name(text) or may_hold_labels(text)))):
             return []
         found = self._foreign_in(text, offered) if has_signs else []
         found += self._shapes_in(text, offered, [one.container for one in found])
@@ -410,12 +410,15 @@ class AttemptedCalls:
         heads = names.heads(text) if may_hold_name(text) else []
         values = may_hold_values(text) and names.occur_in(text)
         found = list(_outside(taken, tag_calls(text, names))) if "<" in text and "</" in text else []
-        if not (heads or values):
+        labels = not values and may_hold_labels(text) and names.occur_in(text)
+        if not (heads or values or labels):
             return _judged(text, found) if found else []
         brackets = Brackets(text)
         if values:
             found += json_calls(text, names, brackets, _with(taken, found))
             found += _outside(_with(taken, found), named_objects(text, names, brackets))
+        if values or labels:
+            found += _outside(_with(taken, found), labelled_calls(text, names, brackets))
         calls = list(python_calls(text, heads, brackets)) if heads else []
         if values:
             calls += named_lists(text, names, brackets)
@@ -576,7 +579,7 @@ def _may_be_inline(attempt: Attempt) -> bool:
     Without being read, only those that name something may be that. An object behind a name may also be the tool's
     result, so that it is no evidence within a sentence.
     """
-    if attempt.position is not CallPosition.INLINE or attempt.shape.startswith(NAME_BEFORE_OBJECT):
+    if attempt.position is not CallPosition.INLINE or attempt.shape.startswith(NEVER_INLINE):
         return False
     return "Python" not in attempt.shape or "=" in attempt.raw_arguments or "{" in attempt.raw_arguments
 

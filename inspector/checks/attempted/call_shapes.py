@@ -113,7 +113,7 @@ class Brackets:
 
     def value(self, at: int) -> JsonNode | None:
         """The strict JSON that the bracket at `at` opens, as far as `end` would go; None if it is something else."""
-        if self._trials <= 0:
+        if self._trials <= 0 or self._budget <= 0:
             return None
         node, end = read_strict_at(self._text, at, self._limit(at))
         if node is None:
@@ -530,20 +530,29 @@ def _in_json(inner: str) -> dict[str, Json] | None:
 
 def _in_tags(inner: str, named: NamedTool) -> dict[str, Json] | None:
     """The arguments of one tag each; None where there is anything else."""
+    found = arguments_in_tags(inner, 0, named)
+    return found[0] if found is not None and not inner[found[1] :].strip() else None
+
+
+def arguments_in_tags(text: str, at: int, named: NamedTool) -> tuple[dict[str, Json], int] | None:
+    """The arguments of one tag each that follow each other from `at` on, and where the last ends; None for none."""
     parameters: list[Parameter] = []
-    at = 0
-    while (child := _CHILD.match(inner, at)) is not None:
+    end = at
+    while (child := _CHILD.match(text, end)) is not None:
         closer = f"</{child[1]}>"
-        end = inner.find(closer, child.end())
-        if end < 0:
-            return None
-        written = inner[child.end() : end]
-        parameters.append(Parameter(child[1], written, Range(child.end(), end)))
-        at = end + len(closer)
-    if inner[at:].strip() or not parameters:
-        return None
+        last = text.find(closer, child.end(), child.end() + _LONGEST)
+        if last < 0:
+            break
+        parameters.append(Parameter(child[1], text[child.end() : last], Range(child.end() - at, last - at)))
+        end = last + len(closer)
+    values = typed_values(parameters, named, text[at:end]) if parameters else None
+    return (values, end) if values is not None else None
+
+
+def typed_values(parameters: Sequence[Parameter], named: NamedTool, written: str) -> dict[str, Json] | None:
+    """The values of arguments that are written as plain text, by the types of the tool's parameters."""
     arguments: Json = {one.name: one.text for one in parameters}
-    place = Range(0, len(inner))
-    call = ToolCall(named.name, arguments, inner, valid=True, range=place, parameters=tuple(parameters))
+    place = Range(0, len(written))
+    call = ToolCall(named.name, arguments, written, valid=True, range=place, parameters=tuple(parameters))
     found = typed(call, named.tool.parameters).call.arguments
     return found if isinstance(found, dict) else None
