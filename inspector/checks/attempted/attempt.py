@@ -172,6 +172,20 @@ def position_of(text: str, place: Range, previous_end: int, previous: CallPositi
     return CallPosition.INLINE
 
 
+def may_count(text: str, heads: Iterable["Head"]) -> bool:
+    """Whether one of the calls with these heads may be made: a cheap test that most mentions of tools in prose fail.
+
+    Within a sentence only arguments tell a call from a mention, by a `=` or a `{`; code fences are read as a whole.
+    """
+    if "=" in text or "{" in text or "```" in text or "~~~" in text:
+        return True
+    for start, _, _ in heads:
+        line = text[max(start - _WINDOW, 0) : start].rpartition("\n")[2]
+        if _STATEMENT.match(line) or _LABEL.search(line):
+            return True
+    return False
+
+
 def is_in_sentence(place: Range, text: str) -> bool:
     """Whether the line of a call at `place` is a sentence about it."""
     before = text[max(place.start - _WINDOW, 0) : place.start].rsplit("\n", 1)[-1]

@@ -28,6 +28,7 @@ from inspector.checks.attempted.attempt import (
     Fences,
     NamedTool,
     ToolNames,
+    may_count,
     may_hold_name,
     position_of,
 )
@@ -110,12 +111,6 @@ def _tool_names(offered: OfferedTools) -> ToolNames:
     return ToolNames(offered.definitions)
 
 
-@lru_cache(maxsize=16)
-def _attempted_calls(offered: OfferedTools) -> "AttemptedCalls":
-    """The search for shapes of calls of offered tools."""
-    return AttemptedCalls(_tool_names(offered))
-
-
 class CallSearch:
     """Looks through the words of a model, whose format is `own`, for calls that this format does not read.
 
@@ -170,7 +165,7 @@ class CallSearch:
         place, code = call.arguments_range, call.arguments
         if place is None or not isinstance(code, str) or not offered:
             return [], []
-        found = [_shape(one) for one in _attempted_calls(offered).find(code)]
+        found = [_shape(one) for one in attempted_calls(code, _tool_names(offered))]
         faults = [self._fault_in_code(fault, call).moved(place.start) for fault in self._faults(found, code, offered)]
         return [_call_in_code(one, call, place.start) for one in found], faults
 
@@ -224,7 +219,7 @@ class CallSearch:
     def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_ReportedCall]:
         if not offered.definitions or (known and known[0].of(text) == text.strip()):
             return []
-        found = _attempted_calls(offered).find(text, known)
+        found = attempted_calls(text, _tool_names(offered), known)
         return [_shape(one) for one in found] if found else []
 
     def _faults(self, found: Sequence[_ReportedCall], text: str, offered: OfferedTools) -> list[Fault]:
@@ -395,36 +390,31 @@ def _belongs(text: str, marker: Fault, call: Fault) -> bool:
     return 0 <= between <= _LINE and not text[marker.range.end : call.range.start].strip()
 
 
-class AttemptedCalls:
-    """Looks through the words of a model for calls of the offered tools in a shape that its format does not read."""
+def attempted_calls(text: str, names: ToolNames, taken: Sequence[Range] = ()) -> list[Attempt]:
+    """The calls of tools in `text` in a shape that no format reads, in order, none within `taken` (in order).
 
-    def __init__(self, names: ToolNames) -> None:
-        self._names = names
-
-    def find(self, text: str, taken: Sequence[Range] = ()) -> list[Attempt]:
-        """The attempted calls in `text`, in order, none of them within `taken` (in order), which is known already.
-
-        Most texts have none: they lack a tool's name before `(`, and any name beside the brackets of other shapes.
-        """
-        names = self._names
-        heads = names.heads(text) if may_hold_name(text) else []
-        values = may_hold_values(text) and names.occur_in(text)
-        found = list(_outside(taken, tag_calls(text, names))) if "<" in text and "</" in text else []
-        labels = not values and may_hold_labels(text) and names.occur_in(text)
-        if not (heads or values or labels):
-            return _judged(text, found) if found else []
-        brackets = Brackets(text)
-        if values:
-            found += json_calls(text, names, brackets, _with(taken, found))
-            found += _outside(_with(taken, found), named_objects(text, names, brackets))
-        if values or labels:
-            found += _outside(_with(taken, found), labelled_calls(text, names, brackets))
-        calls = list(python_calls(text, heads, brackets)) if heads else []
-        if values:
-            calls += named_lists(text, names, brackets)
-            calls.sort(key=_start)
-        found += _outside(_with(taken, found), calls) if calls else ()
-        return _judged(text, _without_overlaps(found)) if found else []
+    Most texts have none: they lack a tool's name before `(`, and any name beside the brackets of other shapes.
+    """
+    heads = names.heads(text) if may_hold_name(text) else []
+    values = may_hold_values(text) and names.occur_in(text)
+    found = list(_outside(taken, tag_calls(text, names))) if "<" in text and "</" in text else []
+    labels = values or (may_hold_labels(text) and names.occur_in(text))
+    if not (heads or labels):
+        return _judged(text, found) if found else []
+    if not (labels or found or may_count(text, heads)):
+        return []
+    brackets = Brackets(text)
+    if values:
+        found += json_calls(text, names, brackets, _with(taken, found))
+        found += _outside(_with(taken, found), named_objects(text, names, brackets))
+    if labels:
+        found += _outside(_with(taken, found), labelled_calls(text, names, brackets))
+    calls = list(python_calls(text, heads, brackets)) if heads else []
+    if values:
+        calls += named_lists(text, names, brackets)
+        calls.sort(key=_start)
+    found += _outside(_with(taken, found), calls) if calls else ()
+    return _judged(text, _without_overlaps(found)) if found else []
 
 
 def _with(taken: Sequence[Range], found: Sequence[Attempt]) -> Sequence[Range]:
