@@ -42,7 +42,7 @@ from inspector.checks.attempted.call_shapes import (
     tag_calls,
 )
 from inspector.checks.attempted.foreign_markers import BRACKETS, ForeignCall, ForeignCalls, NearMarkers, read_in
-from inspector.checks.attempted.labelled_calls import NEVER_INLINE, labelled_calls, may_hold_labels
+from inspector.checks.attempted.labelled_calls import NEVER_INLINE, WITHOUT_TOKENS, labelled_calls, may_hold_labels
 from inspector.checks.tools import OfferedTools
 from inspector.checks.typed_arguments import typed_by
 from inspector.diagnostics import AttemptedCall, Edit, Fault, Fix
@@ -249,6 +249,8 @@ class CallSearch:
                 "stays in the answer, and no tool runs."
             )
             hint = self._expected(written)
+            if WITHOUT_TOKENS in found.shape:
+                hint = f"Servers that decode with `skip_special_tokens=True` remove them: turn that off. {hint}"
         return Fault(found.rule, call.range, message, hint, fix, call=call)
 
     def _with_call_behind(self, marker: Fault, text: str, offered: OfferedTools) -> Fault:

@@ -26,6 +26,7 @@ from inspector.text import Range
 
 _UNDER_LABELS = "as a name and arguments with labels"
 _IN_ATTRIBUTES = "as a tag with attributes"
+WITHOUT_TOKENS = "without its special tokens"
 NEVER_INLINE = (NAME_BEFORE_OBJECT, _UNDER_LABELS, _IN_ATTRIBUTES)
 """Shapes that are no call within a sentence, where what is after a name may as well be the tool's result."""
 
@@ -81,11 +82,9 @@ class _Name(Struct, frozen=True):
     range: Range
     named: NamedTool
 
-    def attempt(self, whole: Range, shape: str, arguments: Range, values: dict[str, Json]) -> Attempt:
-        """The call that begins with this name and ends with its arguments."""
-        place = Range(min(self.range.start, arguments.start), arguments.end)
-        read = ReadArguments(Evidence.STRONG, values, guessed=True)
-        return Attempt(self.named, place, whole, shape, arguments.of(self.text).strip(), read)
+    def attempt(self, place: Range, whole: Range, shape: str, raw: str, values: dict[str, Json]) -> Attempt:
+        """The call at a place, which a rewrite replaces with the `whole`."""
+        return Attempt(self.named, place, whole, shape, raw, ReadArguments(Evidence.STRONG, values, guessed=True))
 
     def knows(self, values: dict[str, Json]) -> bool:
         """Whether there are arguments, and the tool has all of them."""
@@ -133,13 +132,14 @@ def _in_attributes(name: _Name) -> Attempt | None:
         return None
     closer = f"</{name.range.of(text)}>"
     last = written.end() + (len(closer) if text.startswith(closer, written.end()) else 0)
-    return name.attempt(Range(start - 1, last), _IN_ATTRIBUTES, Range(*written.span()), values)
+    place = Range(start - 1, last)
+    return name.attempt(place, place, _IN_ATTRIBUTES, written[0].rstrip("/> ").strip(), values)
 
 
 def _after_glue(name: _Name, brackets: Brackets) -> Attempt | None:
     """The arguments are an object, tags or lines that come after the name and what may be between."""
     text, end = name.text, name.range.end
-    if _IS_KEY.match(text, end) and text[max(name.range.start - 1, 0)] == text[end]:
+    if text.startswith("(", end) or (_IS_KEY.match(text, end) and text[max(name.range.start - 1, 0)] == text[end]):
         return None
     at, limit = end, min(len(text), end + _LONGEST_GLUE)
     while at < limit and text.count("\n", end, at) <= _MOST_LINES:
@@ -169,15 +169,13 @@ def _labelled(name: _Name, at: int, found: tuple[dict[str, Json], int] | None) -
     bare = _bare_call(name, at)
     lead = _lead(name)
     if bare is not None:
-        shape = f"in the syntax of `{bare.format}` without its special tokens"
+        shape = f"in the syntax of `{bare.format}` {WITHOUT_TOKENS}"
         lead = max(lead, len(bare.lead))
     else:
         shape = _UNDER_LABELS
     closers = _CLOSERS.match(name.text, end)
     whole = Range(name.range.start - lead, end if closers is None else closers.end())
-    attempt = name.attempt(whole, shape, Range(at, end), values)
-    attempt.range = Range(name.range.start, end)
-    return attempt
+    return name.attempt(Range(name.range.start, end), whole, shape, name.text[at:end].strip(), values)
 
 
 def _lead(name: _Name) -> int:
