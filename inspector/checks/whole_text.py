@@ -17,15 +17,12 @@ from inspector.checks.tools import OfferedTools
 from inspector.checks.typed_arguments import typed_by
 from inspector.checks.wrappers import Wrappers
 from inspector.diagnostics import Fault
-from inspector.formats.api.parser import ApiOrText, may_be_api
 from inspector.formats.format import Format
-from inspector.formats.markers import markers_of
+from inspector.formats.markers import lane_of, markers_of
 from inspector.formats.registry import registered_formats
 from inspector.model import Role, Span, SpanKind, ToolCall, ToolResult
 from inspector.segmenter.assembler import Readings, is_quoted_marker
 from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.segmenter.fast_lane import FastLane
-from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import SECTION
 
 
@@ -53,13 +50,9 @@ class WholeTexts:
     """Reads whole texts in which nothing is wrong; it keeps nothing of them."""
 
     def __init__(self, own: Format, role: Role) -> None:
-        parser = own.new_parser("", role)
         self._own = own
         self._is_model = role is Role.ASSISTANT
-        self._may_be_api = isinstance(parser, ApiOrText)
-        machine = parser.text_side if isinstance(parser, ApiOrText) else parser
-        # A plug-in may derive from the machine, and then reads differently.
-        self._lane = FastLane(machine) if type(machine) is Machine else None
+        self._lane = lane_of(own, role)
         self._readers = dict(own.readers)
         self._search = call_search(own)
         self._has_wrappers = bool(markers_of(own).wrappers)
@@ -69,12 +62,7 @@ class WholeTexts:
 
         What a reader made of a span goes into `readings`, so that the machine need not read it again.
         """
-        lane = self._lane
-        if lane is None or (self._may_be_api and may_be_api(text)):
-            return None
-        if "\x00" in text:
-            return None
-        events = lane.read(text)
+        events = self._lane.read(text) if self._lane is not None else None
         found = self._found(events, readings) if events is not None else None
         if events is None or found is None or self._has_faults(events):
             return None

@@ -60,6 +60,12 @@ def required_literals(pattern: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(longest)) if all(longest) else ("",)
 
 
+def literals_of(pattern: str) -> list[str]:
+    """The literals that every match of a pattern holds, outside groups; none where that is not plain to see."""
+    first, *others = _literal_runs(pattern)
+    return [] if others else first
+
+
 def literal_beginning(pattern: str) -> str:
     """The literal text that all matches of a pattern begin with; "" where that is not plain to see."""
     first, *others = _literal_runs(pattern)

@@ -1,12 +1,14 @@
-"""The markers that a format's table of states holds."""
+"""What follows from a format's table of states: its markers, and the fast lane over it."""
 
 from collections.abc import Mapping
 from functools import lru_cache
 
 from msgspec import Struct, field
 
-from inspector.formats.api.parser import ApiOrText
+from inspector.formats.api.parser import ApiOrText, may_be_api
 from inspector.formats.format import Format
+from inspector.model import Role
+from inspector.segmenter.fast_lane import FastLane
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import Lookahead
 
@@ -34,3 +36,15 @@ def markers_of(own: Format) -> FormatMarkers:
         return FormatMarkers()
     bare = ((way.marker, way.ahead) for way in machine.home_ways if way.marker in ("{", "[") and way.ahead is not None)
     return FormatMarkers(machine.markers, tuple(sorted(machine.call_openers)), tuple(bare), machine.wrappers)
+
+
+@lru_cache(maxsize=512)
+def lane_of(own: Format, role: Role) -> FastLane | None:
+    """The fast lane for whole texts in turns of a role; made once for each.
+
+    None where no table reads the format, or a plug-in's machine, which may read differently.
+    """
+    parser = own.new_parser("", role)
+    if isinstance(parser, ApiOrText):
+        return FastLane(parser.text_side, may_be_api) if type(parser.text_side) is Machine else None
+    return FastLane(parser) if type(parser) is Machine else None

@@ -1,7 +1,26 @@
 """Reads the JSON of payloads, valid or not: every value with its place, and every fault with its repair."""
 
-from inspector.json_scanner.document import read_json
+from inspector.json_scanner.document import read_json, read_values
 from inspector.json_scanner.strings import decode_string
-from inspector.json_scanner.values import MAX_DEPTH, JsonKind, JsonMember, JsonNode, JsonReading, is_strict
+from inspector.json_scanner.values import (
+    MAX_DEPTH,
+    JsonKind,
+    JsonMember,
+    JsonNode,
+    JsonReading,
+    is_strict,
+    read_strict_at,
+)
 
-__all__ = ["MAX_DEPTH", "JsonKind", "JsonMember", "JsonNode", "JsonReading", "decode_string", "is_strict", "read_json"]
+__all__ = [
+    "MAX_DEPTH",
+    "JsonKind",
+    "JsonMember",
+    "JsonNode",
+    "JsonReading",
+    "decode_string",
+    "is_strict",
+    "read_json",
+    "read_strict_at",
+    "read_values",
+]

@@ -214,6 +214,15 @@ def read_strict(text: str, start: int, end: int) -> tuple[JsonNode | None, list[
     return (node if at == end else None), doubled
 
 
+def read_strict_at(text: str, start: int, end: int) -> tuple[JsonNode | None, int]:
+    """The object or array that begins at `start`, with its end, wherever that is before `end`.
+
+    None where it is not strict, with a place up to which nothing was wrong.
+    """
+    node, at = read_container(text, start, end, [])
+    return node, at if node is None else node.range.end
+
+
 def is_strict(text: str, place: Range) -> bool:
     """Whether what lies at `place` is one strict JSON value by itself, with nothing around it."""
     node, _ = read_strict(text, place.start, place.end)

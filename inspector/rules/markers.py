@@ -227,8 +227,9 @@ ATTEMPTED_CALL = Rule(
     Severity.ERROR,
     "A call of an offered tool is written in a shape that the format does not read.",
     "The model tried to call a tool, but wrote the call in a code fence, in prose, as JSON where the format needs "
-    "Python's syntax (or the reverse), with escaped underscores, inside a string, or in other ways that no server of "
-    "this format recognises. The reply is shown to the user as text, no tool runs, and the agent stops.",
+    "Python's syntax (or the reverse), with escaped underscores, inside a string, as a name with labels, tags or YAML, "
+    "without its special tokens (which some servers remove), or in other ways that no server of this format reads. "
+    "The reply is shown to the user as text, no tool runs, and the agent stops.",
     "Apply the fix to see the call as the format expects it. In the prompt, show one call exactly as the server reads "
     "it, without a code fence; for models that keep to another syntax, use a server with a parser for that syntax.",
     bad=f'{_TOOLS}<|im_start|>assistant\nI will look.\n```python\nget_weather(city="Oslo")\n```<|im_end|>\n',

@@ -14,6 +14,7 @@ Each character is searched for markers at most twice, and read as a payload at m
 """
 
 import re
+from collections.abc import Callable
 from typing import TypeAlias
 
 from inspector.model import Span, SpanKind, ToolCall
@@ -32,15 +33,21 @@ _FoundMarkers: TypeAlias = dict[str, re.Match[str] | int]
 
 
 class FastLane:
-    """Reads whole texts that begin in the state that `machine`, which has read nothing yet, is in."""
+    """Reads whole texts that begin in the state that `machine`, which has read nothing yet, is in.
 
-    def __init__(self, machine: Machine) -> None:
+    `refuses` says of a text that another reader than the machine may have to read it.
+    """
+
+    def __init__(self, machine: Machine, refuses: Callable[[str], bool] | None = None) -> None:
         self.table = machine.table
+        self._refuses = refuses
         self.start, self.home = machine.state, machine.home
         self._enclosed: dict[str, _EnclosedSpans] = {}
 
     def read(self, text: str) -> list[SpanClosed] | None:
         """The closed spans of `text`, in order, which tile it; None where the machine has to read it."""
+        if "\x00" in text or (self._refuses is not None and self._refuses(text)):
+            return None
         events: list[SpanClosed] = []
         at = self.enclosed_in(self.start).read(text, 0, events) if self.start is self.home else 0
         if at == len(text):

@@ -175,8 +175,12 @@ _ATTEMPTS = (
     "a label before the list", "arguments under another key", "an object behind an XML declaration",
     "an object behind a header token", "a wrong opener", "a closing marker for the opener",
     "a call assigned to a variable",
+    "labels before a name and an object", "a name and an object in words", "tags around a name and an object",
+    "a name in an attribute", "a name and tags of arguments", "a tag with attributes", "YAML",
+    "Kimi K2 without special tokens", "Harmony without special tokens", "DeepSeek V3 without special tokens",
+    "FunctionGemma without special tokens",
 )  # fmt: skip
-_NO_ATTEMPTS = ("the name in prose", "code that defines the name")
+_NO_ATTEMPTS = ("the name in prose", "code that defines the name", "a tool's parameters described")
 _STRUCTURED = "openai"
 """The format that has no text of its own: attempts are in a message's content, which other tests read."""
 

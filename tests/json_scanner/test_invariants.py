@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.diagnostics import apply_fixes
-from inspector.json_scanner import JsonKind, read_json
+from inspector.json_scanner import JsonKind, read_json, read_values
 from inspector.rules.rule import Severity
 from tests.examples import in_the_gate
 
@@ -167,6 +167,12 @@ def test_nothing_raises_and_strict_means_what_json_loads_takes(text: str, call: 
         assert reading.nodes[0].value() == value
     elif len(reading.nodes) < 2:
         assert any(fault.rule.severity is Severity.ERROR for fault in reading.faults)
+
+
+@MANY
+@given(pieces() | broken_calls(), st.booleans())
+def test_values_read_alone_are_those_read_with_faults(text: str, call: bool) -> None:
+    assert list(read_values(text, call=call)) == list(read_json(text, call=call).nodes)
 
 
 @MANY

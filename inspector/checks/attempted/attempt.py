@@ -1,10 +1,11 @@
 """A call attempted in a shape that its format does not read: the tool it names and the context of its text."""
 
 import builtins
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -84,6 +85,11 @@ _BETWEEN_CORES = lazy_pattern(r"[^\w\-\\/]+")
 _SEPARATORS = lazy_pattern(r"[\W_]+")
 _BUILTINS = frozenset(dir(builtins))
 _SEVERAL_WORDS = lazy_pattern(r"[^\W_][_.\-][^\W_]|[a-z0-9][A-Z]")
+
+
+def may_hold_name(text: str) -> bool:
+    """Whether `text` has what may be a tool's name before a `(`."""
+    return "(" in text and _OPENER.search(text) is not None
 
 
 class CallPosition(IntEnum):
@@ -166,6 +172,20 @@ def position_of(text: str, place: Range, previous_end: int, previous: CallPositi
     return CallPosition.INLINE
 
 
+def may_count(text: str, heads: Iterable["Head"]) -> bool:
+    """Whether one of the calls with these heads may be made: a cheap test that most mentions of tools in prose fail.
+
+    Within a sentence only arguments tell a call from a mention, by a `=` or a `{`; code fences are read as a whole.
+    """
+    if "=" in text or "{" in text or "```" in text or "~~~" in text:
+        return True
+    for start, _, _ in heads:
+        line = text[max(start - _WINDOW, 0) : start].rpartition("\n")[2]
+        if _STATEMENT.match(line) or _LABEL.search(line):
+            return True
+    return False
+
+
 def is_in_sentence(place: Range, text: str) -> bool:
     """Whether the line of a call at `place` is a sentence about it."""
     before = text[max(place.start - _WINDOW, 0) : place.start].rsplit("\n", 1)[-1]
@@ -243,7 +263,12 @@ class ToolNames:
         for sign in _IN_NAMES:
             if sign in plain:
                 plain = plain.replace(sign, "")
-        return any(map(plain.__contains__, self._spellings.cores))  # a generator costs more than the searches
+        return any(map(plain.__contains__, self._cores))  # a generator costs more than the searches
+
+    @cached_property
+    def _cores(self) -> tuple[str, ...]:
+        """What every spelling of a name contains, without case and separators."""
+        return tuple(dict.fromkeys(map(_core, self._exact)))
 
     def heads(self, text: str) -> list[Head]:
         """The names of tools in `text` that stand before a `(`, in order."""
@@ -256,6 +281,13 @@ class ToolNames:
                 if before is not None:
                     found.append(Head(before[0], at, before[1]))
         return found
+
+    def occurrences(self, text: str) -> Iterator[tuple[int, int, NamedTool]]:
+        """Where the names are written exactly, or with escaped underscores, with the tools, in order."""
+        for match in _as_words(tuple(self._exact)).finditer(text):
+            named = self.find(match[1])
+            if named is not None:
+                yield (*match.span(1), named)
 
     def before(self, text: str, end: int) -> tuple[int, NamedTool] | None:
         """The tool whose written name ends at `end`, and where that name begins."""
@@ -303,7 +335,6 @@ class _Spellings(Struct, frozen=True):
 
     endings: frozenset[str]  # the last two characters of names
     letters: frozenset[str]  # names of one character
-    cores: tuple[str, ...]  # what every spelling of a name contains, without case and separators
 
 
 class _OtherSpellings(Struct, frozen=True):
@@ -325,11 +356,18 @@ def _other_spellings(names: tuple[str, ...]) -> _OtherSpellings:
 
 
 @lru_cache(maxsize=64)
+def _as_words(names: tuple[str, ...]) -> re.Pattern[str]:
+    """An expression for names that are whole words; `function` may be before one, as a token that is text now."""
+    longest_first = sorted(names, key=len, reverse=True)
+    either = "|".join(re.escape(name).replace("_", r"\\?_") for name in longest_first)
+    return re.compile(rf"(?:(?<![\w\-])|(?<=\bfunction))({either})(?![\w\-])")
+
+
+@lru_cache(maxsize=64)
 def _spellings(names: tuple[str, ...]) -> _Spellings:
     return _Spellings(
         frozenset(_endings(names)),
         frozenset(one for one in names if len(one) == 1),
-        tuple(dict.fromkeys(map(_core, names))),
     )
 
 

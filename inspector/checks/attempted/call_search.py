@@ -20,11 +20,20 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
-from inspector.checks.attempted.attempt import Attempt, CallPosition, Evidence, Fence, Fences, ToolNames, position_of
+from inspector.checks.attempted.attempt import (
+    Attempt,
+    CallPosition,
+    Evidence,
+    Fence,
+    Fences,
+    NamedTool,
+    ToolNames,
+    may_count,
+    may_hold_name,
+    position_of,
+)
 from inspector.checks.attempted.call_shapes import (
-    NAME_BEFORE_OBJECT,
     Brackets,
-    has_call_brackets,
     json_calls,
     may_hold_values,
     named_lists,
@@ -32,7 +41,8 @@ from inspector.checks.attempted.call_shapes import (
     python_calls,
     tag_calls,
 )
-from inspector.checks.attempted.foreign_markers import ForeignCall, ForeignCalls, NearMarkers, read_in
+from inspector.checks.attempted.foreign_markers import BRACKETS, ForeignCall, ForeignCalls, NearMarkers, read_in
+from inspector.checks.attempted.labelled_calls import NEVER_INLINE, WITHOUT_TOKENS, labelled_calls, may_hold_labels
 from inspector.checks.tools import OfferedTools
 from inspector.checks.typed_arguments import typed_by
 from inspector.diagnostics import AttemptedCall, Edit, Fault, Fix
@@ -101,12 +111,6 @@ def _tool_names(offered: OfferedTools) -> ToolNames:
     return ToolNames(offered.definitions)
 
 
-@lru_cache(maxsize=16)
-def _attempted_calls(offered: OfferedTools) -> "AttemptedCalls":
-    """The search for shapes of calls of offered tools."""
-    return AttemptedCalls(_tool_names(offered))
-
-
 class CallSearch:
     """Looks through the words of a model, whose format is `own`, for calls that this format does not read.
 
@@ -117,19 +121,22 @@ class CallSearch:
         self._own = own
         self._foreign = ForeignCalls(own)
         self._near = NearMarkers(own)
-        self._signs = tuple(sorted(self._foreign.signs | self._near.signs, key=len))
+        others = sorted(one for one in self._foreign.signs | self._near.signs if one[0] not in BRACKETS)
+        self._signs = (*((one, one) for one in BRACKETS), *others)
 
     def in_text(
-        self, text: str, start: int, offered: OfferedTools, beside: Iterable[Fault] = (), *, at_end: bool
+        self, text: str, start: int, offered: OfferedTools, beside: Sequence[Fault] = (), *, at_end: bool
     ) -> list[Fault]:
         """The faults in the text of an answer, which begins at `start`; `at_end` says that the stream ends with it.
 
         Those of other checks in this text, `beside`, are among them; the fault of a call takes the place of theirs.
         """
         has_signs = self._has_signs(text)
-        found = self._foreign_in(text, offered) if has_signs and self._foreign.may_find(text) else []
+        if not (has_signs or beside or (offered.definitions and (may_hold_name(text) or may_hold_labels(text)))):
+            return []
+        found = self._foreign_in(text, offered) if has_signs else []
         found += self._shapes_in(text, offered, [one.container for one in found])
-        near = list(self._near.faults(text, start, at_end=at_end)) if has_signs else []
+        near = self._near.faults(text, start, at_end=at_end) if has_signs else []
         near += beside
         if not (found or near):
             return near
@@ -140,15 +147,15 @@ class CallSearch:
 
     def _has_signs(self, text: str) -> bool:
         """Whether `text` may hold a foreign call or a near marker: a cheap test that most texts fail."""
-        for sign in self._signs:  # a loop costs half of `any`
-            if sign in text:
+        for sign, literal in self._signs:  # a loop costs half of `any`
+            if sign in text and literal in text:
                 return True
         return self._near.is_nearly_called(text)
 
     def in_reasoning(self, text: str, start: int, offered: OfferedTools, drafts: Sequence[Range]) -> list[Fault]:
         """The faults in reasoning, which begins at `start` and holds these `drafts` of calls in its own format."""
-        found = self._shapes_in(text, offered, [draft.moved(-start) for draft in drafts])
-        return [self._draft(one, offered).moved(start) for one in found]
+        found = self._shapes_in(text, offered, [draft.moved(-start) for draft in drafts] if drafts else ())
+        return [self._draft(one, offered).moved(start) for one in found] if found else []
 
     def in_code(self, call: ToolCall, offered: OfferedTools) -> tuple[list[ToolCall], list[Fault]]:
         """The calls of offered tools that the code of a call holds, with their faults; none where it is only code.
@@ -158,7 +165,7 @@ class CallSearch:
         place, code = call.arguments_range, call.arguments
         if place is None or not isinstance(code, str) or not offered:
             return [], []
-        found = [_shape(one) for one in _attempted_calls(offered).find(code)]
+        found = [_shape(one) for one in attempted_calls(code, _tool_names(offered))]
         faults = [self._fault_in_code(fault, call).moved(place.start) for fault in self._faults(found, code, offered)]
         return [_call_in_code(one, call, place.start) for one in found], faults
 
@@ -203,28 +210,28 @@ class CallSearch:
         return self._faults(found, text, offered)
 
     def _foreign_in(self, text: str, offered: OfferedTools) -> list[_ReportedCall]:
-        find = _tool_names(offered).find
-        return [
-            _foreign(one, "" if (named := find(one.call.name or "")) is None else named.name)
-            for one in self._foreign.find(text, (lambda name: find(name) is not None) if offered else None)
-        ]
+        def find(name: str | None) -> NamedTool | None:
+            return _tool_names(offered).find(name or "")
+
+        found = self._foreign.find(text, find if offered.definitions else None)
+        return [_foreign(one, find(one.call.name)) for one in found] if found else []
 
     def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_ReportedCall]:
-        if not (offered.definitions and has_call_brackets(text)):
+        if not offered.definitions or (known and known[0].of(text) == text.strip()):
             return []
-        return [_shape(one) for one in _attempted_calls(offered).find(text, known)]
+        found = attempted_calls(text, _tool_names(offered), known)
+        return [_shape(one) for one in found] if found else []
 
     def _faults(self, found: Sequence[_ReportedCall], text: str, offered: OfferedTools) -> list[Fault]:
         faults: list[Fault] = []
         for _, group in groupby(found, key=_place):
             calls = list(group)
-            written = [self._written([one.call], offered) for one in calls]
-            together = written[0] if len(calls) == 1 else self._written([one.call for one in calls], offered)
-            fix = self._fix(calls, text, together)
-            faults += (
-                self._fault(one, fix if one is calls[0] else None, alone)
-                for one, alone in zip(calls, written, strict=True)
-            )
+            written = self._written([one.call for one in calls], offered)
+            fix = self._fix(calls, text, written)
+            for one in calls:
+                is_told = len(calls) == 1 or one.rule is FOREIGN_FORMAT
+                alone = written if is_told else self._written([one.call], offered)
+                faults.append(self._fault(one, fix if one is calls[0] else None, alone))
             faults += _invented_result(text, calls[-1].container.end)
         return faults
 
@@ -242,6 +249,8 @@ class CallSearch:
                 "stays in the answer, and no tool runs."
             )
             hint = self._expected(written)
+            if WITHOUT_TOKENS in found.shape:
+                hint = f"Servers that decode with `skip_special_tokens=True` remove them: turn that off. {hint}"
         return Fault(found.rule, call.range, message, hint, fix, call=call)
 
     def _with_call_behind(self, marker: Fault, text: str, offered: OfferedTools) -> Fault:
@@ -313,8 +322,8 @@ def _invented_result(text: str, start: int) -> Iterator[Fault]:
     yield Fault(INVENTED_RESULT, place, message, "Stop the generation after the call.")
 
 
-def _foreign(found: ForeignCall, name: str) -> _ReportedCall:
-    call = found.call
+def _foreign(found: ForeignCall, named: NamedTool | None) -> _ReportedCall:
+    call, name = found.call, "" if named is None else named.name
     is_read = call.valid or call.recovered
     attempted = AttemptedCall(
         name or call.name or "", call.arguments if is_read else None, call.raw_arguments, call.range, is_read
@@ -383,35 +392,36 @@ def _belongs(text: str, marker: Fault, call: Fault) -> bool:
     return 0 <= between <= _LINE and not text[marker.range.end : call.range.start].strip()
 
 
-class AttemptedCalls:
-    """Looks through the words of a model for calls of the offered tools in a shape that its format does not read."""
+def attempted_calls(text: str, names: ToolNames, taken: Sequence[Range] = ()) -> list[Attempt]:
+    """The calls of tools in `text` in a shape that no format reads, in order, none within `taken` (in order).
 
-    def __init__(self, names: ToolNames) -> None:
-        self._names = names
+    Most texts have none: they lack a tool's name before `(`, and any name beside the brackets of other shapes.
+    """
+    heads = names.heads(text) if may_hold_name(text) else []
+    values = may_hold_values(text) and names.occur_in(text)
+    found = list(_outside(taken, tag_calls(text, names))) if "<" in text and "</" in text else []
+    labels = values or (may_hold_labels(text) and names.occur_in(text))
+    if not (heads or labels):
+        return _judged(text, found) if found else []
+    if not (labels or found or may_count(text, heads)):
+        return []
+    brackets = Brackets(text)
+    if values:
+        found += json_calls(text, names, brackets, _with(taken, found))
+        found += _outside(_with(taken, found), named_objects(text, names, brackets))
+    if labels:
+        found += _outside(_with(taken, found), labelled_calls(text, names, brackets))
+    calls = list(python_calls(text, heads, brackets)) if heads else []
+    if values:
+        calls += named_lists(text, names, brackets)
+        calls.sort(key=_start)
+    found += _outside(_with(taken, found), calls) if calls else ()
+    return _judged(text, _without_overlaps(found)) if found else []
 
-    def find(self, text: str, taken: Sequence[Range] = ()) -> list[Attempt]:
-        """The attempted calls in `text`, in order, none of them within `taken` (in order), which is known already.
 
-        Most texts have none: they lack a tool's name before `(`, and any name beside the brackets of other shapes.
-        """
-        names = self._names
-        heads = names.heads(text) if "(" in text else []
-        values = ("{" in text or "[" in text) and may_hold_values(text) and names.occur_in(text)
-        found = list(_outside(taken, tag_calls(text, names))) if "</" in text else []
-        if not (heads or values):
-            return _judged(text, found) if found else []
-        brackets = Brackets(text)
-        if values:
-            found += json_calls(text, names, brackets, sorted([*taken, *(one.range for one in found)]))
-            known = sorted([*taken, *(one.range for one in found)])
-            found += _outside(known, named_objects(text, names, brackets))
-        calls = list(python_calls(text, heads, brackets)) if heads else []
-        if values:
-            calls += named_lists(text, names, brackets)
-            calls.sort(key=_start)
-        if calls:
-            found += _outside(sorted([*taken, *(one.range for one in found)]), calls)
-        return _judged(text, _without_overlaps(sorted(found, key=_start))) if found else []
+def _with(taken: Sequence[Range], found: Sequence[Attempt]) -> Sequence[Range]:
+    """What is known already, in order, with what was found since."""
+    return sorted([*taken, *(one.range for one in found)]) if found else taken
 
 
 def _start(attempt: Attempt) -> Range:
@@ -420,18 +430,24 @@ def _start(attempt: Attempt) -> Range:
 
 def _outside(covered: Sequence[Range], attempts: Iterable[Attempt]) -> Iterable[Attempt]:
     """The attempts that overlap none of the ranges; both are in order."""
-    ranges = iter(covered)
-    current = next(ranges, None)
-    for attempt in attempts:
-        while current is not None and current.end <= attempt.range.start:
-            current = next(ranges, None)
-        if current is None or current.start >= attempt.range.end:
-            yield attempt
-
-
-def _without_overlaps(attempts: Sequence[Attempt]) -> list[Attempt]:
+    if not covered:
+        return attempts
     kept: list[Attempt] = []
+    at = 0
     for attempt in attempts:
+        while at < len(covered) and covered[at].end <= attempt.range.start:
+            at += 1
+        if at == len(covered) or covered[at].start >= attempt.range.end:
+            kept.append(attempt)
+    return kept
+
+
+def _without_overlaps(attempts: list[Attempt]) -> list[Attempt]:
+    """Of attempts that overlap, only the first."""
+    if len(attempts) == 1:
+        return attempts
+    kept: list[Attempt] = []
+    for attempt in sorted(attempts, key=_start):
         if not kept or attempt.range.start >= kept[-1].range.end:
             kept.append(attempt)
     return kept
@@ -450,10 +466,9 @@ def _judged(text: str, attempts: list[Attempt]) -> list[Attempt]:
     if not (may_count or fences or any(map(_may_be_inline, attempts))):
         return []
     defined = _Defined(text)
+    in_fences = groupby(attempts, key=lambda one: fences.at(one.range.start)) if fences else ()
     pure = {
-        fence.range.start
-        for fence, group in groupby(attempts, key=lambda one: fences.at(one.range.start))
-        if fence is not None and _judge_fence(text, fence, list(group))
+        fence.range.start for fence, group in in_fences if fence is not None and _judge_fence(text, fence, list(group))
     }
     for attempt in attempts:
         if attempt.position is CallPosition.STATEMENT and _is_alone(text, attempt.container):
@@ -502,19 +517,23 @@ class _Defined:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._may_define = any(map(text.__contains__, _DEFINES))
         self._known: dict[str, bool] = {}
 
     def has(self, attempt: Attempt) -> bool:
         """Whether the text defines the name by which an attempt calls its tool."""
-        if not self._may_define or "Python" not in attempt.shape:
+        if "Python" not in attempt.shape:
             return False
         name = attempt.named.written.rpartition(".")[2]
         if name not in self._known:
-            word = re.escape(name)
-            definition = rf"\b(?:def|function|func|fn|class)\s{{1,4}}{word}\b|\bimport\s[^\n]{{0,200}}\b{word}\b"
-            self._known[name] = name in self._text and re.search(definition, self._text) is not None
+            self._known[name] = self._is_defined(name)
         return self._known[name]
+
+    def _is_defined(self, name: str) -> bool:
+        if name not in self._text or not any(map(self._text.__contains__, _DEFINES)):
+            return False
+        word = re.escape(name)
+        definition = rf"\b(?:def|function|func|fn|class)\s{{1,4}}{word}\b|\bimport\s[^\n]{{0,200}}\b{word}\b"
+        return re.search(definition, self._text) is not None
 
 
 def _counts(attempt: Attempt, text: str) -> bool:
@@ -552,7 +571,7 @@ def _may_be_inline(attempt: Attempt) -> bool:
     Without being read, only those that name something may be that. An object behind a name may also be the tool's
     result, so that it is no evidence within a sentence.
     """
-    if attempt.position is not CallPosition.INLINE or attempt.shape.startswith(NAME_BEFORE_OBJECT):
+    if attempt.position is not CallPosition.INLINE or attempt.shape.startswith(NEVER_INLINE):
         return False
     return "Python" not in attempt.shape or "=" in attempt.raw_arguments or "{" in attempt.raw_arguments
 

@@ -2,13 +2,15 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+
+from msgspec import Struct
 
 from inspector.checks.attempted.attempt import Attempt, Evidence, Head, NamedTool, ReadArguments, ToolNames
 from inspector.checks.typed_arguments import typed
 from inspector.formats.python.calls import read_calls
-from inspector.json_scanner import JsonKind, JsonNode, is_strict, read_json
+from inspector.json_scanner import JsonKind, JsonNode, is_strict, read_strict_at, read_values
 from inspector.model import Json, Parameter, ToolCall
 from inspector.scanning import lazy_pattern
 from inspector.text import Range
@@ -107,10 +109,25 @@ class Brackets:
     def __init__(self, text: str) -> None:
         self._text = text
         self._budget = 4 * len(text) + _LONGEST_BRACKETS
+        self._trials = len(text)
+
+    def value(self, at: int) -> JsonNode | None:
+        """The strict JSON that the bracket at `at` opens, as far as `end` would go; None if it is something else."""
+        if self._trials <= 0 or self._budget <= 0:
+            return None
+        node, end = read_strict_at(self._text, at, self._limit(at))
+        if node is None:
+            self._trials -= end - at
+        else:
+            self._budget -= end - at
+        return node
+
+    def _limit(self, at: int) -> int:
+        return min(len(self._text), at + min(_LONGEST_BRACKETS, self._budget))
 
     def end(self, at: int) -> int | None:
         """The end of what the bracket at `at` opens; None where it is not closed soon, or the budget is used up."""
-        text, limit = self._text, min(len(self._text), at + min(_LONGEST_BRACKETS, self._budget))
+        text, limit = self._text, self._limit(at)
         shallow = _SHALLOW.match(text, at, min(limit, at + _LONGEST_SHALLOW))
         if shallow is not None:
             self._budget -= shallow.end() - at
@@ -144,11 +161,6 @@ class Brackets:
         return found.end() if found is not None else at + 1
 
 
-def has_call_brackets(text: str) -> bool:
-    """Whether `text` holds a bracket or closing tag, as every shape of a call does."""
-    return "(" in text or "{" in text or "[" in text or "</" in text
-
-
 def may_hold_values(text: str) -> bool:
     """Whether `text` holds what JSON, or a list that begins with a name, begins with."""
     return ("{" in text and _OBJECT_BEGINS.search(text) is not None) or (
@@ -156,7 +168,15 @@ def may_hold_values(text: str) -> bool:
     )
 
 
-def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: list[Range]) -> Iterator[Attempt]:
+class _Payload(Struct):
+    """JSON that may hold calls: its text, the tools' names, whether all of it is strict."""
+
+    text: str
+    names: ToolNames
+    is_strict: bool
+
+
+def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: Sequence[Range]) -> Iterator[Attempt]:
     """The calls in the JSON of `text`, in order; none begins within one of the ranges `taken`, which are in order."""
     named = [found.start() for found in _QUOTED.finditer(text) if names.find(found[1]) is not None]
     if not named:
@@ -171,7 +191,8 @@ def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: list[Rang
         if skipped is not None and skipped.start <= start:
             at = skipped.end
             continue
-        end = brackets.end(start)
+        strict = brackets.value(start)
+        end = brackets.end(start) if strict is None else strict.range.end
         at = start + 1 if end is None else end
         if end is None:
             cuts += 1
@@ -179,8 +200,9 @@ def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: list[Rang
             if cuts > _MOST_CUTS:
                 continue
         if bisect_left(named, end) > bisect_left(named, start):
-            nodes = read_json(text, Range(start, end), call=True).nodes
-            found = list(_calls(nodes[0], names, text, 0)) if nodes else []
+            nodes = (strict,) if strict is not None else read_values(text, Range(start, end), call=True)
+            payload = _Payload(text, names, strict is not None)
+            found = list(_calls(nodes[0], payload, 0)) if nodes else []
             for attempt in found:
                 attempt.container = Range(start, min(end, max(nodes[0].range.end, attempt.range.end)))
                 at = max(at, attempt.range.end)
@@ -202,7 +224,7 @@ def named_objects(text: str, names: ToolNames, brackets: Brackets) -> Iterator[A
             continue
         start, named = before
         place = Range(found.start(2), end)
-        nodes = read_json(text, place).nodes
+        nodes = read_values(text, place)
         value = nodes[0].value() if nodes else None
         if isinstance(value, dict) and value and named.properties.keys() >= value.keys():
             closing = _FENCE_END.match(text, end) if found[1] else None
@@ -229,38 +251,38 @@ def _cut_end(text: str, start: int) -> int:
     return end if end >= 0 else min(len(text), start + _LONGEST_CUT)
 
 
-def _calls(node: JsonNode, names: ToolNames, text: str, depth: int) -> Iterator[Attempt]:
+def _calls(node: JsonNode, payload: _Payload, depth: int) -> Iterator[Attempt]:
     """The calls that a value holds, each once."""
     if depth > _MOST_DEPTH:
         return
     if node.kind is JsonKind.OBJECT:
-        yield from _in_object(node, names, text, depth)
+        yield from _in_object(node, payload, depth)
     elif node.kind is JsonKind.ARRAY:
-        yield from _in_array(node, names, text, depth)
+        yield from _in_array(node, payload, depth)
 
 
-def _in_object(node: JsonNode, names: ToolNames, text: str, depth: int) -> Iterator[Attempt]:
-    found = _named_object(node, names, text) or _keyed_objects(node, names, text)
+def _in_object(node: JsonNode, payload: _Payload, depth: int) -> Iterator[Attempt]:
+    found = _named_object(node, payload) or _keyed_objects(node, payload)
     if found:
         yield from found
         return
     for member in node.members:
         if member.key in _WRAPPERS:
-            yield from _calls(member.value, names, text, depth + 1)
+            yield from _calls(member.value, payload, depth + 1)
 
 
-def _in_array(node: JsonNode, names: ToolNames, text: str, depth: int) -> Iterator[Attempt]:
+def _in_array(node: JsonNode, payload: _Payload, depth: int) -> Iterator[Attempt]:
     first = node.items[0] if node.items else None
     if first is not None and first.kind is JsonKind.STRING and isinstance(first.scalar, str):
-        named = names.find(first.scalar)
+        named = payload.names.find(first.scalar)
         if named is not None and len(node.items) == 2 and node.items[1].kind is JsonKind.OBJECT:
-            pair = _with_arguments(named, node, node.items[1], text, "as a list of name and arguments", guessed=True)
+            pair = _with_arguments(named, node, node.items[1], payload, "as a list of name and arguments", guessed=True)
             if pair is not None:
                 yield pair
             return
     for item in node.items:
         if item.kind is JsonKind.STRING and isinstance(item.scalar, str):
-            inside = call_in_string(item.scalar, names)
+            inside = call_in_string(item.scalar, payload.names)
             if inside is not None:
                 named, attempt = inside
                 attempt.range, attempt.shape = item.range, "in Python's syntax within a string"
@@ -269,24 +291,24 @@ def _in_array(node: JsonNode, names: ToolNames, text: str, depth: int) -> Iterat
                     attempt.arguments = found._replace(evidence=Evidence.STRONG)
                 yield attempt
         else:
-            yield from _calls(item, names, text, depth + 1)
+            yield from _calls(item, payload, depth + 1)
 
 
-def _named_object(node: JsonNode, names: ToolNames, text: str) -> list[Attempt]:
+def _named_object(node: JsonNode, payload: _Payload) -> list[Attempt]:
     """The call that an object is which has the tool's name under a key."""
     for key in _NAME_KEYS:
         member = node.member(key)
         if member is None or member.value.kind is not JsonKind.STRING or not isinstance(member.value.scalar, str):
             continue
-        named = names.find(member.value.scalar)
+        named = payload.names.find(member.value.scalar)
         if named is None:
             continue
         arguments = next((found for one in _ARGUMENT_KEYS if (found := node.member(one)) is not None), None)
         shape = f"as JSON with `{key}`"
         if arguments is not None:
-            attempt = _with_arguments(named, node, arguments.value, text, f"{shape} and `{arguments.key}`")
+            attempt = _with_arguments(named, node, arguments.value, payload, f"{shape} and `{arguments.key}`")
             return [attempt] if attempt is not None else []
-        return _beside_name(named, node, key, text, shape)
+        return _beside_name(named, node, key, payload.text, shape)
     return []
 
 
@@ -307,15 +329,15 @@ def _beside_name(named: NamedTool, node: JsonNode, key: str, text: str, shape: s
     return []
 
 
-def _keyed_objects(node: JsonNode, names: ToolNames, text: str) -> list[Attempt]:
+def _keyed_objects(node: JsonNode, payload: _Payload) -> list[Attempt]:
     """The calls of `{"f": {...}}`: every key a tool's name, every value its arguments."""
     found: list[Attempt] = []
     for member in node.members:
-        named = names.find(member.key)
+        named = payload.names.find(member.key)
         if named is None or member.value.kind is not JsonKind.OBJECT:
             return []
         place = Range(member.key_range.start, member.value.range.end) if len(node.members) > 1 else node.range
-        attempt = _with_arguments(named, node, member.value, text, "as JSON with the tool's name for a key")
+        attempt = _with_arguments(named, node, member.value, payload, "as JSON with the tool's name for a key")
         read = attempt.read() if attempt is not None else None
         if attempt is None or read is None or read.evidence is not Evidence.STRONG:
             return []
@@ -327,9 +349,9 @@ def _keyed_objects(node: JsonNode, names: ToolNames, text: str) -> list[Attempt]
 
 
 def _with_arguments(
-    named: NamedTool, node: JsonNode, value: JsonNode, text: str, shape: str, *, guessed: bool = False
+    named: NamedTool, node: JsonNode, value: JsonNode, payload: _Payload, shape: str, *, guessed: bool = False
 ) -> Attempt | None:
-    raw = value.range.of(text)
+    raw = value.range.of(payload.text)
     arguments = _object_of(value)
     if arguments is None:
         words = value.scalar if value.kind is JsonKind.STRING else None
@@ -341,8 +363,7 @@ def _with_arguments(
     if is_schema or (arguments.get("type") == "object" and "type" not in named.properties):
         return None
     evidence = Evidence.STRONG if not arguments or named.knows(arguments) else Evidence.MEDIUM
-    is_written_strictly = is_strict(text, node.range)
-    guess = guessed or bool(named.slip) or not is_written_strictly
+    guess = guessed or bool(named.slip) or not (payload.is_strict or is_strict(payload.text, node.range))
     found = ReadArguments(evidence, arguments, guess)
     return Attempt(named, node.range, node.range, shape, raw, found)
 
@@ -350,7 +371,7 @@ def _with_arguments(
 def _object_of(node: JsonNode) -> dict[str, Json] | None:
     value = node.value()
     if isinstance(value, str) and value.lstrip()[:1] == "{":
-        nodes = read_json(value).nodes
+        nodes = read_values(value)
         value = nodes[0].value() if nodes else None
     return value if isinstance(value, dict) else None
 
@@ -502,27 +523,36 @@ def _attempt_tag_calls(named: NamedTool, text: str, opener: re.Match[str], inner
 
 
 def _in_json(inner: str) -> dict[str, Json] | None:
-    nodes = read_json(inner).nodes
+    nodes = read_values(inner)
     value = nodes[0].value() if nodes else None
     return value if isinstance(value, dict) else None
 
 
 def _in_tags(inner: str, named: NamedTool) -> dict[str, Json] | None:
     """The arguments of one tag each; None where there is anything else."""
+    found = arguments_in_tags(inner, 0, named)
+    return found[0] if found is not None and not inner[found[1] :].strip() else None
+
+
+def arguments_in_tags(text: str, at: int, named: NamedTool) -> tuple[dict[str, Json], int] | None:
+    """The arguments of one tag each that follow each other from `at` on, and where the last ends; None for none."""
     parameters: list[Parameter] = []
-    at = 0
-    while (child := _CHILD.match(inner, at)) is not None:
+    end = at
+    while (child := _CHILD.match(text, end)) is not None:
         closer = f"</{child[1]}>"
-        end = inner.find(closer, child.end())
-        if end < 0:
-            return None
-        written = inner[child.end() : end]
-        parameters.append(Parameter(child[1], written, Range(child.end(), end)))
-        at = end + len(closer)
-    if inner[at:].strip() or not parameters:
-        return None
+        last = text.find(closer, child.end(), child.end() + _LONGEST)
+        if last < 0:
+            break
+        parameters.append(Parameter(child[1], text[child.end() : last], Range(child.end() - at, last - at)))
+        end = last + len(closer)
+    values = typed_values(parameters, named, text[at:end]) if parameters else None
+    return (values, end) if values is not None else None
+
+
+def typed_values(parameters: Sequence[Parameter], named: NamedTool, written: str) -> dict[str, Json] | None:
+    """The values of arguments that are written as plain text, by the types of the tool's parameters."""
     arguments: Json = {one.name: one.text for one in parameters}
-    place = Range(0, len(inner))
-    call = ToolCall(named.name, arguments, inner, valid=True, range=place, parameters=tuple(parameters))
+    place = Range(0, len(written))
+    call = ToolCall(named.name, arguments, written, valid=True, range=place, parameters=tuple(parameters))
     found = typed(call, named.tool.parameters).call.arguments
     return found if isinstance(found, dict) else None

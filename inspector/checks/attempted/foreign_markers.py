@@ -6,7 +6,7 @@ such sign to the next. Only where one matches is the text read in that format.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import groupby
@@ -15,14 +15,15 @@ import msgspec
 from msgspec import Struct
 
 from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.format import DetectionPatterns, Format, literal_beginning
-from inspector.formats.markers import markers_of
+from inspector.formats.format import DetectionPatterns, Format, literal_beginning, literals_of
+from inspector.formats.markers import lane_of, markers_of
 from inspector.formats.registry import formats
 from inspector.json_scanner.quoting import shown
 from inspector.model import Role, Span, SpanKind, ToolCall
 from inspector.rules.markers import NEAR_MARKER
 from inspector.scanning import lazy_pattern
 from inspector.segmenter.assembler import Assembler
+from inspector.segmenter.events import ParseEvent
 from inspector.text import Range
 
 _LONGEST_OPENER = 120
@@ -38,10 +39,12 @@ _LONGEST_BRACKET = 2  # characters of a marker that is only brackets
 _WORD = lazy_pattern(r"\S{0,40}")
 _TAG_END = lazy_pattern(r"[^\s>\]]{0,40}(?: \w{1,20}[|｜]?)?[>\]]|[^\s>\]]{0,40}")
 _LONGEST_CUT = 400
-_BRACKET_FIRST = lazy_pattern(r"\s*[\[{]")
 _DISTINCTIVE = lazy_pattern(r"""\[?\s*\{\s*["']\w{2}""")
 _FENCE = "```"
+_IN_PROSE = " \n.,:;-*_'\"()"  # signs that most texts have
 _TOKEN_SIGN = "<|"  # how special tokens begin
+BRACKETS = "<{["
+"""The characters of which nearly all call syntax has one."""
 
 
 class _CallSyntax(Struct, frozen=True):
@@ -50,8 +53,9 @@ class _CallSyntax(Struct, frozen=True):
 
 
 class _CallSyntaxes(Struct, frozen=True):
-    """Call syntaxes that begin alike, with `literal`; `any_of` finds the first of them."""
+    """Call syntaxes that begin alike, with `literal`, and hold `sign`; `any_of` finds the first of them."""
 
+    sign: str
     literal: str
     any_of: re.Pattern[str]
     each: tuple[_CallSyntax, ...]
@@ -80,30 +84,25 @@ class ForeignCalls:
         self._own = own
         self._signs = _call_syntaxes(own, formats())
         self._whole_signs = _whole_text_syntaxes(own, formats())
-        self._literals = tuple(one.literal for one in self._signs)
-        self.signs = frozenset(self._literals) | {"{", "["}
-        """A text that holds none of these holds no such call."""
+        self.signs = frozenset((one.sign, one.literal) for one in self._signs)
+        """Pairs of literals: a text that holds both of no pair, and no bracket, holds no such call."""
 
-    def may_find(self, text: str) -> bool:
-        """Whether `text` may hold such a call: a cheap test that most texts fail."""
-        return any(map(text.__contains__, self._literals)) or _BRACKET_FIRST.match(text) is not None
-
-    def find(self, text: str, offered: Callable[[str], bool] | None = None) -> list[ForeignCall]:
+    def find(self, text: str, offered: Callable[[str | None], object] | None = None) -> list[ForeignCall]:
         """The calls in `text` in the syntax of another format, in order.
 
-        Calls that are quoted as code are none, unless they name a tool that is `offered`; of several foreign syntaxes
-        the one that comes first is read.
+        Calls that are quoted as code are none, unless `offered` finds the tool that they name; of several foreign
+        syntaxes the one that comes first is read.
         """
         if len(text) < _SHORTEST:
             return []
         found = self._whole(text)
-        present = [one for one in self._signs if one.literal in text] if not found else ()
+        present = [one for one in self._signs if one.sign in text and one.literal in text] if not found else ()
         if not present:
             return found
         found = _marked(text, present, quoted=False)
         if found or offered is None:
             return found
-        return [one for one in _marked(text, present, quoted=True) if offered(one.call.name or "")]
+        return [one for one in _marked(text, present, quoted=True) if offered(one.call.name) is not None]
 
     def _whole(self, text: str) -> list[ForeignCall]:
         """The calls of a text that is nothing but calls, to a format without markers around them."""
@@ -137,9 +136,13 @@ def _opener_before(text: str, at: int, dialect: Format) -> int:
 
 def read_in(text: str, dialect: Format) -> Assembler:
     """What a text holds in a format."""
-    parser, assembler = dialect.new_parser("", Role.ASSISTANT), Assembler(dialect.readers)
-    assembler.take(parser.feed(text))
-    assembler.take(parser.close())
+    assembler = Assembler(dialect.readers)
+    lane = lane_of(dialect, Role.ASSISTANT)
+    events: Sequence[ParseEvent] | None = lane.read(text) if lane is not None else None
+    if events is None:
+        parser = dialect.new_parser("", Role.ASSISTANT)
+        events = [*parser.feed(text), *parser.close()]
+    assembler.take(events)
     return assembler
 
 
@@ -183,14 +186,15 @@ def _call_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallSyntaxe
                 taken.add(pattern)
                 key = literal if literal[0].isalnum() else literal[0]
                 alike.setdefault(key, []).append((pattern, _CallSyntax(re.compile(pattern), one)))
-    return tuple(
-        _CallSyntaxes(
-            _common_beginning([literal_beginning(pattern) for pattern, _ in signs]),
-            re.compile(_any_of(key[0], [pattern for pattern, _ in signs])),
-            tuple(sign for _, sign in signs),
-        )
-        for key, signs in alike.items()
-    )
+    return tuple(_alike(key[0], signs) for key, signs in alike.items())
+
+
+def _alike(first: str, syntaxes: list[tuple[str, _CallSyntax]]) -> _CallSyntaxes:
+    patterns = [pattern for pattern, _ in syntaxes]
+    literal = _common_beginning(list(map(literal_beginning, patterns)))
+    rarest = {rarest_sign(literals_of(pattern)) for pattern in patterns}
+    sign = rarest.pop() if len(rarest) == 1 else rarest_sign([literal])
+    return _CallSyntaxes(sign, literal, re.compile(_any_of(first, patterns)), tuple(one for _, one in syntaxes))
 
 
 @lru_cache(maxsize=64)
@@ -205,6 +209,17 @@ def _whole_text_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallS
     ]
     bare = (_CallSyntax(_BARE_OBJECT, one) for one in known if one is not own and one.name == _READS_BARE_OBJECTS)
     return (*signs, *bare)
+
+
+def rarest_sign(literals: Sequence[str]) -> str:
+    """What to look for first, where a text must hold all of these: a bracket or another single sign, else a word.
+
+    A character is found several times as fast as a word.
+    """
+    together = "".join(literals)
+    signs = (one for one in together if not (one.isalnum() or one in _IN_PROSE))
+    longest = max(literals, key=len)
+    return next(filter(together.__contains__, BRACKETS), next(signs, longest))
 
 
 def _common_beginning(texts: Sequence[str]) -> str:
@@ -240,38 +255,43 @@ class NearMarkers:
         self._markers = tuple(sorted(one for one in markers.all if len(one) > _LONGEST_BRACKET))
         self._beginnings = (*markers.call_openers, *markers.wrappers)
         self._near_calls = own.near_calls
-        self.signs = frozenset(map(_first_sign, self._cuts)) | {*(stem for stem, _ in self._stems), "{", "["}
-        """In a text that holds none of these, `faults` finds at most what `is_nearly_called` says."""
+        self.signs = frozenset((rarest_sign([one]), one) for one, _ in self._stems) | _first_signs(self._cuts)
+        """Pairs as above; in a text without them and brackets, `faults` finds at most what `is_nearly_called` says."""
 
     def is_nearly_called(self, text: str) -> bool:
         """Whether the format's own expressions for what is nearly a call match in `text`."""
         return any(sign.search(text) is not None for sign, _ in self._near_calls) if self._near_calls else False
 
-    def faults(self, text: str, start: int, *, at_end: bool) -> Iterator[Fault]:
+    def faults(self, text: str, start: int, *, at_end: bool) -> list[Fault]:
         """The near markers in `text`, which begins at `start`; `at_end` says that the stream ends with it."""
-        cut = next(filter(text.endswith, self._cuts), "") if at_end and text.endswith(self._cuts) else ""
-        if cut:
+        cut = self._cut(text) if at_end else None
+        near = self._near_markers(text, len(text) if cut is None else cut.range.start)
+        near.sort(key=lambda fault: fault.range)
+        return [fault.moved(start) for fault in ((cut, *near) if cut is not None else near)]
+
+    def _cut(self, text: str) -> Fault | None:
+        """The beginning of a call at the end of the text."""
+        if text.endswith(self._cuts):
+            cut = next(filter(text.endswith, self._cuts))
             opener = next(one for one in self._openers if one.startswith(cut))
             message = f"The stream ends within `{cut}`: `{opener}` would have opened a call, and none came."
-            end = start + len(text)
-            yield Fault(NEAR_MARKER, Range(end - len(cut), end), message, "Raise the limit on the answer's length.")
-        elif at_end and (cut := self._cut_value(text)):
+        elif cut := self._cut_value(text):
             message = f"The stream ends within {shown(cut)}, which begins like a call; no server makes one of it."
-            end = start + len(text)
-            yield Fault(NEAR_MARKER, Range(end - len(cut), end), message, "Raise the limit on the answer's length.")
-        near = self._near_markers(text, start, len(text) - len(cut))
-        yield from sorted(near, key=lambda fault: fault.range) if len(near) > 1 else near
+        else:
+            return None
+        place = Range(len(text) - len(cut), len(text))
+        return Fault(NEAR_MARKER, place, message, "Raise the limit on the answer's length.")
 
-    def _near_markers(self, text: str, start: int, end: int) -> list[Fault]:
-        """What is nearly a marker in `text`, which begins at `start`, up to `end`: one fault for each opener meant."""
+    def _near_markers(self, text: str, end: int) -> list[Fault]:
+        """What is nearly a marker in `text` up to `end`: one fault for each opener meant."""
         found: list[Fault] = []
         for sign, opener in self._near_calls:
             match = sign.search(text)
             if match is not None and not is_quoted(text, match.start()):
                 found.append(self._near(Range(*match.span()), match[0], opener))
-        reported: set[str] = set()
         present = [(text.find(stem), stem, opener) for stem, opener in self._stems if stem in text]
-        for at, stem, opener in sorted(present) if present else ():
+        reported: set[str] = set()
+        for at, stem, opener in sorted(present):
             if at >= end or opener in reported or is_quoted(text, at):
                 continue
             word = _found(_WORD, text, at)
@@ -281,7 +301,7 @@ class NearMarkers:
             reported.add(opener)
             if not any(fault.range.start < at + len(near) and at < fault.range.end for fault in found):
                 found.append(self._near(Range(at, at + len(near)), near, self._meant(near, opener)))
-        return [fault.moved(start) for fault in found]
+        return found
 
     def _near(self, place: Range, near: str, marker: str) -> Fault:
         what = "that marker" if "/" in near else "the beginning of a call"
@@ -326,9 +346,10 @@ def _is_distinctive(beginning: str) -> bool:
     return any(map(str.isalnum, beginning))
 
 
-def _first_sign(beginning: str) -> str:
-    """The first character of an opener's beginning that is no part of a word."""
-    return next(character for character in beginning if not (character.isalnum() or character == " "))
+def _first_signs(beginnings: Sequence[str]) -> frozenset[tuple[str, str]]:
+    """A pair for the first character of each opener's beginning that is no part of a word."""
+    firsts = (next(one for one in beginning if not (one.isalnum() or one == " ")) for beginning in beginnings)
+    return frozenset((one, one) for one in firsts)
 
 
 def _stems(openers: Sequence[str]) -> tuple[tuple[str, str], ...]:

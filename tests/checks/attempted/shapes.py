@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping
+from html import escape
 from types import MappingProxyType
 
 from inspector.formats.registry import formats
@@ -68,9 +69,25 @@ def _positional(name: str, arguments: Arguments) -> str:
     return f"[{name}({', '.join(map(repr, arguments.values()))})]"
 
 
+def _children(arguments: Arguments) -> str:
+    return "".join(f"<{key}>{value}</{key}>\n" for key, value in arguments.items())
+
+
+def _named_children(arguments: Arguments) -> str:
+    return "".join(f'<parameter name="{key}">{value}</parameter>\n' for key, value in arguments.items())
+
+
+def _attributes(name: str, arguments: Arguments) -> str:
+    written = (f'{key}="{escape(str(value))}"'.replace("\n", "&#10;") for key, value in arguments.items())
+    return f"<{name} {' '.join(written)}/>"
+
+
+def _lines(before: str, arguments: Arguments) -> str:
+    return "\n".join(f"{before}{key}: {json.dumps(value)}" for key, value in arguments.items())
+
+
 def _tags(name: str, arguments: Arguments) -> str:
-    inner = "".join(f"<{key}>{value}</{key}>\n" for key, value in arguments.items())
-    return f"<{name}>\n{inner}</{name}>"
+    return f"<{name}>\n{_children(arguments)}</{name}>"
 
 
 def _json(key: str) -> Shape:
@@ -112,6 +129,22 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
         "print": lambda name, arguments: f"```python\nprint({python(name, arguments)})\n```",
         "assignment": lambda name, arguments: f"```python\nfound = {python(name, arguments)}\nprint(found)\n```",
         "tags": _tags,
+        "labels": lambda name, arguments: f"Tool: {name}\nInput: {json.dumps(arguments)}",
+        "words": lambda name, arguments: f"Calling tool {name} with arguments {json.dumps(arguments)}",
+        "brackets": lambda name, arguments: f"[Call {name} with {json.dumps(arguments)}]",
+        "two tags": lambda name, arguments: f"<tool>{name}</tool><args>{json.dumps(arguments)}</args>",
+        "tags in a tag": lambda name, arguments: (
+            f"<tool_use>\n<name>{name}</name>\n<input>{json.dumps(arguments)}</input>\n</tool_use>"
+        ),
+        "name as attribute": lambda name, arguments: f'<run_tool name="{name}">{json.dumps(arguments)}</run_tool>',
+        "name and children": lambda name, arguments: (
+            f"<tool_name>{name}</tool_name>\n<parameters>{_children(arguments)}</parameters>"
+        ),
+        "named parameters": lambda name, arguments: f'<use tool="{name}">\n{_named_children(arguments)}</use>',
+        "attributes": _attributes,
+        "YAML": lambda name, arguments: f"tool: {name}\nargs:\n{_lines('  ', arguments)}",
+        "YAML in a fence": lambda name, arguments: f"```yaml\ntool: {name}\nargs:\n{_lines('  ', arguments)}\n```",
+        "list of lines": lambda name, arguments: f"Tool: {name}\nArguments:\n{_lines('- ', arguments)}",
         "ReAct": lambda name, arguments: f"\nAction: {name}\nAction Input: {json.dumps(arguments)}",
     }
 )

@@ -1,6 +1,7 @@
 """Calls that a format does not read: found in every shape and format, never in prose, in linear time."""
 
 import random
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -51,6 +52,17 @@ TALK = (
     '```json\n{{"name": "{name}", "description": "Looks", "parameters": {{"properties": {{}}}}}}\n```',
     '{{"name": "{name}", "content": "4 results", "status": "ok"}}',
     'self.{name}(query="x") calls obj.{name}(path="y").',
+    "I have this tool:\n\nTool: {name}\nParameters:\n- query: the words to look for\n- path: where to look",
+    "tool: {name}\nargs:\n  query: string\n  path: string",
+    'I called {name} with {{"query": "x"}} and found nothing.',
+    'You can call {name} with {{"query": "x"}} yourself.',
+    'The {name} input is {{"path": "x"}}, which is wrong.',
+    'Result of {name}: {{"path": "x"}}',
+    '```js\nexport const {name} = {{ query: "x" }};\n```',
+    'In the settings: "{name}": {{"query": "x"}}, and no other.',
+    "{name}:\n  query: x\n  path: y",
+    'Use `<{name} query="x"/>` in the template.',
+    'The tool is {name} and its arguments are {{"query": "x"}}.',
 )
 
 
@@ -75,6 +87,24 @@ def test_a_call_in_another_formats_syntax_is_told(name: str) -> None:
         found = segment(f"Let me look.\n{written}{seed.choice(('', ' '))}", name, tools=TOOLS)
         attempts = [one for one in found.diagnostics if one.fault.call is not None]
         assert attempts or found.calls or found.diagnostics, (name, written)
+
+
+_MARKUP = re.compile(
+    r"<\|[^<>|]+\|>|<｜[^<>｜]+｜>|<(?:start|end)_function_call>|<escape>|<\|\"\|>|<\|tool_call>|<tool_call\|>"
+)
+
+
+@pytest.mark.parametrize("written_as", ["deepseek_v3", "functiongemma", "gemma4", "harmony", "kimi_k2"])
+def test_a_call_whose_special_tokens_a_server_removed_is_told_in_every_format(written_as: str) -> None:
+    call = ToolCall("get_weather", {"city": "Oslo"}, "", valid=True, range=Range(0, 0))
+    left = _MARKUP.sub("", find_format(written_as).write_calls([call]))
+    for name in NAMES:
+        for before in ("", "Let me look.\n", "I'll use the tool: "):
+            (found,) = segment(before + left, name, tools=TOOLS).diagnostics
+            assert found.fault.call is not None
+            assert (found.fault.call.name, found.fault.call.arguments) == ("get_weather", {"city": "Oslo"})
+            assert "without its special tokens" in found.fault.message
+            assert "skip_special_tokens" in str(found.fault.hint)
 
 
 @pytest.mark.parametrize("name", NAMES)

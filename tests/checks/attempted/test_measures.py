@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
-from inspector.checks.attempted.call_search import AttemptedCalls
+from inspector.checks.attempted import call_search
 from inspector.checks.tools import OfferedTools
 from inspector.formats.registry import find_format
 from inspector.inspection import inspect_trace
@@ -92,7 +92,7 @@ def test_the_search_costs_at_most_a_tenth_where_no_tool_is_named(name: str) -> N
     texts = [" ".join(seed.choices([line for line in _ORDINARY if "{" not in line], k=8)) for _ in range(50)]
     _work(texts, name)
     whole = _work(texts, name)
-    with patch.object(AttemptedCalls, "find", lambda *_: []):
+    with patch.object(call_search, "attempted_calls", lambda *_: []):
         base = _work(texts, name)
     assert base < whole <= 1.1 * base
 

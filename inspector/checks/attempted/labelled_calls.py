@@ -1,0 +1,261 @@
+"""Finds calls that are a tool's name and, after labels, tags or a line end, its arguments, in no syntax of calls.
+
+`Tool: f` over `Input: {"a": 1}`, `<tool>f</tool><args>{"a": 1}</args>`, `functions.f:0{"a": 1}`, `<f a="1"/>`, YAML.
+Before the name and between it and its arguments there are only tags, special tokens, signs and words such as `call` or
+`arguments`; a sentence about a call has others. Every argument is one that the tool knows.
+
+Calls from which a server removed the special tokens look like this too. What each format writes around a name, without
+its tokens, tells them.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from html import unescape
+
+import msgspec
+from msgspec import Struct
+
+from inspector.checks.attempted.attempt import Attempt, Evidence, NamedTool, ReadArguments, ToolNames
+from inspector.checks.attempted.call_shapes import NAME_BEFORE_OBJECT, Brackets, arguments_in_tags, typed_values
+from inspector.formats.registry import formats
+from inspector.json_scanner import read_values
+from inspector.model import Json, Parameter, ToolCall
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
+
+_UNDER_LABELS = "as a name and arguments with labels"
+_IN_ATTRIBUTES = "as a tag with attributes"
+WITHOUT_TOKENS = "without its special tokens"
+NEVER_INLINE = (NAME_BEFORE_OBJECT, _UNDER_LABELS, _IN_ATTRIBUTES)
+"""Shapes that are no call within a sentence, where what is after a name may as well be the tool's result."""
+
+_LONGEST_LEAD = 80
+_LONGEST_GLUE = 120
+_MOST_LINES = 3  # line ends between a name and its arguments
+_LONGEST_VALUE = 2_000
+
+_TOKEN = r"<\|[^|<>\n]{1,40}\|>|<｜[^｜<>\n]{1,40}｜>"
+_TAG = rf"{_TOKEN}|</?[A-Za-z_][\w:.\-]{{0,40}}(?:\s{{1,4}}[\w\-]{{1,20}}\s?=\s?[\"'])?>?|[\"']\s?/?>"
+_SIGN = r"[\s`*\"'“”‘’(\[]|:(?:\d{1,3}\b)?|=>?|->|→"
+_LEAD = lazy_pattern(
+    rf"(?:\A|(?<=[:.!?…]\s))(?:{_TAG}|{_SIGN}|[.@#\-]|\d{{1,3}}[.)]|to=|(?:functions?|tools?|default_api)\."
+    r"|\b(?:(?:tool|function|action|recipient)(?:[_ ](?:call|name|use))?|calls?|calling|use|using|invoke|invoking"
+    r"|execute|executing|run|running|name|commentary|analysis|assistant|the|api)\b){0,24}\Z",
+    re.IGNORECASE,
+)
+_GLUE = lazy_pattern(
+    rf"{_TAG}|{_SIGN}|[,\]\-)]"
+    r"|\b(?:with|the|following|these|and|using|(?:tool_|function_|action[_ ])?(?:arguments?|args|parameters?|params"
+    r"|inputs?)|kwargs|payload|json|yaml|code|object|message|tool|function|call)\b(?!\s*=)",
+    re.IGNORECASE,
+)
+_CLOSERS = lazy_pattern(rf"(?:\s{{0,4}}(?:</[A-Za-z_][\w:.\-]{{0,40}}>|{_TOKEN}|`{{3}}|[\])]))*")
+_IS_KEY = lazy_pattern(r"[\"']\s{0,8}:")  # the name is the key of a member
+_NUMBER = lazy_pattern(r"\d+")
+_OBJECT = lazy_pattern(r"\{\s{0,80}(?:[\"'“]|\w{1,80}\s{0,8}:)")
+_CHILD = lazy_pattern(r"<([A-Za-z_][\w\-]{0,127})>")
+_PARAMETER = lazy_pattern(
+    r"\s*<([\w:]{0,20}(?:parameter|param|argument|arg))\s{1,4}(?:name|key)\s?=\s?[\"']([\w\-]{1,80})[\"'][^<>\n]{0,80}>"
+)
+_ATTRIBUTES = lazy_pattern(r"(?:\s{1,80}[\w\-]{1,80}\s?=\s?(?:\"[^\"\n]{0,2000}\"|'[^'\n]{0,2000}')){1,30}\s{0,80}/?>")
+_ATTRIBUTE = lazy_pattern(r"([\w\-]{1,80})\s?=\s?(?:\"([^\"]*)\"|'([^']*)')")
+_LINE = lazy_pattern(
+    r"[ \t]*(?:[-*•][ \t]{1,4})?[`*\"']{0,3}(\w[\w\-]{0,80})[`*\"']{0,3}[ \t]?[:=][`*]{0,2}[ \t]{1,8}"
+    r"(\S[^\n]*)(?:\n|\Z)"
+)
+_LABELS_ARGUMENTS = lazy_pattern(r"\b(?:arg\w*|param\w*|input\w*|kwargs|with)\W{0,4}\n", re.IGNORECASE)
+_DESCRIBES = lazy_pattern(
+    r"(?:(?:an?|the|optional|required|string|integer|number|boolean|array|object|name|list|type|whether)\b)"
+    r"|[^\n]*(?:\.|\)|…)\s*\Z",
+    re.IGNORECASE,
+)
+_SPECIAL = lazy_pattern(
+    rf"{_TOKEN}|\[/?[A-Z_]{{3,24}}\]|<(?:start|end)_[a-z_]{{3,30}}>|<escape>|<\|\"\|>|<\|\w{{1,40}}>|<\w{{1,40}}\|>"
+)
+
+
+class _Name(Struct, frozen=True):
+    """A tool's name in a text, and where."""
+
+    text: str
+    range: Range
+    named: NamedTool
+
+    def attempt(self, place: Range, whole: Range, shape: str, raw: str, values: dict[str, Json]) -> Attempt:
+        """The call at a place, which a rewrite replaces with the `whole`."""
+        return Attempt(self.named, place, whole, shape, raw, ReadArguments(Evidence.STRONG, values, guessed=True))
+
+    def knows(self, values: dict[str, Json]) -> bool:
+        """Whether there are arguments, and the tool has all of them."""
+        return bool(values) and self.named.properties.keys() >= values.keys()
+
+
+class _BareCall(Struct, frozen=True):
+    """What a format writes before a name, and between it and the arguments, without special tokens."""
+
+    format: str
+    lead: str
+    glue: str
+
+
+def may_hold_labels(text: str) -> bool:
+    """Whether `text` may hold such a call without a JSON object: a cheap test that most texts fail."""
+    return ":\n" in text or "call:" in text or ("<" in text and ("</" in text or "/>" in text))
+
+
+def labelled_calls(text: str, names: ToolNames, brackets: Brackets) -> Iterator[Attempt]:
+    """The calls in `text`, in order; those within a sentence too, which only their position tells from others."""
+    at = 0
+    for start, end, named in names.occurrences(text):
+        if start < at or not named.properties:
+            continue
+        name = _Name(text, Range(start, end), named)
+        attempt = _in_attributes(name) or _after_glue(name, brackets)
+        if attempt is not None:
+            at = attempt.range.end
+            yield attempt
+
+
+def _in_attributes(name: _Name) -> Attempt | None:
+    """`<f a="1"/>`: the arguments are attributes of a tag of the tool's name."""
+    text, (start, end) = name.text, (name.range.start, name.range.end)
+    written = _ATTRIBUTES.match(text, end) if start and text[start - 1] == "<" else None
+    if written is None:
+        return None
+    parameters = [
+        Parameter(one[1], unescape(one[2] or one[3] or ""), Range(*one.span()))
+        for one in _ATTRIBUTE.finditer(written[0])
+    ]
+    values = typed_values(parameters, name.named, written[0])
+    if values is None or not name.knows(values):
+        return None
+    closer = f"</{name.range.of(text)}>"
+    last = written.end() + (len(closer) if text.startswith(closer, written.end()) else 0)
+    place = Range(start - 1, last)
+    return name.attempt(place, place, _IN_ATTRIBUTES, written[0].rstrip("/> ").strip(), values)
+
+
+def _after_glue(name: _Name, brackets: Brackets) -> Attempt | None:
+    """The arguments are an object, tags or lines that come after the name and what may be between."""
+    text, end = name.text, name.range.end
+    if text.startswith("(", end) or (_IS_KEY.match(text, end) and text[max(name.range.start - 1, 0)] == text[end]):
+        return None
+    at, limit = end, min(len(text), end + _LONGEST_GLUE)
+    while at < limit and text.count("\n", end, at) <= _MOST_LINES:
+        sign = text[at]
+        if sign == "{" and _OBJECT.match(text, at):
+            return _labelled(name, at, _object_at(name, at, brackets))
+        if sign == "<":
+            found = _labelled(name, at, _tags_at(name, at))
+            if found is not None:
+                return found
+        if text[at - 1] == "\n" and at > end and _LABELS_ARGUMENTS.search(text, end, at):
+            found = _labelled(name, at, _lines_at(name, at))
+            if found is not None:
+                return found
+        between = _GLUE.match(text, at, limit)
+        if between is None:
+            break
+        at = between.end()
+    return None
+
+
+def _labelled(name: _Name, at: int, found: tuple[dict[str, Json], int] | None) -> Attempt | None:
+    """The call with the arguments that were `found` at `at`, and where they end; None where it has none such."""
+    if found is None or not name.knows(found[0]):
+        return None
+    values, end = found
+    bare = _bare_call(name, at)
+    lead = _lead(name)
+    if bare is not None:
+        shape = f"in the syntax of `{bare.format}` {WITHOUT_TOKENS}"
+        lead = max(lead, len(bare.lead))
+    else:
+        shape = _UNDER_LABELS
+    closers = _CLOSERS.match(name.text, end)
+    whole = Range(name.range.start - lead, end if closers is None else closers.end())
+    return name.attempt(Range(name.range.start, end), whole, shape, name.text[at:end].strip(), values)
+
+
+def _lead(name: _Name) -> int:
+    """How many characters before a name on its line belong to a call; 0 where there is something else before it."""
+    first = max(name.range.start - _LONGEST_LEAD, 0)
+    before = name.text[first : name.range.start]
+    line = before[before.rfind("\n") + 1 :]
+    found = _LEAD.search(line)
+    if found is None or (not found.start() and len(line) == len(before) and first):
+        return 0
+    return len(found[0].lstrip())
+
+
+def _object_at(name: _Name, at: int, brackets: Brackets) -> tuple[dict[str, Json], int] | None:
+    end = brackets.end(at)
+    nodes = read_values(name.text, Range(at, end)) if end is not None else ()
+    value = nodes[0].value() if nodes else None
+    return (value, end) if isinstance(value, dict) and end is not None else None
+
+
+def _tags_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
+    """The arguments of one tag each, `<a>1</a>` or `<parameter name="a">1</parameter>`, and where they end."""
+    child = _CHILD.match(name.text, at)
+    if child is not None:
+        return arguments_in_tags(name.text, at, name.named) if child[1] in name.named.properties else None
+    parameters: list[Parameter] = []
+    end = at
+    while (opener := _PARAMETER.match(name.text, end)) is not None:
+        closer = f"</{opener[1]}>"
+        last = name.text.find(closer, opener.end(), opener.end() + _LONGEST_VALUE)
+        if last < 0:
+            break
+        parameters.append(Parameter(opener[2], name.text[opener.end() : last], Range(opener.end() - at, last - at)))
+        end = last + len(closer)
+    values = typed_values(parameters, name.named, name.text[at:end]) if parameters else None
+    return None if values is None else (values, end)
+
+
+def _lines_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
+    """The arguments of one line each, and where they end; None where a line describes a parameter."""
+    parameters: list[Parameter] = []
+    end = at
+    while (line := _LINE.match(name.text, end)) is not None and line[1] in name.named.properties:
+        written = line[2].rstrip()
+        if len(written) > _LONGEST_VALUE or _DESCRIBES.match(written):
+            return None
+        parameters.append(Parameter(line[1], _unquoted(written), Range(*line.span(2)).moved(-at)))
+        end = line.end()
+    values = typed_values(parameters, name.named, name.text[at:end]) if parameters else None
+    return None if values is None else (values, at + parameters[-1].range.end)
+
+
+def _unquoted(written: str) -> str:
+    """A value on a line without the quotes that YAML may have around it."""
+    if len(written) < 2 or written[0] != written[-1] or written[0] not in "\"'`":
+        return written
+    try:
+        return msgspec.json.decode(written, type=str)
+    except msgspec.MsgspecError:
+        return written[1:-1]
+
+
+def _bare_call(name: _Name, at: int) -> _BareCall | None:
+    """The format that writes a call so without its special tokens; its arguments begin at `at`."""
+    between = _NUMBER.sub("0", name.text[name.range.end : at])
+    for one in _bare_calls():
+        if one.glue == between and name.text.endswith(one.lead, 0, name.range.start):
+            return one
+    return None
+
+
+@lru_cache(maxsize=1)
+def _bare_calls() -> tuple[_BareCall, ...]:
+    """Of each format that has words before a name: what is left around it where special tokens are removed."""
+    probe = ToolCall("zq", {"k": "v"}, "", valid=True, range=Range(0, 0))
+    found: list[_BareCall] = []
+    for one in formats():
+        written = one.write_calls([probe]) if one.expresses(probe) else ""
+        lead, name, rest = _SPECIAL.sub("", written).partition("zq")
+        glue, brace, _ = rest.partition("{")
+        if name and brace and lead.strip() and "{" not in lead and _SPECIAL.search(written) is not None:
+            found.append(_BareCall(one.name, lead.lstrip(), glue))
+    return tuple(found)

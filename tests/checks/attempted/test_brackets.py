@@ -1,0 +1,34 @@
+"""Strict JSON in a text ends where its brackets do, so that one reading tells both."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.checks.attempted.call_shapes import Brackets
+from inspector.json_scanner import read_json
+from inspector.json_text import write_json
+from inspector.model import Json
+from inspector.text import Range
+from tests.strategies import json_values
+
+
+@given(
+    json_values().filter(lambda value: isinstance(value, list | dict)),
+    st.booleans(),
+    st.sampled_from(("", " ", "}x", "]\n[")),
+)
+def test_a_strict_value_ends_where_its_brackets_do(value: Json, ascii_only: bool, behind: str) -> None:
+    written = write_json(value, ascii_only=ascii_only)
+    text = f"Use {written}{behind}"
+    node = Brackets(text).value(4)
+    assert (node is not None) == read_json(text, Range(4, 4 + len(written))).strict
+    if node is not None:
+        assert node.range.end == Brackets(text).end(4) == 4 + len(written)
+
+
+@pytest.mark.parametrize("opener", ["[", '{"a":', "[[", '["a",'])
+def test_values_that_end_nowhere_are_tried_in_linear_time(opener: str) -> None:
+    text = opener * 2_000
+    brackets = Brackets(text)
+    assert all(brackets.value(at) is None for at in range(len(text)) if text[at] in "[{")
+    assert brackets._trials > -2 * len(text)
