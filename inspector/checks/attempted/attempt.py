@@ -270,6 +270,10 @@ class ToolNames:
         """What every spelling of a name contains, without case and separators."""
         return tuple(dict.fromkeys(map(_core, self._exact)))
 
+    @cached_property
+    def _others(self) -> "_OtherSpellings":
+        return _other_spellings(tuple(self._exact))
+
     def heads(self, text: str) -> list[Head]:
         """The names of tools in `text` that stand before a `(`, in order."""
         endings, letters = self._spellings.endings, self._spellings.letters
@@ -313,14 +317,14 @@ class ToolNames:
         plain = written.replace("\\_", "_")
         if plain in self._exact:
             return NamedTool(self._exact[plain], plain, "with escaped underscores")
-        for namespace in _NAMESPACES:
+        for namespace in _NAMESPACES if plain.startswith(_NAMESPACES) else ():
             bare = plain.removeprefix(namespace)
             if bare != plain and bare in self._exact:
                 return NamedTool(self._exact[bare], bare, f"as `{plain}`")
         once = _without_repeats(plain)
         if once in self._exact:
             return NamedTool(self._exact[once], plain, f"as `{plain}`")
-        others = _other_spellings(tuple(self._exact))
+        others = self._others
         name = others.tails.get(once)
         if name is not None:
             return NamedTool(self._exact[name], plain, f"as `{plain}`")
@@ -381,6 +385,8 @@ def _tails(name: str) -> list[str]:
 
 
 def _without_repeats(name: str) -> str:
+    if "." not in name:
+        return name
     parts = name.split(".")
     return ".".join(part for at, part in enumerate(parts) if not at or part != parts[at - 1])
 
