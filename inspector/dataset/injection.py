@@ -21,9 +21,10 @@ from inspector.dataset.data_row import DataRow
 from inspector.dataset.faults_to_inject import KINDS, SAME_CALL, FaultyCall, SoundCall
 from inspector.dataset.lint.engine_faults import TWINS
 from inspector.dataset.messages import shape_of
-from inspector.dataset.samples import Sample, Shape, read_sample
+from inspector.dataset.samples import Sample, read_sample
 from inspector.diagnostics import Diagnostic
 from inspector.formats.registry import find_format
+from inspector.importers.data.training_rows import Shape
 from inspector.importers.source import JsonObject
 from inspector.model import Json, Role
 

@@ -28,10 +28,11 @@ from inspector.dataset.context_values import folded
 from inspector.dataset.convert import find_tools_block, with_tools_block
 from inspector.dataset.data_row import DataRow
 from inspector.dataset.messages import role_of, shape_of, text_of, with_text
-from inspector.dataset.samples import Sample, Shape, read_sample
+from inspector.dataset.samples import Sample, read_sample
 from inspector.formats.registry import find_format
 from inspector.formats.templates.registry import find_template
 from inspector.formats.templates.template import openai_tool
+from inspector.importers.data.training_rows import Shape
 from inspector.importers.source import JsonObject
 from inspector.model import Json, Role, ToolDefinition
 from inspector.scanning import lazy_pattern

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from inspector.dataset.data_row import DataRow
 from inspector.dataset.lint.linting import lint_sample
-from inspector.dataset.samples import ROW_PART, Sample, Shape, read_sample
+from inspector.dataset.samples import ROW_PART, Sample, read_sample
+from inspector.importers.data.training_rows import Shape
 from inspector.model import Role
 from inspector.rules.rule import Severity
 

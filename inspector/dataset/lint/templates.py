@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from inspector.dataset.samples import Sample, Shape
+from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.formats.registry import formats
+from inspector.importers.data.training_rows import Shape
 from inspector.model import Role, SpanKind
 from inspector.rules.conversation import PLACEHOLDER_ARGUMENT
 from inspector.rules.training import PLACEHOLDER_LEFT, TEMPLATE_MISMATCH, TEMPLATE_UNSAFE

@@ -18,7 +18,7 @@ from inspector.dataset.lint.languages import require_detector
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
 from inspector.dataset.redacting import redacted
 from inspector.dataset.rows import find_data_files, read_data
-from inspector.dataset.samples import Sample, read_sample
+from inspector.dataset.samples import SAMPLE_SOURCE, Sample, read_sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.importers.reading import unread_record
 from inspector.importers.source import Skipped
@@ -55,7 +55,6 @@ from ui.reports.check_report import (
 )
 from ui.views.trace import title_of
 
-SOURCE = "training-data"
 _COULD_NOT_RUN = 2
 _PEEKED = 200
 _SHOWN = 200
@@ -197,7 +196,9 @@ class RowLinter(Struct, frozen=True):
             clean = redacted(sample)
             inspection = inspection if clean is sample else linted(clean, options)
             text = sample.raw_text if line else None
-            found = findings_of(row.file, SOURCE, clean.reported_trace, inspection, text, written=sample.reported_trace)
+            found = findings_of(
+                row.file, SAMPLE_SOURCE, clean.reported_trace, inspection, text, written=sample.reported_trace
+            )
             findings = tuple(found)
         turn, part, opening = _opening(sample)
         opening = Redactor().text(opening)
@@ -319,7 +320,7 @@ class _FileCounts(Struct):
     def checked(self) -> CheckedFile:
         return CheckedFile(
             self.path,
-            SOURCE,
+            SAMPLE_SOURCE,
             traces=self.traces,
             skipped=self.skipped,
             first_skipped=tuple(self.first_skipped[:100]),
