@@ -1,6 +1,5 @@
 """Where work over many files runs: the options of an engine, and which paths need one."""
 
-import glob
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -47,5 +46,4 @@ def needs_blocks(paths: Sequence[str]) -> bool:
 def _has_tables(path: str) -> bool:
     if path.lower().endswith(TABLE_SUFFIXES):
         return True
-    is_several = Path(path).is_dir() or glob.has_magic(path)
-    return is_several and any(found.path.lower().endswith(TABLE_SUFFIXES) for found in find_files([path]))
+    return not Path(path).is_file() and any(found.path.lower().endswith(TABLE_SUFFIXES) for found in find_files([path]))

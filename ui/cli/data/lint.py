@@ -11,13 +11,14 @@ from msgspec import Struct, field
 
 from inspector.chain.steps import Break
 from inspector.checks.context import CONTEXT_WINDOW
+from inspector.dataset.data_files import find_data_files
 from inspector.dataset.data_row import DataRow, MissingLibraryError, RejectedRow
 from inspector.dataset.lint.budget import TokenizerFile
 from inspector.dataset.lint.duplicates import DuplicateFinder, SampleKeys, require_comparison, sample_keys
 from inspector.dataset.lint.languages import require_detector
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
 from inspector.dataset.redacting import redacted
-from inspector.dataset.rows import find_data_files, read_data
+from inspector.dataset.rows import read_data
 from inspector.dataset.samples import SAMPLE_SOURCE, Sample, read_sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.importers.reading import unread_record
