@@ -154,7 +154,10 @@ def _finder(rules: frozenset[Rule], eval_paths: tuple[str, ...]) -> DuplicateFin
 
 
 class LintedRow(Struct, frozen=True):
-    """What one row gave. `opening` are the first words of its user, at turn `turn` in part `part`, "" where none."""
+    """What one row gave. `opening` are the first words of its user, at turn `turn` in part `part`, "" where none.
+
+    They, the title and the findings are without secrets: answers of blocks may be kept on a disk.
+    """
 
     file: str
     record: str
@@ -194,7 +197,7 @@ class RowLinter(Struct, frozen=True):
         line, inspection = _line_of(row), linted(sample, options)
         findings: tuple[Finding, ...] = ()
         if inspection.diagnostics:
-            clean = redacted(sample)
+            clean = redacted(sample, _redactor())
             inspection = inspection if clean is sample else linted(clean, options)
             text = sample.raw_text if line else None
             found = findings_of(
@@ -202,16 +205,15 @@ class RowLinter(Struct, frozen=True):
             )
             findings = tuple(found)
         turn, part, opening = _opening(sample)
-        opening = Redactor().text(opening)
         return LintedRow(
             row.file,
             row.record,
             row.reference,
-            title_of(sample.trace),
+            _redactor().text(title_of(sample.trace)),
             sample_keys(sample, with_shingles=self.with_shingles),
             turn,
             part,
-            opening,
+            _redactor().text(opening),
             FilePlace(line) if line else None,
             findings,
             broken=inspection.chain.broken,
@@ -221,6 +223,12 @@ class RowLinter(Struct, frozen=True):
 @cache
 def _tokenizer(path: str) -> TokenizerFile:
     return TokenizerFile(path)
+
+
+@cache
+def _redactor() -> Redactor:
+    """That of the process: it remembers texts without secrets, which many rows share."""
+    return Redactor()
 
 
 def _line_of(row: DataRow) -> int | None:
@@ -300,9 +308,8 @@ class _Linting(Struct):
 
 
 def _set_finding(row: LintedRow, diagnostic: Diagnostic) -> Finding:
-    lines = LineIndex(row.opening)
     print_ = unread_fingerprint(diagnostic.rule.code, "", row.opening)
-    return Finding(row.file, row.record, row.title, diagnostic, lines, row.place, print_)
+    return Finding(row.file, row.record, row.title, diagnostic, LineIndex(row.opening), row.place, print_)
 
 
 class _FileCounts(Struct):
