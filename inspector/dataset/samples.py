@@ -18,6 +18,8 @@ from msgspec.structs import replace
 
 from inspector.apis.openai.messages import read_tools
 from inspector.dataset.data_row import DataRow
+from inspector.formats.detection import detect_format
+from inspector.formats.registry import formats
 from inspector.importers.data.training_rows import Shape, decoded_list, read_training_row
 from inspector.importers.records import NotJsonError, Row, parse_json_bytes
 from inspector.importers.source import JsonObject
@@ -50,6 +52,7 @@ SAMPLE_TYPES = (
 _TOOL_LISTS = ("tools", "functions")
 _ARRAY = lazy_pattern(r"\[\s*\{")
 _MOST_ARRAYS = 8
+_SHOWN = 16_384
 _DECODER = json.JSONDecoder()
 _ID_KEYS = ("id", "task_id", "sample_id", "uid", "prompt_id")
 
@@ -166,9 +169,31 @@ class Sample(Struct, frozen=True, dict=True):
         return place
 
     @cached_property
+    def declared_format(self) -> str | None:
+        """The format that the row's own member `format` names; None where it names none that is known."""
+        named = self.row.value.get("format")
+        if not isinstance(named, str):
+            return None
+        return next((one.name for one in formats() if named == one.name or named in one.aliases), None)
+
+    @cached_property
     def inspection(self) -> Inspection:
-        """What the engine finds in the conversation. Raises UnknownFormatError for a format that does not exist."""
-        return inspect_trace(self.trace, format=self.format)
+        """What the engine finds in the conversation. Raises UnknownFormatError for a format that does not exist.
+
+        Texts are read in `format`; where that is `auto`, in the one that the answers show, else in the one that the row
+        names, as answers without a call show none.
+        """
+        return inspect_trace(self.trace, format=self._format_to_read)
+
+    @property
+    def _format_to_read(self) -> str:
+        is_open = self.format == AUTO and not self.trace.format
+        declared = self.declared_format if is_open else None
+        if declared is None:
+            return self.format
+        said = (turn.part("text") for turn in self.trace.turns if turn.role is Role.ASSISTANT)
+        shown = detect_format("\n".join(part.text[:_SHOWN] for part in said if part is not None))
+        return self.format if shown.confidence else declared
 
     @property
     def wire_format(self) -> str:

@@ -16,7 +16,6 @@ from inspector.dataset.lint.evidence import unsupported_answers
 from inspector.dataset.lint.languages import language_mismatch
 from inspector.dataset.lint.structure import call_counts, missing_fields, role_order, scores, types_and_labels
 from inspector.dataset.lint.templates import (
-    declared_format,
     format_of,
     placeholders,
     template_mismatch,
@@ -120,7 +119,7 @@ def format_of_set(samples: Iterable[Sample]) -> str | None:
 
     Samples whose row names its own format do not count.
     """
-    counts = Counter(found for sample in samples if declared_format(sample) is None and (found := format_of(sample)))
+    counts = Counter(found for sample in samples if sample.declared_format is None and (found := format_of(sample)))
     for name, number in counts.most_common(1):
         return name if number >= _FEWEST_OF_A_FORMAT else None
     return None
