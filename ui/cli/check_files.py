@@ -10,10 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from inspector.chain.steps import Break, Chain
-from inspector.dataset.data_row import DataRow
 from inspector.dataset.lint.linting import LintOptions, linted
 from inspector.dataset.redacting import redacted
-from inspector.dataset.samples import SAMPLE_SOURCE, Sample, inspected_sample, is_training_record, read_sample
+from inspector.dataset.samples import SAMPLE_SOURCE, Sample, inspected_sample
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.proxies.har import open_har
@@ -22,11 +21,9 @@ from inspector.importers.records import (
     Element,
     Line,
     PositionCounter,
-    Row,
     layout_of,
     read_elements,
     read_lines,
-    read_rows,
     renumbered,
 )
 from inspector.importers.source import Skipped, SourceFile
@@ -44,6 +41,7 @@ from inspector.segmentation import AUTO
 from inspector.text import LineIndex, Range, decode
 from ui.cli.check_baseline import Baseline
 from ui.importing.file_places import PlacedFile, read_placed
+from ui.importing.sample_rows import SampleRows
 from ui.reports.check_output import notes_of
 from ui.reports.check_report import (
     CheckedFile,
@@ -62,8 +60,6 @@ from ui.views.trace import title_of
 
 _MOST_SKIPPED = 100
 _BOM = "\ufeff"
-_TABLE_ROW = "row"
-_MESSAGE_KEYS = frozenset({"role", "from"})
 _BLOCK = 1 << 16
 _RECORD = lazy_pattern(r"(line|entry|document) (\d+)\b")
 _END = "end of file"
@@ -237,7 +233,7 @@ class _RecordReader:
         self._file, self._wanted = file, wanted
         self._unread_rules = wanted.unread_rules
         self._lines, self._texts = RecordLines(file.source_file), RecordTexts(file.source_file)
-        self._rows = _RowsAgain(file.source_file)
+        self._rows = SampleRows(file.source_file)
         self._redactor = Redactor()  # reports and baselines are files too
         self._clean = AdjoiningTexts()
 
@@ -245,7 +241,7 @@ class _RecordReader:
         if isinstance(record, Skipped):
             return self._skip(record)
         try:
-            sample = self._sample(record) if is_training_record(record, source) else None
+            sample = self._rows.of(record, source, self._wanted.format)
             if sample is not None:
                 return self._of_sample(sample, record)
             trace = self._redactor.trace(record)
@@ -267,12 +263,6 @@ class _RecordReader:
             reasoning_budget=wanted.reasoning_budget,
             context_window=wanted.context_window,
         )
-
-    def _sample(self, record: Trace) -> Sample | None:
-        """The row of training data that a trace was read from; None where its record is no row of its own."""
-        row = self._rows.of(record.provenance.record)
-        sample = read_sample(row, format=self._wanted.format) if row is not None else None
-        return sample if sample is not None and sample.shape is not None else None
 
     def _of_sample(self, sample: Sample, record: Trace) -> InspectedRecord:
         """The record with the faults that `weaklink data lint` finds in it, but for missing lists of tools."""
@@ -297,7 +287,6 @@ class _RecordReader:
 
     def close(self) -> None:
         self._lines.close()
-        self._rows.close()
         self._texts.close()
 
     def _skip(self, skipped: Skipped) -> SkippedRecord:
@@ -320,33 +309,6 @@ def _inspected_record(record: Trace, trace: Trace, found: Inspection, findings: 
     listed, chain = tuple(findings), found.chain
     title = title_of(trace)
     return InspectedRecord(record.provenance.record, title, listed, chain if listed else None, chain.broken)
-
-
-class _RowsAgain:
-    """Reads the rows of a file a second time, forwards and only as far as it must."""
-
-    def __init__(self, file: SourceFile) -> None:
-        self._file = file
-        self._rows: Iterator[Row | Skipped] | None = None
-
-    def of(self, record: str) -> DataRow | None:
-        """The row at this place, which is after the last one; None where there is none, or it is a single message.
-
-        Rows of a table, which are written as lines to be read, have no bytes of their own.
-        """
-        if self._rows is None:
-            self._rows = read_rows(self._file)
-        for row in self._rows:
-            if row.record == record:
-                if isinstance(row, Skipped) or row.value.keys() & _MESSAGE_KEYS:
-                    return None
-                raw = b"" if row.unit == _TABLE_ROW else row.raw
-                return DataRow(self._file.name, record, row.number, row.value, raw)
-        return None
-
-    def close(self) -> None:
-        """Nothing is asked for any more."""
-        self._rows = None
 
 
 class RecordLines:

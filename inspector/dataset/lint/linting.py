@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from inspector.chain.steps import Status
+from inspector.chain.steps import Chain, Status
 from inspector.checks.context import CONTEXT_WINDOW
 from inspector.dataset.corrections import deliberate_steps
 from inspector.dataset.lint.annotations import annotation_mismatches
@@ -83,10 +83,16 @@ def lint_sample(sample: Sample, options: LintOptions = _DEFAULTS) -> list[Diagno
 
 def linted(sample: Sample, options: LintOptions = _DEFAULTS) -> Inspection:
     """The inspection with the faults of `lint_sample`, and without a break that the sample shows on purpose."""
-    found, chain = tuple(lint_sample(sample, options)), sample.inspection.chain
+    found = tuple(lint_sample(sample, options))
+    return replace(sample.inspection, diagnostics=found, chain=judged_chain(sample))
+
+
+def judged_chain(sample: Sample) -> Chain:
+    """The chain of the sample, which a failed call that it shows on purpose does not break."""
+    chain = sample.inspection.chain
     if chain.broken is not None and chain.broken.step in {step.number for step in deliberate_steps(sample)}:
-        chain = replace(chain, broken=None, status=Status.RECOVERED)
-    return replace(sample.inspection, diagnostics=found, chain=chain)
+        return replace(chain, broken=None, status=Status.RECOVERED)
+    return chain
 
 
 def chosen(found: Iterable[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Iterator[Diagnostic]:
