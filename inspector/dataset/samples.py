@@ -9,9 +9,11 @@ be used for calls inside the texts.
 """
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,7 +21,7 @@ from msgspec.structs import replace
 from inspector.apis.openai.messages import read_tools
 from inspector.dataset.data_row import DataRow
 from inspector.formats.detection import detect_format
-from inspector.formats.registry import formats
+from inspector.formats.registry import find_format, formats
 from inspector.importers.data.training_rows import Shape, decoded_list, read_training_row
 from inspector.importers.records import NotJsonError, Row, parse_json_bytes
 from inspector.importers.source import JsonObject
@@ -51,7 +53,8 @@ SAMPLE_TYPES = (
 
 _TOOL_LISTS = ("tools", "functions")
 _ARRAY = lazy_pattern(r"\[\s*\{")
-_MOST_ARRAYS = 8
+_DEFINITION = lazy_pattern(r'\{\s*"type"\s*:\s*"function"\s*,\s*"function"\s*:\s*\{')
+_MOST_ARRAYS, _MOST_DEFINITIONS = 8, 500
 _SHOWN = 16_384
 _DECODER = json.JSONDecoder()
 _ID_KEYS = ("id", "task_id", "sample_id", "uid", "prompt_id")
@@ -180,8 +183,8 @@ class Sample(Struct, frozen=True, dict=True):
     def inspection(self) -> Inspection:
         """What the engine finds in the conversation. Raises UnknownFormatError for a format that does not exist.
 
-        Texts are read in `format`; where that is `auto`, in the one that the answers show, else in the one that the row
-        names, as answers without a call show none.
+        Texts are read in `format`; where that is `auto`, in the one that the row names, unless the answers show another
+        and nothing of that one.
         """
         return inspect_trace(self.trace, format=self._format_to_read)
 
@@ -192,8 +195,9 @@ class Sample(Struct, frozen=True, dict=True):
         if declared is None:
             return self.format
         said = (turn.part("text") for turn in self.trace.turns if turn.role is Role.ASSISTANT)
-        shown = detect_format("\n".join(part.text[:_SHOWN] for part in said if part is not None))
-        return self.format if shown.confidence else declared
+        text = "\n".join(part.text[:_SHOWN] for part in said if part is not None)
+        is_shown = find_format(declared).confidence(text) > 0 or not detect_format(text).confidence
+        return declared if is_shown else self.format
 
     @property
     def wire_format(self) -> str:
@@ -306,17 +310,33 @@ def _offered_in_text(sample: Sample) -> OfferedList:
 
 
 def _listed_in_words(trace: Trace) -> OfferedList:
-    """A JSON array of definitions anywhere in a system turn, whatever words introduce it."""
-    for turn in trace.turns:
-        part = turn.part("text") if turn.role is Role.SYSTEM else None
-        for found in islice(_ARRAY.finditer(part.text), _MOST_ARRAYS) if part is not None else ():
-            try:
-                value, _ = _DECODER.raw_decode(found.string, found.start())
-            except (ValueError, RecursionError):
-                continue
+    """A JSON array of definitions in a system turn, or definitions one by one, whatever words introduce them."""
+    texts = [part.text for turn in trace.turns if turn.role is Role.SYSTEM and (part := turn.part("text")) is not None]
+    for text in texts:
+        for _, value in _values_at(_ARRAY, text, _MOST_ARRAYS):
             if all(map(_is_definition, value)):
                 return OfferedList(read_tools(value), "system")
-    return OfferedList()
+    one_by_one = [value for text in texts for value in _definitions_in(text)]
+    return OfferedList(read_tools(one_by_one), "system") if one_by_one else OfferedList()
+
+
+def _definitions_in(text: str) -> Iterator[Json]:
+    """The definitions that stand one by one, as Llama 3's template has them."""
+    end = 0
+    for place, value in _values_at(_DEFINITION, text, _MOST_DEFINITIONS):
+        if place.start >= end and _is_definition(value):
+            yield value
+            end = place.end
+
+
+def _values_at(begin: re.Pattern[str], text: str, most: int) -> Iterator[tuple[Range, Any]]:
+    """The JSON values that begin where a pattern matches, the first `most` places."""
+    for found in islice(begin.finditer(text), most):
+        try:
+            value, end = _DECODER.raw_decode(text, found.start())
+        except (ValueError, RecursionError):
+            continue
+        yield Range(found.start(), end), value
 
 
 def _is_definition(value: Json) -> bool:
