@@ -86,11 +86,14 @@ def unsafe_texts(sample: Sample) -> Iterator[Diagnostic]:
     """
     if sample.shape in _RAW:
         return
-    own = _own_markers(sample)
+    own: dict[int, list[Range]] | None = None
     for number, turn in enumerate(sample.trace.turns, 1):
         part = turn.part("text")
-        if part is None or turn.role is Role.ASSISTANT or _has_template(part.text):
+        if part is None or turn.role is Role.ASSISTANT or not ("<" in part.text or "[" in part.text):
             continue
+        if _has_template(part.text):
+            continue
+        own = _own_markers(sample) if own is None else own
         found = next((one for one in _CONTROL.finditer(part.text) if not _is_within(own.get(number, ()), one)), None)
         if found is not None:
             message = f"`{found[0]}` is a control token of chat templates, in the words of the role `{turn.role}`."
