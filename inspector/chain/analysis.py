@@ -1,6 +1,7 @@
 """Analyses a trace's chain: its steps' outcomes, the step that broke it, the status, the verdict in a sentence."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
 from msgspec import Struct
 
@@ -22,10 +23,13 @@ _PREFIX = {StepOutcome.UNKNOWN_TOOL: UNKNOWN_TOOL.code, StepOutcome.INVALID: "S2
 
 
 class Analysis(Struct, frozen=True):
-    """The chain of a trace, where the values of its calls came from, and the place of a value made up at its break."""
+    """The chain of a trace, where the values of its calls came from, and the place of a value made up at its break.
+
+    `flow` is computed when it is first called: most traces of a single call need none.
+    """
 
     chain: Chain
-    flow: DataFlow
+    flow: Callable[[], DataFlow]
     invented_at: Location | None = None
 
 
@@ -38,7 +42,7 @@ def analyse(
     error_patterns: Iterable[str] = (),
     definitions: Iterable[Location] = (),
 ) -> Analysis:
-    """The chain and the data flow of `trace`, in time linear in it but for a logarithm.
+    """The chain and the data flow of `trace`, each in time linear in it but for a logarithm.
 
     `diagnostics` are those found in its parts, which tell why a call is broken; `speeches` what the agent said in
     words, in order, by which it is judged whether it owned up to a failure; `error_patterns` the user's own signs of a
@@ -47,8 +51,14 @@ def analyse(
     """
     faults = CallFaults(diagnostics)
     linked = tuple(link_retries(steps_of(pairing, faults, last_turn_with_words(trace), ErrorPatterns(error_patterns))))
-    flow = trace_values(trace, linked, definitions, has_places=False)
-    linked = with_dependencies(linked, flow)
+    called = linked  # before they get their dependencies
+
+    @cache
+    def flow() -> DataFlow:
+        return trace_values(trace, called, definitions, has_places=False)
+
+    if len(linked) > 1:  # the first call uses no other's result
+        linked = with_dependencies(linked, flow())
     aftermath = RecoveryAnalysis(trace, linked, speeches)
     chain = _judged(trace, with_recoveries(linked, aftermath, pairing.attempts), faults, aftermath)
     broken = chain.broken

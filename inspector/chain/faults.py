@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -13,6 +13,7 @@ from inspector.chain.data_flow import ArgumentFlow, DataFlow, OriginKind
 from inspector.chain.endings import abort_reason, source_says_success
 from inspector.chain.outcomes import is_empty, last_turn_with_words
 from inspector.chain.pairing import Pairing
+from inspector.chain.provenance_terms import leaves
 from inspector.chain.similar_calls import loops_in_turns, repetitions, same_result
 from inspector.chain.steps import Certainty, Chain, Reaction, Step, StepOutcome, quoted, tool_named
 from inspector.chain.tool_kinds import bare_name, is_search, is_terminal, may_be_silent
@@ -20,7 +21,7 @@ from inspector.checks.arguments import ArgumentPlaces
 from inspector.checks.repetition import repeated_message
 from inspector.checks.turn_places import at_end, at_start
 from inspector.diagnostics import Diagnostic, Fault, Location
-from inspector.model import BodyState, Role, ToolResult, Trace, Turn
+from inspector.model import BodyState, Role, ToolCall, ToolResult, Trace, Turn
 from inspector.rules import conversation as rules
 from inspector.rules.rule import Rule
 from inspector.scanning import lazy_pattern
@@ -82,7 +83,9 @@ _ANSWER = "Look at the client's step limit, and at what the model was sent after
 _WENT_ON = {Reaction.IGNORED: "as if it had not", Reaction.CONCEALED: "with a value of its own making"}
 
 
-def chain_diagnostics(trace: Trace, pairing: Pairing, chain: Chain, flow: DataFlow) -> Iterator[Diagnostic]:
+def chain_diagnostics(
+    trace: Trace, pairing: Pairing, chain: Chain, flow: Callable[[], DataFlow]
+) -> Iterator[Diagnostic]:
     """The faults between calls and results; which of them broke the chain, the chain itself says."""
     yield from _pairing_faults(pairing)
     made = [step for step in chain.steps if step.location not in pairing.attempts]
@@ -142,7 +145,7 @@ def _error_results(steps: Sequence[Step]) -> Iterator[Diagnostic]:
             yield _at(place, rules.ERROR_RESULT, message)
 
 
-def _empty_results(steps: Sequence[Step], flow: DataFlow) -> Iterator[Diagnostic]:
+def _empty_results(steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Iterator[Diagnostic]:
     for empty in empty_results(steps, flow):
         said = empty.content
         shown = f"nothing but {quoted(said)}" if said else "nothing, neither a value nor an error"
@@ -161,6 +164,8 @@ def _place_of_words(result: ToolResult, words: str, whole: Location | None) -> L
 
 
 def _loops(steps: Sequence[Step]) -> Iterator[Diagnostic]:
+    if len(steps) < 2:
+        return
     in_turns: set[int] = set()
     for same in loops_in_turns(steps):
         in_turns.update(step.number for step in same)
@@ -216,13 +221,13 @@ def tools_usually_empty(steps: Iterable[Step]) -> frozenset[str]:
     return frozenset(name for name, count in empty.items() if answered[name] >= _FEWEST and 2 * count > answered[name])
 
 
-def empty_results(steps: Sequence[Step], flow: DataFlow) -> Iterator[EmptyResult]:
+def empty_results(steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Iterator[EmptyResult]:
     """The empty results of `ok` calls that are not what their tool is expected to answer, in order."""
     empty = [step for step in steps if _is_unexpected(step)]
     if not empty:
         return
     known = tools_usually_empty(steps)
-    next_values = _NextValues(steps, flow)
+    next_values = _NextValues(steps, flow())
     for step in empty:
         if bare_name(step.call.name or "") in known:
             continue
@@ -271,36 +276,52 @@ def _names_something_empty_results(flow: ArgumentFlow) -> bool:
     return len(text) <= _LONGEST and text.count(" ") < _MOST_WORDS and not _FREE_TEXT.fullmatch(key.lower())
 
 
-def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: DataFlow) -> Iterator[Diagnostic]:
+def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Iterator[Diagnostic]:
     """T411 and T412 for the calls that could be read, each at the characters of its value."""
     may_know_all = _is_whole(trace)
-    by_number = {step.number: step for step in steps}
+    suspects = {step.number: step for step in steps if _has_suspect(step.call, may_know_all=may_know_all)}
+    if not suspects:
+        return
     step: Step | None = None
     places: ArgumentPlaces | None = None  # of the last step: its arguments may have thousands of values
     may_name = False
-    for one in flow.flows:
+    for one in flow().flows:
+        if one.step not in suspects:
+            continue
         if one.is_trivial or not isinstance(one.value, (str, int)):
             continue
         if any(origin.kind is not OriginKind.ARGUMENT for origin in one.origins):
             continue
         if step is None or places is None or step.number != one.step:
-            step = by_number[one.step]
+            step = suspects[one.step]
             places = ArgumentPlaces(step.call)
             may_name = may_know_all and _may_name_something(step.call.name or "")
-        if not isinstance(step.call.arguments, dict):
-            continue
         text = str(one.value)
         if is_placeholder(text.strip(), may_be_a_word=may_know_all):
             message = f"`{_name(one)}` is {quoted(text)}: a placeholder that nothing filled in."
             fault = Fault(rules.PLACEHOLDER_ARGUMENT, step.location.range, message, _FILL)
             yield _at_argument_faults(step, places, one, fault)
-        elif may_name and not one.origins and _names_something(one, text):
+        elif may_name and not one.origins and _names_something(one.pointer, text):
             message = (
                 f"`{_name(one)}` of {tool_named(step.call.name)} is {quoted(text)}, which neither the user nor a tool "
                 f"nor the system prompt gave before."
             )
             fault = Fault(rules.UNSUPPORTED_ARGUMENT, step.location.range, message, _ASK)
             yield _at_argument_faults(step, places, one, fault)
+
+
+def _has_suspect(call: ToolCall, *, may_know_all: bool) -> bool:
+    """Whether a call has a value that may be a placeholder or an id: where no call has, no origin is looked for."""
+    if not isinstance(call.arguments, dict):
+        return False
+    may_name = may_know_all and _may_name_something(call.name or "")
+    for pointer, value in leaves(call.arguments):
+        if isinstance(value, (str, int)) and not isinstance(value, bool):
+            text = str(value)
+            is_id = may_name and _names_something(pointer, text)
+            if is_id or is_placeholder(text.strip(), may_be_a_word=may_know_all):
+                return True
+    return False
 
 
 def is_placeholder(text: str, *, may_be_a_word: bool) -> bool:
@@ -324,11 +345,11 @@ def _may_name_something(tool: str) -> bool:
     return not is_terminal(tool) and _CREATES.isdisjoint(bare_name(tool).split("_"))
 
 
-def _names_something(flow: ArgumentFlow, text: str) -> bool:
+def _names_something(pointer: str, text: str) -> bool:
     """Whether a value is an id of what must already be there."""
     if not _ID.fullmatch(text) or _DATE.match(text):
         return False
-    key = next((word for word in reversed(flow.pointer.split("/")) if not word.isdigit()), "")
+    key = next((word for word in reversed(pointer.split("/")) if not word.isdigit()), "")
     return _IDENTIFYING.search(bare_name(key)) is not None
 
 

@@ -7,7 +7,7 @@ sentence says whose it is.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
@@ -505,7 +505,9 @@ def without_told_twice(found: Sequence[Diagnostic], lost: Iterable[Diagnostic], 
     return [one for one in found if one.rule is not rule or one.location not in places]
 
 
-def with_layer_causes(trace: Trace, chain: Chain, flow: DataFlow, differences: Iterable[Diagnostic]) -> Chain:
+def with_layer_causes(
+    trace: Trace, chain: Chain, flow: Callable[[], DataFlow], differences: Iterable[Diagnostic]
+) -> Chain:
     """The chain whose break names the layer and its owner where the failed call or its result was changed on the way.
 
     `differences` are the diagnostics of layers. Where a value that the call needed had gone from the request, the break
@@ -515,7 +517,7 @@ def with_layer_causes(trace: Trace, chain: Chain, flow: DataFlow, differences: I
     if broken is None or broken.code == rules.CALL_LOST_BY_SERVER.code:
         return chain
     step = chain.steps[broken.step - 1]
-    clauses = [*_changes_before_reading(step, differences), *_lost_values(tuple(trace.turns), step, flow)]
+    clauses = [*_changes_before_reading(step, differences), *_lost_values(tuple(trace.turns), step, flow())]
     if not clauses:
         return chain
     said = "; ".join((broken.message.removesuffix("."), *clauses))

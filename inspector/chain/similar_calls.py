@@ -179,8 +179,12 @@ def link_retries(steps: Iterable[Step]) -> Iterator[Step]:
     A call is a retry when the one before it in the same words failed or gave the same result; the same call that gives
     something new is a new request.
     """
+    made = list(steps)
+    if len(made) < 2:
+        yield from made
+        return
     last: dict[str, Step] = {}
-    for step in steps:
+    for step in made:
         key = call_key(step.call)
         before = last.get(key)
         linked = step

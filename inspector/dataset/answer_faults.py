@@ -17,7 +17,7 @@ from inspector.apis import gemini
 from inspector.apis.anthropic import messages as anthropic
 from inspector.apis.providers import OLLAMA
 from inspector.checks.tools import OfferedTools
-from inspector.dataset.faults_to_inject import KINDS, FaultyCall, SoundCall
+from inspector.dataset.faults_to_inject import KINDS, FaultyCall, SoundCall, span_of_call
 from inspector.diagnostics import Location
 from inspector.errors import WeaklinkError
 from inspector.formats.registry import find_format
@@ -161,7 +161,8 @@ def _sound_calls(trace: Trace, inspection: Inspection, turn: int | None) -> Iter
             names = tuple(one.name for one in offered.definitions)
             is_structured = step.location.part.startswith("call:")
             format = find_format(inspection.format or "hermes")
-            yield step.location, SoundCall(step.call, part.text, tool, names, format, is_structured)
+            span = span_of_call(step, inspection.parts)
+            yield step.location, SoundCall(step.call, part.text, tool, names, format, is_structured, span)
 
 
 def _offered(trace: Trace, inspection: Inspection, number: int) -> tuple[ToolDefinition, ...]:

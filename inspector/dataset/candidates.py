@@ -13,10 +13,11 @@ from inspector.chain.steps import Step
 from inspector.checks.tools import OfferedTools
 from inspector.dataset.context_values import ContextValues, FoldedText, allowed_key, fold_text, is_latin
 from inspector.dataset.data_row import DataRow
-from inspector.dataset.samples import Shape, read_sample
+from inspector.dataset.samples import read_sample
 from inspector.diagnostics import Diagnostic, Location
 from inspector.formats.format import Format
 from inspector.formats.transcript import read_transcript
+from inspector.importers.data.training_rows import Shape
 from inspector.importers.records import parse_json_bytes
 from inspector.importers.source import JsonObject
 from inspector.inspected import Inspection, PartInspection

@@ -7,23 +7,30 @@ calls of two real models (docs/training-data-making.md).
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from types import MappingProxyType
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from inspector.chain.steps import Step
 from inspector.dataset.json_faults import broken_json
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
+from inspector.inspected import PartInspection
 from inspector.model import Json, ToolCall, ToolDefinition
+from inspector.text import Range
 
 _OPENERS = ("<tool_call>", "[tool_call]")
 
 
 class SoundCall(Struct, frozen=True):
-    """A call without faults: `text` is the part that holds it, `structured` that its part is the arguments alone."""
+    """A call without faults: `text` is the part that holds it, `structured` that its part is the arguments alone.
+
+    `span` is the call with its markers.
+    """
 
     call: ToolCall
     text: str
@@ -31,6 +38,7 @@ class SoundCall(Struct, frozen=True):
     offered: tuple[str, ...]
     format: Format
     structured: bool
+    span: Range
 
     @property
     def arguments(self) -> dict[str, Json]:
@@ -54,6 +62,13 @@ class SoundCall(Struct, frozen=True):
             if isinstance(named, list)
             else []
         )
+
+
+def span_of_call(step: Step, parts: Iterable[PartInspection]) -> Range:
+    """A step's call with its markers, in the text of its part."""
+    at = (step.location.turn, step.location.part)
+    spans = next((one.spans for one in parts if (one.turn, one.part) == at), ())
+    return spans[step.call.span].range if step.call.span < len(spans) else step.call.range
 
 
 class FaultyCall(Struct, frozen=True):
@@ -211,11 +226,12 @@ def wrong_format(sound: SoundCall, draw: Random) -> FaultyCall | None:
     if sound.structured or not _is_alone(sound):
         return None
     others = [find_format(name) for name in _OTHER_FORMATS if name != sound.format.name]
-    others = [one for one in others if one.expresses(sound.call)]
+    call = replace(sound.call, id=None)  # few formats have ids
+    others = [one for one in others if one.expresses(call)]
     if not others:
         return None
     other = draw.choice(others)
-    written = other.write_calls([sound.call])
+    written = other.write_calls([call])
     before, after = _around_markers(sound)
     return FaultyCall(
         f"{before}{written}{after}",
@@ -378,16 +394,7 @@ def _with_arguments(sound: SoundCall, arguments: dict[str, Json]) -> str:
 
 def _around_markers(sound: SoundCall) -> tuple[str, str]:
     """The text before the call with its markers, and after it."""
-    text, place = sound.text, sound.call.range
-    start, end = place.start, place.end
-    for opener in _OPENERS:
-        closer = opener[0] + "/" + opener[1:]
-        found = text.rfind(opener, 0, start)
-        if found >= 0 and not text[found + len(opener) : start].strip():
-            start = found
-            last = text.find(closer, end)
-            end = last + len(closer) if last >= 0 and not text[end:last].strip() else end
-    return text[:start], text[end:]
+    return sound.text[: sound.span.start], sound.text[sound.span.end :]
 
 
 def _is_alone(sound: SoundCall) -> bool:

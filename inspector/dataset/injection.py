@@ -18,12 +18,13 @@ from msgspec.structs import replace
 from inspector.chain.steps import Status, Step, StepOutcome
 from inspector.dataset.corrections import correction_of
 from inspector.dataset.data_row import DataRow
-from inspector.dataset.faults_to_inject import KINDS, SAME_CALL, FaultyCall, SoundCall
+from inspector.dataset.faults_to_inject import KINDS, SAME_CALL, FaultyCall, SoundCall, span_of_call
 from inspector.dataset.lint.engine_faults import TWINS
 from inspector.dataset.messages import shape_of
-from inspector.dataset.samples import Sample, Shape, read_sample
+from inspector.dataset.samples import Sample, read_sample
 from inspector.diagnostics import Diagnostic
 from inspector.formats.registry import find_format
+from inspector.importers.data.training_rows import Shape
 from inspector.importers.source import JsonObject
 from inspector.model import Json, Role
 
@@ -48,6 +49,7 @@ DEFAULT_RATES: Mapping[str, float] = {
 _ANNOTATED = ("steps", "critical_path", "decision_points", "depends_on", "data_flow")
 _WRAPPERS = ("[inner_monologue]", "<scratch_pad>", "<think>")
 _BY_ITSELF = frozenset({"T406"})  # the refusal of a call whose own fault was found
+_WRONG_FORMAT = "wrong-format"
 _EMPTY = "empty-result"  # no call fails there
 _TRIES = 12
 
@@ -141,7 +143,8 @@ def _sound_calls(sample: Sample) -> Iterator[tuple[Step, SoundCall]]:
         structured = step.location.part.startswith("call:")
         if structured or message.get(shape_of(message).text_key) == part.text:
             format = find_format(sample.wire_format)
-            yield step, SoundCall(step.call, part.text, tool, offered, format, structured)
+            span = span_of_call(step, sample.inspection.parts)
+            yield step, SoundCall(step.call, part.text, tool, offered, format, structured, span)
 
 
 def _injected(sample: Sample, step: Step, sound: SoundCall, kind: str, draw: Random) -> InjectedRow | None:
@@ -155,6 +158,8 @@ def _injected(sample: Sample, step: Step, sound: SoundCall, kind: str, draw: Ran
     value = {**sample.row.value, key: messages}
     value["injected"] = {"parent": sample.id or sample.reference}
     _relabel(value, kind)
+    if kind == _WRONG_FORMAT:
+        value.setdefault("format", sample.wire_format)  # two formats are in the row now: which one is right?
     again = read_sample(replace(sample.row, value=value, raw=b""))
     place = _verified(sample, again, step, fault, kind)
     if place is None:

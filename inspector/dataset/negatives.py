@@ -28,10 +28,12 @@ from inspector.dataset.context_values import folded
 from inspector.dataset.convert import find_tools_block, with_tools_block
 from inspector.dataset.data_row import DataRow
 from inspector.dataset.messages import role_of, shape_of, text_of, with_text
-from inspector.dataset.samples import Sample, Shape, read_sample
+from inspector.dataset.no_tool_answers import no_tool_answer
+from inspector.dataset.samples import Sample, read_sample
 from inspector.formats.registry import find_format
 from inspector.formats.templates.registry import find_template
 from inspector.formats.templates.template import openai_tool
+from inspector.importers.data.training_rows import Shape
 from inspector.importers.source import JsonObject
 from inspector.model import Json, Role, ToolDefinition
 from inspector.scanning import lazy_pattern
@@ -50,44 +52,9 @@ _STOP_TABLE = (
     "value values type string number list name id optional required based specified data information info user"
 )
 _STOP = frozenset(_STOP_TABLE.split())
-_ENGLISH = frozenset(
-    [
-        "the",
-        "is",
-        "are",
-        "what",
-        "how",
-        "can",
-        "you",
-        "please",
-        "me",
-        "my",
-        "for",
-        "of",
-        "to",
-        "in",
-        "a",
-        "an",
-        "i",
-        "and",
-        "do",
-        "does",
-        "will",
-        "when",
-        "where",
-    ]
-)
 _ENDINGS = ("s", "ation", "ate", "ing", "er", "ed", "ie", "e")
 _ADDED_TOOLS = 3
 _LEAST_WORD = 3
-_NO_TOOL_FITS = {
-    "en": (
-        "None of the tools that I have can do that, so I cannot answer it reliably.",
-        "I have no tool for this: those on offer do other things. I would rather not guess.",
-        "I cannot do that with the tools that are available to me.",
-    ),
-    "zh": ("我现有的工具都无法完成这个请求，所以无法给出可靠的回答。", "目前没有适合这个问题的工具，我不想随意猜测。"),
-}
 
 
 class NegativeRow(Struct, frozen=True):
@@ -153,9 +120,11 @@ def _tool_removed(sample: Sample, step: Step, options: NegativeOptions, draw: Ra
         left = _unrelated(options.pool, question, draw, needed, step.call.arguments)
     if not left:
         return NoNegative("no unrelated tool is there to offer")
-    answer = _no_tool_answer(question, draw)
+    answer = no_tool_answer(question, draw)
     if answer is None and not options.leave_open:
-        return NoNegative("no template answer in the user's language; --leave-open leaves the answer open")
+        return NoNegative(
+            "its user's language has no template answer, or cannot be told; --leave-open leaves the answer open"
+        )
     messages = [dict(one) for one in sample.messages[: index + 1] if isinstance(one, dict)]
     if not options.leave_open:
         messages.append(_said(sample, str(answer)))
@@ -304,14 +273,6 @@ def _said(sample: Sample, text: str) -> JsonObject:
     own = next((one for one in sample.messages if isinstance(one, dict) and role_of(one) is Role.ASSISTANT), {})
     shape = shape_of(own)
     return {shape.role_key: own.get(shape.role_key, "assistant"), shape.text_key: text}
-
-
-def _no_tool_answer(question: str, draw: Random) -> str | None:
-    """An honest answer in the user's language; None where there is no template in it."""
-    if re.search(r"[\u4e00-\u9fff]", question) and not re.search(r"[\u3040-\u30ff]", question):
-        return draw.choice(_NO_TOOL_FITS["zh"])
-    words = folded(question)
-    return draw.choice(_NO_TOOL_FITS["en"]) if question.isascii() and not _ENGLISH.isdisjoint(words) else None
 
 
 def _unrelated(

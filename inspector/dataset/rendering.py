@@ -19,12 +19,13 @@ from inspector.dataset.convert import convert_row, find_tools_block
 from inspector.dataset.data_row import DataRow, missing_library
 from inspector.dataset.fitting import CallFitter
 from inspector.dataset.messages import read_answer, read_results, role_of, text_of
-from inspector.dataset.samples import Sample, Shape, read_sample
+from inspector.dataset.samples import Sample, read_sample
 from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
 from inspector.formats.templates.registry import TEMPLATES, find_template
 from inspector.formats.templates.template import TemplateMessage, openai_tool
+from inspector.importers.data.training_rows import Shape
 from inspector.importers.source import JsonObject
 from inspector.json_text import write_json
 from inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult

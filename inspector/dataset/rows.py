@@ -12,7 +12,6 @@ objects are left out when they are read.
 """
 
 import base64
-import glob
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,8 +23,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TextIO
 
 from inspector.atomic_write import whole_file
+from inspector.dataset.data_files import find_data_files
 from inspector.dataset.data_row import DataRow, RejectedRow, missing_library
-from inspector.errors import UnreadableFileError, WeaklinkError
+from inspector.errors import WeaklinkError
 from inspector.importers.blocks import Block, BlockLines, expand_urls, open_parquet, plan_blocks
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.records import (
@@ -40,15 +40,11 @@ from inspector.importers.records import (
     renumbered,
 )
 from inspector.importers.remote import find_remote_files
-from inspector.importers.source import JsonObject, Skipped, SourceFile, is_url, local_path
+from inspector.importers.source import JsonObject, Skipped, SourceFile, is_url
 from inspector.json_text import write_json
 from inspector.model import Json
 from inspector.text import decode
 
-_JSON_SUFFIXES = (".jsonl", ".json", ".ndjson")
-_PACKED = (".gz", ".zst")
-_TABLE_SUFFIXES = (".parquet", ".arrow")
-_NO_DATA = frozenset({"dataset_info.json", "dataset_infos.json", "state.json", "dataset_dict.json"})
 _JSON_COLUMNS = b"weaklink.json_columns"
 _BATCH_ROWS = 64
 _WRITTEN_ROWS = 1_000
@@ -67,82 +63,6 @@ class RowWriter(Protocol):
     def write(self, row: JsonObject) -> None:
         """Add a row."""
         ...
-
-
-# ---------------------------------------------------------------- which files
-
-
-def find_data_files(paths: Iterable[str]) -> list[str]:
-    """The files that paths stand for, in order, each once.
-
-    A path is a file, a URL (see `inspector.importers.remote`), a pattern as `data_files` takes it
-    (`data/train-*.parquet`, `**/*.jsonl`), or a folder: a data set or a `DatasetDict` that Hugging Face's
-    `save_to_disk` wrote, or any folder, which is searched for JSON, Parquet and Arrow files. Raises UnreadableFileError
-    where there is no such file, or a folder or pattern gives none.
-    """
-    found: dict[str, None] = {}
-    for path in paths:
-        files = list(_files_of(path))
-        if not files:
-            raise UnreadableFileError(f"{path}: no JSON lines, JSON, Parquet or Arrow file found")
-        found.update(dict.fromkeys(files))
-    return list(found)
-
-
-def _files_of(path: str) -> Iterator[str]:
-    path = local_path(path)
-    if is_url(path):
-        for file in find_remote_files(path):
-            if file.url == path or _is_data(Path(file.url)):
-                yield file.url
-        return
-    place = Path(path)
-    if place.is_dir():
-        yield from _files_in(place)
-    elif place.is_fifo():
-        raise UnreadableFileError(f"cannot read {path}: this is a named pipe (FIFO); write its rows to a file first")
-    elif place.exists():
-        yield path
-    elif glob.has_magic(path):
-        for match in sorted(glob.glob(path, recursive=True)):  # noqa: PTH207  # patterns are `glob`'s, also absolute
-            if Path(match).is_file() and _is_data(Path(match)):
-                yield match
-    else:
-        raise UnreadableFileError(f"cannot read {path}: there is no such file")
-
-
-def _files_in(folder: Path) -> Iterator[str]:
-    splits = _member(folder / "dataset_dict.json", "splits")
-    if isinstance(splits, list):
-        for split in splits:
-            if isinstance(split, str) and (folder / split).is_dir():
-                yield from _files_in(folder / split)
-        return
-    listed = _member(folder / "state.json", "_data_files")
-    if isinstance(listed, list):
-        for one in listed:
-            name = one.get("filename") if isinstance(one, dict) else None
-            if isinstance(name, str) and (folder / name).is_file():
-                yield str(folder / name)
-        return
-    for path in sorted(folder.rglob("*")):
-        is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.is_file() and not is_hidden and _is_data(path):
-            yield str(path)
-
-
-def _member(path: Path, key: str) -> Json:
-    """A member of the object in a JSON file; None where there is none."""
-    try:
-        value: Json = json.loads(path.read_bytes()) if path.is_file() else None
-    except (OSError, ValueError, RecursionError):
-        return None
-    return value.get(key) if isinstance(value, dict) else None
-
-
-def _is_data(path: Path) -> bool:
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in _PACKED]
-    return path.name not in _NO_DATA and bool(suffixes) and suffixes[-1] in (*_JSON_SUFFIXES, *_TABLE_SUFFIXES)
 
 
 # ---------------------------------------------------------------- reading

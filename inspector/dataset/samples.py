@@ -9,21 +9,22 @@ be used for calls inside the texts.
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from inspector.apis.openai.messages import read_tools
 from inspector.dataset.data_row import DataRow
-from inspector.importers.data.openai_messages import messages_trace
-from inspector.importers.data.raw_text import completion_trace
-from inspector.importers.data.sharegpt import sharegpt_trace
+from inspector.formats.detection import detect_format
+from inspector.formats.registry import find_format, formats
+from inspector.importers.data.training_rows import Shape, decoded_list, read_training_row
 from inspector.importers.records import NotJsonError, Row, parse_json_bytes
-from inspector.importers.source import JsonObject, Skipped
+from inspector.importers.source import JsonObject
 from inspector.inspected import Inspection
 from inspector.inspection import inspect_trace
 from inspector.json_scanner import JsonNode, read_json
@@ -37,6 +38,9 @@ from inspector.text import Range, decode
 ROW_PART = "row"
 """The part of a reported trace's first turn that holds the row's own JSON text; see `Sample.reported_trace`."""
 
+SAMPLE_SOURCE = "training-data"
+"""The source that the traces of samples name."""
+
 SAMPLE_TYPES = (
     "single_tool_call",
     "multi_step_tool_call",
@@ -47,28 +51,16 @@ SAMPLE_TYPES = (
 )
 """The types that a sample may name."""
 
-_LISTS = ("messages", "conversations", "conversation", "items")
-_COMPLETIONS = ("completion", "deltas", "text", "output", "response", "generated_text", "answer", "result")
 _TOOL_LISTS = ("tools", "functions")
 _ARRAY = lazy_pattern(r"\[\s*\{")
-_MOST_ARRAYS = 8
+_DEFINITION = lazy_pattern(r'\{\s*"type"\s*:\s*"function"\s*,\s*"function"\s*:\s*\{')
+_MOST_ARRAYS, _MOST_DEFINITIONS = 8, 500
+_SHOWN = 16_384
 _DECODER = json.JSONDecoder()
 _ID_KEYS = ("id", "task_id", "sample_id", "uid", "prompt_id")
 
 
-_TRAINING_SOURCES = frozenset({"openai-messages", "sharegpt", "completions"})
-
-
-class Shape(StrEnum):
-    """How a row holds its conversation."""
-
-    MESSAGES = "messages"  # `role` and `content`, OpenAI's or Anthropic's
-    SHAREGPT = "sharegpt"  # `from` and `value`
-    PROMPT_COMPLETION = "prompt-completion"  # TRL: two lists of messages
-    PREFERENCE = "preference"  # TRL: `chosen` is the conversation, `rejected` is not read
-    INSTRUCTION = "instruction"  # `instruction`, `input`, `output`, `history`
-    SEGMENTS = "segments"  # Axolotl: pieces of one text, with labels
-    COMPLETION = "completion"  # a model's raw output, with or without its prompt
+_TRAINING_SOURCES = frozenset({"openai-messages", "sharegpt", "completions", SAMPLE_SOURCE})
 
 
 class OfferedList(Struct, frozen=True):
@@ -180,9 +172,32 @@ class Sample(Struct, frozen=True, dict=True):
         return place
 
     @cached_property
+    def declared_format(self) -> str | None:
+        """The format that the row's own member `format` names; None where it names none that is known."""
+        named = self.row.value.get("format")
+        if not isinstance(named, str):
+            return None
+        return next((one.name for one in formats() if named == one.name or named in one.aliases), None)
+
+    @cached_property
     def inspection(self) -> Inspection:
-        """What the engine finds in the conversation. Raises UnknownFormatError for a format that does not exist."""
-        return inspect_trace(self.trace, format=self.format)
+        """What the engine finds in the conversation. Raises UnknownFormatError for a format that does not exist.
+
+        Texts are read in `format`; where that is `auto`, in the one that the row names, unless the answers show another
+        and nothing of that one.
+        """
+        return inspect_trace(self.trace, format=self._format_to_read)
+
+    @property
+    def _format_to_read(self) -> str:
+        is_open = self.format == AUTO and not self.trace.format
+        declared = self.declared_format if is_open else None
+        if declared is None:
+            return self.format
+        said = (turn.part("text") for turn in self.trace.turns if turn.role is Role.ASSISTANT)
+        text = "\n".join(part.text[:_SHOWN] for part in said if part is not None)
+        is_shown = find_format(declared).confidence(text) > 0 or not detect_format(text).confidence
+        return declared if is_shown else self.format
 
     @property
     def wire_format(self) -> str:
@@ -223,15 +238,12 @@ class Sample(Struct, frozen=True, dict=True):
 
 def read_sample(row: DataRow, *, format: str = AUTO) -> Sample:
     """The sample of a row; never raises, whatever the row holds."""
-    shape, value, messages = _conversation(row.value)
-    if shape is None:
-        return Sample(row, None, _no_trace(row), format=format)
-    read = {Shape.SHAREGPT: sharegpt_trace, Shape.COMPLETION: completion_trace, Shape.SEGMENTS: completion_trace}
     unit, _, number = row.record.partition(" ")
     raw = row.raw or write_json(row.value).encode()
-    trace = read.get(shape, messages_trace)(Row(unit, int(number) if number.isdecimal() else row.number, value, raw))
-    if isinstance(trace, Skipped):
+    read = read_training_row(Row(unit, int(number) if number.isdecimal() else row.number, row.value, raw))
+    if read is None:
         return Sample(row, None, _no_trace(row), format=format)
+    shape, value, messages, trace = read.shape, read.value, read.messages, read.trace
     before = len(trace.turns) - len(messages) if messages else 0
     first = 2 if before == 1 and isinstance(value.get("system"), str) else 1
     return Sample(row, shape, _placed(trace, row), tuple(messages), first, format)
@@ -242,26 +254,14 @@ def is_training_record(trace: Trace, source: str) -> bool:
     return source in _TRAINING_SOURCES and trace.recognised_by is RecognisedBy.RECORD and trace.started is None
 
 
-def sample_of_trace(file: str, trace: Trace, inspection: Inspection, line: str) -> Sample | None:
-    """The sample of a row that an importer has read as `trace`; None where the line is no training row of one record.
+def inspected_sample(sample: Sample, inspection: Inspection) -> Sample:
+    """The same sample with an inspection of its trace that was made with other options.
 
-    `inspection` must have been made with every rule, since faults are chosen after they got their codes.
+    It must have been made with every rule, since faults are chosen after they got their codes.
     """
-    try:
-        value = parse_json_bytes(line.encode("utf-8", "surrogatepass"))
-    except NotJsonError:
-        return None
-    unit, _, number = trace.provenance.record.partition(" ")
-    if not isinstance(value, dict) or unit != "line" or not number.isdecimal():
-        return None
-    row = DataRow(file, trace.provenance.record, int(number), value, line.encode("utf-8", "surrogatepass"))
-    shape, _, messages = _conversation(value)
-    if shape is None:
-        return None
-    has_system = isinstance(value.get("system"), str) and len(trace.turns) == len(messages) + 1
-    sample = Sample(row, shape, trace, tuple(messages), 2 if has_system else 1)
-    vars(sample)["inspection"] = inspection  # the cache of the property: nothing is inspected twice
-    return sample
+    kept = replace(sample)
+    vars(kept)["inspection"] = inspection  # the cache of the property: nothing is inspected twice
+    return kept
 
 
 def _no_trace(row: DataRow) -> Trace:
@@ -269,98 +269,8 @@ def _no_trace(row: DataRow) -> Trace:
 
 
 def _placed(trace: Trace, row: DataRow) -> Trace:
-    kept = replace(trace.provenance, source="training-data", file=row.file, record=row.record)
+    kept = replace(trace.provenance, source=SAMPLE_SOURCE, file=row.file, record=row.record)
     return replace(trace, provenance=kept if trace.provenance != Provenance() else replace(kept, warnings=()))
-
-
-def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]]:
-    """The shape of a row, the row as its importer takes it, and its messages."""
-    for key in _LISTS:
-        listed = _decoded(row.get(key))
-        if isinstance(listed, list) and any(isinstance(one, dict) for one in listed):
-            return _listed(row, key, listed)
-    chosen = _messages(row.get("chosen"))
-    if chosen is not None:
-        begun = _messages(row.get("prompt")) or []
-        messages = chosen if chosen[: len(begun)] == begun else [*begun, *chosen]
-        return Shape.PREFERENCE, {**row, "messages": messages}, messages
-    completion, prompt = _messages(row.get("completion")), _messages(row.get("prompt"))
-    if completion is not None and prompt is not None:
-        messages = [*prompt, *completion]
-        return Shape.PROMPT_COMPLETION, {**row, "messages": messages}, messages
-    if isinstance(row.get("instruction"), str) and isinstance(row.get("output"), str):
-        messages = list(_instruction(row))
-        kept = {key: one for key, one in row.items() if key not in ("input", "output", "system")}
-        return Shape.INSTRUCTION, {**kept, "messages": messages}, messages
-    segments = row.get("segments")
-    if isinstance(segments, list) and any(isinstance(one, dict) and "text" in one for one in segments):
-        return Shape.SEGMENTS, {**row, **_segments(segments)}, []
-    if any(isinstance(row.get(key), str | list) for key in _COMPLETIONS):
-        said = next((one for key in _COMPLETIONS if isinstance(one := row.get(key), str)), None)
-        return Shape.COMPLETION, row if said is None or "deltas" in row else {**row, "completion": said}, []
-    return None, row, []
-
-
-def _listed(row: JsonObject, key: str, listed: list[Json]) -> tuple[Shape, JsonObject, list[Json]]:
-    is_sharegpt = any(isinstance(one, dict) and {"from", "value"} <= one.keys() for one in listed)
-    if is_sharegpt:
-        kept = {name: one for name, one in row.items() if name not in _LISTS}
-        return Shape.SHAREGPT, {**kept, "conversations": listed}, listed
-    system = row.get("system")
-    has_system = any(isinstance(one, dict) and one.get("role") == "system" for one in listed)
-    kept = {name: one for name, one in row.items() if name not in _LISTS}
-    if isinstance(system, str) and system and not has_system and not _is_anthropic(row, listed):
-        said: JsonObject = {"role": "system", "content": system}
-        return Shape.MESSAGES, {**kept, "messages": [said, *listed]}, listed
-    return Shape.MESSAGES, {**kept, "messages": listed}, listed
-
-
-def _is_anthropic(row: JsonObject, listed: list[Json]) -> bool:
-    """Whether a row's own `system` is read with its messages."""
-    tools = row.get("tools")
-    if isinstance(tools, list) and any(isinstance(tool, dict) and "input_schema" in tool for tool in tools):
-        return True
-    contents = (one.get("content") for one in listed if isinstance(one, dict))
-    blocks = (block for content in contents if isinstance(content, list) for block in content)
-    return any(isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result") for block in blocks)
-
-
-def _decoded(value: Json) -> Json:
-    """A value, or what its JSON text says: Parquet files often hold lists of messages as texts."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        try:
-            return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
-        except NotJsonError:
-            return value
-    return value
-
-
-def _messages(value: Json) -> list[Json] | None:
-    """A list of messages; None for anything else."""
-    listed = _decoded(value)
-    is_list = isinstance(listed, list) and bool(listed) and all(isinstance(one, dict) for one in listed)
-    return listed if is_list and isinstance(listed, list) else None
-
-
-def _instruction(row: JsonObject) -> Iterator[Json]:
-    system, beside, history = row.get("system"), row.get("input"), row.get("history")
-    if isinstance(system, str) and system:
-        yield {"role": "system", "content": system}
-    for pair in history if isinstance(history, list) else ():
-        if isinstance(pair, list) and len(pair) == 2:
-            yield {"role": "user", "content": pair[0]}
-            yield {"role": "assistant", "content": pair[1]}
-    said = f"{row['instruction']}\n{beside}" if isinstance(beside, str) and beside else row["instruction"]
-    yield {"role": "user", "content": said}
-    yield {"role": "assistant", "content": row["output"]}
-
-
-def _segments(segments: list[Json]) -> JsonObject:
-    """The prompt and the completion: the first piece with a label begins the completion."""
-    pieces = [(one.get("label") is True, str(one.get("text") or "")) for one in segments if isinstance(one, dict)]
-    first = next((at for at, (is_trained, _) in enumerate(pieces) if is_trained), len(pieces))
-    texts = [text for _, text in pieces]
-    return {"prompt": "".join(texts[:first]), "completion": "".join(texts[first:])}
 
 
 def _offered_in_field(value: Json, key: str) -> OfferedList:
@@ -372,7 +282,7 @@ def _offered_in_field(value: Json, key: str) -> OfferedList:
             return OfferedList((), key, f"`{key}` is not JSON: {error}")
     if not isinstance(listed, list):
         return OfferedList((), key, f"`{key}` is no list of tool definitions")
-    listed = [_decoded(one) for one in listed]
+    listed = [decoded_list(one) for one in listed]
     tools = read_tools(listed)
     for at, tool in enumerate(tools, 1):
         if not tool.name or not isinstance(listed[at - 1], dict):
@@ -400,17 +310,33 @@ def _offered_in_text(sample: Sample) -> OfferedList:
 
 
 def _listed_in_words(trace: Trace) -> OfferedList:
-    """A JSON array of definitions anywhere in a system turn, whatever words introduce it."""
-    for turn in trace.turns:
-        part = turn.part("text") if turn.role is Role.SYSTEM else None
-        for found in islice(_ARRAY.finditer(part.text), _MOST_ARRAYS) if part is not None else ():
-            try:
-                value, _ = _DECODER.raw_decode(found.string, found.start())
-            except (ValueError, RecursionError):
-                continue
+    """A JSON array of definitions in a system turn, or definitions one by one, whatever words introduce them."""
+    texts = [part.text for turn in trace.turns if turn.role is Role.SYSTEM and (part := turn.part("text")) is not None]
+    for text in texts:
+        for _, value in _values_at(_ARRAY, text, _MOST_ARRAYS):
             if all(map(_is_definition, value)):
                 return OfferedList(read_tools(value), "system")
-    return OfferedList()
+    one_by_one = [value for text in texts for value in _definitions_in(text)]
+    return OfferedList(read_tools(one_by_one), "system") if one_by_one else OfferedList()
+
+
+def _definitions_in(text: str) -> Iterator[Json]:
+    """The definitions that stand one by one, as Llama 3's template has them."""
+    end = 0
+    for place, value in _values_at(_DEFINITION, text, _MOST_DEFINITIONS):
+        if place.start >= end and _is_definition(value):
+            yield value
+            end = place.end
+
+
+def _values_at(begin: re.Pattern[str], text: str, most: int) -> Iterator[tuple[Range, Any]]:
+    """The JSON values that begin where a pattern matches, the first `most` places."""
+    for found in islice(begin.finditer(text), most):
+        try:
+            value, end = _DECODER.raw_decode(text, found.start())
+        except (ValueError, RecursionError):
+            continue
+        yield Range(found.start(), end), value
 
 
 def _is_definition(value: Json) -> bool:

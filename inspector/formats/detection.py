@@ -109,7 +109,7 @@ class _FormatSigns:
 
     def most_like(self, text: str) -> tuple[Format, float]:
         """The format that the text looks most like (the first of several), and how much."""
-        near = set[int]().union(*(those for beginning, those in self._by_beginning.items() if beginning in text))
+        near = set[int]().union(*[those for beginning, those in self._by_beginning.items() if beginning in text])
         order, found, best = len(self._signs), fallback(), 0.0
         for sign in map(self._signs.__getitem__, sorted(near)):
             if any(literal in text for literal in sign.literals) and sign.pattern.search(text):

@@ -19,6 +19,7 @@ from inspector.importers.data.openai_messages import OpenAiMessagesImporter
 from inspector.importers.data.raw_text import CompletionsImporter, RawTextImporter
 from inspector.importers.data.sharegpt import ShareGptImporter
 from inspector.importers.data.trace_files import TraceFileImporter
+from inspector.importers.data.training_rows import TrainingDataImporter
 from inspector.importers.gateways.helicone import HELICONE
 from inspector.importers.gateways.litellm import LITELLM
 from inspector.importers.gateways.openrouter import OPENROUTER
@@ -70,6 +71,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     SglangLogImporter(),
     OtlpImporter(),
     PhoenixImporter(),
+    TrainingDataImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )

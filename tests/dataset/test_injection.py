@@ -52,8 +52,6 @@ ARGUMENTS: dict[str, Json] = {
 }
 RESULT = '{"temperature": 22}'
 SHAPES = ("hermes", "wrapped", "openai", "sharegpt", "mistral", "llama3", "thinking")
-NOT_PROVEN = {("llama3", "wrong-format")}
-"""A call with the markers of another family outweighs bare JSON, so that the whole row is read in that format."""
 ONLY_IN_TEXT = {"wrong-format", "drafted-in-reasoning", "malformed-tags"}
 WITHOUT_TAGS = ("mistral", "llama3")
 
@@ -113,6 +111,19 @@ def assert_found_again(injected: InjectedRow, before: DataRow) -> str:
     return str(told["code"])
 
 
+@pytest.mark.parametrize("shape", ["hermes", "llama3", "sharegpt"])
+def test_a_call_in_another_family_s_syntax_leaves_the_row_in_its_own(shape: str) -> None:
+    given_row = row(shape)
+    made = [found for seed in range(12) for found in inject_faults(given_row, seed=seed, rates={"wrong-format": 1.0})]
+    rows = [one for one in made if isinstance(one, InjectedRow)]
+    key = "conversations" if shape == "sharegpt" else "messages"
+    written = {json.dumps(one.value[key]) for one in rows}
+    assert len(written) > 2
+    for one in rows:
+        assert_found_again(one, given_row)
+        assert one.value["format"] == read_sample(given_row).wire_format
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_is_found_again_in_each_shape(kind: str, shape: str) -> None:
@@ -122,7 +133,7 @@ def test_each_kind_is_found_again_in_each_shape(kind: str, shape: str) -> None:
         assert isinstance(found, NotInjected)
         return
     is_tagless = kind == "malformed-tags" and shape in WITHOUT_TAGS
-    assert isinstance(found, NotInjected) == (is_tagless or (shape, kind) in NOT_PROVEN)
+    assert isinstance(found, NotInjected) == is_tagless
     if isinstance(found, InjectedRow):
         assert_found_again(found, given_row)
 

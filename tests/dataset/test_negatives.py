@@ -1,6 +1,7 @@
 """Samples without a call: what is made of which sample, and that a tool that may fit is never overlooked."""
 
 import json
+from random import Random
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.dataset.candidates import row_candidate
 from inspector.dataset.data_row import DataRow
+from inspector.dataset.lint.languages import language_of
 from inspector.dataset.lint.linting import lint_sample
 from inspector.dataset.negatives import (
     KINDS,
@@ -20,6 +22,7 @@ from inspector.dataset.negatives import (
     tool_fits,
     tool_pool,
 )
+from inspector.dataset.no_tool_answers import NO_TOOL_ANSWERS, language_of_question, no_tool_answer
 from inspector.dataset.samples import read_sample
 from inspector.dataset.verifiers import TOOL_USE, run_verifier
 from inspector.model import Json, ToolDefinition
@@ -136,6 +139,63 @@ def test_small_talk_is_offered_unrelated_tools_of_the_set() -> None:
 )
 def test_words_are_compared_without_grammatical_endings(said: str, name: str) -> None:
     assert tool_fits(ToolDefinition(name), said)
+
+
+QUESTIONS = {
+    "en": ("What is the weather in Oslo?", "Can you book a table for two please", "How much is 20 USD in EUR?"),
+    "es": ("¿Qué tiempo hace en Madrid?", "Quiero reservar una mesa para dos por favor"),
+    "fr": ("Quel temps fait-il à Paris ?", "Combien coûte un billet pour Lyon ?", "Réserve une table pour deux"),
+    "de": ("Wie wird das Wetter in Berlin?", "Was kostet ein Zug nach Wien?", "Bitte buche mir einen Tisch"),
+    "pt": ("Qual é a previsão do tempo em Lisboa?", "Quanto custa uma passagem para o Porto?"),
+    "it": ("Che tempo fa a Roma?", "Quanto costa il treno per Milano?"),
+    "ja": ("東京の天気は？", "明日の予定を教えてください"),
+    "ko": ("서울 날씨 어때?", "내일 일정을 알려줘"),
+    "zh": ("北京天气怎么样？",),
+    "ru": ("Какая погода в Москве?", "Сколько стоит билет на поезд?"),
+    "ar": ("ما هو الطقس في القاهرة؟", "كم سعر التذكرة إلى دبي؟"),
+    "hi": ("दिल्ली में मौसम कैसा है?", "मुझे मुंबई के लिए टिकट चाहिए"),
+}
+OTHERS = (
+    "Wat is het weer in Oslo?",
+    "Hur är vädret i Stockholm?",
+    "Hvad er vejret i Aarhus?",
+    "Hva er været i Bergen?",
+    "Jaka jest pogoda w Krakowie?",
+    "Jaké je počasí v Praze?",
+    "Milyen az idő Budapesten?",
+    "Oslo'da hava nasıl?",
+    "Bagaimana cuaca di Jakarta?",
+    "Яка погода в Києві?",
+    "Какво е времето в София?",
+    "هوا در تهران چگونه است؟",
+    "لاہور میں موسم کیسا ہے؟",
+    "मुंबईमध्ये हवामान कसे आहे?",
+    "Weather Oslo",
+    "12 + 30",
+)
+
+
+@pytest.mark.parametrize(("code", "question"), [(code, one) for code, asked in QUESTIONS.items() for one in asked])
+def test_the_answer_is_in_the_language_of_the_question(code: str, question: str) -> None:
+    answers = {no_tool_answer(question, Random(seed)) for seed in range(20)}
+    assert answers == set(NO_TOOL_ANSWERS[code])
+
+
+@pytest.mark.parametrize("question", OTHERS)
+def test_a_language_without_a_text_gets_none_in_another(question: str) -> None:
+    assert no_tool_answer(question, Random(1)) is None
+
+
+@pytest.mark.parametrize("code", NO_TOOL_ANSWERS)
+def test_each_text_is_in_the_language_that_it_is_listed_under(code: str) -> None:
+    for text in NO_TOOL_ANSWERS[code]:
+        assert language_of(text, fewest_letters=20, certain=0.5) == code
+
+
+@given(st.text(max_size=80))
+def test_any_question_gets_a_text_of_the_table_or_none(question: str) -> None:
+    found = no_tool_answer(question, Random(1))
+    assert found is None or found in NO_TOOL_ANSWERS[language_of_question(question) or ""]
 
 
 @given(st.integers(0, 2**32), st.sampled_from(KINDS))

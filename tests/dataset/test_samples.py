@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from inspector.dataset.data_row import DataRow
 from inspector.dataset.lint.linting import lint_sample
-from inspector.dataset.samples import ROW_PART, Sample, Shape, read_sample
-from inspector.model import Role
+from inspector.dataset.samples import ROW_PART, Sample, read_sample
+from inspector.importers.data.training_rows import Shape
+from inspector.model import Json, Role
 from inspector.rules.rule import Severity
 
 FUNCTION = {
@@ -266,3 +267,15 @@ def test_a_deliberate_fault_and_its_error_result_are_infos() -> None:
     found = lint_sample(sample_of({"type": "error_recovery", "messages": messages, "tools": [TOOL]}))
     assert {one.rule.code for one in found} == {"S202"}
     assert {one.rule.severity for one in found} == {Severity.INFO}
+
+
+@pytest.mark.parametrize("indent", [None, 4])
+def test_tools_are_read_from_definitions_that_stand_one_by_one_in_the_system_prompt(indent: int | None) -> None:
+    listed = [
+        {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {}}}}
+        for name in ("one", "two")
+    ]
+    words = "Call these.\n\n" + "\n\n".join(json.dumps(one, indent=indent) for one in listed)
+    messages: list[Json] = [{"role": "system", "content": words}, {"role": "user", "content": "Hi."}]
+    offered = read_sample(DataRow("a.jsonl", "line 1", 1, {"messages": messages})).offered
+    assert ([tool.name for tool in offered.tools], offered.place) == (["one", "two"], "system")

@@ -4,8 +4,9 @@ from benchmarks.training_rows import training_rows
 from inspector.dataset.candidates import row_candidate
 from inspector.dataset.data_row import DataRow
 from inspector.dataset.lint.linting import LintOptions, lint_sample
-from inspector.dataset.samples import Shape, read_sample
+from inspector.dataset.samples import read_sample
 from inspector.dataset.verifiers import TOOL_USE, run_verifier
+from inspector.importers.data.training_rows import Shape
 
 
 def test_made_up_rows_are_the_same_for_a_seed_and_have_no_fault() -> None:

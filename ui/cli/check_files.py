@@ -1,7 +1,7 @@
 """Inspects files trace by trace without a database, and finds the line and column of each fault."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from copy import copy
 from typing import BinaryIO, TypeAlias
@@ -10,13 +10,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from inspector.chain.steps import Break, Chain
-from inspector.dataset.lint.linting import LintOptions, chosen, linted
-from inspector.dataset.samples import is_training_record, sample_of_trace
+from inspector.dataset.lint.linting import LintOptions, linted
+from inspector.dataset.redacting import redacted
+from inspector.dataset.samples import SAMPLE_SOURCE, Sample, inspected_sample
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.proxies.har import open_har
 from inspector.importers.reading import UNREAD_RULES, unread_file, unread_record
-from inspector.importers.records import Element, Line, PositionCounter, layout_of, read_elements, read_lines, renumbered
+from inspector.importers.records import (
+    Element,
+    Line,
+    PositionCounter,
+    layout_of,
+    read_elements,
+    read_lines,
+    renumbered,
+)
 from inspector.importers.source import Skipped, SourceFile
 from inspector.inspected import Inspection
 from inspector.inspection import REASONING_BUDGET, inspect_trace
@@ -32,6 +41,7 @@ from inspector.segmentation import AUTO
 from inspector.text import LineIndex, Range, decode
 from ui.cli.check_baseline import Baseline
 from ui.importing.file_places import PlacedFile, read_placed
+from ui.importing.sample_rows import SampleRows
 from ui.reports.check_output import notes_of
 from ui.reports.check_report import (
     CheckedFile,
@@ -223,42 +233,48 @@ class _RecordReader:
         self._file, self._wanted = file, wanted
         self._unread_rules = wanted.unread_rules
         self._lines, self._texts = RecordLines(file.source_file), RecordTexts(file.source_file)
+        self._rows = SampleRows(file.source_file)
         self._redactor = Redactor()  # reports and baselines are files too
         self._clean = AdjoiningTexts()
 
     def event(self, record: Trace | Skipped, source: str) -> FileEvent:
         if isinstance(record, Skipped):
             return self._skip(record)
-        wanted, trace = self._wanted, self._redactor.trace(record)
-        is_sample = is_training_record(record, source)
         try:
-            found = inspect_trace(
-                trace,
-                format=wanted.format,
-                select=() if is_sample else wanted.select,
-                ignore=() if is_sample else wanted.ignore,
-                error_patterns=wanted.error_patterns,
-                reasoning_budget=wanted.reasoning_budget,
-                context_window=wanted.context_window,
-            )
+            sample = self._rows.of(record, source, self._wanted.format)
+            if sample is not None:
+                return self._of_sample(sample, record)
+            trace = self._redactor.trace(record)
+            found = self._inspected(trace, self._wanted.select, self._wanted.ignore)
         except UnknownFormatError as error:
             return self._skip(Skipped(record.provenance.record, str(error)))
-        line = self._lines.of(record) if found.diagnostics or is_sample else None
-        if is_sample:
-            trace, found = self._linted(trace, found, line)
-        findings = tuple(findings_of(self._file.name, source, trace, found, line, written=record))
-        place, title = record.provenance.record, title_of(trace)
-        chain = found.chain if findings else None
-        return InspectedRecord(place, title, findings, chain, found.chain.broken)
+        line = self._lines.of(record) if found.diagnostics else None
+        findings = findings_of(self._file.name, source, trace, found, line, written=record)
+        return _inspected_record(record, trace, found, findings)
 
-    def _linted(self, trace: Trace, found: Inspection, line: str | None) -> tuple[Trace, Inspection]:
-        """The same with the faults of a sample of training data, on lines of JSON."""
-        select, ignore = self._wanted.select, self._wanted.ignore
-        sample = sample_of_trace(self._file.name, trace, found, self._redactor.text(line)) if line is not None else None
-        if sample is None:
-            return trace, replace(found, diagnostics=tuple(chosen(found.diagnostics, select, ignore)))
-        options = LintOptions(select=select, ignore=ignore, needs_tools=False)
-        return sample.reported_trace, linted(sample, options)
+    def _inspected(self, trace: Trace, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Inspection:
+        wanted = self._wanted
+        return inspect_trace(
+            trace,
+            format=wanted.format,
+            select=select,
+            ignore=ignore,
+            error_patterns=wanted.error_patterns,
+            reasoning_budget=wanted.reasoning_budget,
+            context_window=wanted.context_window,
+        )
+
+    def _of_sample(self, sample: Sample, record: Trace) -> InspectedRecord:
+        """The record with the faults that `weaklink data lint` finds in it, but for missing lists of tools."""
+        clean = redacted(sample, self._redactor)
+        clean = inspected_sample(clean, self._inspected(clean.trace))
+        options = LintOptions(select=self._wanted.select, ignore=self._wanted.ignore, needs_tools=False)
+        found, file = linted(clean, options), self._file
+        text = sample.raw_text if sample.row.raw and not file.source_file.packing else None
+        findings = findings_of(
+            file.name, SAMPLE_SOURCE, clean.reported_trace, found, text, written=sample.reported_trace
+        )
+        return _inspected_record(record, clean.reported_trace, found, findings)
 
     def refused(self, why: str, *, is_failure: bool) -> UnreadRecord | None:
         """The finding for a file that was refused; None where that is none."""
@@ -287,6 +303,12 @@ class _RecordReader:
         fault = replace(unread.fault, message=self._redactor.text(unread.fault.message))
         shown = unread.shown if self._clean.is_clean(unread.record, unread.shown, before) else ""
         return replace(unread, fault=fault, shown=shown)
+
+
+def _inspected_record(record: Trace, trace: Trace, found: Inspection, findings: Iterable[Finding]) -> InspectedRecord:
+    listed, chain = tuple(findings), found.chain
+    title = title_of(trace)
+    return InspectedRecord(record.provenance.record, title, listed, chain if listed else None, chain.broken)
 
 
 class RecordLines:

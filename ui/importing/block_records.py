@@ -24,6 +24,7 @@ _ROW_SOURCES = frozenset({"openai-messages", "sharegpt", "completions"})
 
 _MESSAGE_KEYS = frozenset({"role", "from"})
 _BOM = b"\xef\xbb\xbf"
+_ARROW_SUFFIX = ".arrow"  # the streams that `datasets` writes begin with no magic
 
 
 def plan_traces(paths: Sequence[str], source: str | None, block_bytes: int) -> list[Block]:
@@ -58,12 +59,12 @@ def _has_separate_lines(file: SourceFile, source: str | None) -> bool:
 
 @contextmanager
 def placed_block(block: Block) -> Iterator[PlacedFile]:
-    """The block as a file to read; the rows of a Parquet block are held in memory, or encrypted, meanwhile."""
+    """The block as a file to read; the rows of a table are held in memory, or encrypted, meanwhile."""
     file = PlacedFile(str(path_of(block.path)), block.path, with_it=block.with_it, is_walked=block.is_walked)
     if block.kind == "lines":
         lines = BlockLines(block)
         yield replace(file, content=lines, numbering=lines.numbering)
-    elif block.kind == "rows":
+    elif block.kind == "rows" or block.path.lower().endswith(_ARROW_SUFFIX):
         with HeldContent(io.BufferedReader(_RowLines(block))) as held:
             yield replace(file, content=held, numbering=Numbering("row", block.first, has_head=block.first > 1))
     else:
@@ -71,7 +72,7 @@ def placed_block(block: Block) -> Iterator[PlacedFile]:
 
 
 class _RowLines(io.RawIOBase):
-    """The rows of a Parquet block as JSON lines, behind the file's first row where the block begins later.
+    """The rows of a block of a table as JSON lines, behind the file's first row where the block begins later.
 
     A row that cannot be read is `null`, so that the numbers stay those of the rows.
     """

@@ -1,15 +1,18 @@
 """Where work over many files runs: the options of an engine, and which paths need one."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
 from inspector.importers.source import is_url
+from ui.importing.file_places import find_files
 
 BLOCK_BYTES = 8 << 20
 """How many bytes of a file a block has, unless somebody says otherwise; a row group or a line may be longer."""
 
-_TABLE_SUFFIX = ".parquet"
+TABLE_SUFFIXES = (".parquet", ".arrow")
+"""How the names of tables end, whose rows only blocks give."""
 
 
 class EngineOptions(Struct, frozen=True):
@@ -36,5 +39,11 @@ IN_PROCESS = EngineOptions()
 
 
 def needs_blocks(paths: Sequence[str]) -> bool:
-    """Whether any path is a URL or a Parquet file, which only the plan of blocks reads."""
-    return any(is_url(path) or path.lower().endswith(_TABLE_SUFFIX) for path in paths)
+    """Whether any path is a URL, a table (Parquet, Arrow), or a folder or pattern that has tables."""
+    return any(is_url(path) or _has_tables(path) for path in paths)
+
+
+def _has_tables(path: str) -> bool:
+    if path.lower().endswith(TABLE_SUFFIXES):
+        return True
+    return not Path(path).is_file() and any(found.path.lower().endswith(TABLE_SUFFIXES) for found in find_files([path]))

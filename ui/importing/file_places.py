@@ -12,6 +12,7 @@ from typing import BinaryIO
 from msgspec import Struct
 from msgspec.structs import replace
 
+from inspector.dataset.data_files import find_set_files
 from inspector.importers.held_content import FileContent, HeldContent
 from inspector.importers.reading import SourceReading, group_files, read_source
 from inspector.importers.source import Numbering, Skipped, SourceFile
@@ -94,10 +95,13 @@ def find_files(paths: Iterable[str]) -> Iterator[PlacedFile]:
     """The files that `paths` name, those of a folder sorted, hidden ones left out.
 
     A path that is not there may be a pattern (`logs/**/*.jsonl`): it stands for the files that match, or for itself
-    where none does. A file counts as walked where only a folder was named or matched.
+    where none does. A folder of training data that says which files it has is these (see `find_data_files`). A file
+    counts as walked where only a folder was named or matched.
     """
     for path in paths:
-        if Path(path).is_dir():
+        if (files := find_set_files(path)) is not None:
+            yield from (PlacedFile(file, is_walked=True) for file in files)
+        elif Path(path).is_dir():
             yield from (PlacedFile(file, is_walked=True) for file in _walked(path))
         elif glob.has_magic(path) and not os.path.lexists(path):
             matching = _matching(path)

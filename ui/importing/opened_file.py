@@ -18,7 +18,7 @@ from inspector.model import Trace
 from inspector.redaction.redactor import Redactor
 from storage import open_store
 
-_TRAINING = frozenset({"completions", "sharegpt", "openai-messages"})
+_TRAINING = frozenset({"completions", "sharegpt", "openai-messages", "training-data"})
 _PEEKED, _TOGETHER = 200, 200
 
 

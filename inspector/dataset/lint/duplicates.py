@@ -5,7 +5,7 @@ and a MinHash signature. A `DuplicateFinder` keeps 16 bytes for each sample, and
 near duplicates (64 permutations; datasketch's index for a Jaccard similarity of 0.8 of runs of three words).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from importlib.util import find_spec
 from typing import Any
@@ -54,8 +54,16 @@ def sample_keys(sample: Sample, *, with_shingles: bool = True) -> SampleKeys:
             asked += words
     is_long = with_shingles and len(said) >= _FEWEST_WORDS
     runs = set(map(" ".join, zip(*(said[at:] for at in range(_SHINGLE)), strict=False))) if is_long else ()
-    shingles = tuple(sorted(crc32(run.encode("utf-8", "surrogatepass")) for run in runs)) if is_long else ()
+    shingles = tuple(sorted(map(crc32, _encoded(runs)))) if is_long else ()
     return SampleKeys(_digest(said), _digest(asked), shingles)
+
+
+def _encoded(runs: Collection[str]) -> Sequence[bytes]:
+    """Each text in UTF-8; encoding them at once takes half of the time."""
+    pieces = "\n".join(runs).encode("utf-8", "surrogatepass").split(b"\n")
+    if len(pieces) == len(runs):
+        return pieces
+    return [run.encode("utf-8", "surrogatepass") for run in runs]  # a tool's name has a line feed
 
 
 def _digest(words: list[str]) -> bytes:

@@ -32,13 +32,17 @@ _NAME = lazy_pattern(
 )
 _IDENTIFIER = lazy_pattern(r"\b(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z][A-Z0-9]*[-_][A-Z0-9_-]*\d[A-Z0-9_-]*\b")
 _ADDRESS = lazy_pattern(r"\b[\w.+-]+@[\w-]+\.[\w.-]*\w|https?://[^\s<>()\[\]\"'`]+")
+_DIGIT = lazy_pattern(r"\d")
+_MAY_BE_ADDRESS = lazy_pattern(r"@|https?:")
+_MAY_BE_NAME = lazy_pattern(r"[a-zà-ž] (?:of |de |van |von )?[A-Z]")
 _CLAIMS = (
-    (_ADDRESS, "address"),
-    (_IDENTIFIER, "identifier"),
-    (_CLOCK, "time"),
-    (_NUMBER, "number"),
-    (_NAME, "name"),
+    (_ADDRESS, "address", _MAY_BE_ADDRESS),
+    (_IDENTIFIER, "identifier", _DIGIT),
+    (_CLOCK, "time", _DIGIT),
+    (_NUMBER, "number", _DIGIT),
+    (_NAME, "name", _MAY_BE_NAME),
 )
+"""What a claim looks like, and a quick pattern that every text with such a claim has."""
 _WORDS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
@@ -96,10 +100,11 @@ def _has_result(sample: Sample) -> bool:
 
 def _claims(text: str, spans: Iterable[Span]) -> Iterator[tuple[Range, str]]:
     """Numbers and names in the words of an answer, without code and the numbers of lists."""
-    for span in spans:
+    claims = [(pattern, kind) for pattern, kind, quick in _CLAIMS if quick.search(text)]
+    for span in spans if claims else ():
         hidden = [found.span() for pattern in (_CODE, _LIST_MARK) for found in pattern.finditer(text, span.inner.start)]
         taken: list[tuple[int, int]] = []
-        for pattern, kind in _CLAIMS:
+        for pattern, kind in claims:
             for found in pattern.finditer(text, span.inner.start, span.inner.end):
                 place = found.span()
                 if not any(start < place[1] and place[0] < end for start, end in (*hidden, *taken)):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from inspector.chain.steps import Status
+from inspector.chain.steps import Chain, Status
 from inspector.checks.context import CONTEXT_WINDOW
 from inspector.dataset.corrections import deliberate_steps
 from inspector.dataset.lint.annotations import annotation_mismatches
@@ -16,7 +16,6 @@ from inspector.dataset.lint.evidence import unsupported_answers
 from inspector.dataset.lint.languages import language_mismatch
 from inspector.dataset.lint.structure import call_counts, missing_fields, role_order, scores, types_and_labels
 from inspector.dataset.lint.templates import (
-    declared_format,
     format_of,
     placeholders,
     template_mismatch,
@@ -84,10 +83,16 @@ def lint_sample(sample: Sample, options: LintOptions = _DEFAULTS) -> list[Diagno
 
 def linted(sample: Sample, options: LintOptions = _DEFAULTS) -> Inspection:
     """The inspection with the faults of `lint_sample`, and without a break that the sample shows on purpose."""
-    found, chain = tuple(lint_sample(sample, options)), sample.inspection.chain
+    found = tuple(lint_sample(sample, options))
+    return replace(sample.inspection, diagnostics=found, chain=judged_chain(sample))
+
+
+def judged_chain(sample: Sample) -> Chain:
+    """The chain of the sample, which a failed call that it shows on purpose does not break."""
+    chain = sample.inspection.chain
     if chain.broken is not None and chain.broken.step in {step.number for step in deliberate_steps(sample)}:
-        chain = replace(chain, broken=None, status=Status.RECOVERED)
-    return replace(sample.inspection, diagnostics=found, chain=chain)
+        return replace(chain, broken=None, status=Status.RECOVERED)
+    return chain
 
 
 def chosen(found: Iterable[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Iterator[Diagnostic]:
@@ -120,7 +125,7 @@ def format_of_set(samples: Iterable[Sample]) -> str | None:
 
     Samples whose row names its own format do not count.
     """
-    counts = Counter(found for sample in samples if declared_format(sample) is None and (found := format_of(sample)))
+    counts = Counter(found for sample in samples if sample.declared_format is None and (found := format_of(sample)))
     for name, number in counts.most_common(1):
         return name if number >= _FEWEST_OF_A_FORMAT else None
     return None

@@ -7,8 +7,9 @@ import math
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from inspector.dataset.samples import ROW_PART, SAMPLE_TYPES, Sample, Shape
+from inspector.dataset.samples import ROW_PART, SAMPLE_TYPES, Sample
 from inspector.diagnostics import Diagnostic, Edit, Fault, Fix
+from inspector.importers.data.training_rows import Shape
 from inspector.json_text import write_json
 from inspector.model import Json, Role
 from inspector.rules.rule import Rule

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from inspector.dataset.samples import Sample, Shape
+from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
-from inspector.formats.registry import formats
+from inspector.importers.data.training_rows import Shape
 from inspector.model import Role, SpanKind
 from inspector.rules.conversation import PLACEHOLDER_ARGUMENT
 from inspector.rules.training import PLACEHOLDER_LEFT, TEMPLATE_MISMATCH, TEMPLATE_UNSAFE
@@ -86,11 +86,14 @@ def unsafe_texts(sample: Sample) -> Iterator[Diagnostic]:
     """
     if sample.shape in _RAW:
         return
-    own = _own_markers(sample)
+    own: dict[int, list[Range]] | None = None
     for number, turn in enumerate(sample.trace.turns, 1):
         part = turn.part("text")
-        if part is None or turn.role is Role.ASSISTANT or _has_template(part.text):
+        if part is None or turn.role is Role.ASSISTANT or not ("<" in part.text or "[" in part.text):
             continue
+        if _has_template(part.text):
+            continue
+        own = _own_markers(sample) if own is None else own
         found = next((one for one in _CONTROL.finditer(part.text) if not _is_within(own.get(number, ()), one)), None)
         if found is not None:
             message = f"`{found[0]}` is a control token of chat templates, in the words of the role `{turn.role}`."
@@ -100,7 +103,7 @@ def unsafe_texts(sample: Sample) -> Iterator[Diagnostic]:
 
 def _own_markers(sample: Sample) -> dict[int, list[Range]]:
     """The markers around definitions and results in the format that the row names, by turn."""
-    named = declared_format(sample)
+    named = sample.declared_format
     return {
         part.turn: [
             marker
@@ -130,22 +133,14 @@ def format_of(sample: Sample) -> str | None:
     return None
 
 
-def declared_format(sample: Sample) -> str | None:
-    """The format that the row's own member `format` names; None where it names none."""
-    named = sample.row.value.get("format")
-    if not isinstance(named, str):
-        return None
-    return next((one.name for one in formats() if named == one.name or named in one.aliases), None)
-
-
 def template_mismatch(sample: Sample, of_set: str | None) -> Iterator[Diagnostic]:
     """D712: calls in another format than the row names, or than the set `of_set` uses, at the first such call."""
-    wanted, found = declared_format(sample) or of_set, format_of(sample)
+    wanted, found = sample.declared_format or of_set, format_of(sample)
     if wanted is None or found is None or found == wanted or _are_alike(sample, wanted):
         return
     for part in sample.inspection.parts:
         if part.part == "text" and part.calls:
-            whose = "the row's `format` is" if declared_format(sample) else "the set uses"
+            whose = "the row's `format` is" if sample.declared_format else "the set uses"
             message = f"This call is written in the format `{found}`; {whose} `{wanted}`."
             hint = f"Rewrite it: weaklink data convert --to {wanted}."
             yield Fault(TEMPLATE_MISMATCH, part.calls[0].range, message, hint).at(part.turn, part.part)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from inspector.dataset.rows import open_row_file
 from inspector.inspection import inspect_trace
 from storage import open_store
 from tests.chain.building import trace_of
@@ -116,3 +117,41 @@ def test_what_cannot_be_read_ends_with_two(weaklink: Run, tmp_path: Path, words:
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"weaklink: ")
     assert done.stderr.count(b"\n") == 1
+
+
+SEED = {  # the example of the seed on training data, as it is there
+    "type": "error_recovery",
+    "messages": [
+        {
+            "role": "assistant",
+            "content": '[tool_call]\n{"name": "get_weather", "arguments": {"city": 123}}\n[/tool_call]',
+        },
+        {"role": "tool", "content": '{"error": "TypeError: city must be string, got int"}'},
+        {
+            "role": "assistant",
+            "content": "[inner_monologue]\nI made a type error.\n[/inner_monologue]\n[tool_call]\n"
+            '{"name": "get_weather", "arguments": {"city": "Beijing"}}\n[/tool_call]',
+        },
+    ],
+}
+UNMARKED = {**SEED, "type": "multi_step_tool_call"}
+UNCORRECTED = {**SEED, "messages": SEED["messages"][:2]}
+
+
+@pytest.mark.parametrize(
+    ("row", "status"),
+    [(SEED, "recovered"), (UNMARKED, "recovered"), (UNCORRECTED, "broken")],
+    ids=["marked", "unmarked", "uncorrected"],
+)
+@pytest.mark.parametrize("layout", ["jsonl", "json", "parquet"])
+def test_a_fault_that_a_sample_shows_on_purpose_breaks_nothing_as_in_lint(
+    weaklink: Run, tmp_path: Path, row: dict[str, Any], status: str, layout: str
+) -> None:
+    file = tmp_path / f"train.{layout}"
+    if layout == "json":
+        file.write_text(json.dumps([row]), encoding="utf-8")
+    else:
+        with open_row_file(str(file)) as writer:
+            writer.write(row)
+    (found,) = map(json.loads, weaklink("data", "annotate", str(file)).stdout.splitlines())
+    assert found["status"] == status

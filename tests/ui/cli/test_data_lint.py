@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 from click.testing import CliRunner, Result
+from pyarrow import parquet
 
 from inspector.dataset.data_row import MissingLibraryError
 from inspector.dataset.rows import open_row_file
@@ -128,6 +130,68 @@ def test_check_includes_the_rules_of_samples_but_for_those_of_sets() -> None:
     write("train.jsonl", GOOD, GOOD, BAD)
     done = CliRunner().invoke(weaklink, ["check", "train.jsonl", "--output", "json"], catch_exceptions=False)
     assert [one["code"] for one in diagnostics(done)] == ["D703"]
+
+
+SECRET = {
+    **BAD,
+    "messages": [{"role": "user", "content": "password=hunter2hunter2, which ship?"}, *BAD["messages"][1:]],
+}
+SHAPES: dict[str, dict[str, Any]] = {
+    "messages": BAD,
+    "with a secret": SECRET,
+    "lists as texts": {**BAD, "messages": json.dumps(BAD["messages"]), "tools": json.dumps([TOOL])},
+    "ShareGPT": {
+        "conversations": [
+            {"from": "human", "value": "Where?"},
+            {"from": "gpt", "value": CALL.replace("locate", "find")},
+        ],
+        "tools": json.dumps([TOOL]),
+    },
+    "prompt and completion": {**BAD, "messages": None, "prompt": [ASK], "completion": BAD["messages"][1:]},
+    "preference": {**BAD, "messages": None, "prompt": [ASK], "chosen": BAD["messages"][1:], "rejected": [ASK]},
+    "instruction": {**BAD, "messages": None, "instruction": "Where is Fram?", "input": "", "output": CALL},
+    "segments": {
+        **BAD,
+        "messages": None,
+        "segments": [{"label": False, "text": "Where is Fram?"}, {"label": True, "text": CALL}],
+    },
+}
+
+
+@pytest.mark.parametrize("layout", ["jsonl", "json", "parquet", "arrow", "folder", "dataset"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_check_finds_in_a_training_set_of_every_shape_and_layout_what_lint_finds(shape: str, layout: str) -> None:
+    row = {key: value for key, value in SHAPES[shape].items() if value is not None}
+    path = laid_out(layout, [row, row])
+    words = (path, "--output", "json", "--ignore", "D714,D715")
+    linted = run("lint", *words)
+    checked = CliRunner().invoke(weaklink, ["check", *words], catch_exceptions=False)
+    found = diagnostics(linted)
+    assert diagnostics(checked) == found
+    assert any(one["code"].startswith("D7") for one in found)
+    assert "hunter2" not in checked.stdout
+
+
+def laid_out(layout: str, rows: list[dict[str, Any]]) -> str:
+    """The rows as a file, a folder of files, or a data set as `save_to_disk` writes it."""
+    if layout == "json":
+        Path("train.json").write_text(json.dumps(rows), encoding="utf-8")
+        return "train.json"
+    if layout in ("jsonl", "parquet"):
+        return write(f"train.{layout}", *rows)
+    Path("set").mkdir()
+    if layout == "folder":
+        write("set/train.parquet", *rows)
+        return "set"
+    with pyarrow.OSFile("set/data-00000-of-00001.arrow", "wb") as sink:
+        table = parquet.read_table(write("train.parquet", *rows))
+        with pyarrow.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+    if layout == "arrow":
+        return "set/data-00000-of-00001.arrow"
+    Path("set/state.json").write_text('{"_data_files": [{"filename": "data-00000-of-00001.arrow"}]}', encoding="utf-8")
+    Path("set/dataset_info.json").write_text('{"features": {}}', encoding="utf-8")
+    return "set"
 
 
 def test_score_prints_a_line_for_each_sample_and_filters_rows() -> None:

@@ -35,6 +35,22 @@ def test_a_scenario_is_a_row_in_each_of_the_eleven_formats(weaklink: Run, tmp_pa
     assert b"1 scenario as 11 rows" in done.stderr
 
 
+@pytest.mark.parametrize("has_call", [True, False])
+def test_what_is_rendered_is_clean_in_each_format(weaklink: Run, tmp_path: Path, has_call: bool) -> None:
+    row = scenario(ANSWER.rpartition("</think>")[2])
+    tool = {"description": "Weather of a city.", **TOOLS[0]}
+    annotation = {"should_call_tool": has_call}
+    row |= {"tools": [tool], "type": "single_tool_call" if has_call else "no_tool_call", "annotation": annotation}
+    if not has_call:
+        row["messages"] = [row["messages"][0], {"role": "assistant", "content": "I cannot look that up."}]
+    file = write(tmp_path / "a.jsonl", row)
+    rendered = tmp_path / "b.jsonl"
+    assert weaklink("data", "render", file, "--output", str(rendered)).returncode == 0
+    done = weaklink("data", "lint", str(rendered), "--ignore", "D714,D715", "--output", "json")
+    found = [one for one in json.loads(done.stdout)["diagnostics"] if one["code"][0] == "D"]
+    assert [(one["record"], one["code"]) for one in found if one["severity"] != "info"] == []
+
+
 def test_what_a_format_cannot_hold_is_said_or_skipped(weaklink: Run, tmp_path: Path) -> None:
     file = write(tmp_path / "a.jsonl", scenario())
     (kept,) = map(json.loads, weaklink("data", "render", file, "--format", "llama3").stdout.splitlines())

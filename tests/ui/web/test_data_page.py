@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from ui.web.pages import data
 from ui.web.pages.data import LintedSet, read_set, selected_samples
 
 _TOOLS = [{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]
@@ -58,3 +59,45 @@ def test_the_page_shows_the_report_the_samples_and_an_injected_fault(path: Path)
     app.toggle(key="weaklink_inject").set_value(True).run()
     assert not app.exception, [one.value for one in app.exception]
     assert "injected" in "".join(one.proto.body for one in app.get("html"))
+
+
+@pytest.fixture
+def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "_MOST_ROWS", 2)
+
+
+@pytest.mark.usefixtures("small_windows")
+@pytest.mark.parametrize(
+    ("window", "rows", "first", "last"), [(1, [1, 2], 1, 2), (2, [4], 3, 4), (3, [5], 5, 5), (4, [1, 2], 1, 2)]
+)
+def test_a_window_has_its_rows_and_knows_how_many_there_are(
+    tmp_path: Path, window: int, rows: list[int], first: int, last: int
+) -> None:
+    good, _ = _rows()
+    lines = [json.dumps(good), json.dumps(good), "{broken", json.dumps(good), json.dumps(good)]
+    file = tmp_path / "set.jsonl"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    found = read_set(str(file), window)
+    assert [one.sample.row.number for one in found.samples] == rows
+    assert (found.first, found.last, found.total, found.is_whole) == (first, last, 5, False)
+    assert found.rejected == last - first + 1 - len(rows)
+
+
+_WINDOWS = """
+from ui.web.navigation import number_parameter
+from ui.web.pages.data import read_set, show_set
+show_set(read_set({path!r}, number_parameter("window") or 1), "set.jsonl")
+"""
+
+
+@pytest.mark.usefixtures("small_windows")
+def test_the_page_says_which_rows_it_shows_and_leads_to_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "set.jsonl"
+    file.write_text("".join(json.dumps(_rows()[0]) + "\n" for _ in range(5)), encoding="utf-8")
+    app = AppTest.from_string(_WINDOWS.format(path=str(file)), default_timeout=60).run()
+    assert "Rows 1 to 2 of 5" in app.info[0].value
+    assert [one.label for one in app.button] == ["Rows 3 to 4"]
+    app.button[0].click().run()
+    assert "Rows 3 to 4 of 5" in app.info[0].value
+    assert [one.label for one in app.button] == ["Rows 1 to 2", "Rows 5 to 5"]
+    assert not app.exception, [one.value for one in app.exception]

@@ -7,7 +7,9 @@ from typing import TextIO, TypeAlias
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
+from inspector.dataset.lint.linting import judged_chain
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.exporters.annotation import annotation
 from inspector.importers.blocks import Block
@@ -26,6 +28,7 @@ from ui.importing.block_jobs import run_blocks
 from ui.importing.block_records import placed_block, plan_traces
 from ui.importing.engine import EngineOptions, needs_blocks
 from ui.importing.file_places import PlacedFile
+from ui.importing.sample_rows import SampleRows
 from ui.views.wording import counted
 
 _SKIPPED = 1
@@ -111,19 +114,29 @@ class _TraceReader:
                 self._notify(f"{piece.block.name} was set aside: {piece.failed}")
 
     def _of(self, file: PlacedFile) -> Iterator[_NumberedTrace]:
+        rows = SampleRows(file.source_file)
         for record in records_of(file, self._source):
             if isinstance(record, Skipped):
                 self.skipped += 1
                 self._notify(f"{record.file or file.name}: {record.record}: {record.reason}")
                 continue
             try:
-                inspection = inspect_trace(record)
+                inspection = _inspected(record, None if file.with_it else rows)
             except UnknownFormatError as error:
                 self.skipped += 1
                 self._notify(f"{file.name}: {record.provenance.record}: {error}")
                 continue
             self.traces += 1
             yield None, record, inspection
+
+
+def _inspected(trace: Trace, rows: SampleRows | None) -> Inspection:
+    """The inspection; a fault that a row of training data shows on purpose breaks nothing, as in `data lint`."""
+    sample = rows.of(trace, trace.provenance.source) if rows is not None else None
+    if sample is None:
+        return inspect_trace(trace)
+    sample = replace(sample, trace=trace)
+    return replace(sample.inspection, chain=judged_chain(sample))
 
 
 class AnnotatedRecord(Struct, frozen=True):

@@ -11,14 +11,15 @@ from msgspec import Struct, field
 
 from inspector.chain.steps import Break
 from inspector.checks.context import CONTEXT_WINDOW
+from inspector.dataset.data_files import find_data_files
 from inspector.dataset.data_row import DataRow, MissingLibraryError, RejectedRow
 from inspector.dataset.lint.budget import TokenizerFile
 from inspector.dataset.lint.duplicates import DuplicateFinder, SampleKeys, require_comparison, sample_keys
 from inspector.dataset.lint.languages import require_detector
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
 from inspector.dataset.redacting import redacted
-from inspector.dataset.rows import find_data_files, read_data
-from inspector.dataset.samples import Sample, read_sample
+from inspector.dataset.rows import read_data
+from inspector.dataset.samples import SAMPLE_SOURCE, Sample, read_sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.importers.reading import unread_record
 from inspector.importers.source import Skipped
@@ -55,7 +56,6 @@ from ui.reports.check_report import (
 )
 from ui.views.trace import title_of
 
-SOURCE = "training-data"
 _COULD_NOT_RUN = 2
 _PEEKED = 200
 _SHOWN = 200
@@ -154,7 +154,10 @@ def _finder(rules: frozenset[Rule], eval_paths: tuple[str, ...]) -> DuplicateFin
 
 
 class LintedRow(Struct, frozen=True):
-    """What one row gave. `opening` are the first words of its user, at turn `turn` in part `part`, "" where none."""
+    """What one row gave. `opening` are the first words of its user, at turn `turn` in part `part`, "" where none.
+
+    They, the title and the findings are without secrets: answers of blocks may be kept on a disk.
+    """
 
     file: str
     record: str
@@ -194,22 +197,23 @@ class RowLinter(Struct, frozen=True):
         line, inspection = _line_of(row), linted(sample, options)
         findings: tuple[Finding, ...] = ()
         if inspection.diagnostics:
-            clean = redacted(sample)
+            clean = redacted(sample, _redactor())
             inspection = inspection if clean is sample else linted(clean, options)
             text = sample.raw_text if line else None
-            found = findings_of(row.file, SOURCE, clean.reported_trace, inspection, text, written=sample.reported_trace)
+            found = findings_of(
+                row.file, SAMPLE_SOURCE, clean.reported_trace, inspection, text, written=sample.reported_trace
+            )
             findings = tuple(found)
         turn, part, opening = _opening(sample)
-        opening = Redactor().text(opening)
         return LintedRow(
             row.file,
             row.record,
             row.reference,
-            title_of(sample.trace),
+            _redactor().text(title_of(sample.trace)),
             sample_keys(sample, with_shingles=self.with_shingles),
             turn,
             part,
-            opening,
+            _redactor().text(opening),
             FilePlace(line) if line else None,
             findings,
             broken=inspection.chain.broken,
@@ -219,6 +223,12 @@ class RowLinter(Struct, frozen=True):
 @cache
 def _tokenizer(path: str) -> TokenizerFile:
     return TokenizerFile(path)
+
+
+@cache
+def _redactor() -> Redactor:
+    """That of the process: it remembers texts without secrets, which many rows share."""
+    return Redactor()
 
 
 def _line_of(row: DataRow) -> int | None:
@@ -298,9 +308,8 @@ class _Linting(Struct):
 
 
 def _set_finding(row: LintedRow, diagnostic: Diagnostic) -> Finding:
-    lines = LineIndex(row.opening)
     print_ = unread_fingerprint(diagnostic.rule.code, "", row.opening)
-    return Finding(row.file, row.record, row.title, diagnostic, lines, row.place, print_)
+    return Finding(row.file, row.record, row.title, diagnostic, LineIndex(row.opening), row.place, print_)
 
 
 class _FileCounts(Struct):
@@ -319,7 +328,7 @@ class _FileCounts(Struct):
     def checked(self) -> CheckedFile:
         return CheckedFile(
             self.path,
-            SOURCE,
+            SAMPLE_SOURCE,
             traces=self.traces,
             skipped=self.skipped,
             first_skipped=tuple(self.first_skipped[:100]),

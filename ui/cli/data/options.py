@@ -7,11 +7,11 @@ from functools import partial
 from typing import TypeVar
 
 from inspector.atomic_write import whole_file
+from inspector.dataset.data_files import find_data_files
 from inspector.dataset.data_row import DataRow, RejectedRow
 from inspector.dataset.rows import (
     JsonLinesWriter,
     RowWriter,
-    find_data_files,
     open_row_file,
     plan_rows,
     read_block,

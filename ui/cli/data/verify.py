@@ -12,9 +12,10 @@ from typing import TextIO
 import click
 from msgspec import Struct
 
+from inspector.dataset.data_files import find_data_files
 from inspector.dataset.data_row import DataRow, RejectedRow
 from inspector.dataset.rejection import CandidateGroup, PassRate, ScoredCandidate, pass_all, pass_at
-from inspector.dataset.rows import RowWriter, find_data_files, open_row_file
+from inspector.dataset.rows import RowWriter, open_row_file
 from inspector.dataset.verified_rows import VerifiedRow, VerifyOptions, scored_group, verify_row
 from inspector.dataset.verifiers import find_verifier
 from inspector.formats.registry import find_format

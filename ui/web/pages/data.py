@@ -4,13 +4,13 @@ import hashlib
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import streamlit as st
 from msgspec import Struct
 
-from inspector.dataset.data_row import RejectedRow
+from inspector.dataset.data_row import DataRow
 from inspector.dataset.diversity import SampleFacts, SetReport, facts_of
 from inspector.dataset.injection import InjectedRow, inject_faults
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
@@ -29,7 +29,7 @@ from ui.web.markup import label, put_lines
 from ui.web.navigation import number_parameter, parameter, set_parameters
 from ui.web.stream_data import stream_data, value_rows, window_of
 
-_MOST_ROWS, _MOST_LISTED = 2_000, 200
+_MOST_ROWS, _MOST_LISTED, _PEEKED = 2_000, 200, 200
 _WIDTH = 110
 _KEPT, _FRESH_S = 4, 3_600
 _ALL = "any"
@@ -55,20 +55,43 @@ class LintedSample(Struct, frozen=True):
 
 
 class LintedSet(Struct, frozen=True):
-    """The samples of a file, how many rows could not be read, and whether these are all rows."""
+    """A window of a file's rows: its samples, how many of its rows could not be read, the rows that it has.
+
+    `first` and `last` are the numbers of its rows among the `total` rows of the file, from 1; 0 where it has none.
+    """
 
     samples: tuple[LintedSample, ...]
     rejected: int
-    is_whole: bool
+    first: int
+    last: int
+    total: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all rows of the file."""
+        return self.last - self.first + 1 >= self.total
 
 
-def read_set(path: str) -> LintedSet:
-    """The first two thousand rows of a file, checked by the rules of training data."""
-    rows = list(islice(read_file(path), _MOST_ROWS + 1))
-    samples = [read_sample(row) for row in rows[:_MOST_ROWS] if not isinstance(row, RejectedRow)]
-    options = LintOptions(set_format=format_of_set(samples))
-    found = tuple(LintedSample(one, linted(one, options), facts_of(one, options=options)) for one in samples)
-    return LintedSet(found, min(len(rows), _MOST_ROWS) - len(samples), len(rows) <= _MOST_ROWS)
+def read_set(path: str, window: int = 1) -> LintedSet:
+    """A window of two thousand rows of a file, checked by the rules of training data; windows are numbered from 1.
+
+    A file without such a window gives its first. The format of the set is that of its first rows, as
+    `weaklink data lint` has it. Rows before and behind the window are counted, and not kept.
+    """
+    rows = read_file(path)
+    peeked = list(islice(rows, _PEEKED))
+    options = LintOptions(set_format=format_of_set(read_sample(row) for row in peeked if isinstance(row, DataRow)))
+    numbered = enumerate(chain(peeked, rows), 1)
+    start = (max(window, 1) - 1) * _MOST_ROWS
+    before = sum(1 for _ in islice(numbered, start))
+    found = list(islice(numbered, _MOST_ROWS))
+    if not found and start:
+        return read_set(path)
+    total = before + len(found) + sum(1 for _ in numbered)
+    samples = [read_sample(row) for _, row in found if isinstance(row, DataRow)]
+    linted_samples = tuple(LintedSample(one, linted(one, options), facts_of(one, options=options)) for one in samples)
+    first, last = (found[0][0], found[-1][0]) if found else (0, 0)
+    return LintedSet(linted_samples, len(found) - len(samples), first, last, total)
 
 
 def selected_samples(samples: Iterable[LintedSample], code: str, type_: str) -> list[LintedSample]:
@@ -89,27 +112,27 @@ def show() -> None:
         return
     content = given.getvalue()
     digest = hashlib.sha256(content).hexdigest()
-    show_set(_read(given.name, digest, content), given.name)
+    show_set(_read(given.name, digest, content, number_parameter("window") or 1), given.name)
 
 
 @st.cache_resource(show_spinner="Reading …", max_entries=_KEPT, ttl=_FRESH_S)
-def _read(name: str, digest: str, _content: bytes) -> LintedSet:
+def _read(name: str, digest: str, _content: bytes, window: int) -> LintedSet:
     with tempfile.TemporaryDirectory() as folder:
         endings = (one for one in Path(name).suffixes[-2:] if one[1:].isalnum() and len(one) <= _LONGEST_ENDING)
         path = Path(folder, f"set{''.join(endings)}")
         path.write_bytes(_content)
-        return read_set(str(path))
+        return read_set(str(path), window)
 
 
 def show_set(found: LintedSet, name: str) -> None:
     """Draw the report, the samples and the one that is chosen."""
+    if not found.is_whole:
+        _show_windows(found)
     if not found.samples:
         st.error(f"No row of {label(name)} could be read.")
         return
-    notes = [] if found.is_whole else [f"the first {_MOST_ROWS:,} rows"]
-    notes += [f"{counted(found.rejected, 'row')} could not be read"] if found.rejected else []
-    if notes:
-        st.caption(label("; ".join(notes), most=200))
+    if found.rejected:
+        st.caption(f"{counted(found.rejected, 'row')} could not be read")
     with st.expander("Report on the set"):
         report = SetReport()
         for one in found.samples:
@@ -118,6 +141,31 @@ def show_set(found: LintedSet, name: str) -> None:
     chosen = _chosen_sample(found.samples)
     if chosen is not None:
         _show_sample(chosen)
+
+
+def _show_windows(found: LintedSet) -> None:
+    """Draw which rows these are, that all below is of them alone, and the ways to the other rows."""
+    st.info(
+        f"Rows {found.first:,} to {found.last:,} of {found.total:,}: the report, the samples and the numbers below are "
+        "of these rows alone. In a terminal, `weaklink data report` and `data lint` read all of them."
+    )
+    window = (found.first - 1) // _MOST_ROWS + 1
+    left, right = st.columns(2)
+    if window > 1 and left.button(_window_words(window - 1, found.total), icon=":material/chevron_left:"):
+        _go_to(window - 1)
+    if found.last < found.total and right.button(
+        _window_words(window + 1, found.total), icon=":material/chevron_right:"
+    ):
+        _go_to(window + 1)
+
+
+def _go_to(window: int) -> None:
+    set_parameters(window=window, row=None)
+    st.rerun()
+
+
+def _window_words(window: int, total: int) -> str:
+    return f"Rows {(window - 1) * _MOST_ROWS + 1:,} to {min(window * _MOST_ROWS, total):,}"
 
 
 def _chosen_sample(samples: Sequence[LintedSample]) -> LintedSample | None:

@@ -1,0 +1,303 @@
+"""The files that a path of training data stands for: a file, a URL, a pattern, or a folder with or without a card.
+
+A data set of the Hugging Face Hub has a card: the `configs` in the YAML head of its README.md name the files of each
+config and split. The convention is that of huggingface/datasets ("Manual Configuration" in the Hub's documentation;
+`utils/metadata.py`, `data_files.py`): a config has a `config_name`, and `data_files`, which is a pattern or a list of
+patterns (both are split `train`), a list of `{split, path}`, or an object of splits with patterns; a `path` is a
+pattern or a list of them. Patterns count from the folder, or from the config's `data_dir`; a config without
+`data_files` has all files there, and says no split.
+
+`load_dataset` takes one config; here a folder is all of its configs and splits, each file once, and
+`FOLDER#CONFIG/SPLIT` chooses. A card comes from outside: none of its patterns leads out of the folder.
+"""
+
+import glob
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from inspector.dataset.data_row import missing_library
+from inspector.errors import UnreadableFileError
+from inspector.importers.remote import find_remote_files
+from inspector.importers.source import is_url, local_path
+from inspector.model import Json
+from inspector.text import decode
+
+_JSON_SUFFIXES = (".jsonl", ".json", ".ndjson")
+_PACKED = (".gz", ".zst")
+_TABLE_SUFFIXES = (".parquet", ".arrow")
+_NO_DATA = frozenset({"dataset_info.json", "dataset_infos.json", "state.json", "dataset_dict.json"})
+_READ = "JSON lines, JSON, Parquet or Arrow file"
+_CARD = "README.md"
+_CARD_BYTES = 1 << 20  # the head is at its beginning
+_CONFIGS = re.compile(r"^configs[ \t]*:", re.MULTILINE)
+_MOST_PATTERNS = 10_000  # aliases of YAML make much out of little
+_TRAIN, _DEFAULT = "train", "default"
+_ANYWHERE = re.compile(r"\*\*(?:/+\*\*)+")
+
+
+def find_data_files(paths: Iterable[str]) -> list[str]:
+    """The files that paths stand for, in order, each once.
+
+    A path is a file, a URL (see `inspector.importers.remote`), a pattern as `data_files` takes it
+    (`data/train-*.parquet`, `**/*.jsonl`), or a folder: a data set or a `DatasetDict` that Hugging Face's
+    `save_to_disk` wrote, a folder whose README.md has `configs`, or any other, which is searched for JSON, Parquet and
+    Arrow files. `FOLDER#CONFIG/SPLIT` is one split of a config, `FOLDER#CONFIG` all of them, `FOLDER#/SPLIT` that split
+    of every config, or of a `DatasetDict`. Raises UnreadableFileError where there is no such file, config or split, a
+    card cannot be read, or a folder or pattern gives no file, and MissingLibraryError where a card needs PyYAML.
+    """
+    found: dict[str, None] = {}
+    for path in paths:
+        files = list(_files_of(path))
+        if not files:
+            raise UnreadableFileError(f"{path}: no {_READ} found")
+        found.update(dict.fromkeys(files))
+    return list(found)
+
+
+def find_set_files(path: str) -> list[str] | None:
+    """The files of a data set that describes its files: `FOLDER`, or a choice as `find_data_files` takes it.
+
+    None where the folder does not say which files it has, or the path is none of a folder. Raises what
+    `find_data_files` does.
+    """
+    chosen = _Chosen.of(path)
+    if chosen is None:
+        return None
+    return list(dict.fromkeys(_described(chosen) or ())) if chosen.is_described else None
+
+
+class _Chosen(Struct, frozen=True):
+    """A folder, with the config and split that are wanted; "" is every one. `path` is how its user wrote it."""
+
+    path: str
+    folder: Path
+    config: str = ""
+    split: str = ""
+
+    @classmethod
+    def of(cls, path: str) -> "_Chosen | None":
+        """The folder that a path names; None for any other path."""
+        if Path(path).is_dir():
+            return cls(path, Path(path))
+        folder, sign, rest = path.rpartition("#")
+        if not sign or os.path.lexists(path) or not Path(folder).is_dir():
+            return None
+        config, _, split = rest.partition("/")
+        return cls(path, Path(folder), config, split)
+
+    @property
+    def is_chosen(self) -> bool:
+        return bool(self.config or self.split)
+
+    @property
+    def is_described(self) -> bool:
+        """Whether the folder says which files it has, or the user which of them are wanted."""
+        names = ("dataset_dict.json", "state.json")
+        return self.is_chosen or any((self.folder / name).is_file() for name in names) or _head(self.folder) is not None
+
+
+def _files_of(path: str) -> Iterator[str]:
+    path = local_path(path)
+    if is_url(path):
+        for file in find_remote_files(path):
+            if file.url == path or _is_data(Path(file.url)):
+                yield file.url
+        return
+    place = Path(path)
+    if (chosen := _Chosen.of(path)) is not None:
+        yield from _files_in(chosen)
+    elif place.is_fifo():
+        raise UnreadableFileError(f"cannot read {path}: this is a named pipe (FIFO); write its rows to a file first")
+    elif place.exists():
+        yield path
+    elif glob.has_magic(path):
+        for match in sorted(glob.glob(path, recursive=True)):  # noqa: PTH207  # patterns are `glob`'s, also absolute
+            if Path(match).is_file() and _is_data(Path(match)):
+                yield match
+    else:
+        raise UnreadableFileError(f"cannot read {path}: there is no such file")
+
+
+def _files_in(chosen: _Chosen) -> Iterator[str]:
+    described = _described(chosen)
+    yield from _found_below(chosen.folder) if described is None else described
+
+
+def _described(chosen: _Chosen) -> Iterator[str] | None:
+    """The files that the folder, or its card, says it has; None where it says nothing."""
+    folder = chosen.folder
+    splits = _member(folder / "dataset_dict.json", "splits")
+    if isinstance(splits, list):
+        return _of_splits(chosen, [split for split in splits if isinstance(split, str)])
+    listed = _member(folder / "state.json", "_data_files")
+    if isinstance(listed, list) and not chosen.is_chosen:
+        names = (one.get("filename") for one in listed if isinstance(one, dict))
+        return (str(folder / name) for name in names if isinstance(name, str) and (folder / name).is_file())
+    head = _head(folder)
+    if head is not None:
+        return _of_card(chosen, tuple(_configs(folder, head)))
+    if chosen.is_chosen:
+        raise UnreadableFileError(f"{chosen.path}: {folder} has no {_CARD} with `configs`, and is no DatasetDict")
+    return None
+
+
+def _of_splits(chosen: _Chosen, splits: Sequence[str]) -> Iterator[str]:
+    """The files of a `DatasetDict`."""
+    if chosen.config:
+        raise UnreadableFileError(f"{chosen.path}: a DatasetDict has no configs; write `{chosen.folder}#/SPLIT`")
+    if chosen.split:
+        _require(chosen, "split", chosen.split, splits)
+    for split in splits:
+        if chosen.split in ("", split) and (chosen.folder / split).is_dir():
+            yield from _files_in(_Chosen(chosen.path, chosen.folder / split))
+
+
+def _found_below(folder: Path) -> Iterator[str]:
+    for path in sorted(folder.rglob("*")):
+        is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file() and not is_hidden and _is_data(path):
+            yield str(path)
+
+
+def _member(path: Path, key: str) -> Json:
+    """A member of the object in a JSON file; None where there is none."""
+    try:
+        value: Json = json.loads(path.read_bytes()) if path.is_file() else None
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _is_data(path: Path) -> bool:
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in _PACKED]
+    return path.name not in _NO_DATA and bool(suffixes) and suffixes[-1] in (*_JSON_SUFFIXES, *_TABLE_SUFFIXES)
+
+
+def _require(chosen: _Chosen, what: str, name: str, known: Iterable[str]) -> None:
+    names = list(dict.fromkeys(known))
+    if name not in names:
+        listed = ", ".join(f"`{one}`" for one in names) or "none"
+        raise UnreadableFileError(f"{chosen.path}: there is no {what} `{name}`; {what}s: {listed}")
+
+
+# ---------------------------------------------------------------- cards
+
+
+class _Config(Struct, frozen=True):
+    """A config of a card: its patterns by split, in order. A split "" is of files whose split the card does not say."""
+
+    name: str
+    patterns: tuple[tuple[str, str], ...]
+
+
+def _head(folder: Path) -> str | None:
+    """The YAML head of a folder's card; None where there is none, or it has no `configs`."""
+    try:
+        with (folder / _CARD).open("rb") as file:
+            text = decode(file.read(_CARD_BYTES)).removeprefix("\ufeff").replace("\r\n", "\n")
+    except OSError:
+        return None
+    end = text.find("\n---", 3)
+    if not text.startswith("---\n") or end < 0:
+        return None
+    head = text[4 : end + 1]
+    return head if _CONFIGS.search(head) else None
+
+
+def _configs(folder: Path, head: str) -> Iterator[_Config]:
+    try:
+        import yaml  # noqa: PLC0415  # optional
+    except ImportError as error:
+        raise missing_library("pyyaml", f"Reading the `configs` of {folder / _CARD}") from error
+    try:
+        value = yaml.safe_load(head)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{folder / _CARD}:{mark.line + 2}" if mark is not None else f"{folder / _CARD}"
+        problem = getattr(error, "problem", None) or "this is no YAML"
+        raise UnreadableFileError(f"{place}: the head cannot be read: {problem}") from error
+    listed = value.get("configs") if isinstance(value, dict) else None
+    listed = [listed] if isinstance(listed, dict) else listed
+    if not isinstance(listed, list) or not listed:
+        raise _card_error(folder, "`configs` is no list of configs")
+    for number, config in enumerate(listed, 1):
+        if not isinstance(config, dict):
+            raise _card_error(folder, f"config {number} is no object with `config_name` and `data_files`")
+        yield _config(folder, config)
+
+
+def _config(folder: Path, config: dict[str, Json]) -> _Config:
+    name = str(config.get("config_name") or _DEFAULT)
+    files, base = config.get("data_files"), config.get("data_dir") or ""
+    if not isinstance(base, str):
+        raise _card_error(folder, f"config `{name}`: `data_dir` is no path")
+    prefix = f"{base.rstrip('/')}/" if base else ""
+    patterns: list[tuple[str, str]] = []
+    for split, pattern in _split_patterns(folder, name, files) if files is not None else [("", "**")]:
+        patterns.append((split, _inside(folder, name, prefix + pattern)))
+        if len(patterns) > _MOST_PATTERNS:
+            raise _card_error(folder, f"config `{name}` has more than {_MOST_PATTERNS:,} patterns")
+    return _Config(name, tuple(patterns))
+
+
+def _split_patterns(folder: Path, name: str, files: Json) -> Iterator[tuple[str, str]]:
+    """Splits with a pattern each, as `data_files` has them."""
+    if isinstance(files, dict) and "path" not in files:
+        for split, listed in files.items():
+            yield from ((str(split), one) for one in _texts(folder, name, listed))
+        return
+    for one in files if isinstance(files, list) else [files]:
+        if isinstance(one, dict):
+            named = str(one.get("split") or _TRAIN)
+            yield from ((named, path) for path in _texts(folder, name, one.get("path")))
+        else:
+            yield from ((_TRAIN, path) for path in _texts(folder, name, one))
+
+
+def _texts(folder: Path, name: str, value: Json) -> Iterator[str]:
+    for one in value if isinstance(value, list) else [value]:
+        if not isinstance(one, str) or not one:
+            raise _card_error(folder, f"config `{name}`: `data_files` has a path that is no pattern")
+        yield one
+
+
+def _inside(folder: Path, name: str, pattern: str) -> str:
+    pattern = pattern.removeprefix("./")
+    if is_url(pattern) or pattern.startswith(("/", "\\", "~")) or ".." in re.split(r"[/\\]", pattern):
+        raise _card_error(folder, f"config `{name}`: `{pattern}` leads out of the folder")
+    return _ANYWHERE.sub("**", pattern)
+
+
+def _of_card(chosen: _Chosen, configs: Sequence[_Config]) -> Iterator[str]:
+    if chosen.config:
+        _require(chosen, "config", chosen.config, (config.name for config in configs))
+    wanted = [config for config in configs if chosen.config in ("", config.name)]
+    if chosen.split:
+        _require(chosen, "split", chosen.split, (split for one in wanted for split, _ in one.patterns if split))
+    for config in wanted:
+        for split, pattern in config.patterns:
+            if chosen.split in ("", split):
+                yield from _matching(chosen.folder, config.name, pattern)
+
+
+def _matching(folder: Path, name: str, pattern: str) -> Iterator[str]:
+    found = False
+    for match in sorted(glob.iglob(pattern, root_dir=folder, recursive=True)):  # noqa: PTH207  # `**` takes files too
+        path = folder / match
+        if path.is_dir() and not glob.has_magic(pattern):
+            files = list(_found_below(path))
+        else:
+            files = [str(path)] if path.is_file() and _is_data(path) else []
+        found = found or bool(files)
+        yield from files
+    if not found:
+        raise _card_error(folder, f"config `{name}`: `{pattern}` matches no {_READ}")
+
+
+def _card_error(folder: Path, why: str) -> UnreadableFileError:
+    return UnreadableFileError(f"{folder / _CARD}: {why}")

@@ -1,0 +1,174 @@
+"""Rows of training sets in every shape that weaklink reads, and the importer of those that no other importer knows.
+
+The shapes: lists `messages` and `conversations` of `role` and `content` or `from` and `value`; TRL's `prompt` and
+`completion` as lists, and `prompt` with `chosen` and `rejected`; Alpaca's instruction rows, with LLaMA-Factory's
+`history` and `system`; Axolotl's `segments`; and raw completions. A list may also be its JSON text, as Parquet files
+often hold it.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+from msgspec import Struct
+
+from inspector.importers.data.openai_messages import messages_trace
+from inspector.importers.data.raw_text import completion_trace
+from inspector.importers.data.sharegpt import sharegpt_trace
+from inspector.importers.records import NotJsonError, Row, parse_json_bytes, read_rows
+from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from inspector.model import Json, Trace
+
+_LISTS = ("messages", "conversations", "conversation", "items")
+_COMPLETIONS = ("completion", "deltas", "text", "output", "response", "generated_text", "answer", "result")
+
+
+class Shape(StrEnum):
+    """How a row holds its conversation."""
+
+    MESSAGES = "messages"  # `role` and `content`, OpenAI's or Anthropic's
+    SHAREGPT = "sharegpt"  # `from` and `value`
+    PROMPT_COMPLETION = "prompt-completion"  # TRL: two lists of messages
+    PREFERENCE = "preference"  # TRL: `chosen` is the conversation, `rejected` is not read
+    INSTRUCTION = "instruction"  # `instruction`, `input`, `output`, `history`
+    SEGMENTS = "segments"  # Axolotl: pieces of one text, with labels
+    COMPLETION = "completion"  # a model's raw output, with or without its prompt
+
+
+class TrainingRow(Struct, frozen=True):
+    """A row that was read: its shape, the row with its list under the name that the shape has, its messages, its trace.
+
+    `messages` is empty where the row is one text.
+    """
+
+    shape: Shape
+    value: JsonObject
+    messages: list[Json]
+    trace: Trace
+
+
+class TrainingDataImporter:
+    """One trace a row, of the shapes that no other importer reads."""
+
+    name = "training-data"
+    signs = "rows with `chosen`, `segments`, `instruction` and `output`, or with lists as JSON texts"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the shape of the first rows; lists of messages and raw completions are left to their importers."""
+        return 0.6 if any(map(_is_own, sample.rows)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The conversation of each row; a row without one is skipped."""
+        for row in read_rows(file):
+            yield row if isinstance(row, Skipped) else _trace(row)
+
+
+def _is_own(value: JsonObject) -> bool:
+    shape, _, _ = _conversation(value)
+    if shape in (Shape.MESSAGES, Shape.SHAREGPT):
+        return any(isinstance(value.get(key), str) for key in _LISTS)
+    return shape not in (None, Shape.COMPLETION)
+
+
+def _trace(row: Row) -> Trace | Skipped:
+    read = read_training_row(row)
+    return read.trace if read is not None else Skipped(row.record, "the row has no conversation of a known shape")
+
+
+def read_training_row(row: Row) -> TrainingRow | None:
+    """The conversation of a row; None where it has none, as a row of a log that is one message has none."""
+    shape, value, messages = _conversation(row.value)
+    if shape is None:
+        return None
+    read = {Shape.SHAREGPT: sharegpt_trace, Shape.COMPLETION: completion_trace, Shape.SEGMENTS: completion_trace}
+    trace = read.get(shape, messages_trace)(Row(row.unit, row.number, value, row.raw))
+    return None if isinstance(trace, Skipped) else TrainingRow(shape, value, messages, trace)
+
+
+def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]]:
+    """The shape of a row, the row as its importer takes it, and its messages."""
+    for key in _LISTS:
+        listed = decoded_list(row.get(key))
+        if isinstance(listed, list) and any(isinstance(one, dict) for one in listed):
+            return _listed(row, key, listed)
+    chosen = _messages(row.get("chosen"))
+    if chosen is not None:
+        begun = _messages(row.get("prompt")) or []
+        messages = chosen if chosen[: len(begun)] == begun else [*begun, *chosen]
+        return Shape.PREFERENCE, {**row, "messages": messages}, messages
+    completion, prompt = _messages(row.get("completion")), _messages(row.get("prompt"))
+    if completion is not None and prompt is not None:
+        messages = [*prompt, *completion]
+        return Shape.PROMPT_COMPLETION, {**row, "messages": messages}, messages
+    if isinstance(row.get("instruction"), str) and isinstance(row.get("output"), str):
+        messages = list(_instruction(row))
+        kept = {key: one for key, one in row.items() if key not in ("input", "output", "system")}
+        return Shape.INSTRUCTION, {**kept, "messages": messages}, messages
+    segments = row.get("segments")
+    if isinstance(segments, list) and any(isinstance(one, dict) and "text" in one for one in segments):
+        return Shape.SEGMENTS, {**row, **_segments(segments)}, []
+    if any(isinstance(row.get(key), str | list) for key in _COMPLETIONS):
+        said = next((one for key in _COMPLETIONS if isinstance(one := row.get(key), str)), None)
+        return Shape.COMPLETION, row if said is None or "deltas" in row else {**row, "completion": said}, []
+    return None, row, []
+
+
+def _listed(row: JsonObject, key: str, listed: list[Json]) -> tuple[Shape, JsonObject, list[Json]]:
+    is_sharegpt = any(isinstance(one, dict) and {"from", "value"} <= one.keys() for one in listed)
+    if is_sharegpt:
+        kept = {name: one for name, one in row.items() if name not in _LISTS}
+        return Shape.SHAREGPT, {**kept, "conversations": listed}, listed
+    system = row.get("system")
+    has_system = any(isinstance(one, dict) and one.get("role") == "system" for one in listed)
+    kept = {name: one for name, one in row.items() if name not in _LISTS}
+    if isinstance(system, str) and system and not has_system and not _is_anthropic(row, listed):
+        said: JsonObject = {"role": "system", "content": system}
+        return Shape.MESSAGES, {**kept, "messages": [said, *listed]}, listed
+    return Shape.MESSAGES, {**kept, "messages": listed}, listed
+
+
+def _is_anthropic(row: JsonObject, listed: list[Json]) -> bool:
+    """Whether a row's own `system` is read with its messages."""
+    tools = row.get("tools")
+    if isinstance(tools, list) and any(isinstance(tool, dict) and "input_schema" in tool for tool in tools):
+        return True
+    contents = (one.get("content") for one in listed if isinstance(one, dict))
+    blocks = (block for content in contents if isinstance(content, list) for block in content)
+    return any(isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result") for block in blocks)
+
+
+def decoded_list(value: Json) -> Json:
+    """A value, or what its JSON text says: Parquet files often hold lists of messages as texts."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
+        except NotJsonError:
+            return value
+    return value
+
+
+def _messages(value: Json) -> list[Json] | None:
+    """A list of messages; None for anything else."""
+    listed = decoded_list(value)
+    is_list = isinstance(listed, list) and bool(listed) and all(isinstance(one, dict) for one in listed)
+    return listed if is_list and isinstance(listed, list) else None
+
+
+def _instruction(row: JsonObject) -> Iterator[Json]:
+    system, beside, history = row.get("system"), row.get("input"), row.get("history")
+    if isinstance(system, str) and system:
+        yield {"role": "system", "content": system}
+    for pair in history if isinstance(history, list) else ():
+        if isinstance(pair, list) and len(pair) == 2:
+            yield {"role": "user", "content": pair[0]}
+            yield {"role": "assistant", "content": pair[1]}
+    said = f"{row['instruction']}\n{beside}" if isinstance(beside, str) and beside else row["instruction"]
+    yield {"role": "user", "content": said}
+    yield {"role": "assistant", "content": row["output"]}
+
+
+def _segments(segments: list[Json]) -> JsonObject:
+    """The prompt and the completion: the first piece with a label begins the completion."""
+    pieces = [(one.get("label") is True, str(one.get("text") or "")) for one in segments if isinstance(one, dict)]
+    first = next((at for at, (is_trained, _) in enumerate(pieces) if is_trained), len(pieces))
+    texts = [text for _, text in pieces]
+    return {"prompt": "".join(texts[:first]), "completion": "".join(texts[first:])}
