@@ -364,7 +364,7 @@ def _as_words(names: tuple[str, ...]) -> re.Pattern[str]:
     """An expression for names that are whole words; `function` may be before one, as a token that is text now."""
     longest_first = sorted(names, key=len, reverse=True)
     either = "|".join(re.escape(name).replace("_", r"\\?_") for name in longest_first)
-    return re.compile(rf"(?:(?<![\w\-])|(?<=\bfunction))({either})(?![\w\-])")
+    return re.compile(rf"(?:(?<![\w\-])|(?<=function))({either})(?![\w\-])")
 
 
 @lru_cache(maxsize=64)

@@ -459,7 +459,10 @@ def _judged(text: str, attempts: list[Attempt]) -> list[Attempt]:
     may_count = False
     for attempt in attempts:
         place = attempt.container
-        attempt.position = previous = position_of(text, place, previous_end, previous)
+        attempt.position = position_of(text, place, previous_end, previous)
+        if attempt.position is CallPosition.NONE and attempt.shape.endswith(WITHOUT_TOKENS):
+            attempt.position = CallPosition.INLINE  # what was before the tokens is right before the call now
+        previous = attempt.position
         previous_end = place.end
         may_count = may_count or previous > CallPosition.INLINE
     fences = Fences(text)

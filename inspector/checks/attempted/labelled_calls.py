@@ -51,6 +51,7 @@ _GLUE = lazy_pattern(
     re.IGNORECASE,
 )
 _CLOSERS = lazy_pattern(rf"(?:\s{{0,4}}(?:</[A-Za-z_][\w:.\-]{{0,40}}>|{_TOKEN}|`{{3}}|[\])]))*")
+_ROLES = lazy_pattern(r"(?:assistant|analysis|commentary|final)+\Z")  # text where the tokens around them are removed
 _IS_KEY = lazy_pattern(r"[\"']\s{0,8}:")  # the name is the key of a member
 _NUMBER = lazy_pattern(r"\d+")
 _OBJECT = lazy_pattern(r"\{\s{0,80}(?:[\"'“]|\w{1,80}\s{0,8}:)")
@@ -170,7 +171,8 @@ def _labelled(name: _Name, at: int, found: tuple[dict[str, Json], int] | None) -
     lead = _lead(name)
     if bare is not None:
         shape = f"in the syntax of `{bare.format}` {WITHOUT_TOKENS}"
-        lead = max(lead, len(bare.lead))
+        roles = _ROLES.search(name.text, max(name.range.start - _LONGEST_LEAD, 0), name.range.start - len(bare.lead))
+        lead = max(lead, len(bare.lead) + (len(roles[0]) if roles is not None else 0))
     else:
         shape = _UNDER_LABELS
     closers = _CLOSERS.match(name.text, end)

@@ -99,7 +99,7 @@ def test_a_call_whose_special_tokens_a_server_removed_is_told_in_every_format(wr
     call = ToolCall("get_weather", {"city": "Oslo"}, "", valid=True, range=Range(0, 0))
     left = _MARKUP.sub("", find_format(written_as).write_calls([call]))
     for name in NAMES:
-        for before in ("", "Let me look.\n", "I'll use the tool: "):
+        for before in ("", "Let me look.\n", "I'll use the tool: ", "analysisThe user asks.assistant", "Let me look."):
             (found,) = segment(before + left, name, tools=TOOLS).diagnostics
             assert found.fault.call is not None
             assert (found.fault.call.name, found.fault.call.arguments) == ("get_weather", {"city": "Oslo"})
