@@ -70,8 +70,8 @@ def distribution() -> None:
         before = _written(folder / "before.jsonl", _ROWS)
         recovery, balanced, after = (folder / f"{step}.jsonl" for step in ("recovery", "balanced", "after"))
         steps = (
-            ("inject", before, "--share", "0.28", "--rates", _EVERYWHERE, "--seed", "7", "--output", recovery),
-            ("negatives", recovery, "--share", "0.3", "--seed", "7", "--output", balanced),
+            ("inject", before, "--share", "0.28", "--rates", _EVERYWHERE, "--seed", "8", "--output", recovery),
+            ("negatives", recovery, "--share", "0.3", "--seed", "8", "--output", balanced),
             ("render", balanced, "--on-loss", "skip", "--output", after),
         )
         for step in steps:

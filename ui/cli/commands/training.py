@@ -56,8 +56,9 @@ def lint() -> None:
     """Find faults in training data, by the rules D7xx and by all rules for calls, results and reasoning.
 
     Each PATH is a file of JSON lines, JSON or Parquet, a folder, a data set that Hugging Face's `save_to_disk` wrote,
-    or a pattern. A row that could not be read is an error, C511; --allow-skipped or --ignore C511 lets it pass. Exits
-    with 0 when nothing as bad as --fail-on was found, with 1 when something was, and with 2 when nothing could be read.
+    a pattern, or FOLDER#CONFIG/SPLIT, as the README.md of a data set names them. A row that could not be read is an
+    error, C511; --allow-skipped or --ignore C511 lets it pass. Exits with 0 when nothing as bad as --fail-on was found,
+    with 1 when something was, and with 2 when nothing could be read.
 
     \b
     Examples:
