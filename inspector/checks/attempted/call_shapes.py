@@ -113,7 +113,7 @@ class Brackets:
 
     def value(self, at: int) -> JsonNode | None:
         """The strict JSON that the bracket at `at` opens, as far as `end` would go; None if it is something else."""
-        if self._trials <= 0:
+        if self._trials <= 0 or self._budget <= 0:
             return None
         node, end = read_strict_at(self._text, at, self._limit(at))
         if node is None:
