@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from inspector.formats import registry
 from inspector.formats.detection import bare_name, detect_format
-from inspector.formats.format import DetectionPatterns, literal_beginning, required_literals
+from inspector.formats.format import DetectionPatterns, literal_beginning, literals_of, required_literals
 from inspector.formats.registry import formats
 from tests.strategies import texts
 
@@ -100,6 +100,7 @@ def test_the_literals_of_a_pattern_are_in_all_its_matches(sign: str, data: st.Da
     found = re.search(sign, data.draw(st.from_regex(sign)))
     assert found is not None
     assert found[0].startswith(literal_beginning(sign))
+    assert all(literal in found[0] for literal in literals_of(sign))
     assert any(literal in found[0] for literal in required_literals(sign))
 
 

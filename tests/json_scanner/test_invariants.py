@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.diagnostics import apply_fixes
-from inspector.json_scanner import JsonKind, read_json, read_values
+from inspector.json_scanner import JsonKind, is_strict, read_json, read_strict_at, read_values
 from inspector.rules.rule import Severity
+from inspector.text import Range
 from tests.examples import in_the_gate
 
 pytestmark = pytest.mark.invariants
@@ -167,6 +168,16 @@ def test_nothing_raises_and_strict_means_what_json_loads_takes(text: str, call: 
         assert reading.nodes[0].value() == value
     elif len(reading.nodes) < 2:
         assert any(fault.rule.severity is Severity.ERROR for fault in reading.faults)
+
+
+@MANY
+@given(pieces() | broken_calls(), st.data())
+def test_strict_json_is_read_from_its_first_bracket_to_any_end(text: str, data: st.DataObject) -> None:
+    written = f"[{text}"
+    end = data.draw(st.integers(1, len(written)))
+    node, at = read_strict_at(written, 0, end)
+    assert 0 < at <= end
+    assert (node is not None) == is_strict(written, Range(0, at))
 
 
 @MANY

@@ -7,6 +7,9 @@ arguments give (`Evidence`). `context` says how plainly its place is one where a
 the text, a statement on its own line, behind a label, in running prose. Both together decide (`_counts`); a place in a
 code fence counts as a statement only if the fence holds nothing but calls, so code of the user's own project does not.
 
+Most texts are passed over for the price of a few searches for single characters (`_signs`), and of one for a name
+before a `(`: what each shape of a call and each foreign or misspelled marker must have.
+
 Attempts next to each other are one group: one fix rewrites all of them, with the list, fence or quotes around them.
 Every reader takes linear time: a call is read once, and the search for closing brackets has a budget for each text.
 """

@@ -32,3 +32,12 @@ def test_values_that_end_nowhere_are_tried_in_linear_time(opener: str) -> None:
     brackets = Brackets(text)
     assert all(brackets.value(at) is None for at in range(len(text)) if text[at] in "[{")
     assert brackets._trials > -2 * len(text)
+
+
+def test_no_value_is_looked_for_beyond_the_budget() -> None:
+    text = "[[]" * 40_000
+    brackets = Brackets(text)
+    for at in range(0, len(text), 3):
+        brackets.end(at)
+    assert brackets._budget <= 0
+    assert brackets.value(0) is None
