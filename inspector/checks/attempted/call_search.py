@@ -153,7 +153,7 @@ class CallSearch:
         for sign, literal in self._signs:  # a loop costs half of `any`
             if sign in text and literal in text:
                 return True
-        return self._near.is_nearly_called(text)
+        return bool(self._own.near_calls) and self._near.is_nearly_called(text)
 
     def in_reasoning(self, text: str, start: int, offered: OfferedTools, drafts: Sequence[Range]) -> list[Fault]:
         """The faults in reasoning, which begins at `start` and holds these `drafts` of calls in its own format."""

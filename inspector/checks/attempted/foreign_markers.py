@@ -260,7 +260,7 @@ class NearMarkers:
 
     def is_nearly_called(self, text: str) -> bool:
         """Whether the format's own expressions for what is nearly a call match in `text`."""
-        return any(sign.search(text) is not None for sign, _ in self._near_calls) if self._near_calls else False
+        return any(sign.search(text) is not None for sign, _ in self._near_calls)
 
     def faults(self, text: str, start: int, *, at_end: bool) -> list[Fault]:
         """The near markers in `text`, which begins at `start`; `at_end` says that the stream ends with it."""
