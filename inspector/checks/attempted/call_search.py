@@ -411,9 +411,10 @@ def attempted_calls(text: str, names: ToolNames, taken: Sequence[Range] = ()) ->
     brackets = Brackets(text)
     if values:
         found += json_calls(text, names, brackets, _with(taken, found))
-        found += _outside(_with(taken, found), named_objects(text, names, brackets))
     if labels:
         found += _outside(_with(taken, found), labelled_calls(text, names, brackets))
+    if values:
+        found += _outside(_with(taken, found), named_objects(text, names, brackets))
     calls = list(python_calls(text, heads, brackets)) if heads else []
     if values:
         calls += named_lists(text, names, brackets)

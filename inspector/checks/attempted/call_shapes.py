@@ -41,7 +41,19 @@ _QUOTED = lazy_pattern(r"[\"'“‘`]((?:[\w.\-/]|\\_){1,160})(?=[\"'”’`]|\\
 _LONGEST_CUT = 16_384
 _MOST_CUTS = 4  # values without an end that are read in one text
 _MOST_DEPTH = 4
-_NAME_KEYS = ("name", "tool_name", "function_name", "tool", "function", "action", "recipient_name", "api", "method")
+_NAME_KEYS = (
+    "name",
+    "tool_name",
+    "function_name",
+    "tool",
+    "function",
+    "action",
+    "recipient_name",
+    "api",
+    "method",
+    "tool_call",
+    "toolName",
+)
 
 _ARGUMENT_KEYS = (
     "arguments",
@@ -55,6 +67,8 @@ _ARGUMENT_KEYS = (
     "inputs",
     "tool_args",
     "function_args",
+    "toolInput",
+    "toolArgs",
 )
 
 _WRAPPERS = frozenset(
@@ -215,7 +229,7 @@ def named_objects(text: str, names: ToolNames, brackets: Brackets) -> Iterator[A
     Each argument is one that the tool knows, so that a label before some other object is none.
     """
     for opener in _OBJECT.finditer(text):
-        found = _name_before(text, opener.start())
+        found = name_before_object(text, opener.start())
         if found is None:
             continue
         before = names.before(text, found.start() + 1)
@@ -234,7 +248,7 @@ def named_objects(text: str, names: ToolNames, brackets: Brackets) -> Iterator[A
             yield Attempt(named, Range(start, end), whole, NAME_BEFORE_OBJECT, place.of(text), read)
 
 
-def _name_before(text: str, at: int) -> re.Match[str] | None:
+def name_before_object(text: str, at: int) -> re.Match[str] | None:
     """The end of a name right before the object that begins at `at`, or before the fence that it is in."""
     first = max(at - _LONGEST_BEFORE, 0)
     words = text[first:at].rstrip(_BESIDE_NAME)

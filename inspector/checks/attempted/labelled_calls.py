@@ -17,7 +17,13 @@ import msgspec
 from msgspec import Struct
 
 from inspector.checks.attempted.attempt import Attempt, Evidence, NamedTool, ReadArguments, ToolNames
-from inspector.checks.attempted.call_shapes import NAME_BEFORE_OBJECT, Brackets, arguments_in_tags, typed_values
+from inspector.checks.attempted.call_shapes import (
+    NAME_BEFORE_OBJECT,
+    Brackets,
+    arguments_in_tags,
+    name_before_object,
+    typed_values,
+)
 from inspector.formats.registry import formats
 from inspector.json_scanner import read_values
 from inspector.model import Json, Parameter, ToolCall
@@ -30,16 +36,17 @@ WITHOUT_TOKENS = "without its special tokens"
 NEVER_INLINE = (NAME_BEFORE_OBJECT, _UNDER_LABELS, _IN_ATTRIBUTES)
 """Shapes that are no call within a sentence, where what is after a name may as well be the tool's result."""
 
+_BESIDE = "`*: \t"
 _LONGEST_LEAD = 80
 _LONGEST_GLUE = 120
-_MOST_LINES = 3  # line ends between a name and its arguments
+_MOST_LINES = 6  # line ends between a name and its arguments
 _LONGEST_VALUE = 2_000
 
 _TOKEN = r"<\|[^|<>\n]{1,40}\|>|<｜[^｜<>\n]{1,40}｜>"
 _TAG = rf"{_TOKEN}|</?[A-Za-z_][\w:.\-]{{0,40}}(?:\s{{1,4}}[\w\-]{{1,20}}\s?=\s?[\"'])?>?|[\"']\s?/?>"
-_SIGN = r"[\s`*\"'“”‘’(\[]|:(?:\d{1,3}\b)?|=>?|->|→"
+_SIGN = r"[\s`*\"'“”‘’(\[|]|:(?:\d{1,3}\b)?|=>?|->|→"
 _LEAD = lazy_pattern(
-    rf"(?:\A|(?<=[:.!?…]\s))(?:{_TAG}|{_SIGN}|[.@#\-]|\d{{1,3}}[.)]|to=|(?:functions?|tools?|default_api)\."
+    rf"(?:\A|(?<=[:.!?…]\s))(?:{_TAG}|{_SIGN}|[.@#\-\u2190-\u2bff\ufe0f\U0001f300-\U0001faff]|\d{{1,3}}[.)]|to=|(?:functions?|tools?|default_api)\."
     r"|\b(?:(?:tool|function|action|recipient)(?:[_ ](?:call|name|use))?|calls?|calling|use|using|invoke|invoking"
     r"|execute|executing|run|running|name|commentary|analysis|assistant|the|api)\b){0,24}\Z",
     re.IGNORECASE,
@@ -65,6 +72,10 @@ _LINE = lazy_pattern(
     r"[ \t]*(?:[-*•][ \t]{1,4})?[`*\"']{0,3}(\w[\w\-]{0,80})[`*\"']{0,3}[ \t]?[:=][`*]{0,2}[ \t]{1,8}"
     r"(\S[^\n]*)(?:\n|\Z)"
 )
+_PAIR = lazy_pattern(
+    r"[\s,;]{0,20}(?<![\w\-])(\w[\w\-]{0,80})\s?=\s?(\"[^\"\n]{0,2000}\"|'[^'\n]{0,2000}'|[^\s,;\"'()\[\]{}<>=]{1,2000})"
+)
+_LINE_ENDS = lazy_pattern(r"[ \t,;]{0,20}(?:\n|\Z)")
 _LABELS_ARGUMENTS = lazy_pattern(r"\b(?:arg\w*|param\w*|input\w*|kwargs|with)\W{0,4}\n", re.IGNORECASE)
 _DESCRIBES = lazy_pattern(
     r"(?:(?:an?|the|optional|required|string|integer|number|boolean|array|object|name|list|type|whether)\b)"
@@ -102,7 +113,13 @@ class _BareCall(Struct, frozen=True):
 
 def may_hold_labels(text: str) -> bool:
     """Whether `text` may hold such a call without a JSON object: a cheap test that most texts fail."""
-    return ":\n" in text or "call:" in text or ("<" in text and ("</" in text or "/>" in text))
+    return (
+        ":\n" in text
+        or ":**\n" in text
+        or "=" in text
+        or "call:" in text
+        or ("<" in text and ("</" in text or "/>" in text))
+    )
 
 
 def labelled_calls(text: str, names: ToolNames, brackets: Brackets) -> Iterator[Attempt]:
@@ -138,28 +155,34 @@ def _in_attributes(name: _Name) -> Attempt | None:
 
 
 def _after_glue(name: _Name, brackets: Brackets) -> Attempt | None:
-    """The arguments are an object, tags or lines that come after the name and what may be between."""
+    """The arguments are an object, tags, pairs or lines that come after the name and what may be between."""
     text, end = name.text, name.range.end
     if text.startswith("(", end) or (_IS_KEY.match(text, end) and text[max(name.range.start - 1, 0)] == text[end]):
         return None
     at, limit = end, min(len(text), end + _LONGEST_GLUE)
     while at < limit and text.count("\n", end, at) <= _MOST_LINES:
-        sign = text[at]
-        if sign == "{" and _OBJECT.match(text, at):
-            return _labelled(name, at, _object_at(name, at, brackets))
-        if sign == "<":
-            found = _labelled(name, at, _tags_at(name, at))
-            if found is not None:
-                return found
-        if text[at - 1] == "\n" and at > end and _LABELS_ARGUMENTS.search(text, end, at):
-            found = _labelled(name, at, _lines_at(name, at))
-            if found is not None:
-                return found
-        between = _GLUE.match(text, at, limit)
+        found = _labelled(name, at, _arguments_at(name, at, brackets))
+        between = _GLUE.match(text, at, limit) if found is None else None
         if between is None:
-            break
+            return found
         at = between.end()
     return None
+
+
+def _arguments_at(name: _Name, at: int, brackets: Brackets) -> tuple[dict[str, Json], int] | None:
+    """The arguments that begin at `at`, and where they end."""
+    text, end = name.text, name.range.end
+    sign = text[at]
+    if sign == "{":
+        return _object_at(name, at, brackets) if _OBJECT.match(text, at) else None
+    if sign == "<":
+        return _tags_at(name, at)
+    if at == end:
+        return None
+    pairs = _pairs_at(name, at) if sign.isalpha() or sign == "_" else None
+    if pairs is None and text[at - 1] == "\n" and _LABELS_ARGUMENTS.search(text, end, at):
+        return _lines_at(name, at)
+    return pairs
 
 
 def _labelled(name: _Name, at: int, found: tuple[dict[str, Json], int] | None) -> Attempt | None:
@@ -192,7 +215,12 @@ def _lead(name: _Name) -> int:
 
 
 def _object_at(name: _Name, at: int, brackets: Brackets) -> tuple[dict[str, Json], int] | None:
-    end = brackets.end(at)
+    """An object; none right after a name that nothing is before, which `named_objects` reads."""
+    before = name.text[name.range.start - _lead(name) : name.range.start].strip(_BESIDE)
+    direct = name_before_object(name.text, at)
+    is_direct = direct is not None and direct.start() + 1 == name.range.end
+    is_other = before or not is_direct or _bare_call(name, at) is not None
+    end = brackets.end(at) if is_other else None
     nodes = read_values(name.text, Range(at, end)) if end is not None else ()
     value = nodes[0].value() if nodes else None
     return (value, end) if isinstance(value, dict) and end is not None else None
@@ -213,6 +241,19 @@ def _tags_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
         parameters.append(Parameter(opener[2], name.text[opener.end() : last], Range(opener.end() - at, last - at)))
         end = last + len(closer)
     values = typed_values(parameters, name.named, name.text[at:end]) if parameters else None
+    return None if values is None else (values, end)
+
+
+def _pairs_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
+    """The arguments `a=1, b="2"` up to the end of a line, and where they end."""
+    parameters: list[Parameter] = []
+    end = at
+    while (pair := _PAIR.match(name.text, end)) is not None and pair[1] in name.named.properties:
+        parameters.append(Parameter(pair[1], _unquoted(pair[2]), Range(*pair.span(2)).moved(-at)))
+        end = pair.end()
+    if not parameters or not _LINE_ENDS.match(name.text, end):
+        return None
+    values = typed_values(parameters, name.named, name.text[at:end])
     return None if values is None else (values, end)
 
 

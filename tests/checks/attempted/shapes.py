@@ -82,6 +82,10 @@ def _attributes(name: str, arguments: Arguments) -> str:
     return f"<{name} {' '.join(written)}/>"
 
 
+def _pairs(arguments: Arguments) -> str:
+    return ", ".join(f"{key}={json.dumps(value)}" for key, value in arguments.items())
+
+
 def _lines(before: str, arguments: Arguments) -> str:
     return "\n".join(f"{before}{key}: {json.dumps(value)}" for key, value in arguments.items())
 
@@ -142,6 +146,14 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
         ),
         "named parameters": lambda name, arguments: f'<use tool="{name}">\n{_named_children(arguments)}</use>',
         "attributes": _attributes,
+        "bold labels": lambda name, arguments: f"**Tool:** `{name}`\n**Parameters:**\n{_lines('- ', arguments)}",
+        "a heading": lambda name, arguments: f"### Function call\n\n`{name}`\n\n```json\n{json.dumps(arguments)}\n```",
+        "a sign": lambda name, arguments: f"🔧 Calling `{name}` with {json.dumps(arguments)}...",
+        "a bar": lambda name, arguments: f"ACTION: {name} | INPUT: {json.dumps(arguments)}",
+        "pairs": lambda name, arguments: f"{name} {_pairs(arguments)}",
+        "labelled pairs": lambda name, arguments: f"Function: {name}\nParameters: {_pairs(arguments)}",
+        "one word": lambda name, arguments: f"call {name} {json.dumps(arguments)}",
+        "other keys": lambda name, arguments: json.dumps({"toolName": name, "toolInput": arguments}),
         "YAML": lambda name, arguments: f"tool: {name}\nargs:\n{_lines('  ', arguments)}",
         "YAML in a fence": lambda name, arguments: f"```yaml\ntool: {name}\nargs:\n{_lines('  ', arguments)}\n```",
         "list of lines": lambda name, arguments: f"Tool: {name}\nArguments:\n{_lines('- ', arguments)}",

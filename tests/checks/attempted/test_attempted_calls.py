@@ -62,6 +62,9 @@ TALK = (
     'In the settings: "{name}": {{"query": "x"}}, and no other.',
     "{name}:\n  query: x\n  path: y",
     'Use `<{name} query="x"/>` in the template.',
+    "Run `{name} query=x` in the shell, or set {name} path=y there.",
+    "```sh\nexport PATH\ngrep -r {name} --query=x path=y src\n```",
+    "The settings are:\n\n{name} = on\nquery = x",
     'The tool is {name} and its arguments are {{"query": "x"}}.',
 )
 
