@@ -1,7 +1,6 @@
 """A call attempted in a shape that its format does not read: the tool it names and the context of its text."""
 
 import builtins
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
@@ -286,12 +285,22 @@ class ToolNames:
                     found.append(Head(before[0], at, before[1]))
         return found
 
-    def occurrences(self, text: str) -> Iterator[tuple[int, int, NamedTool]]:
-        """Where the names are written exactly, or with escaped underscores, with the tools, in order."""
-        for match in _as_words(tuple(self._exact)).finditer(text):
-            named = self.find(match[1])
-            if named is not None:
-                yield (*match.span(1), named)
+    def occurrences(self, text: str) -> list[tuple[Range, NamedTool]]:
+        """Where the names are written as whole words, exactly or with escaped underscores, with the tools, in order.
+
+        `function` may be right before a name: what is left of a marker without its special tokens.
+        """
+        found: list[tuple[Range, NamedTool]] = []
+        is_escaped = "\\_" in text
+        for name, tool in self._exact.items():
+            if name in text:  # a generator costs more than the search
+                found += ((place, NamedTool(tool, name)) for place in _words(text, name))
+            if is_escaped and "_" in name:
+                written = name.replace("_", "\\_")
+                slip = "with escaped underscores"
+                found += ((place, NamedTool(tool, name, slip)) for place in _words(text, written))
+        found.sort(key=_place)
+        return found
 
     def before(self, text: str, end: int) -> tuple[int, NamedTool] | None:
         """The tool whose written name ends at `end`, and where that name begins."""
@@ -359,12 +368,22 @@ def _other_spellings(names: tuple[str, ...]) -> _OtherSpellings:
     return _OtherSpellings(tails, folded)
 
 
-@lru_cache(maxsize=64)
-def _as_words(names: tuple[str, ...]) -> re.Pattern[str]:
-    """An expression for names that are whole words; `function` may be before one, as a token that is text now."""
-    longest_first = sorted(names, key=len, reverse=True)
-    either = "|".join(re.escape(name).replace("_", r"\\?_") for name in longest_first)
-    return re.compile(rf"(?:(?<![\w\-])|(?<=function))({either})(?![\w\-])")
+def _words(text: str, word: str) -> Iterator[Range]:
+    """Where a word is in a text, not as part of a longer one."""
+    end = 0
+    while (at := text.find(word, end)) >= 0:
+        end = at + len(word)
+        is_first = not at or not _is_of_word(text[at - 1]) or text.endswith("function", 0, at)
+        if is_first and (end == len(text) or not _is_of_word(text[end])):
+            yield Range(at, end)
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or character in "_-"
+
+
+def _place(found: tuple[Range, NamedTool]) -> Range:
+    return found[0]
 
 
 @lru_cache(maxsize=64)

@@ -403,16 +403,17 @@ def attempted_calls(text: str, names: ToolNames, taken: Sequence[Range] = ()) ->
     heads = names.heads(text) if may_hold_name(text) else []
     values = may_hold_values(text) and names.occur_in(text)
     found = list(_outside(taken, tag_calls(text, names))) if "<" in text and "</" in text else []
-    labels = values or (may_hold_labels(text) and names.occur_in(text))
-    if not (heads or labels):
+    labels = names.occurrences(text) if values or may_hold_labels(text) else []
+    if not (heads or values or labels):
         return _judged(text, found) if found else []
-    if not (labels or found or may_count(text, heads)):
-        return []
     brackets = Brackets(text)
+    labelled = list(labelled_calls(text, labels, brackets)) if labels else []
+    if not (values or labelled or found or may_count(text, heads)):
+        return []
     if values:
         found += json_calls(text, names, brackets, _with(taken, found))
-    if labels:
-        found += _outside(_with(taken, found), labelled_calls(text, names, brackets))
+    if labelled:
+        found += _outside(_with(taken, found), labelled)
     if values:
         found += _outside(_with(taken, found), named_objects(text, names, brackets))
     calls = list(python_calls(text, heads, brackets)) if heads else []

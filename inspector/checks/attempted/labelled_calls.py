@@ -9,14 +9,14 @@ its tokens, tells them.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from html import unescape
 
 import msgspec
 from msgspec import Struct
 
-from inspector.checks.attempted.attempt import Attempt, Evidence, NamedTool, ReadArguments, ToolNames
+from inspector.checks.attempted.attempt import Attempt, Evidence, NamedTool, ReadArguments
 from inspector.checks.attempted.call_shapes import (
     NAME_BEFORE_OBJECT,
     Brackets,
@@ -114,21 +114,22 @@ class _BareCall(Struct, frozen=True):
 def may_hold_labels(text: str) -> bool:
     """Whether `text` may hold such a call without a JSON object: a cheap test that most texts fail."""
     return (
-        ":\n" in text
-        or ":**\n" in text
-        or "=" in text
-        or "call:" in text
+        "=" in text
         or ("<" in text and ("</" in text or "/>" in text))
+        or (":" in text and (":\n" in text or ":**\n" in text or "call:" in text))
     )
 
 
-def labelled_calls(text: str, names: ToolNames, brackets: Brackets) -> Iterator[Attempt]:
-    """The calls in `text`, in order; those within a sentence too, which only their position tells from others."""
+def labelled_calls(text: str, names: Iterable[tuple[Range, NamedTool]], brackets: Brackets) -> Iterator[Attempt]:
+    """The calls in `text` with these names, which are in order as the calls are.
+
+    Those within a sentence are among them, for only their position tells them from others.
+    """
     at = 0
-    for start, end, named in names.occurrences(text):
-        if start < at or not named.properties:
+    for place, named in names:
+        if place.start < at or not named.properties:
             continue
-        name = _Name(text, Range(start, end), named)
+        name = _Name(text, place, named)
         attempt = _in_attributes(name) or _after_glue(name, brackets)
         if attempt is not None:
             at = attempt.range.end
