@@ -278,7 +278,7 @@ def _unquoted(written: str) -> str:
         return written
     try:
         return msgspec.json.decode(written, type=str)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeEncodeError):
         return written[1:-1]
 
 

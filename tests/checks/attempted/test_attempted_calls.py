@@ -38,6 +38,26 @@ COMMON = (
     tool("format", "value", value="string"),
     tool("db.query", "sql", sql="string"),
 )
+HOSTILE = (
+    "\ud800",
+    "\udc80",
+    "\0",
+    "\u202e",
+    "\ufeff",
+    "\n",
+    '"',
+    "'",
+    "{",
+    "}",
+    "<",
+    ">",
+    "=",
+    ":",
+    "\\",
+    "`",
+    "é",
+    "",
+)
 TALK = (
     "I used {name} to look at the file, then ran it again.",
     "The `{name}` tool takes its arguments from you; `{name}()` alone does nothing.",
@@ -154,6 +174,18 @@ def test_the_projects_own_code_quoted_in_an_answer_gives_no_alarm() -> None:
         text = f"I changed `search` and the code that calls Read:\n\n```python\n{quoted}\n```\n"
         found = segment(text, "hermes", tools=COMMON).diagnostics
         assert not [one for one in found if one.rule.code == "F317"], text
+
+
+def test_a_damaged_attempt_is_read_without_an_error() -> None:
+    seed = random.Random(7)
+    for shape, write in SHAPES.items():
+        for _ in range(20):
+            text = in_prose(seed, write(*made_up_call(seed)))
+            for _ in range(seed.randrange(1, 4)):
+                at = seed.randrange(len(text) + 1)
+                text = text[:at] + seed.choice(HOSTILE) + text[at + seed.randrange(2) :]
+            found = segment(text, seed.choice(NAMES), tools=TOOLS)
+            assert all(0 <= one.range.start <= one.range.end <= len(text) for one in found.diagnostics), (shape, text)
 
 
 @pytest.mark.parametrize("size", [1, 3])
