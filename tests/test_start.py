@@ -99,9 +99,9 @@ def _answer(folder: Path) -> str:
     [
         (lambda _: ["--version"], 5),
         (lambda _: ["--help"], 10),
-        (lambda _: ["rule", "J104"], 173),
-        (_segment, 148),
-        (_check, 305),
+        (lambda _: ["rule", "J104"], 174),
+        (_segment, 141),
+        (_check, 286),
         (_list, 133),
     ],
 )

@@ -72,7 +72,7 @@ def find_set_files(path: str) -> list[str] | None:
 
 
 class _Chosen(Struct, frozen=True):
-    """A folder, with the config and split that are wanted; "" is every one. `path` is how its user wrote it."""
+    """A folder, with the config and split that were chosen; "" is every one. `path` is how its user wrote it."""
 
     path: str
     folder: Path
@@ -96,7 +96,7 @@ class _Chosen(Struct, frozen=True):
 
     @property
     def is_described(self) -> bool:
-        """Whether the folder says which files it has, or the user which of them are wanted."""
+        """Whether the folder says which files it has, or the user chose some of them."""
         names = ("dataset_dict.json", "state.json")
         return self.is_chosen or any((self.folder / name).is_file() for name in names) or _head(self.folder) is not None
 
@@ -276,10 +276,10 @@ def _inside(folder: Path, name: str, pattern: str) -> str:
 def _of_card(chosen: _Chosen, configs: Sequence[_Config]) -> Iterator[str]:
     if chosen.config:
         _require(chosen, "config", chosen.config, (config.name for config in configs))
-    wanted = [config for config in configs if chosen.config in ("", config.name)]
+    selected = [config for config in configs if chosen.config in ("", config.name)]
     if chosen.split:
-        _require(chosen, "split", chosen.split, (split for one in wanted for split, _ in one.patterns if split))
-    for config in wanted:
+        _require(chosen, "split", chosen.split, (split for one in selected for split, _ in one.patterns if split))
+    for config in selected:
         for split, pattern in config.patterns:
             if chosen.split in ("", split):
                 yield from _matching(chosen.folder, config.name, pattern)

@@ -123,7 +123,7 @@ def _tool_removed(sample: Sample, step: Step, options: NegativeOptions, draw: Ra
     answer = no_tool_answer(question, draw)
     if answer is None and not options.leave_open:
         return NoNegative(
-            "its user's language has no template answer, or cannot be told; --leave-open leaves the answer open"
+            "its user's language has no template answer, or cannot be detected; --leave-open leaves the answer open"
         )
     messages = [dict(one) for one in sample.messages[: index + 1] if isinstance(one, dict)]
     if not options.leave_open:

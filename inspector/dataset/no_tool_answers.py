@@ -1,4 +1,4 @@
-"""What an assistant answers where no tool fits, in the user's language: a table of texts, and how the language is told.
+"""What an assistant answers where no tool fits, in the user's language: a table of texts, and which language that is.
 
 A text of 60 letters or more goes by `language_of`. A shorter one goes by its script where only one language of the
 table has it, else by function words: a language is taken where more of its words are there than of any other one's.

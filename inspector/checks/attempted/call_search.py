@@ -1,11 +1,10 @@
 """Finds attempted calls in a model's text and reports each place once, with the fix that rewrites it.
 
-Theory of operation. Two readers look for shapes, not for names, so their cost does not grow with the number of tools:
-`python_calls` goes from one `(` to the next and looks up the word before it, `json_calls` goes from one value to the
-next and looks up its short strings. What carries an offered tool's name is an `Attempt`, with the evidence that its
-arguments give (`Evidence`). `context` says how plainly its place is one where a call is made (`Position`): alone in
-the text, a statement on its own line, behind a label, in running prose. Both together decide (`_counts`); a place in a
-code fence counts as a statement only if the fence holds nothing but calls, so code of the user's own project does not.
+Theory of operation. Readers of syntax look for shapes, not for names, so their cost does not grow with the number of
+tools: `python_calls` goes from one `(` to the next and looks up the word before it, `json_calls` goes from one value to
+the next and looks up its short strings. `labelled_calls` goes from one name to the next, in texts that have a sign of a
+label, a tag or a pair. What carries an offered tool's name is an `Attempt`, with the evidence that its arguments give
+(`Evidence`); `judging` decides which of them count.
 
 Most texts are passed over for the price of a few searches for single characters (`_signs`), and of one for a name
 before a `(`: what each shape of a call and each foreign or misspelled marker must have.
@@ -16,7 +15,7 @@ Every reader takes linear time: a call is read once, and the search for closing 
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 
@@ -27,13 +26,10 @@ from inspector.checks.attempted.attempt import (
     Attempt,
     CallPosition,
     Evidence,
-    Fence,
-    Fences,
     NamedTool,
     ToolNames,
     may_count,
     may_hold_name,
-    position_of,
 )
 from inspector.checks.attempted.call_shapes import (
     Brackets,
@@ -45,7 +41,8 @@ from inspector.checks.attempted.call_shapes import (
     tag_calls,
 )
 from inspector.checks.attempted.foreign_markers import BRACKETS, ForeignCall, ForeignCalls, NearMarkers, read_in
-from inspector.checks.attempted.labelled_calls import NEVER_INLINE, WITHOUT_TOKENS, labelled_calls, may_hold_labels
+from inspector.checks.attempted.judging import judged_attempts
+from inspector.checks.attempted.labelled_calls import WITHOUT_TOKENS, labelled_calls, may_hold_labels
 from inspector.checks.tools import OfferedTools
 from inspector.checks.typed_arguments import typed_by
 from inspector.diagnostics import AttemptedCall, Edit, Fault, Fix
@@ -68,23 +65,6 @@ _RESULT_END = lazy_pattern(r"\n\s*\n|```")
 _LONGEST_RESULT = 2_000
 _LONGEST_SHOWN = 160
 _LINE = 80  # characters beside a call that show whether it has lines of its own
-_LINE_SCANNER = 100  # characters before a call that are read
-_BETWEEN = lazy_pattern(r"[\s,;\]\[`\"'”“\\]{0,80}")
-_BEFORE_GROUP = lazy_pattern(r"(?:[\w, ]{1,60}=\s?)?(?:print\(\s*)?[\[`\"'\\ (]*\Z")
-_BEHIND_GROUP = lazy_pattern(r"[ \t]*[\]`\"'\\)]*")
-
-_OTHER_CODE = lazy_pattern(
-    r"^\s*(?:def|class|for|if|elif|else|while|with|return|try|except|async|const|let|var)\b", re.MULTILINE
-)
-
-_HARMLESS_LINE = lazy_pattern(
-    r"\s*(?:(?:#|//).*|(?:from|import)\s.*|print\(.*\)|[\[\](){},;`\"'\\\s]*|(?:python|json|tool_code)"
-    r"|[\w, ]+=\s*[\w\"'.\[\]]*)\s*"
-)
-
-_DEFINES = ("def", "func", "fn", "class", "import")  # words of a definition begin so
-_ALONE_BEFORE = lazy_pattern(r"[\s\[`\"'\\(]*")
-_ALONE_BEHIND = lazy_pattern(r"[\s\]`\"',;.\\)]*")
 
 
 class _ReportedCall(Struct, frozen=True):
@@ -232,8 +212,8 @@ class CallSearch:
             written = self._written([one.call for one in calls], offered)
             fix = self._fix(calls, text, written)
             for one in calls:
-                is_told = len(calls) == 1 or one.rule is FOREIGN_FORMAT
-                alone = written if is_told else self._written([one.call], offered)
+                shows_all = len(calls) == 1 or one.rule is FOREIGN_FORMAT
+                alone = written if shows_all else self._written([one.call], offered)
                 faults.append(self._fault(one, fix if one is calls[0] else None, alone))
             faults += _invented_result(text, calls[-1].container.end)
         return faults
@@ -405,7 +385,7 @@ def attempted_calls(text: str, names: ToolNames, taken: Sequence[Range] = ()) ->
     found = list(_outside(taken, tag_calls(text, names))) if "<" in text and "</" in text else []
     labels = names.occurrences(text) if values or may_hold_labels(text) else []
     if not (heads or values or labels):
-        return _judged(text, found) if found else []
+        return judged_attempts(text, found) if found else []
     brackets = Brackets(text)
     labelled = list(labelled_calls(text, labels, brackets)) if labels else []
     if not (values or labelled or found or may_count(text, heads)):
@@ -421,7 +401,7 @@ def attempted_calls(text: str, names: ToolNames, taken: Sequence[Range] = ()) ->
         calls += named_lists(text, names, brackets)
         calls.sort(key=_start)
     found += _outside(_with(taken, found), calls) if calls else ()
-    return _judged(text, _without_overlaps(found)) if found else []
+    return judged_attempts(text, _without_overlaps(found)) if found else []
 
 
 def _with(taken: Sequence[Range], found: Sequence[Attempt]) -> Sequence[Range]:
@@ -456,166 +436,3 @@ def _without_overlaps(attempts: list[Attempt]) -> list[Attempt]:
         if not kept or attempt.range.start >= kept[-1].range.end:
             kept.append(attempt)
     return kept
-
-
-def _judged(text: str, attempts: list[Attempt]) -> list[Attempt]:
-    """The attempts that count, each with its position and the container that a rewrite replaces."""
-    previous, previous_end = CallPosition.NONE, -1
-    may_count = False
-    for attempt in attempts:
-        place = attempt.container
-        attempt.position = position_of(text, place, previous_end, previous)
-        if attempt.position is CallPosition.NONE and attempt.shape.endswith(WITHOUT_TOKENS):
-            attempt.position = CallPosition.INLINE  # what was before the tokens is right before the call now
-        previous = attempt.position
-        previous_end = place.end
-        may_count = may_count or previous > CallPosition.INLINE
-    fences = Fences(text)
-    if not (may_count or fences or any(map(_may_be_inline, attempts))):
-        return []
-    defined = _Defined(text)
-    in_fences = groupby(attempts, key=lambda one: fences.at(one.range.start)) if fences else ()
-    pure = {
-        fence.range.start for fence, group in in_fences if fence is not None and _judge_fence(text, fence, list(group))
-    }
-    for attempt in attempts:
-        if attempt.position is CallPosition.STATEMENT and _is_alone(text, attempt.container):
-            attempt.position = CallPosition.WHOLE
-    counted = [one for one in attempts if _counts(one, text) and not defined.has(one)]
-    _set_containers(text, counted, fences, pure)
-    return counted
-
-
-def _judge_fence(text: str, fence: Fence, attempts: list[Attempt]) -> bool:
-    """Set the positions of the attempts in a code fence by what else it holds; whether that is nothing but calls."""
-    if not fence.may_hold_calls:
-        for attempt in attempts:
-            attempt.position = CallPosition.NONE
-        return False
-    is_pure = _holds_only_calls(text, fence, attempts)
-    for attempt in attempts:
-        if is_pure and attempt.position is not CallPosition.NONE:
-            attempt.position = CallPosition.STATEMENT
-            if "fence" not in attempt.shape:
-                attempt.shape += " in a code fence"
-        elif not (attempt.named.is_distinctive and not attempt.named.is_folded and attempt.evidence is Evidence.STRONG):
-            attempt.position = CallPosition.NONE
-    return is_pure
-
-
-def _holds_only_calls(text: str, fence: Fence, attempts: Sequence[Attempt]) -> bool:
-    pieces: list[str] = []
-    at = fence.inner.start
-    for attempt in attempts:
-        pieces += (text[at : attempt.container.start], "\0")
-        at = max(at, attempt.container.end)
-    rest = "".join([*pieces, text[at : fence.inner.end]])
-    if _OTHER_CODE.search(rest):
-        return False
-    return all("\0" in line or _HARMLESS_LINE.fullmatch(line) for line in rest.split("\n"))
-
-
-def _is_alone(text: str, place: Range) -> bool:
-    before, behind = _ALONE_BEFORE.match(text), _ALONE_BEHIND.match(text, place.end)
-    return before is not None and before.end() >= place.start and behind is not None and behind.end() == len(text)
-
-
-class _Defined:
-    """Whether the text itself defines or imports a function of a name: then its calls are code and no attempts."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._known: dict[str, bool] = {}
-
-    def has(self, attempt: Attempt) -> bool:
-        """Whether the text defines the name by which an attempt calls its tool."""
-        if "Python" not in attempt.shape:
-            return False
-        name = attempt.named.written.rpartition(".")[2]
-        if name not in self._known:
-            self._known[name] = self._is_defined(name)
-        return self._known[name]
-
-    def _is_defined(self, name: str) -> bool:
-        if name not in self._text or not any(map(self._text.__contains__, _DEFINES)):
-            return False
-        word = re.escape(name)
-        definition = rf"\b(?:def|function|func|fn|class)\s{{1,4}}{word}\b|\bimport\s[^\n]{{0,200}}\b{word}\b"
-        return re.search(definition, self._text) is not None
-
-
-def _counts(attempt: Attempt, text: str) -> bool:
-    """Whether an attempt is one, by what its arguments say and where it is."""
-    position, named = attempt.position, attempt.named
-    if position < CallPosition.LABELLED and not _may_be_inline(attempt):
-        return False
-    evidence, start = attempt.evidence, attempt.container.start
-    is_listed = text[start : start + 1] == "[" or text[max(start - _LINE_SCANNER, 0) : start].rstrip()[-1:] == "["
-    if evidence is Evidence.NONE:
-        return False
-    if named.is_folded and not named.is_distinctive and "Python" in attempt.shape:
-        return evidence is Evidence.STRONG and position >= CallPosition.LABELLED
-    if "tags" in attempt.shape:
-        return evidence is Evidence.STRONG
-    if "JSON" in attempt.shape or "list" in attempt.shape or "string" in attempt.shape:
-        return evidence >= Evidence.STRONG or position >= CallPosition.LABELLED
-    match position:
-        case CallPosition.WHOLE:
-            return evidence > Evidence.EMPTY or is_listed or not named.has_required
-        case CallPosition.STATEMENT:
-            if evidence >= Evidence.MEDIUM:
-                return evidence is Evidence.STRONG or not named.is_builtin
-            is_sure = named.is_distinctive or is_listed
-            return is_sure and (evidence is Evidence.WEAK or is_listed or not named.has_required)
-        case CallPosition.LABELLED:
-            return evidence is Evidence.STRONG or is_listed or (named.is_distinctive and evidence is Evidence.MEDIUM)
-        case _:
-            return evidence is Evidence.STRONG
-
-
-def _may_be_inline(attempt: Attempt) -> bool:
-    """Whether a call may be in running prose, where the arguments must be strong evidence.
-
-    Without being read, only those that name something may be that. An object behind a name may also be the tool's
-    result, so that it is no evidence within a sentence.
-    """
-    if attempt.position is not CallPosition.INLINE or attempt.shape.startswith(NEVER_INLINE):
-        return False
-    return "Python" not in attempt.shape or "=" in attempt.raw_arguments or "{" in attempt.raw_arguments
-
-
-def _set_containers(text: str, attempts: Sequence[Attempt], fences: Fences, pure: Set[int]) -> None:
-    """Let the containers of attempts next to each other, or in one fence of calls, be one, with what is around them."""
-    group: list[Attempt] = []
-    last: Fence | None = None
-    for attempt in attempts:
-        fence = fences.at(attempt.range.start)
-        is_together = fence is not None and fence.range.start in pure and fence is last
-        last = fence
-        if group and not is_together and not _follows(text, group[-1], attempt):
-            _contain(text, group, fences, pure)
-            group = []
-        group.append(attempt)
-    if group:
-        _contain(text, group, fences, pure)
-
-
-def _follows(text: str, first: Attempt, second: Attempt) -> bool:
-    if first.container == second.container:
-        return True
-    match = _BETWEEN.match(text, first.container.end)
-    return match is not None and match.end() >= second.container.start and "```" not in match[0]
-
-
-def _contain(text: str, group: Sequence[Attempt], fences: Fences, pure: Set[int]) -> None:
-    start, end = group[0].container.start, max(one.container.end for one in group)
-    fence = fences.at(start)
-    line = text[max(start - _LINE_SCANNER, 0) : start].rsplit("\n", 1)[-1]
-    before, behind = _BEFORE_GROUP.search(line), _BEHIND_GROUP.match(text, end)
-    if fence is not None and fence.range.start in pure:
-        start, end = fence.range.start, fence.range.end
-    elif before is not None and before[0].strip() and group[0].container == group[0].range:
-        start -= len(before[0].lstrip())
-        end = behind.end() if behind is not None else end
-    for attempt in group:
-        attempt.container = Range(start, end)

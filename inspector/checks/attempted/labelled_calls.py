@@ -4,12 +4,12 @@
 Before the name and between it and its arguments there are only tags, special tokens, signs and words such as `call` or
 `arguments`; a sentence about a call has others. Every argument is one that the tool knows.
 
-Calls from which a server removed the special tokens look like this too. What each format writes around a name, without
-its tokens, tells them.
+Calls from which a server removed the special tokens look like this too. They are recognised by what each format writes
+around a name, without its tokens.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from html import unescape
 
@@ -24,7 +24,8 @@ from inspector.checks.attempted.call_shapes import (
     name_before_object,
     typed_values,
 )
-from inspector.formats.registry import formats
+from inspector.formats.format import Format
+from inspector.formats.registry import formats, registered_formats
 from inspector.json_scanner import read_values
 from inspector.model import Json, Parameter, ToolCall
 from inspector.scanning import lazy_pattern
@@ -45,12 +46,14 @@ _LONGEST_VALUE = 2_000
 _TOKEN = r"<\|[^|<>\n]{1,40}\|>|<｜[^｜<>\n]{1,40}｜>"
 _TAG = rf"{_TOKEN}|</?[A-Za-z_][\w:.\-]{{0,40}}(?:\s{{1,4}}[\w\-]{{1,20}}\s?=\s?[\"'])?>?|[\"']\s?/?>"
 _SIGN = r"[\s`*\"'“”‘’(\[|]|:(?:\d{1,3}\b)?|=>?|->|→"
+_PICTURE = "\u2190-\u2bff\ufe0f\U0001f300-\U0001faff"
 _LEAD = lazy_pattern(
-    rf"(?:\A|(?<=[:.!?…]\s))(?:{_TAG}|{_SIGN}|[.@#\-\u2190-\u2bff\ufe0f\U0001f300-\U0001faff]|\d{{1,3}}[.)]|to=|(?:functions?|tools?|default_api)\."
+    rf"{_TAG}|{_SIGN}|[.@#\-{_PICTURE}]|\d{{1,3}}[.)]|to=|(?:functions?|tools?|default_api)\."
     r"|\b(?:(?:tool|function|action|recipient)(?:[_ ](?:call|name|use))?|calls?|calling|use|using|invoke|invoking"
-    r"|execute|executing|run|running|name|commentary|analysis|assistant|the|api)\b){0,24}\Z",
+    r"|execute|executing|run|running|name|commentary|analysis|assistant|the|api)\b",
     re.IGNORECASE,
 )
+_CLAUSE_ENDS = lazy_pattern(r"[:.!?…]\s")
 _GLUE = lazy_pattern(
     rf"{_TAG}|{_SIGN}|[,\]\-)]"
     r"|\b(?:with|the|following|these|and|using|(?:tool_|function_|action[_ ])?(?:arguments?|args|parameters?|params"
@@ -98,6 +101,10 @@ class _Name(Struct, frozen=True):
         """The call at a place, which a rewrite replaces with the `whole`."""
         return Attempt(self.named, place, whole, shape, raw, ReadArguments(Evidence.STRONG, values, guessed=True))
 
+    def has_other(self, parameter: str, known: Collection[str]) -> bool:
+        """Whether this is a parameter of the tool that is not among those `known`: a call has each once."""
+        return parameter in self.named.properties and parameter not in known
+
     def knows(self, values: dict[str, Json]) -> bool:
         """Whether there are arguments, and the tool has all of them."""
         return bool(values) and self.named.properties.keys() >= values.keys()
@@ -123,7 +130,7 @@ def may_hold_labels(text: str) -> bool:
 def labelled_calls(text: str, names: Iterable[tuple[Range, NamedTool]], brackets: Brackets) -> Iterator[Attempt]:
     """The calls in `text` with these names, which are in order as the calls are.
 
-    Those within a sentence are among them, for only their position tells them from others.
+    Those within a sentence are among them: their position is judged later.
     """
     at = 0
     for place, named in names:
@@ -209,10 +216,19 @@ def _lead(name: _Name) -> int:
     first = max(name.range.start - _LONGEST_LEAD, 0)
     before = name.text[first : name.range.start]
     line = before[before.rfind("\n") + 1 :]
-    found = _LEAD.search(line)
-    if found is None or (not found.start() and len(line) == len(before) and first):
-        return 0
-    return len(found[0].lstrip())
+    is_whole = len(line) < len(before) or not first
+    starts = (*((0,) if is_whole else ()), *(clause.end() for clause in _CLAUSE_ENDS.finditer(line)))
+    return next((len(line[start:].lstrip()) for start in starts if _is_lead(line, start)), 0)
+
+
+def _is_lead(line: str, at: int) -> bool:
+    """Whether all of a line from `at` on may be before the name of a call."""
+    while at < len(line):
+        token = _LEAD.match(line, at)
+        if token is None:
+            return False
+        at = token.end()
+    return True
 
 
 def _object_at(name: _Name, at: int, brackets: Brackets) -> tuple[dict[str, Json], int] | None:
@@ -232,44 +248,46 @@ def _tags_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
     child = _CHILD.match(name.text, at)
     if child is not None:
         return arguments_in_tags(name.text, at, name.named) if child[1] in name.named.properties else None
-    parameters: list[Parameter] = []
+    parameters: dict[str, Parameter] = {}
     end = at
-    while (opener := _PARAMETER.match(name.text, end)) is not None:
+    while (opener := _PARAMETER.match(name.text, end)) is not None and name.has_other(opener[2], parameters):
         closer = f"</{opener[1]}>"
         last = name.text.find(closer, opener.end(), opener.end() + _LONGEST_VALUE)
         if last < 0:
             break
-        parameters.append(Parameter(opener[2], name.text[opener.end() : last], Range(opener.end() - at, last - at)))
+        place = Range(opener.end(), last)
+        parameters[opener[2]] = Parameter(opener[2], place.of(name.text), place.moved(-at))
         end = last + len(closer)
-    values = typed_values(parameters, name.named, name.text[at:end]) if parameters else None
-    return None if values is None else (values, end)
+    return _typed(name, at, end, parameters)
 
 
 def _pairs_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
     """The arguments `a=1, b="2"` up to the end of a line, and where they end."""
-    parameters: list[Parameter] = []
+    parameters: dict[str, Parameter] = {}
     end = at
-    while (pair := _PAIR.match(name.text, end)) is not None and pair[1] in name.named.properties:
-        parameters.append(Parameter(pair[1], _unquoted(pair[2]), Range(*pair.span(2)).moved(-at)))
+    while (pair := _PAIR.match(name.text, end)) is not None and name.has_other(pair[1], parameters):
+        parameters[pair[1]] = Parameter(pair[1], _unquoted(pair[2]), Range(*pair.span(2)).moved(-at))
         end = pair.end()
-    if not parameters or not _LINE_ENDS.match(name.text, end):
-        return None
-    values = typed_values(parameters, name.named, name.text[at:end])
-    return None if values is None else (values, end)
+    return _typed(name, at, end, parameters) if _LINE_ENDS.match(name.text, end) else None
 
 
 def _lines_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
     """The arguments of one line each, and where they end; None where a line describes a parameter."""
-    parameters: list[Parameter] = []
-    end = at
-    while (line := _LINE.match(name.text, end)) is not None and line[1] in name.named.properties:
+    parameters: dict[str, Parameter] = {}
+    end = last = at
+    while (line := _LINE.match(name.text, end)) is not None and name.has_other(line[1], parameters):
         written = line[2].rstrip()
         if len(written) > _LONGEST_VALUE or _DESCRIBES.match(written):
             return None
-        parameters.append(Parameter(line[1], _unquoted(written), Range(*line.span(2)).moved(-at)))
-        end = line.end()
-    values = typed_values(parameters, name.named, name.text[at:end]) if parameters else None
-    return None if values is None else (values, at + parameters[-1].range.end)
+        parameters[line[1]] = Parameter(line[1], _unquoted(written), Range(*line.span(2)).moved(-at))
+        end, last = line.end(), line.end(2)
+    return _typed(name, at, last, parameters)
+
+
+def _typed(name: _Name, at: int, end: int, parameters: Mapping[str, Parameter]) -> tuple[dict[str, Json], int] | None:
+    """The values of arguments that are written from `at` to `end`; None where there are none."""
+    values = typed_values(tuple(parameters.values()), name.named, name.text[at:end]) if parameters else None
+    return None if values is None else (values, end)
 
 
 def _unquoted(written: str) -> str:
@@ -285,15 +303,18 @@ def _unquoted(written: str) -> str:
 def _bare_call(name: _Name, at: int) -> _BareCall | None:
     """The format that writes a call so without its special tokens; its arguments begin at `at`."""
     between = _NUMBER.sub("0", name.text[name.range.end : at])
-    for one in _bare_calls():
+    for one in _bare_calls(registered_formats()):
         if one.glue == between and name.text.endswith(one.lead, 0, name.range.start):
             return one
     return None
 
 
 @lru_cache(maxsize=1)
-def _bare_calls() -> tuple[_BareCall, ...]:
-    """Of each format that has words before a name: what is left around it where special tokens are removed."""
+def _bare_calls(registered: tuple[Format, ...]) -> tuple[_BareCall, ...]:
+    """Of each format that has words before a name: what is left around it where special tokens are removed.
+
+    `registered` are the formats whose registration changes which there are.
+    """
     probe = ToolCall("zq", {"k": "v"}, "", valid=True, range=Range(0, 0))
     found: list[_BareCall] = []
     for one in formats():

@@ -135,20 +135,20 @@ def format_of(sample: Sample) -> str | None:
 
 def template_mismatch(sample: Sample, of_set: str | None) -> Iterator[Diagnostic]:
     """D712: calls in another format than the row names, or than the set `of_set` uses, at the first such call."""
-    wanted, found = sample.declared_format or of_set, format_of(sample)
-    if wanted is None or found is None or found == wanted or _are_alike(sample, wanted):
+    expected, found = sample.declared_format or of_set, format_of(sample)
+    if expected is None or found is None or found == expected or _are_alike(sample, expected):
         return
     for part in sample.inspection.parts:
         if part.part == "text" and part.calls:
             whose = "the row's `format` is" if sample.declared_format else "the set uses"
-            message = f"This call is written in the format `{found}`; {whose} `{wanted}`."
-            hint = f"Rewrite it: weaklink data convert --to {wanted}."
+            message = f"This call is written in the format `{found}`; {whose} `{expected}`."
+            hint = f"Rewrite it: weaklink data convert --to {expected}."
             yield Fault(TEMPLATE_MISMATCH, part.calls[0].range, message, hint).at(part.turn, part.part)
             return
 
 
-def _are_alike(sample: Sample, wanted: str) -> bool:
+def _are_alike(sample: Sample, expected: str) -> bool:
     """Whether the texts hold the same calls when they are read in the other format, as in formats of one family."""
-    again = Sample(sample.row, sample.shape, sample.trace, sample.messages, sample.first_turn, wanted)
+    again = Sample(sample.row, sample.shape, sample.trace, sample.messages, sample.first_turn, expected)
     own, other = ([(step.call.name, step.call.valid) for step in one.inspection.chain.steps] for one in (sample, again))
     return own == other

@@ -5,8 +5,8 @@ Qwen-Agent the last. The answer's text is content, without its heading; a though
 
 A heading counts only at a line's start, so each kind of text has three states: within a line, at a line's start that a
 heading may follow (spaces and asterisks before it are allowed), and within a code fence, where nothing counts.
-In the model's turn, `Observation:` with nothing behind it is the stop word that ended the generation; anything else
-behind it was invented. At the beginning of a user's or a tool's turn it is what the agent's loop sends back.
+In the model's turn, `Observation:` with nothing after it is the stop word that ended the generation; anything else
+after it was invented. At the beginning of a user's or a tool's turn it is what the agent's loop sends back.
 """
 
 from collections.abc import Iterator, Sequence

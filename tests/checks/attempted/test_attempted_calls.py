@@ -118,7 +118,7 @@ _MARKUP = re.compile(
 
 
 @pytest.mark.parametrize("written_as", ["deepseek_v3", "functiongemma", "gemma4", "harmony", "kimi_k2"])
-def test_a_call_whose_special_tokens_a_server_removed_is_told_in_every_format(written_as: str) -> None:
+def test_a_call_whose_special_tokens_a_server_removed_is_reported_in_every_format(written_as: str) -> None:
     call = ToolCall("get_weather", {"city": "Oslo"}, "", valid=True, range=Range(0, 0))
     left = _MARKUP.sub("", find_format(written_as).write_calls([call]))
     for name in NAMES:
@@ -213,6 +213,11 @@ def test_pieces_change_nothing(size: int) -> None:
         '{"',
         "```\nsearch(query='a')\n",
         "<search><query>a</query>",
+        "search query=",
+        "search query=search\n",
+        "<the.<the.<the.<the.<the.<the.<the.<the.<the.<the.<the.<the.!search\n{'query': 1}\n",
+        "search\nargs:\n  query: 1\n",
+        'search <parameter name="query">1</parameter>',
         "search(query='a'),\n",
         '{"name":"search","arguments":{"query":"a"',
         "call: [search(query=1)] ",

@@ -1,4 +1,4 @@
-"""Strict JSON in a text ends where its brackets do, so that one reading tells both."""
+"""A strict JSON value is read once: the reading gives the value, and where its brackets end."""
 
 import pytest
 from hypothesis import given
