@@ -150,7 +150,8 @@ class ExchangeTape:
 
     def answer_began(self, status: int, headers: Headers, at_s: float | None) -> None:
         """The answer's status and headers came."""
-        self.status, self.headers = status, headers
+        self.headers = headers
+        self.status = status  # behind the headers: the recorder's thread takes it for a sign that both are there
         self._intake.note(ExchangeEvent.ANSWER_BEGAN, self)
 
     def answer_arrived(self, raw: bytes, at_s: float | None) -> None:

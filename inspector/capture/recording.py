@@ -106,9 +106,12 @@ class AnswerRecording:
             self._content = ContentDecoder(encoding, max_bytes=self._desk.max_answer_bytes)
 
     def arrive(self, pieces: Sequence[Piece]) -> None:
-        """Read pieces of the answer's body."""
+        """Read pieces of the answer's body; they may be seen before the note that its head came, never before the head."""
+        if not pieces:
+            return
+        self.begin()
         decoder = self._decoder
-        if decoder is None or not pieces:
+        if decoder is None:
             return
         if self._content is not None:
             pieces = [(self._content.feed(raw), at_s) for raw, at_s in pieces]

@@ -2,7 +2,7 @@
 
 from threading import Thread
 
-from inspector.capture.events import ChunksArrived
+from inspector.capture.events import ChunksArrived, RecordEvent
 from inspector.capture.recorder import Recorder
 from inspector.model import SpanKind
 from inspector.sessions.exchange import ExchangeEnd, RequestHead
@@ -195,6 +195,30 @@ def test_many_threads_lose_no_chunk() -> None:
     said = sorted(trace.turns[-1].parts[0].text for trace in sink.recorded())
     assert said == sorted("".join(f"{n}.{t}.{w} " for w in range(500)) for n in range(8) for t in range(5))
     assert (recorder.dropped_bytes, sum(facts.chunks for facts in watch.ended)) == (0, 8 * 5 * 500)
+
+
+def test_no_chunk_is_lost_that_comes_while_the_recorder_reads_another_answer() -> None:
+    later: list[Call] = []
+
+    class Interleaved(ToldSink):
+        def accept(self, event: RecordEvent) -> None:
+            ToldSink.accept(self, event)
+            if isinstance(event, ChunksArrived) and later:  # what another thread may do at just this moment
+                later.pop().answered().said("first ").said("second ")
+
+    sink = Interleaved()
+    recorder = Recorder(sink)
+    one, two = (Call(recorder, [user(word)], client=word) for word in ("one", "two"))
+    until(lambda: len(sink.open) == 2)
+    later.append(two)
+    one.answered().said("a word")
+    until(lambda: not later)
+    two.said("third")
+    two.done()
+    one.done()
+    recorder.close()
+    sink.close()
+    assert [trace.turns[-1].parts[0].text for trace in sink.recorded()] == ["a word", "first second third"]
 
 
 def test_what_comes_after_a_pause_wakes_the_recorder_each_time() -> None:
