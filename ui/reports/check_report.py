@@ -290,6 +290,8 @@ def findings_of(
     `source` is what the file was read as, `line` the text of the line that the trace's record names, where it is one,
     `written` the trace as the file has it, where `trace` is redacted.
     """
+    if not inspection.diagnostics:
+        return
     known: dict[tuple[int, str], LineIndex] = {}
     places, fingerprints, texts = FilePlaces(written or trace, source, line), Fingerprints(trace), PlacedTexts(trace)
     for diagnostic in inspection.diagnostics:
