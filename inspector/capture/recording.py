@@ -106,7 +106,7 @@ class AnswerRecording:
             self._content = ContentDecoder(encoding, max_bytes=self._desk.max_answer_bytes)
 
     def arrive(self, pieces: Sequence[Piece]) -> None:
-        """Read pieces of the answer's body; they may be seen before the note that its head came, never before the head."""
+        """Read pieces of the answer's body; they may be seen before the note that its head came."""
         if not pieces:
             return
         self.begin()

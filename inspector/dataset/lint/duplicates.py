@@ -1,10 +1,14 @@
 """D714 to D716: samples compared with each other and with an evaluation set.
 
 A sample is compared by its `SampleKeys`, which are small and can cross from process to process: digests of its words
-and a MinHash signature. A `DuplicateFinder` keeps 16 bytes for each sample, and about 1.5 kB more where it looks for
-near duplicates (64 permutations; datasketch's index for a Jaccard similarity of 0.8 of runs of three words).
+and hashes of its runs of three words. A `DuplicateFinder` keeps a digest and a reference of each sample, and where it
+looks for near duplicates a MinHash signature of 64 numbers (datasketch's), all in a temporary database of SQLite, so
+that memory does not grow with the samples: 16 MiB and what is beyond that on the disk, about 0.6 kB a sample. Two
+samples are compared when they agree in one of eight bands of eight numbers, as datasketch's index has them for a
+Jaccard similarity of 0.7; those that are 0.8 alike are reported.
 """
 
+import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -28,6 +32,23 @@ _SIMILARITY = 0.8
 _CANDIDATE_SIMILARITY = 0.7  # the index misses some at its threshold
 _SHINGLE = 3
 _FEWEST_WORDS = 20
+_VALUE_BYTES = 4
+_BANDS = 8
+_TABLES = (
+    "PRAGMA cache_size = -16384",  # KiB
+    "PRAGMA journal_mode = OFF",
+    "PRAGMA synchronous = OFF",
+    "CREATE TABLE sample (number INTEGER PRIMARY KEY, conversation BLOB UNIQUE, reference TEXT, signature BLOB)",
+    "CREATE TABLE band (key INTEGER, sample INTEGER, PRIMARY KEY (key, sample)) WITHOUT ROWID",
+    "BEGIN",  # never committed: pages go to the disk where the cache is full, not after each statement
+)
+_EQUAL = "SELECT reference FROM sample WHERE conversation = ?"
+_CANDIDATES = (
+    "SELECT reference, signature FROM sample WHERE number IN "
+    f"(SELECT sample FROM band WHERE key IN ({', '.join('?' * _BANDS)}))"
+)
+_ADD = "INSERT INTO sample (conversation, reference, signature) VALUES (?, ?, ?)"
+_ADD_BAND = "INSERT INTO band (key, sample) VALUES (?, ?)"
 
 
 class SampleKeys(Struct, frozen=True):
@@ -78,8 +99,8 @@ class DuplicateFinder:
 
     def __init__(self, leaked: Iterable[bytes] = (), *, near: bool = True) -> None:
         self._leaked = frozenset(one for one in leaked if one)
-        self._first: dict[bytes, str] = {}
-        self._index = _NearIndex() if near else None
+        self._seen = _SeenSamples()
+        self._signer = _Signer() if near else None
 
     def take(self, keys: SampleKeys, reference: str) -> Iterator[tuple[Rule, str, str | None]]:
         """The rule, message and the earlier sample, for what a sample is a duplicate of; and remember it."""
@@ -87,11 +108,13 @@ class DuplicateFinder:
             yield LEAKED_SAMPLE, "The user's words of this sample are also in the evaluation set.", None
         if not keys.conversation:
             return
-        earlier = self._first.setdefault(keys.conversation, reference)
-        if earlier is not reference:
+        earlier = self._seen.equal(keys.conversation)
+        if earlier is not None:
             yield DUPLICATE_SAMPLE, f"This conversation is also in {earlier}.", earlier
             return
-        found = self._index.take(keys.shingles, reference) if self._index is not None and keys.shingles else None
+        signature = self._signer.signature(keys.shingles) if self._signer is not None and keys.shingles else None
+        found = self._seen.most_similar(signature) if signature is not None else None
+        self._seen.add(keys.conversation, reference, signature if found is None else None)
         if found is not None:
             other, similarity = found
             yield NEAR_DUPLICATE_SAMPLE, f"This conversation is {similarity:.0%} like that in {other}.", other
@@ -112,26 +135,65 @@ def require_comparison() -> None:
         raise missing_library("datasketch", "Finding near duplicates")
 
 
-class _NearIndex:
-    """datasketch's index of MinHash signatures; the library is loaded here, and takes a second."""
+class _Signature(Struct, frozen=True):
+    """A MinHash signature, 64 numbers below 2**32, and a key of each of its bands."""
+
+    values: bytes
+    bands: tuple[int, ...]
+
+    def similarity(self, other: bytes) -> float:
+        """The estimated Jaccard similarity with the sample of another signature's values."""
+        own, others = memoryview(self.values).cast("I"), memoryview(other).cast("I")
+        return sum(one == another for one, another in zip(own, others, strict=True)) / _PERMUTATIONS
+
+
+class _Signer:
+    """datasketch's MinHash and its choice of bands; the library is loaded here, and takes a second."""
 
     def __init__(self) -> None:
         require_comparison()
         from datasketch import MinHash, MinHashLSH  # noqa: PLC0415  # loads scipy, and is optional
 
-        self._signature: Any = MinHash(num_perm=_PERMUTATIONS, hashfunc=int)  # one for all: making one is slow
-        self._lsh: Any = MinHashLSH(threshold=_CANDIDATE_SIMILARITY, num_perm=_PERMUTATIONS)
-        self._values: dict[str, Any] = {}
+        self._min_hash: Any = MinHash(num_perm=_PERMUTATIONS, hashfunc=int)  # one for all: making one is slow
+        bands = MinHashLSH(threshold=_CANDIDATE_SIMILARITY, num_perm=_PERMUTATIONS)
+        assert bands.b == _BANDS
+        size = bands.r * _VALUE_BYTES
+        self._bands = tuple(slice(at, at + size) for at in range(0, _BANDS * size, size))
 
-    def take(self, shingles: tuple[int, ...], reference: str) -> tuple[str, float] | None:
-        """The most similar earlier sample and the estimated similarity; None where there is none."""
-        self._signature.clear()
-        self._signature.update_batch(shingles)
-        values = self._signature.hashvalues
-        found = [(float((self._values[one] == values).mean()), one) for one in self._lsh.query(self._signature)]
-        best = max(found, key=lambda one: (one[0], one[1]), default=None)
-        if best is not None and best[0] >= _SIMILARITY:
-            return best[1], best[0]
-        self._lsh.insert(reference, self._signature, check_duplication=False)
-        self._values[reference] = values
-        return None
+    def signature(self, shingles: tuple[int, ...]) -> _Signature:
+        """The signature of a set of hashes."""
+        self._min_hash.clear()
+        self._min_hash.update_batch(shingles)
+        values = self._min_hash.hashvalues.astype("uint32").tobytes()
+        return _Signature(values, tuple(hash((number, values[band])) for number, band in enumerate(self._bands)))
+
+
+class _SeenSamples:
+    """The samples that have come, in a temporary database: SQLite keeps it in memory up to a bound, then in a file.
+
+    SQLite deletes the file (https://www.sqlite.org/inmemorydb.html, "Temporary Databases").
+    """
+
+    def __init__(self) -> None:
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        for statement in _TABLES:
+            self._database.execute(statement)
+
+    def equal(self, conversation: bytes) -> str | None:
+        """The sample with the same words; None where there is none."""
+        row = self._database.execute(_EQUAL, (conversation,)).fetchone()
+        return row[0] if row is not None else None
+
+    def most_similar(self, signature: _Signature) -> tuple[str, float] | None:
+        """The most similar sample and the estimated similarity; None where that is below 0.8 for all."""
+        candidates = self._database.execute(_CANDIDATES, signature.bands)
+        found = [(signature.similarity(values), reference) for reference, values in candidates]
+        best = max(found, default=None)
+        return (best[1], best[0]) if best is not None and best[0] >= _SIMILARITY else None
+
+    def add(self, conversation: bytes, reference: str, signature: _Signature | None) -> None:
+        """Remember a sample; one without a signature is found as an equal only."""
+        values = signature.values if signature is not None else None
+        number = self._database.execute(_ADD, (conversation, reference, values)).lastrowid
+        if signature is not None:
+            self._database.executemany(_ADD_BAND, [(band, number) for band in signature.bands])
