@@ -1,13 +1,14 @@
 """Options, profiles and fixtures that every test may use."""
 
 import os
+from collections import defaultdict
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 # HYPOTHESIS_PROFILE chooses: `dev` while writing, `ci` (the default) in the gate, `full` in `make test-slow`,
 # and `fuzz` for a night.
-_EXAMPLES = {"dev": 50, "ci": 25, "full": 500, "fuzz": int(os.environ.get("WEAKLINK_FUZZ_EXAMPLES", "1000000"))}
+_EXAMPLES = {"dev": 50, "ci": 10, "full": 500, "fuzz": int(os.environ.get("WEAKLINK_FUZZ_EXAMPLES", "1000000"))}
 for _name, _examples in _EXAMPLES.items():
     settings.register_profile(
         _name,
@@ -26,6 +27,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite the expected results in tests/cases and the generated parts of README.md and docs",
     )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the cases of a test with `@pytest.mark.one_in(n)`, the gate runs one in n; the others are slow."""
+    cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("one_in"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for some in cases.values():
+        some.sort(key=lambda item: item.nodeid)  # not in the order of a worker or of a random run
+        for at, item in enumerate(some):
+            mark = item.get_closest_marker("one_in")
+            if mark is not None and at % mark.args[0]:
+                item.add_marker(pytest.mark.slow)
 
 
 pytest.register_assert_rewrite("tests.case_files")  # its comparison shows the lines that differ

@@ -51,6 +51,7 @@ def check_equal(text: str, dialect: Format, tools: tuple[ToolDefinition, ...], r
     assert (found.content, found.reasoning) == (wanted.content, wanted.reasoning)
 
 
+@pytest.mark.one_in(2)
 @FORMATS
 @in_the_gate(20)
 @given(tools=st.sampled_from(((), TOOLS)), role=st.sampled_from(Role), data=st.data())
@@ -60,6 +61,7 @@ def test_hostile_texts_are_read_as_by_the_machine(
     check_equal(data.draw(hostile(dialect.name, 6)), dialect, tools, role)
 
 
+@pytest.mark.one_in(2)
 @FORMATS
 @in_the_gate(20)
 @given(
@@ -87,6 +89,7 @@ def test_a_call_of_one_format_is_read_in_every_other_as_by_the_machine(writer: F
         check_equal(writer.write_calls([call]), dialect, ())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dialect", formats(), ids=lambda dialect: dialect.name)
 def test_cases_and_damaged_texts_are_read_as_by_the_machine(dialect: Format) -> None:
     for one in (*originals(dialect.name), *mutated_texts(1, 10, [dialect.name])):

@@ -58,6 +58,7 @@ def everything() -> Inspected:
     return [(trace, inspect_trace(trace)) for trace in traces()]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("check", _OVER_TRACES)
 def test_what_one_check_finds_does_not_hang_on_another(
     check: str, everything: Inspected, monkeypatch: pytest.MonkeyPatch

@@ -7,6 +7,7 @@ import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def test_a_class_name_is_unique() -> None:
     places: dict[str, list[str]] = defaultdict(list)
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
-            for name, line in _classes(ast.parse(path.read_text(encoding="utf-8"))):
+            for name, line in _classes(_tree(path)):
                 places[name].append(f"{path.relative_to(ROOT)}:{line}")
     assert len(places) > 500
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
@@ -50,18 +51,24 @@ def _classes(node: ast.AST, owner: str = "") -> Iterator[tuple[str, int]]:
             yield from _classes(child, owner)
 
 
-def _imported() -> set[str]:
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _imported() -> frozenset[str]:
     """The distributions that the packages import, as `pip` spells them."""
     names = {name for package in PACKAGES for path in (ROOT / package).rglob("*.py") for name in _top_names(path)}
     foreign = names - sys.stdlib_module_names - {"compression"} - set(PACKAGES)  # standard from Python 3.14 on
     owners = packages_distributions()
-    return {_normal(owner) for name in foreign for owner in owners.get(name, [name])}
+    return frozenset(_normal(owner) for name in foreign for owner in owners.get(name, [name]))
 
 
 def _top_names(path: Path) -> set[str]:
     """The first names of all that a file imports."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(_tree(path)):
         match node:
             case ast.Import():
                 names |= {alias.name.partition(".")[0] for alias in node.names}

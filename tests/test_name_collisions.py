@@ -100,6 +100,7 @@ def intruder_of(output: str) -> str:
     return output.partition("finds ")[2].partition(", which is not weaklink's")[0]
 
 
+@pytest.mark.one_in(3)
 @_each(*INSPECTORS, *STORAGES, *SCREENS)
 def test_a_run_that_does_not_use_weaklink_is_unaffected(
     project: Project, installed: dict[str, str], tmp_path: Path
@@ -124,6 +125,7 @@ def test_the_fixture_fails_with_a_sentence_and_the_other_tests_run(
     assert "own_packages.py" not in done.stdout
 
 
+@pytest.mark.one_in(2)
 @_each(*STORAGES, *SCREENS)
 def test_the_fixture_works_where_only_another_package_has_the_name(
     project: Project, installed: dict[str, str], tmp_path: Path
@@ -164,6 +166,7 @@ def test_an_intruder_that_is_imported_already_is_found(installed: dict[str, str]
     assert intruder_of(ran(["program"], tmp_path, installed).stderr) == str(intruder)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("project", [INSPECTORS[2], STORAGES[0], SCREENS[0]], ids=lambda project: project.intruder)
 def test_the_command_works_in_such_a_folder(project: Project, installed: dict[str, str], tmp_path: Path) -> None:
     intruder = made(project, tmp_path)

@@ -77,6 +77,7 @@ def test_no_source_writes_such_a_pattern() -> None:
     assert not {name: lines for name, lines in found.items() if lines}
 
 
+@pytest.mark.slow
 def test_no_module_compiles_such_a_pattern() -> None:
     """Nor one that is put together: all that the packages compile while they are imported, in a fresh process."""
     command = [sys.executable, "-c", "from tests.test_patterns import print_compiled; print_compiled()"]

@@ -75,6 +75,7 @@ def test_an_answer_of_any_api_is_recorded_as_its_decoder_reads_it(body: Path) ->
     assert (found.turns[-1].parts, found.turns[-1].calls) == (decoded.parts, decoded.calls)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("body", BODIES, ids=NAMES)
 def test_an_answer_that_comes_byte_by_byte_is_recorded_as_if_it_came_at_once(body: Path) -> None:
     raw = body.read_bytes()

@@ -40,6 +40,7 @@ def inspected(trace: Trace) -> tuple[Trace, Inspection]:
     return bare(trace), inspect_trace(bare(trace))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 def test_a_recorded_session_is_kept_and_inspected_as_an_imported_one(case: Path, store: Store) -> None:
     exchanges = read_case(case)

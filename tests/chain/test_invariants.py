@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,6 +87,7 @@ def _lines_run(lines: list[str]) -> int:
     return count
 
 
+@pytest.mark.slow
 def test_the_work_is_linear_in_the_steps() -> None:
     shapes = {
         "a loop": ['call: get {"city": "Oslo", "id": 4711}', "result: Error: no"],

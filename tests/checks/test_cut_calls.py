@@ -77,6 +77,7 @@ _ARGUMENTS: dict[str, Json] = {
 _TEXTS = ("city", "when", "unit")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("one", formats(), ids=lambda one: one.name)
 @pytest.mark.parametrize("is_reversed", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_every_formats_call_cut_at_each_character_has_no_fault_against_its_schema(

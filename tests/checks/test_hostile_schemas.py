@@ -128,6 +128,7 @@ OVERSIZED: list[Any] = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("schema", "value"), OVERSIZED)
 def test_a_large_value_under_a_large_schema_is_reported_as_not_checked(schema: Json, value: Json) -> None:
     parameters: Json = {"type": "object", "properties": {"a": schema}, "$defs": doubled(9, "anyOf")["$defs"]}

@@ -57,6 +57,7 @@ def test_every_awkward_character_survives_from_hermes_into_each_format(target: F
         assert (back.calls[0].arguments == AWKWARD) is (converted.dropped == ())
 
 
+@pytest.mark.one_in(4)
 @FORMATS
 @pytest.mark.parametrize("key", sorted(AWKWARD))
 def test_an_awkward_value_alone_survives(target: Format, key: str) -> None:

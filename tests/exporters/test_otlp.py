@@ -56,6 +56,7 @@ def attributes(carrier: Any) -> dict[str, Any]:
     return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in carrier.attributes}
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_protobuf_reads_every_trace(path: Path) -> None:
     for trace in read_source(path).records:

@@ -99,6 +99,7 @@ def test_a_file_is_recognised_by_its_own_importer(path: Path) -> None:
     assert read_source(path).source == path.parent.name
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_files_name_is_no_evidence(path: Path, tmp_path: Path) -> None:
     renamed = tmp_path / "x.bin"
@@ -114,6 +115,7 @@ def test_reads_as_expected(path: Path, *, update_goldens: bool) -> None:
     assert written(path) == expected.read_text(encoding="utf-8"), "mend with: pytest tests/importers --update-goldens"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_reads_the_same_each_time(path: Path) -> None:
     assert read(path) == read(path)
@@ -142,6 +144,7 @@ def test_every_trace_can_be_inspected(path: Path) -> None:
                 assert "".join(span.range.of(text) for span in part.spans) == text
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
 @pytest.mark.parametrize("source", [None, *source_names()])
 def test_nothing_but_unreadable_is_raised(content: bytes, source: str | None, tmp_path: Path) -> None:

@@ -258,6 +258,7 @@ LIKE_OTHERS = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "name", [pytest.param(one, marks=pytest.mark.slow) if one in LIKE_OTHERS else one for one in sorted(BOMBS)]
 )
@@ -312,6 +313,7 @@ NEAR = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["objects", *(pytest.param(one, marks=pytest.mark.slow) for one in ("text", "lists", "parts", "turns"))]
 )

@@ -167,6 +167,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, objec
     return found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_files_of_a_hub_are_read_as_local_ones(
     hub: str, local: dict[str, dict[str, object]], tmp_path: Path, name: str

@@ -182,6 +182,7 @@ print(sum(1 for _ in read_source(sys.argv[2]).records), peak_kib() - before)
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("as_array", [False, True])
 def test_memory_does_not_grow_with_the_file(as_array: bool, tmp_path: Path) -> None:
     turns = [{"from": "human", "value": "x" * 600}, {"from": "gpt", "value": "y" * 600}] * 4
@@ -223,6 +224,7 @@ BLANKS = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("source", [None, *source_names()])
 @pytest.mark.parametrize("content", BLANKS, ids=range(len(BLANKS)))
 def test_a_blank_file_is_refused_with_that_reason(tmp_path: Path, content: bytes, source: str | None) -> None:

@@ -112,6 +112,7 @@ def _codes(inspection: Inspection) -> set[str]:
     return {one.rule.code for one in inspection.diagnostics}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("is_stream", [False, True])
 @pytest.mark.parametrize("turn", [_STRUCTURED, _IN_TEXT], ids=["structured", "text"])
 @pytest.mark.parametrize("path", _TOOLS)

@@ -377,8 +377,8 @@ def run_worlds(seeds: range) -> Counter[str]:
 
 
 def test_made_up_interleavings_give_the_traces_that_are_known_to_be_there() -> None:
-    seen = run_worlds(range(1_000))
-    assert min(seen[kind] for kind in ("sibling", "fork", "subagent", "retry", "race", "alone")) >= 100, seen
+    seen = run_worlds(range(300))
+    assert min(seen[kind] for kind in ("sibling", "fork", "subagent", "retry", "race", "alone")) >= 30, seen
 
 
 class Twins:

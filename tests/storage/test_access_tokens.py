@@ -43,6 +43,7 @@ def test_a_revoked_token_opens_nothing_and_its_name_is_free(store: Store) -> Non
     ]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "a\x1b[31m", "a\0", "x" * 81, "\ud800"])
 def test_a_name_that_would_not_be_seen_is_refused(store: Store, name: str) -> None:
     with pytest.raises(StoreError, match="printable"):

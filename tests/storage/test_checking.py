@@ -75,6 +75,7 @@ _CHANGES: list[tuple[sa.Column[Any], Any]] = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("column", "value"), _CHANGES, ids=[str(column) for column, _ in _CHANGES])
 def test_a_check_finds_every_changed_column(filled: Store, column: sa.Column[Any], value: Any) -> None:
     with filled._database.engine.begin() as connection:

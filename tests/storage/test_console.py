@@ -115,6 +115,7 @@ def test_texts_that_are_no_sql_are_refused(filled: Store, statement: str) -> Non
         ask(filled.place, statement)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "expression",
     [
@@ -149,6 +150,7 @@ def test_a_statement_that_sorts_more_than_fits_is_stopped(tmp_path: Path) -> Non
             ask(store.place, statement, seconds=5)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "statement",
     [

@@ -60,6 +60,7 @@ def _request(place: DatabaseLocation, statement: str) -> SqlRequest:
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("statement", [*SQLITE, *SQLITE_SHADOWED])
 def test_sqlite_lets_nothing_out(sqlite_place: DatabaseLocation, statement: str) -> None:
     before = sqlite_place.path.read_bytes() if sqlite_place.path else b""
@@ -70,6 +71,7 @@ def test_sqlite_lets_nothing_out(sqlite_place: DatabaseLocation, statement: str)
     assert sqlite_place.path.read_bytes() == before
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("statement", [*POSTGRESQL, *POSTGRESQL_SHADOWED])
 def test_postgresql_lets_nothing_out(postgresql_place: DatabaseLocation, statement: str) -> None:
     with pytest.raises(StoreError) as refused:
@@ -109,6 +111,7 @@ def test_what_is_refused_on_sqlite_would_run_without_restrictions(sqlite_place: 
     assert len(failed) < 25
 
 
+@pytest.mark.slow
 def test_what_is_refused_on_postgresql_would_run_without_restrictions(postgresql_place: DatabaseLocation) -> None:
     """Or fails for another reason than that it cannot be understood."""
     url = postgresql_place.url.set(drivername="postgresql").render_as_string(hide_password=False)

@@ -64,6 +64,7 @@ def _marks(store: Store) -> list[tuple[int, int | None, int | None, str]]:
     return sorted(((one.trace_id, one.turn, one.step, one.note) for some in found for one in some), key=repr)
 
 
+@pytest.mark.one_in(3)
 def test_a_copy_reads_as_its_original(store: Store, target: Store) -> None:
     _fill(store)
     counted: list[int] = []
@@ -86,6 +87,7 @@ def test_a_copy_reads_as_its_original(store: Store, target: Store) -> None:
     assert saved.id > max(ids)
 
 
+@pytest.mark.one_in(3)
 def test_a_copy_goes_on_where_it_was_interrupted(store: Store, target: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copying, "_GROUP", 3)
     _fill(store)
@@ -108,6 +110,7 @@ def test_a_copy_goes_on_where_it_was_interrupted(store: Store, target: Store, mo
     assert copy_traces(store, target) == CopyReport(present=len(ids))
 
 
+@pytest.mark.one_in(3)
 def test_traces_of_the_target_keep_their_ids_and_their_longer_versions(store: Store, target: Store) -> None:
     longer = trace("both", GOOD_CALL, BAD_CALL)
     shorter = replace(longer, turns=longer.turns[:2])
@@ -122,6 +125,7 @@ def test_traces_of_the_target_keep_their_ids_and_their_longer_versions(store: St
     assert target.maintenance.check().problems == ()
 
 
+@pytest.mark.one_in(3)
 def test_what_is_still_recorded_is_left_out(store: Store, target: Store) -> None:
     store.save(inspected(trace("one", GOOD_CALL)))
     sink = StoreSink(store)
@@ -136,6 +140,7 @@ def test_what_is_still_recorded_is_left_out(store: Store, target: Store) -> None
     assert sorted(one.name for one in target.traces()) == sorted(one.name for one in store.traces())
 
 
+@pytest.mark.one_in(3)
 def test_damage_is_copied_as_it_is(store: Store, target: Store) -> None:
     _fill(store)
     with store._database.writing() as connection:
@@ -144,6 +149,7 @@ def test_damage_is_copied_as_it_is(store: Store, target: Store) -> None:
     assert target.maintenance.check().problems == store.maintenance.check().problems != ()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("table", "values"),
     [

@@ -73,6 +73,7 @@ def _changed_silently(store: Store, known: _Known, summaries: dict[int, TraceSum
     return wrong, refused, whole
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("group", [0, 1, *(pytest.param(one, marks=pytest.mark.slow) for one in range(2, 7))])
 def test_no_flipped_bit_of_a_file_changes_what_is_read_without_an_error(tmp_path: Path, group: int) -> None:
     path = tmp_path / "w.db"
@@ -98,6 +99,7 @@ def test_no_flipped_bit_of_a_file_changes_what_is_read_without_an_error(tmp_path
     assert noticed > 5
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("group", [1, *(pytest.param(one, marks=pytest.mark.slow) for one in range(2, 5))])
 def test_no_flipped_bit_of_a_packed_column_changes_what_is_read_and_the_other_traces_stay_readable(
     database: str, group: int

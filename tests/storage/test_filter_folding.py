@@ -52,6 +52,7 @@ def named(new_store: NewStore) -> Store:
     return store
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("key", ["name", "session"])
 @pytest.mark.parametrize("common", [2_000, 1])
 def test_a_range_holds_what_a_plain_scan_finds(named: Store, key: str, common: int) -> None:

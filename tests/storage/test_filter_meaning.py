@@ -49,6 +49,7 @@ def test_filters_let_through_what_they_say(filled: _Filled, said: Said) -> None:
     assert [one.external_ids["session"] for one in filled.store.traces(text, limit=100)] == expected
 
 
+@pytest.mark.one_in(2)
 @given(filters())
 @in_the_gate(20, most=150)
 def test_what_is_common_and_what_is_rare_are_found_alike_page_by_page(filled: _Filled, said: Said) -> None:
@@ -70,6 +71,7 @@ def test_what_is_common_and_what_is_rare_are_found_alike_page_by_page(filled: _F
     assert found == expected
 
 
+@pytest.mark.one_in(2)
 @given(
     filters(), st.sampled_from([Order.TIME, Order.BROKEN]), st.sampled_from([3, 7, 100]), st.sampled_from([1, 4, 30])
 )

@@ -44,6 +44,7 @@ def _give(sink: StoreSink, *events: RecordEvent) -> None:
     sink.flush()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("every", [1, 3, 1000])
 @pytest.mark.parametrize("looks", [1, 3, 1000])
 def test_all_that_is_recorded_is_told_however_often_one_looks(
@@ -128,6 +129,7 @@ def test_the_last_words_of_a_turn_that_was_kept_whole_are_told(store: Store, sin
     assert _text(told, 1) == "The weather is fine."
 
 
+@pytest.mark.slow
 def test_interleaved_traces_are_told_apart(store: Store, sink: StoreSink) -> None:
     following = store.follow()
     wholes = [streamed(trace(f"s{n}", GOOD_CALL, BAD_CALL, words=f"question {n}")) for n in range(60)]

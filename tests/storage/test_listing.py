@@ -118,6 +118,7 @@ def test_what_is_no_filter_says_where(store: Store, wanted: str, position: int, 
     assert raised.value.position == position
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("wanted", ["", "status:ok", "tool:get_*", "code:J1", "weather", "model:h*", "weather code:J1"])
 def test_pages_follow_each_other_without_gap_or_repeat(store: Store, wanted: str) -> None:
     calls = (GOOD_CALL, BAD_CALL, TEXT_CALL)
@@ -179,6 +180,7 @@ _LIMITS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("close", "enough", "most", "stretch"), _LIMITS)
 def test_words_are_found_as_if_every_text_were_read(
     drawn: Store, monkeypatch: pytest.MonkeyPatch, *, enough: int, close: int, most: int, stretch: int
@@ -253,6 +255,7 @@ def test_no_phrase_reaches_over_two_turns(store: Store) -> None:
     assert _names(store, '"tomorrow sunny"') == []
 
 
+@pytest.mark.one_in(2)
 def test_a_very_long_text_is_found_to_its_end(store: Store) -> None:
     store.save(inspected(trace("a", words=" ".join(f"word{n}" for n in range(60_000)) + " " + "x" * 300_000)))
     store.search.index_pending()
@@ -260,6 +263,7 @@ def test_a_very_long_text_is_found_to_its_end(store: Store) -> None:
     assert _names(store, '"word30000 word30001"') == ["a"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("words", "shown"),
     [
@@ -306,6 +310,7 @@ def statements(store: Store) -> Iterator[list[str]]:
     event.remove(store._database.engine, "before_cursor_execute", note)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("wanted", ["fog", "fog sun", "fog status:ok"])
 def test_a_word_of_the_oldest_takes_no_more_statements_in_a_store_four_times_as_large(
     store: Store, statements: list[str], monkeypatch: pytest.MonkeyPatch, wanted: str

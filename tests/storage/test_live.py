@@ -76,6 +76,7 @@ def _summary(store: Store, id_: int | str) -> object:
     return replace(store.summary(id_), imported_at_s=0.0, id=0, cursor=store.summary(id_).cursor.__class__(0.0, 0))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("every", [1, 3, 1000])
 @pytest.mark.parametrize("known", [0, 1])
 @pytest.mark.parametrize("whole", [WHOLE, replace(WHOLE, external_ids=())], ids=["session", "content"])

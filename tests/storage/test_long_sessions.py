@@ -71,6 +71,7 @@ def test_a_late_turn_costs_what_an_early_one_did(store: Store, sink: StoreSink) 
     assert store.trace("long") == LONG
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("held_bytes", [0, 64 << 20])
 def test_a_running_session_is_inspected_when_it_begins_and_when_it_ends(
     store: Store, monkeypatch: pytest.MonkeyPatch, held_bytes: int
@@ -92,6 +93,7 @@ def test_a_running_session_is_inspected_when_it_begins_and_when_it_ends(
     assert store.inspected("long") == (LONG, inspect_trace(LONG))
 
 
+@pytest.mark.slow
 def test_running_sessions_are_inspected_for_a_tenth_of_the_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = [0.0]
     inspecting_s: list[float] = []
@@ -114,6 +116,7 @@ def test_running_sessions_are_inspected_for_a_tenth_of_the_time(store: Store, mo
     sink.close()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("lags", ["always", "every second time", "never"])
 @pytest.mark.parametrize("known", [0, 1])
 @pytest.mark.parametrize("whole", [WHOLE, replace(WHOLE, external_ids=())], ids=["session", "content"])

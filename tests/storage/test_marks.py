@@ -48,6 +48,7 @@ def test_marks_stay_when_a_longer_version_comes_and_when_it_is_inspected_again(m
     assert _places(marked, "a") == before
 
 
+@pytest.mark.one_in(2)
 def test_marks_are_taken_away_one_by_one_or_all(marked: Store) -> None:
     marked.marks.remove("a", turn=2, step=1)
     assert _places(marked, "a") == [(None, None, "look\0 here \ud800")]

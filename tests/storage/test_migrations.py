@@ -60,6 +60,7 @@ def _is_on_both(made: object, name: str | None, kind: str, _reflected: bool, _ot
     return not (isinstance(made, sa.ForeignKeyConstraint) and made.elements[0].target_fullname == "trace.id")
 
 
+@pytest.mark.one_in(2)
 def test_an_older_database_is_upgraded_with_what_it_holds(database: str) -> None:
     with open_store(database) as store:
         store.save(inspected(trace("a", GOOD_CALL)))
@@ -75,6 +76,7 @@ def test_an_older_database_is_upgraded_with_what_it_holds(database: str) -> None
         assert store.trace("a") == trace("a", GOOD_CALL)
 
 
+@pytest.mark.one_in(2)
 def test_an_older_database_learns_the_projects_of_its_traces(database: str) -> None:
     with open_store(database) as store:
         store.save(inspected(replace(trace("a", GOOD_CALL), project="shop api"), trace("b", GOOD_CALL)))
@@ -89,6 +91,7 @@ def test_an_older_database_learns_the_projects_of_its_traces(database: str) -> N
         assert [one.name for one in store.traces('project:""')] == ["b"]
 
 
+@pytest.mark.one_in(2)
 def test_an_older_database_learns_what_the_sources_said_of_tasks(database: str) -> None:
     said = {"won": Outcome(reward=1.0), "lost": Outcome(completed=False), "silent": None}
     traces = [replace(trace(name, BAD_CALL if name == "won" else GOOD_CALL), outcome=one) for name, one in said.items()]
@@ -114,6 +117,7 @@ def test_an_older_database_learns_what_the_sources_said_of_tasks(database: str) 
         }
 
 
+@pytest.mark.one_in(2)
 def test_down_and_up_again_leaves_an_empty_database_that_works(database: str) -> None:
     with open_store(database) as store:
         store.save(inspected(trace("a", GOOD_CALL)))

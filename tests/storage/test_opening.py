@@ -61,6 +61,7 @@ def test_any_file_name_is_only_a_name(tmp_path: Path, name: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
+@pytest.mark.one_in(2)
 def test_many_programs_may_open_a_new_database_at_once(database: str) -> None:
     script = f"import storage; storage.open_store({database!r}).close()"
     programs = [subprocess.Popen([sys.executable, "-W", "error", "-c", script], cwd=ROOT) for _ in range(4)]
@@ -110,6 +111,7 @@ def test_an_empty_file_becomes_a_database_only_when_asked(tmp_path: Path) -> Non
     open_store(path, create=False).close()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("version", ["v9999", "unheard"])
 def test_a_database_of_a_newer_weaklink(database: str, version: str) -> None:
     with open_store(database) as store, store._database.engine.begin() as connection:

@@ -18,6 +18,7 @@ def filled(store: Store) -> Store:
     return store
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("wanted", ["", "status:broken", "weather", "code:J104 weather"])
 @pytest.mark.parametrize("limit", [7, 100])
 def test_the_edges_of_a_list_lead_to_each_of_its_pages(filled: Store, wanted: str, limit: int) -> None:
@@ -33,6 +34,7 @@ def test_the_edges_of_a_list_lead_to_each_of_its_pages(filled: Store, wanted: st
     assert filled.traces(wanted, limit=7, after=edges[0]) == listed[7:14]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("order", Order)
 @pytest.mark.parametrize("wanted", ["", "status:broken or weather"])
 def test_a_list_in_any_order_goes_on_behind_each_of_its_edges(filled: Store, wanted: str, order: Order) -> None:
@@ -73,6 +75,7 @@ def test_traces_are_counted_by_status_and_calls_by_what_became_of_them(filled: S
     assert sorted(counts.values()) == [(0, 1)] * broken + [(1, 1)] * (TRACES - broken)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("order", Order)
 @pytest.mark.parametrize("wanted", ["", "status:broken", "status:broken weather"])
 def test_before_each_trace_of_a_list_stands_the_one_that_it_names(filled: Store, wanted: str, order: Order) -> None:

@@ -167,6 +167,7 @@ def test_the_newest_partition_stays_though_all_in_it_is_old(store: Store, clock:
         assert past_partitions(connection) == []
 
 
+@pytest.mark.slow
 def test_copies_keep_ids_that_lie_partitions_apart(store: Store, clock: _Clock, tmp_path: object) -> None:
     clock.save(store, "a", "b")
     for _ in range(AHEAD + 2):

@@ -42,6 +42,7 @@ def _visit(store: Store) -> int:
     return len(listed) + sum(pages.status_counts().values())
 
 
+@pytest.mark.slow
 def test_many_visitors_share_a_few_connections(store: Store) -> None:
     connections, most = set[int](), 0
 

@@ -31,6 +31,7 @@ def _start(what: str, database: str, seconds: float, output: IO[str]) -> "subpro
     return subprocess.Popen(command, cwd=ROOT, stdout=output, text=True)
 
 
+@pytest.mark.one_in(2)
 def test_two_processes_write_while_one_reads(database: str, tmp_path: Path) -> None:
     open_store(database).close()
     outputs = {what: (tmp_path / what).open("w+") for what in ("save", "record", "read")}
@@ -53,6 +54,7 @@ def test_two_processes_write_while_one_reads(database: str, tmp_path: Path) -> N
     _is_sound(database)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("what", ["save", "record"])
 def test_a_killed_writer_leaves_everything_committed(database: str, tmp_path: Path, what: str) -> None:
     names = _killed(what, database, tmp_path)
@@ -63,6 +65,7 @@ def test_a_killed_writer_leaves_everything_committed(database: str, tmp_path: Pa
     _are_whole(database, names)
 
 
+@pytest.mark.one_in(2)
 def test_a_killed_recorder_leaves_its_stream_cut_where_it_was_written(database: str, tmp_path: Path) -> None:
     names = _killed("stream", database, tmp_path)
     _is_sound(database)

@@ -30,6 +30,7 @@ _WRITES: tuple[Callable[[Store], object], ...] = (
 )
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("write", _WRITES)
 def test_every_change_is_refused_in_a_sentence(database: str, write: Callable[[Store], object]) -> None:
     with open_store(database) as writer:
@@ -46,6 +47,7 @@ def _held(store: Store) -> tuple[object, ...]:
     return store.inspected(1), replace(store.maintenance.stats(), size_bytes=0)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("statement", ["DELETE FROM mark", "CREATE TABLE more (a integer)", "DROP TABLE trace"])
 def test_the_database_itself_refuses_what_would_get_past_us(database: str, statement: str) -> None:
     open_store(database).close()
@@ -77,6 +79,7 @@ def test_nothing_is_made_where_nothing_is(tmp_path: Path) -> None:
     assert empty.stat().st_size == 0
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("version", "words"),
     [

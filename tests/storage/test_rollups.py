@@ -139,6 +139,7 @@ def _sum_up(store: Store, number: int) -> None:
 _CHANGES: tuple[Change, ...] = (_save, _save_otherwise, _delete, _reinspect, _prune, _record, _upkeep)
 
 
+@pytest.mark.one_in(2)
 @in_the_gate(5, most=15)
 @given(st.lists(st.tuples(st.sampled_from([*_CHANGES, _sum_up, _sum_up, _sum_up]), st.integers(0, 40)), max_size=8))
 def test_whatever_is_done_answers_are_those_of_a_plain_sum(shared: Store, steps: list[tuple[Change, int]]) -> None:
@@ -151,6 +152,7 @@ def test_whatever_is_done_answers_are_those_of_a_plain_sum(shared: Store, steps:
         _assert_same(shared)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("change", _CHANGES[:-1])
 def test_no_write_leaves_what_it_changed_kept(store: Store, change: Change) -> None:
     store.save(inspected(*map(made, range(9))))
@@ -181,6 +183,7 @@ def _delete_trace(connection: sa.Connection, at: int) -> None:
     delete_traces(connection, [at])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("write", [_insert_trace, _update_trace, _insert_violation, _delete_figures, _delete_trace])
 def test_each_way_of_writing_by_itself_forgets_what_it_changed(
     store: Store, write: Callable[[sa.Connection, int], None]
@@ -254,6 +257,7 @@ def test_an_answer_of_too_many_groups_is_summed_as_ever(store: Store, monkeypatc
     _assert_same(store)
 
 
+@pytest.mark.one_in(2)
 def test_those_who_sum_up_at_once_and_those_who_write_meanwhile_do_not_disturb_each_other(store: Store) -> None:
     threads = [Thread(target=store.statistics.sum_pending) for _ in range(2)]
     store.save(inspected(*map(made, range(9))))
@@ -291,6 +295,7 @@ def test_a_damaged_rollup_is_said_to_be_one(store: Store) -> None:
         store.statistics.figures()
 
 
+@pytest.mark.one_in(2)
 def test_rollups_of_another_meaning_are_not_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store.save(inspected(*map(made, range(9))))
     store.statistics.sum_pending()
@@ -303,6 +308,7 @@ def test_rollups_of_another_meaning_are_not_read(store: Store, monkeypatch: pyte
     assert store.statistics.figures() == asked
 
 
+@pytest.mark.one_in(2)
 def test_a_database_that_is_lifted_is_summed_up(database: str) -> None:
     with open_store(database) as store:
         store.save(inspected(*map(made, range(9))))

@@ -82,6 +82,7 @@ def test_the_samples_show_all_that_is_counted(filled: Store, every: Every) -> No
     assert {one.keys for one in filled.statistics.figures(by=[GroupKey.LAYER])} >= {("read",), ("executed",)}
 
 
+@pytest.mark.one_in(2)
 def test_a_database_adds_up_what_python_adds_up(filled: Store, every: Every) -> None:
     for by in SEVERAL:
         groups = FigureGroups(by)
@@ -90,6 +91,7 @@ def test_a_database_adds_up_what_python_adds_up(filled: Store, every: Every) -> 
         assert filled.statistics.figures(by=by) == groups.all(), by
 
 
+@pytest.mark.one_in(2)
 def test_a_database_counts_breaks_as_python_does(filled: Store, every: Every) -> None:
     for aspect in Aspect:
         for by in BREAKABLE:
@@ -99,6 +101,7 @@ def test_a_database_counts_breaks_as_python_does(filled: Store, every: Every) ->
             assert filled.statistics.breakdown(aspect, by=by) == slices.all(), (aspect, by)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "expression",
     [

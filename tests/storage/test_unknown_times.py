@@ -40,6 +40,7 @@ def walked(store: Store, wanted: str, limit: int) -> list[TraceSummary]:
     return found
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("wanted", FILTERS)
 @pytest.mark.parametrize("limit", [1, 3, 7])
 def test_pages_hold_every_trace_once_and_those_without_a_time_come_last(store: Store, wanted: str, limit: int) -> None:
@@ -63,6 +64,7 @@ def test_stretches_and_single_steps_back_keep_that_order(store: Store) -> None:
         assert (found.summary if found is not None else None) == before
 
 
+@pytest.mark.one_in(2)
 def test_no_moment_finds_a_trace_without_a_time(store: Store) -> None:
     fill(store, seed=3)
     whole = store.traces("", limit=1_000)

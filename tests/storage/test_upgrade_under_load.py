@@ -42,6 +42,7 @@ class _Recorder(Thread):
         self._sink.close()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("revision", REVISIONS[-3:-2])
 def test_an_upgrade_under_load_loses_nothing(database: str, revision: str) -> None:
     stop = Event()

@@ -40,6 +40,7 @@ def test_every_version_has_its_stored_databases(database: str, update_goldens: b
     assert kept == {f"{revision}.{suffix}" for revision in REVISIONS for suffix in KINDS.values()}
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_a_stored_database_is_read_once_it_is_upgraded(database: str, revision: str, tmp_path: Path) -> None:
     restore_database(_kind(database), revision, database)
@@ -81,6 +82,7 @@ def _every_command_runs(database: str, tmp_path: Path) -> None:
     assert "no problem found" in _run(check, "--db", database)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("revision", REVISIONS[: REVISIONS.index("v0009")])
 def test_an_upgrade_puts_traces_without_a_time_last(database: str, revision: str) -> None:
     restore_database(_kind(database), revision, database)
@@ -109,6 +111,7 @@ def _url(database: str) -> str:
     return database.replace("postgresql://", "postgresql+psycopg://") if "://" in database else f"sqlite:///{database}"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("in_columns", [False, True])
 def test_an_inspection_in_another_layout_is_made_again_where_it_is_read(
     store: Store, monkeypatch: pytest.MonkeyPatch, in_columns: bool
@@ -122,6 +125,7 @@ def test_an_inspection_in_another_layout_is_made_again_where_it_is_read(
         assert inspection == inspect_trace(trace)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("revision", ["v0001", "v0005"])
 def test_a_database_from_before_the_first_release_says_what_to_do(database: str, revision: str) -> None:
     with open_store(database) as store, store._database.engine.begin() as connection:
@@ -131,6 +135,7 @@ def test_a_database_from_before_the_first_release_says_what_to_do(database: str,
             opening(database)
 
 
+@pytest.mark.one_in(2)
 def test_checksums_come_with_the_next_version_of_a_trace(database: str) -> None:
     restore_database(_kind(database), "v0006", database)
     upgrade_store(database)

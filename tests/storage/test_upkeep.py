@@ -74,6 +74,7 @@ def test_pruning_deletes_the_old_with_all_that_hangs_on_them(filled: Store) -> N
     assert filled.maintenance.stats().tools == 0
 
 
+@pytest.mark.one_in(2)
 def test_vacuum_gives_room_back(store: Store) -> None:
     store.save(inspected(*(trace(f"s{n}", GOOD_CALL * 20, words=f"{n}" * 3000) for n in range(200))))
     before = store.maintenance.stats().size_bytes
@@ -88,6 +89,7 @@ def test_deleting_what_is_not_there_deletes_nothing(filled: Store) -> None:
     assert filled.maintenance.stats().traces == 3
 
 
+@pytest.mark.one_in(2)
 def test_a_share_of_what_did_not_break_is_kept_the_same_one_every_time(store: Store) -> None:
     store.save(inspected(*(trace(f"s{number}", GOOD_CALL, started_s=float(number)) for number in range(400))))
     store.save(inspected(trace("broken", BAD_CALL, started_s=0.0)))
@@ -101,6 +103,7 @@ def test_a_share_of_what_did_not_break_is_kept_the_same_one_every_time(store: St
     assert store.maintenance.prune(Retention(before_s=1e9, keep_broken=True)) == len(kept) - 1
 
 
+@pytest.mark.one_in(2)
 def test_the_oldest_go_until_the_rest_has_room(store: Store) -> None:
     sessions = (trace(f"s{number:03}", GOOD_CALL, words=token_hex(12_000), started_s=number) for number in range(200))
     store.save(inspected(*sessions))
@@ -151,6 +154,7 @@ def test_of_an_erased_session_no_word_is_left_in_the_file(tmp_path: Path) -> Non
     assert words[0].encode() in raw
 
 
+@pytest.mark.one_in(2)
 def test_nothing_of_an_erased_session_is_in_any_table_index_or_sum(store: Store) -> None:
     def sums() -> object:
         return store.statistics.figures(by=[GroupKey.MODEL, GroupKey.TOOL])

@@ -132,6 +132,7 @@ def test_a_wide_trace_lives_without_its_store(database: str) -> None:
     assert (got, read) == (WIDE, FOUND)
 
 
+@pytest.mark.slow
 def test_a_wide_trace_that_is_being_recorded_is_not_inspected_anew_for_a_screen(database: str) -> None:
     begun = replace(WIDE, turns=WIDE.turns[: 2 * MANY])
     with open_store(database) as store:
@@ -159,6 +160,7 @@ def test_several_threads_look_at_one_trace(store: Store) -> None:
         assert all(threads.map(look, range(8)))
 
 
+@pytest.mark.slow
 def test_a_wide_trace_that_was_read_is_unchanged_where_it_is_saved_again(store: Store, tmp_path: Path) -> None:
     store.save([(WIDE, FOUND)])
     read = store.inspected(1, in_columns=True)
@@ -241,12 +243,14 @@ def test_few_turns_with_much_text_are_a_column_too(store: Store) -> None:
     assert isinstance(store.inspected(2, in_columns=True)[0].turns, tuple)
 
 
+@pytest.mark.slow
 def test_a_trace_that_was_read_is_inspected_as_it_was(store: Store) -> None:
     store.save([(WIDE, FOUND)])
     assert inspect_trace(store.trace(1)) == FOUND
     assert inspect_trace(store.inspected(1, in_columns=True)[0]) == FOUND
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("at", [1, 5, 20, -1], ids=["the checksum", "the size", "what is told", "a window"])
 @pytest.mark.parametrize("long", [1, 1 << 30], ids=["in pieces", "in one piece"])
 def test_a_damaged_inspection_is_told_when_it_is_read(
@@ -262,6 +266,7 @@ def test_a_damaged_inspection_is_told_when_it_is_read(
             store.inspected(1, in_columns=True)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("column", [tables.turn.c.facts, tables.part.c.text, tables.part.c.chunks], ids=str)
 @pytest.mark.parametrize("number", [4, len(WIDE.turns)], ids=["a short one", "a long one"])
 def test_a_damaged_turn_is_told_when_the_trace_is_read(database: str, column: sa.Column[bytes], number: int) -> None:

@@ -201,6 +201,7 @@ def test_pieces_change_nothing(size: int) -> None:
         assert segmenter.segmentation(text) == segment(text, name, tools=TOOLS), (shape, name, text)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "unit",
     [

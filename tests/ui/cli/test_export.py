@@ -102,6 +102,7 @@ def test_a_file_that_cannot_be_written_is_a_sentence(weaklink: Run, database: Pa
     assert done.stderr == b"weaklink: cannot write no-folder/out.html: No such file or directory\n"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("form", ["trace", "json", "markdown", "html"])
 def test_standard_output_is_utf_8_whatever_the_locale(weaklink: Run, database: Path, form: str) -> None:
     usual = weaklink("export", "1", "--as", form, "--db", "t.db")

@@ -126,6 +126,7 @@ def test_a_process_that_dies_costs_its_file_and_no_other(tmp_path: Path) -> None
     assert len([one for one in refused if one is not None]) <= 1  # what the other process read when it was killed
 
 
+@pytest.mark.slow
 def test_there_are_as_many_reports_as_files_however_many_processes(tmp_path: Path) -> None:
     files = [PlacedFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(2)]
     files.append(PlacedFile(str(tmp_path / "none")))
@@ -187,6 +188,7 @@ def _holds_a_trace(path: Path) -> bool:
         return bool(store.traces())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("options", [(), ("--jobs", "2"), ("--dry-run",)])
 def test_a_gateways_objects_in_a_folder_are_one_log(weaklink: Run, tmp_path: Path, options: tuple[str, ...]) -> None:
     rows = (CASES / "litellm" / "payloads.jsonl").read_text(encoding="utf-8").splitlines()

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from storage import open_store
 from tests.ui.conftest import START, Run, environment
 from ui.cli.import_round import PathWatcher
@@ -123,6 +125,7 @@ def turns(database: Path) -> list[int]:
         return [summary.turns for summary in store.traces()]
 
 
+@pytest.mark.slow
 def test_a_session_that_grows_replaces_its_shorter_self(tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     logs.mkdir()

@@ -46,6 +46,7 @@ def messages() -> str:
     return json.dumps({"messages": said, "model": f"m{HOSTILE}", "id": HOSTILE})
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_nothing_invisible_is_printed(weaklink: Run, tmp_path: Path, messages: str, name: str) -> None:
     (tmp_path / "trace.jsonl").write_text(messages + "\n", encoding="utf-8")

@@ -116,6 +116,7 @@ def test_faults_are_told_and_bytes_passed_on_while_the_model_still_writes(tmp_pa
     assert list(part.chunks.offsets_s) == sorted(part.chunks.offsets_s)  # type: ignore[type-var]  # each was timed
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_the_trace_as_aborted(tmp_path: Path, by: signal.Signals) -> None:
     with logging(tmp_path, "-f", "hermes", "--to", "a.jsonl") as process:
@@ -133,6 +134,7 @@ def test_an_interrupt_ends_the_trace_as_aborted(tmp_path: Path, by: signal.Signa
     assert (generation.error.phase, generation.error.message) == (ErrorPhase.CLIENT_ABORT, "Interrupted.")
 
 
+@pytest.mark.slow
 def test_a_reader_that_left_ends_the_trace_quietly(tmp_path: Path) -> None:
     with logging(tmp_path, "-f", "hermes", "--to", "a.jsonl") as process:
         assert process.stdout is not None

@@ -172,6 +172,7 @@ def test_the_terminals_interrupt_is_the_commands(tmp_path: Path) -> None:
     assert said.count(b"KeyboardInterrupt") == 1
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has subreapers")
 @pytest.mark.parametrize(
     ("command", "killed"),

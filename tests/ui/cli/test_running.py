@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
@@ -137,6 +138,7 @@ def test_show_ends_what_a_killed_recorder_left(weaklink: Run, tmp_path: Path) ->
         assert not store.summary(1).running
 
 
+@pytest.mark.slow
 def test_a_database_that_another_program_holds_is_listed_all_the_same(weaklink: Run, tmp_path: Path) -> None:
     _killed_recorder(tmp_path / "t.db")
     with open_store(tmp_path / "t.db") as store, store._database.engine.connect() as connection:

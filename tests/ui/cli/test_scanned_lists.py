@@ -43,6 +43,7 @@ def _run(*words: str) -> Result:
     return CliRunner().invoke(weaklink, words)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", _WAYS)
 def test_all_that_matches_is_printed_in_its_order(way: tuple[str, ...]) -> None:
     done = _run(*way, "name:*0*of*", "--limit", "100")
@@ -52,6 +53,7 @@ def test_all_that_matches_is_printed_in_its_order(way: tuple[str, ...]) -> None:
     assert done.stderr == ""  # it is no terminal
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", _WAYS)
 def test_ctrl_c_leaves_what_was_found_and_says_how_far_it_came(
     way: tuple[str, ...], monkeypatch: pytest.MonkeyPatch

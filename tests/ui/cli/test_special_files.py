@@ -58,6 +58,7 @@ def test_a_folder_with_a_pipe_is_walked_past_it(weaklink: Run, name: str) -> Non
 PIPES = [pytest.param("pipe", name, marks=() if name in {"import", "segment"} else pytest.mark.slow) for name in ALL]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(("kind", "name"), [*PIPES, *product(["socket", "device"], ALL)])
 def test_a_named_one_is_refused_in_words(weaklink: Run, kind: str, name: str) -> None:
@@ -84,6 +85,7 @@ def written(folder: Path) -> Iterator[str]:
         writer.kill()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", [*COMMANDS, "convert", "detect"])
 def test_a_pipe_that_is_written_to_is_read(weaklink: Run, written: str, name: str) -> None:
     done = weaklink(*ALL[name], written)

@@ -240,6 +240,7 @@ def test_a_trace_as_json_holds_text_spans_and_diagnostics(weaklink: Run, logs: P
     assert found["chain"][0]["outcome"] == "malformed"
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_files_that_are_finished(weaklink: Run, logs: Path, tmp_path: Path) -> None:
     many = "\n".join(json.dumps({"id": f"t{number}", "conversations": GOOD}) for number in range(60_000))
     (tmp_path / "many.jsonl").write_text(many, encoding="utf-8")
@@ -275,6 +276,7 @@ def test_show_prints_only_the_turns_that_are_selected(
     assert re.findall(r"^── (\d+) ", done.stdout.decode(), re.MULTILINE) == numbers
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("ranges", ["x", "0", "5", "3-2", "1,,2", "-2", "", "2-3-4"])
 def test_turns_that_do_not_exist_are_refused(weaklink: Run, logs: Path, ranges: str) -> None:
     report(weaklink, "logs/run.jsonl")

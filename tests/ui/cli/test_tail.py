@@ -273,6 +273,7 @@ class Remembering:
         self.summary = summary
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "path",
     [pytest.param(path, marks=[pytest.mark.slow] if at % 4 else []) for at, path in enumerate(SAMPLES)],

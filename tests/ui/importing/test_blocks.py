@@ -158,6 +158,7 @@ def test_every_partition_gives_the_worst_chains_the_same_pages(log: str, size: i
     assert worst(log, size) == whole
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "command",
     [("lint",), ("report", "--json"), ("score",), ("verify", "--json")],
@@ -301,6 +302,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_nothing_comes_twice(tmp_path:
     assert not any(piece.failed for piece in pieces)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [(dies_always, "signal 9"), (fails_always, f"attempt {ATTEMPTS} (ValueError)")],

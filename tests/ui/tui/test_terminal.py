@@ -65,6 +65,7 @@ class Terminal:
         return code
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("variables", [{"TERM": "xterm-256color"}, {"TERM": "xterm"}], ids=["256", "16"])
 def test_a_chain_is_opened_on_its_break_and_the_terminal_is_left_as_it_was(
     tmp_path: Path, variables: dict[str, str]

@@ -100,6 +100,7 @@ def _top_at_rest(rows: Locator) -> float:
     return float(tops[-1])
 
 
+@pytest.mark.slow
 def test_older_figures_stand_until_the_new_ones_are_there(slow: Path, slow_dashboard: str, page: Page) -> None:
     gate_of(slow).unlink()
     traces = _count(slow, "name:*")
@@ -122,6 +123,7 @@ def test_older_figures_stand_until_the_new_ones_are_there(slow: Path, slow_dashb
     expect(field).to_be_focused()
 
 
+@pytest.mark.slow
 def test_a_database_that_vanishes_while_it_is_counted_is_a_sentence(
     slow: Path, slow_dashboard: str, page: Page
 ) -> None:
@@ -153,6 +155,7 @@ def test_home_has_an_address_of_its_name_too(demo_dashboard: str, page: Page) ->
     expect(page.get_by_label("Filter", exact=True)).to_have_value("status:broken")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "what"),
     [("triage", ""), ("tools", ""), ("compare", "groups")],

@@ -33,6 +33,7 @@ def test_a_longer_term_that_begins_so_is_another() -> None:
     assert narrowed("model:gpt-4o", "model:gpt-4") == "model:gpt-4o model:gpt-4"
 
 
+@pytest.mark.slow
 def test_every_value_of_a_trace_and_of_its_calls_leads_to_a_list_that_has_the_trace(
     demo_database: Path, tmp_path: Path
 ) -> None:

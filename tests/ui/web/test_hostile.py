@@ -52,6 +52,7 @@ def _states(database: Path, path: str) -> list[str]:
     return ["", *(state.format(**words) for state in _STATES.get(path, ()))]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("path", "scheme"),
     [

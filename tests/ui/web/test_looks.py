@@ -53,6 +53,7 @@ def _texts(page: Page, address: str) -> list[tuple[str, str, str]]:
     return [(str(size), str(colour), str(words)) for size, colour, words in page.evaluate(_TEXTS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_pages_have_one_scale_of_type_and_one_colour_for_a_status(
     browser: Browser, demo_dashboard: str, scheme: str
@@ -78,6 +79,7 @@ def _as_browser(colour: str) -> str:
     return f"rgb({', '.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))})"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_no_label_of_a_chart_is_cut_off(browser: Browser, demo_dashboard: str, scheme: str, width: int) -> None:
     with watched(browser, scheme, width=width) as page:
@@ -87,6 +89,7 @@ def test_no_label_of_a_chart_is_cut_off(browser: Browser, demo_dashboard: str, s
         assert page.evaluate(_CUT) == []
 
 
+@pytest.mark.slow
 def test_a_cell_of_a_phone_shows_the_number_that_fits(browser: Browser, demo_dashboard: str) -> None:
     for width, shown in ((1280, "67 %"), (390, "67")):
         with watched(browser, width=width) as page:

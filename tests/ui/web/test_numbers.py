@@ -110,6 +110,7 @@ def _walk(page: Page, address: str, *, all_of_them: bool) -> int:
     return clicked
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("path", _PATHS)
 def test_the_last_number_of_each_table_and_each_button_with_a_number_opens_its_traces(
     counted_dashboard: str, page: Page, path: str
@@ -131,6 +132,7 @@ def _marks(page: Page) -> list[tuple[str, int]]:
     return [(label, int(count[1].replace(",", ""))) for label, count in found if count and count[1] != "0"]
 
 
+@pytest.mark.slow
 def test_every_mark_of_a_chart_opens_its_traces(counted_dashboard: str, page: Page) -> None:
     page.goto(counted_dashboard)
     settled(page)
@@ -147,6 +149,7 @@ def _ends(marks: list[tuple[str, int]]) -> list[tuple[str, int]]:
     return [marks[index] for index in _some(len(marks), all_of_them=False)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["code", *(pytest.param(one, marks=pytest.mark.slow) for one in _FACETS)])
 def test_the_values_of_a_facet_narrow_to_as_many_traces_as_they_count(
     counted_dashboard: str, page: Page, name: str

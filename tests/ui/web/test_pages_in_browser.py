@@ -46,6 +46,7 @@ def _ids(database: Path, wanted: str) -> list[str]:
         return [str(one.id) for one in store.traces(wanted, limit=100)]
 
 
+@pytest.mark.slow
 def test_a_click_on_a_cell_opens_its_traces_and_back_leads_to_the_chart_again(demo_dashboard: str, page: Page) -> None:
     page.goto(demo_dashboard)
     cell = page.locator('svg path[aria-label*="C504; model: sample-hermes-8b"][aria-label$="66.7%"]')  # of all traces
@@ -80,6 +81,7 @@ def test_back_undoes_one_action_at_a_time(demo_dashboard: str, page: Page) -> No
     expect(page.get_by_label("Filter", exact=True)).to_have_value("")
 
 
+@pytest.mark.slow
 def test_pages_of_a_sorted_and_filtered_list_are_restored_by_back_forward_and_reload(
     short_pages: str, page: Page
 ) -> None:
@@ -202,6 +204,7 @@ _WIDER = """() => [...document.querySelectorAll('*')]
     .map((one) => `${one.querySelector('tbody').getAttribute('aria-label')} ${one.scrollWidth}`)"""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_table_is_wider_than_its_place(demo_dashboard: str, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
@@ -214,6 +217,7 @@ def test_no_table_is_wider_than_its_place(demo_dashboard: str, page: Page, width
         assert page.evaluate(_WIDER) == [], path
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_comparison_of_runs_needs_no_scrolling_sideways(demo_dashboard: str, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
@@ -242,6 +246,7 @@ _SKELETON = """() => {
 }"""
 
 
+@pytest.mark.slow
 def test_no_skeleton_flashes_while_a_part_of_the_page_comes(demo_dashboard: str, page: Page) -> None:
     page.goto(f"{demo_dashboard}traces")
     settled(page)
@@ -250,6 +255,7 @@ def test_no_skeleton_flashes_while_a_part_of_the_page_comes(demo_dashboard: str,
     expect(made).to_have_css("opacity", "1")  # what takes long is announced
 
 
+@pytest.mark.slow
 def test_what_breaks_is_sorted_by_a_click_on_a_title(demo_dashboard: str, page: Page) -> None:
     page.goto(demo_dashboard)
     table = page.locator(".listing").filter(has=page.get_by_label(re.compile("First breaks by rule")))
@@ -278,6 +284,7 @@ def test_the_list_shows_the_outcome_of_tasks_beside_the_preview(demo_dashboard: 
 _MOST_REQUESTS = 40
 
 
+@pytest.mark.slow
 def test_a_visit_after_the_first_takes_few_requests(demo_dashboard: str, page: Page) -> None:
     page.goto(demo_dashboard)
     settled(page)
@@ -331,6 +338,7 @@ _SEQUENCES: dict[str, list[tuple[Callable[[Page], Locator], str]]] = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("begins", _SEQUENCES)
 def test_back_and_forward_go_through_what_was_clicked_and_a_reload_keeps_it(
     demo_dashboard: str, page: Page, begins: str
@@ -354,6 +362,7 @@ def test_back_and_forward_go_through_what_was_clicked_and_a_reload_keeps_it(
     assert page.url == met[-1]
 
 
+@pytest.mark.slow
 def test_what_is_shown_of_a_tool_is_that_of_the_one_that_was_clicked(demo_dashboard: str, page: Page) -> None:
     page.goto(f"{demo_dashboard}tools")
     _row(page, "Tools", "web_search").click()
@@ -363,6 +372,7 @@ def test_what_is_shown_of_a_tool_is_that_of_the_one_that_was_clicked(demo_dashbo
     assert set(tools.all_inner_texts()) == {"web_search"}
 
 
+@pytest.mark.slow
 def test_back_restores_the_baseline_of_a_comparison(demo_dashboard: str, page: Page) -> None:
     page.goto(f"{demo_dashboard}compare?what=groups")
     settled(page)

@@ -9,6 +9,7 @@ from tests.ui.web.dashboards import dashboard, free_port
 from tests.ui.web.pages_walked import settled, watched
 
 
+@pytest.mark.slow
 def test_a_page_may_outlive_its_dashboard(browser: Browser, demo_database: Path, tmp_path: Path) -> None:
     with watched(browser) as page:
         with dashboard(tmp_path, demo_database) as address:

@@ -58,6 +58,7 @@ def recording(tmp_path: Path) -> Iterator[Recording]:
         yield Recording(address, database, recorder, upstream)
 
 
+@pytest.mark.slow
 def test_the_list_gains_the_running_trace_and_its_end_and_the_reader_keeps_his_place(
     recording: Recording, page: Page
 ) -> None:

@@ -99,6 +99,7 @@ def test_other_selections_are_refused(text: str) -> None:
         read_selection(text)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("title", list(_EXAMPLES))
 def test_every_example_runs(shown: None, title: str) -> None:
     assert run_statement(_EXAMPLES[title]).rows
@@ -137,6 +138,7 @@ def test_numbers_of_what_breaks_open_exactly_their_traces(page: Page, address: s
     assert listed(page) == number
 
 
+@pytest.mark.slow
 def test_numbers_of_tools_open_exactly_their_traces(page: Page, address: str) -> None:
     page.goto(f"{address}tools")
     settled(page)

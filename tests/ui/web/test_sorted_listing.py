@@ -29,6 +29,7 @@ _COLUMNS: tuple[SortedColumn[_Item], ...] = (
 _ITEMS: list[_Item] = [("b", 2.0), ("C", None), ("a", 0.0), ("d", 10.0)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("order", "names"),
     [
@@ -80,6 +81,7 @@ def _links(row: ListingRow) -> list[tuple[str, int]]:
     return [(cell.key, int(cell.line[0].text.replace(",", ""))) for cell in row.cells if isinstance(cell, LinkCell)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("path", ["tools", "rules"])
 def test_a_click_on_a_title_sorts_a_second_the_other_way_and_back_restores_it(
     demo_dashboard: str, page: Page, path: str
@@ -112,6 +114,7 @@ def _traces(page: Page) -> list[int]:
     return [int(one.replace(",", "")) if one.strip("- ·–") else 0 for one in cells]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("label", "term"), [("Tools", "tool"), ("Broken schemas", "code")])
 def test_the_funnel_of_a_value_opens_the_traces_that_have_it(
     demo_dashboard: str, demo_database: Path, page: Page, label: str, term: str

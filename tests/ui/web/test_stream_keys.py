@@ -69,6 +69,7 @@ def _open(page: Page, streams: str, number: int) -> None:
     settled(page)
 
 
+@pytest.mark.slow
 def test_faults_at_both_ends_of_a_text_that_is_too_long_for_a_page_are_reached(streams: str, page: Page) -> None:
     _open(page, streams, 5)
     lit, status = page.locator(_LIT), page.locator(".dissector .status")
@@ -177,6 +178,7 @@ def test_a_million_characters_are_a_screen_of_rows_and_the_last_line_is_reached_
     expect(page.locator(_LIT)).to_have_text("line 0038461")
 
 
+@pytest.mark.slow
 def test_of_thousands_of_faults_the_last_is_marked_said_and_listed_like_the_first(
     database: Path, streams: str, page: Page
 ) -> None:

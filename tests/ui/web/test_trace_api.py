@@ -124,6 +124,7 @@ def test_a_selected_call_of_another_tool_costs_at_most_two_kilobytes_with_its_sc
     assert answer.num_bytes_downloaded < _WIDEST_ANSWER
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("path", "params", "status"),
     [
@@ -168,6 +169,7 @@ def test_what_a_running_trace_gained_is_at_most_three_times_its_text(tmp_path: P
     set_options(DashboardOptions())
 
 
+@pytest.mark.slow
 def test_a_state_that_is_asked_for_again_stays_while_others_come_and_go(tmp_path: Path) -> None:
     turns = tuple(Turn(Role.USER, (Part("text", f"{number}"),)) for number in range(12 * EXPANDED_TURNS))
     with open_store(tmp_path / "w.db") as store:
@@ -191,6 +193,7 @@ _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo", "day
 _PIECE = 4  # characters of a chunk, as many as a token has
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("gained", [80, 100, 200])  # the page asks once about as many have come: `waitAfter`
 @pytest.mark.parametrize(
     "text",

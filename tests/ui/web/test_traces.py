@@ -75,6 +75,7 @@ def test_the_address_names_the_trace_that_is_looked_at(demo_database: Path) -> N
     assert _looked_at(page("traces", demo_database, look=str(third))) == third
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("after", ["", "x", "1_", "_", "nan_1", "1e999_9", f"1_{10**40}"])
 def test_an_address_that_names_no_page_is_no_error(demo_database: Path, after: str) -> None:
     page("traces", demo_database, after=after)
@@ -123,6 +124,7 @@ def test_what_is_found_is_drawn_while_the_list_is_looked_through(demo_database: 
     assert _looked_at(app) == ids[_PAGE]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("_in_steps")
 @pytest.mark.parametrize("order", ["", "broken"])
 def test_only_at_the_end_it_is_said_that_nothing_matches(demo_database: Path, order: str) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser
 
 from tests.ui.web.dashboards import running
@@ -16,6 +17,7 @@ options.set_options = lambda serving: told(replace(serving, patience_s=0.0))
 """A dashboard that draws every page without the figures first, as on a busy machine."""
 
 
+@pytest.mark.slow
 def test_counting_goes_when_the_count_is_there(browser: Browser, demo_database: Path) -> None:
     with running(demo_database.parent, demo_database, first=_IMPATIENT) as found:
         for age in ("7d", "90d"):

@@ -24,6 +24,7 @@ def at_a_known_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chain_list, "_now_s", lambda: LONG_AGO_S + 400 * 86_400)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (250, 30)], ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_the_list_stands_in_columns(tmp_path: Path, size: tuple[int, int], update_goldens: bool) -> None:
     async with running(filled(tmp_path / "runs.db"), size=size) as (app, _):
@@ -121,6 +122,7 @@ async def test_of_a_long_list_only_pages_in_sight_are_read_and_its_end_is_one_ke
         assert home(app).chains.current is not None
 
 
+@pytest.mark.slow
 async def test_the_end_is_reached_though_the_list_is_still_being_walked_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

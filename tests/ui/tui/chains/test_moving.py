@@ -40,6 +40,7 @@ async def test_n_goes_from_hit_to_hit_and_capital_n_back(tmp_path: Path) -> None
         assert "No earlier chain contains the words." in told(app)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("order", [Order.TIME, Order.ERRORS])
 async def test_a_break_far_above_is_found_though_its_page_is_no_longer_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: Order

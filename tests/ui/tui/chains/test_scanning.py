@@ -56,6 +56,7 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> str:
     return filled(tmp_path_factory.mktemp("scanned") / "runs.db", traces=_TRACES)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("filter_text", ["name:*ss*on*", "-name:*zzz*", "name:*7*"])
 async def test_the_whole_list_is_reached_in_its_order(where: str, filter_text: str) -> None:
     async with running(where, filter_text=filter_text) as (app, pilot):

@@ -59,6 +59,7 @@ def texts(screen: DiffScreen) -> str:
     return "\n".join(plain(view.source.line(index, 100)) for index in range(view.source.count))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_runs_stand_side_by_side(tmp_path: Path, size: tuple[int, int], update_goldens: bool) -> None:
     async with comparing(stored(tmp_path / "runs.db", *RUNS), size=size) as (app, _, _):
@@ -145,6 +146,7 @@ async def test_without_a_mark_it_says_how_to_mark(tmp_path: Path) -> None:
         assert at_home(app)
 
 
+@pytest.mark.slow
 async def test_of_many_marked_traces_six_are_compared(tmp_path: Path) -> None:
     where = filled(tmp_path / "runs.db", traces=9)
     with open_store(where) as store:
@@ -187,6 +189,7 @@ async def test_hostile_texts_stay_in_their_places(tmp_path: Path) -> None:
         assert "[red]" in shown(app)
 
 
+@pytest.mark.slow
 async def test_a_database_that_vanishes_is_said_and_found_again(tmp_path: Path) -> None:
     where = Path(stored(tmp_path / "runs.db", *RUNS))
     async with comparing(str(where)) as (app, pilot, _):
@@ -208,6 +211,7 @@ async def test_r_shows_the_requests_of_the_row_side_by_side(tmp_path: Path) -> N
         assert "requests: A with B" in shown(app)
 
 
+@pytest.mark.slow
 async def test_a_trace_is_compared_at_once_with_one_that_was_named(tmp_path: Path) -> None:
     where = stored(tmp_path / "runs.db", *RUNS, marked=())
     async with running(where, size=(120, 40), named="2", against="1") as (app, pilot):

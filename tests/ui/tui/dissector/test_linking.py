@@ -169,6 +169,7 @@ async def test_arguments_that_are_long_to_read_are_read_in_a_thread_when_they_ar
         assert stage.row.startswith("a ")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("size", [SMALL, (120, 40), (250, 70)])
 async def test_a_hostile_trace_changes_nothing_on_the_screen(tmp_path: Path, size: tuple[int, int]) -> None:
     async with dissecting(tmp_path, scenes.hostile(), size=size) as (stage, _):

@@ -28,6 +28,7 @@ def _stored(path: Path, characters: int) -> str:
     return str(path)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("key", ["ctrl+r", "}", "{"])
 @pytest.mark.parametrize("characters", [1_200_000, 6_000], ids=["long", "short"])
 async def test_a_trace_that_is_long_is_gone_while_another_is_read(tmp_path: Path, key: str, characters: int) -> None:

@@ -36,6 +36,7 @@ async def typed(pilot: object, app: object, path: str) -> None:
     await settled(pilot)  # type: ignore[arg-type]  # a pilot
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_a_folder_is_imported_and_the_list_shows_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], update_goldens: bool

@@ -53,6 +53,7 @@ def unlike(screen: LabScreen) -> str:
     return "\n".join(plain(view.source.line(index, 100)) for index in range(view.source.count))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_formats_stand_in_rows_and_cuts_in_columns(
     tmp_path: Path, size: tuple[int, int], update_goldens: bool
@@ -63,6 +64,7 @@ async def test_formats_stand_in_rows_and_cuts_in_columns(
         agree(f"lab-{size[0]}x{size[1]}.txt", shown(app), update_goldens=update_goldens)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("text", [GOOD_CALL, BAD_CALL, "<think>Hm.</think>Hello <tool_call>{", "plain words"])
 async def test_the_formats_own_reading_is_the_stored_one_however_it_is_cut(tmp_path: Path, text: str) -> None:
     async with reading(tmp_path, chunked(text, 1, len(text) // 2)) as (_, _, screen):
@@ -136,6 +138,7 @@ async def test_a_trace_without_text_says_so(tmp_path: Path) -> None:
         assert at_home(app)
 
 
+@pytest.mark.slow
 async def test_a_reader_of_foreign_code_that_raises_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,7 @@ def text_of(screen: LiveScreen) -> str:
     return "".join(part.text for turn in screen.growing.turns for part in turn.parts.values())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_spans_close_and_faults_appear_while_the_model_still_speaks(
     tmp_path: Path, size: tuple[int, int]
@@ -148,6 +149,7 @@ async def test_where_nothing_is_recorded_it_says_so(tmp_path: Path) -> None:
         assert at_home(app)
 
 
+@pytest.mark.slow
 async def test_a_database_that_vanishes_is_said_and_watched_again(tmp_path: Path) -> None:
     where = tmp_path / "runs.db"
     sink = StoreSink(str(where))

@@ -9,6 +9,7 @@ from tests.ui.tui.apps import SIZES, agree, at_home, filled, home, press, runnin
 from ui.tui.rules_screen import RulesScreen
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_rules_stand_with_their_counts_and_a_page(
     tmp_path: Path, size: tuple[int, int], update_goldens: bool

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -210,6 +211,7 @@ def test_a_trace_in_columns_looks_and_moves_like_the_same_trace_in_tuples(trace:
             assert find(one, words, place, back=True) == find(other, words, place, back=True)
 
 
+@pytest.mark.slow
 def test_several_threads_look_at_one_trace_at_once() -> None:
     turns = [
         Turn(Role.ASSISTANT, (Part("text", f"{number} {_CALL} Well."), Part("call:0", "{}"))) for number in range(90)

@@ -120,6 +120,7 @@ def test_only_the_blocks_that_are_seen_are_laid_out(monkeypatch: pytest.MonkeyPa
     assert len(made) <= 2
 
 
+@pytest.mark.slow
 def test_blocks_that_were_left_are_forgotten_and_made_again_alike() -> None:
     layout = StreamLayout(scenes.of_text("one line of the stream\n" * 20_000), 80, StreamOptions())
     first = [row for _, row in layout.below(layout.first())]

@@ -148,6 +148,7 @@ _LOOKS: dict[str, Callable[[Dissection, Location], None]] = {
 }
 
 
+@pytest.mark.one_in(5)
 @_SHAPES
 @pytest.mark.parametrize("where", ["call", "result", "beside"])
 @pytest.mark.parametrize("look", _LOOKS.values(), ids=_LOOKS)
