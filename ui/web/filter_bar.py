@@ -83,9 +83,9 @@ def _field(page: str, said: str) -> None:
     if line[:2] != (page, said):
         line = (page, said, line[2] + 1)
         st.session_state[_LINE] = line
-    st.session_state.setdefault(f"{_KEY}_{line[2]}", said)  # Streamlit forgets it while another page is shown
     st.text_input(
         "Filter",
+        value=said,  # in every run: what the session's state says is sent once, in a run that another one may end
         key=f"{_KEY}_{line[2]}",
         placeholder=_EXAMPLE,
         on_change=_changed,

@@ -25,6 +25,12 @@ def test_what_is_typed_stands_in_the_address(demo_database: Path) -> None:
     assert address(app) == {"filter": "status:broken"}
 
 
+def test_each_run_tells_the_browser_what_the_line_holds(demo_database: Path) -> None:
+    app = page("traces", demo_database, filter="status:broken")
+    assert field_of(app).proto.default == "status:broken"
+    assert field_of(app.run()).proto.default == "status:broken"  # the first run may have been ended before it was sent
+
+
 def test_an_emptied_line_takes_the_filter_away(demo_database: Path) -> None:
     app = page("traces", demo_database, filter="status:broken")
     field_of(app).input("").run()
