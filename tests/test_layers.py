@@ -43,7 +43,7 @@ def test_a_class_name_is_unique() -> None:
 
 def _classes(node: ast.AST, owner: str = "") -> Iterator[tuple[str, int]]:
     """The names of the classes below a node, with the names of the classes that they are in; and their lines."""
-    for child in ast.iter_child_nodes(node):
+    for child in _statements(node):
         if isinstance(child, ast.ClassDef):
             yield f"{owner}{child.name}", child.lineno
             yield from _classes(child, f"{owner}{child.name}.")
@@ -68,13 +68,23 @@ def _imported() -> frozenset[str]:
 def _top_names(path: Path) -> set[str]:
     """The first names of all that a file imports."""
     names: set[str] = set()
-    for node in ast.walk(_tree(path)):
-        match node:
+    waiting: list[ast.AST] = [_tree(path)]
+    while waiting:
+        match node := waiting.pop():
             case ast.Import():
                 names |= {alias.name.partition(".")[0] for alias in node.names}
             case ast.ImportFrom(module=str(module)):
                 names.add(module.partition(".")[0])
+            case _:
+                waiting += _statements(node)
     return names
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements right below a node, and what holds statements; an expression holds none."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield child
 
 
 def _declared(*, with_extras: bool = False) -> set[str]:
