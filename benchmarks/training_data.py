@@ -65,9 +65,7 @@ def commands() -> None:
             runs = [one.result() for one in running[command]]
             rate = (_SIZES[-1] - _SIZES[0]) / (runs[-1].cpu_s - runs[0].cpu_s)
             say(f"| `{command}` | {rate:,.0f} | {' | '.join(f'{run.peak_mib:,.0f}' for run in runs)} |")
-        say(
-            f"\nRows of {size:,.0f} bytes, {_calls(_SIZES[0]):.1f} calls each; CPU time of each command without start-up,"
-        )
+        say(f"\nRows of {size:,.0f} bytes, {_calls(_SIZES[0]):.1f} calls each; CPU time without start-up,")
         say("as many at once as there are cores.")
 
 
