@@ -118,29 +118,45 @@ def _expected(path: str) -> Mapping[str, Sequence[ExpectedCall]]:
     return read_expected(path)
 
 
+_MEANS = (*DIMENSIONS, "overall")
+
+
+class _Means(Struct):
+    """The means of some calls' scores, as sums; a dimension counts where it was measured."""
+
+    calls: int = 0
+    sums: list[float] = field(default_factory=lambda: [0.0] * len(_MEANS))
+    counts: list[int] = field(default_factory=lambda: [0] * len(_MEANS))
+
+    def take(self, call: CallScore) -> None:
+        self.calls += 1
+        for at, name in enumerate(_MEANS):
+            value = getattr(call, name)
+            if value is not None:
+                self.sums[at] += value
+                self.counts[at] += 1
+
+    def line(self, name: str, width: int) -> str:
+        sums = zip(self.sums, self.counts, strict=True)
+        means = (format(one / count, ".3f") if count else "-" for one, count in sums)
+        return f"{name:{width}}  {self.calls:>7,}  " + "  ".join(f"{mean:>16}" for mean in means)
+
+
 class _Table(Struct):
     rows: int = 0
     kept: int = 0
-    scores: dict[str, list[CallScore]] = field(default_factory=dict)
+    scores: dict[str, _Means] = field(default_factory=dict)
+    all: _Means = field(default_factory=_Means)
 
     def take(self, scored: ScoredRow, by: str) -> None:
         self.kept += 1
         for call in scored.score.calls:
-            self.scores.setdefault(call.tool if by == "tool" else scored.model, []).append(call)
+            self.scores.setdefault(call.tool if by == "tool" else scored.model, _Means()).take(call)
+            self.all.take(call)
 
     def lines(self, by: str) -> Iterable[str]:
         width = max([len(by), 5, *(min(len(name), 40) for name in self.scores)])
-        yield f"{by:{width}}  {'calls':>7}  " + "  ".join(f"{name:>16}" for name in (*DIMENSIONS, "overall"))
-        for name, calls in sorted(self.scores.items(), key=lambda one: (-len(one[1]), one[0])):
-            yield self._line(visible_line(name)[:40] or "-", calls, width)
-        yield self._line("all", [call for calls in self.scores.values() for call in calls], width)
-
-    def _line(self, name: str, calls: list[CallScore], width: int) -> str:
-        means = [_mean(calls, one) for one in (*DIMENSIONS, "overall")]
-        shown = "  ".join(f"{'-' if value is None else format(value, '.3f'):>16}" for value in means)
-        return f"{name:{width}}  {len(calls):>7,}  {shown}"
-
-
-def _mean(calls: list[CallScore], dimension: str) -> float | None:
-    measured = [one for call in calls if (one := getattr(call, dimension)) is not None]
-    return sum(measured) / len(measured) if measured else None
+        yield f"{by:{width}}  {'calls':>7}  " + "  ".join(f"{name:>16}" for name in _MEANS)
+        for name, means in sorted(self.scores.items(), key=lambda one: (-one[1].calls, one[0])):
+            yield means.line(visible_line(name)[:40] or "-", width)
+        yield self.all.line("all", width)
