@@ -1,7 +1,9 @@
 """Options, profiles and fixtures that every test may use."""
 
 import os
+import re
 from collections import defaultdict
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,6 +20,7 @@ for _name, _examples in _EXAMPLES.items():
         print_blob=True,  # the failure says how to see it again
         suppress_health_check=[HealthCheck.too_slow],
     )
+_DATABASE = re.compile("sqlite|postgresql")
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
@@ -31,19 +34,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of the cases of a test with `@pytest.mark.one_in(n)`, the gate runs one in n; the others are slow."""
+    """Of the cases of a test with `@pytest.mark.one_in(n)`, the gate runs one in n for each database."""
     if config.getoption("--update-goldens"):
         return
-    cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    cases: defaultdict[tuple[str, ...], list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("one_in"):
-            cases[item.nodeid.partition("[")[0]].append(item)
+            test, _, case = item.nodeid.partition("[")
+            cases[test, *_DATABASE.findall(case)].append(item)
     for some in cases.values():
-        some.sort(key=lambda item: item.nodeid)  # not in the order of a worker or of a random run
-        for at, item in enumerate(some):
-            mark = item.get_closest_marker("one_in")
-            if mark is not None and at % mark.args[0]:
-                item.add_marker(pytest.mark.slow)
+        some.sort(key=lambda item: crc32(item.nodeid.encode()))  # the same in every run, and no stride through a table
+        mark = some[0].get_closest_marker("one_in")
+        assert mark is not None
+        for item in some[-(-len(some) // mark.args[0]) :]:
+            item.add_marker(pytest.mark.slow)
 
 
 pytest.register_assert_rewrite("tests.case_files")  # its comparison shows the lines that differ

@@ -142,7 +142,6 @@ def held_until_all_asked(answer: Answer) -> Answer:
     return replace(answer, pieces=(Pause("all"), *answer.pieces))
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("client", CLIENTS)
 def test_what_a_client_sends_again_by_itself_stays_in_its_trace(client: str) -> None:
     """One agent is refused at once, and one gives up waiting: both clients try again, beside the others."""

@@ -164,7 +164,6 @@ def test_accepting_does_not_wait_while_another_process_holds_the_database(store:
     assert store.trace("a") == WHOLE
 
 
-@pytest.mark.slow
 def test_a_full_disk_costs_nothing_once_there_is_room_again(database: Path) -> None:
     # -B: byte code written to a full disk would be cut, and stay so for everyone.
     command = [sys.executable, "-B", "-m", "tests.storage.full_disk", str(database)]

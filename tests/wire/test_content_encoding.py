@@ -167,7 +167,6 @@ def test_an_unknown_encoding_and_too_many_are_told_and_kept() -> None:
     assert (body, fault) == (b"ab", "The body has 4 encodings; at most 3 are taken off.")
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("encoding", PACK)
 def test_a_bomb_is_stopped_at_its_bound(encoding: str) -> None:
     packed = PACK[encoding](bytes(40 << 20))

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from importlib.util import find_spec
 from typing import Any
+from weakref import finalize
 from zlib import crc32
 
 from msgspec import Struct
@@ -33,7 +34,6 @@ _CANDIDATE_SIMILARITY = 0.7  # the index misses some at its threshold
 _SHINGLE = 3
 _FEWEST_WORDS = 20
 _VALUE_BYTES = 4
-_BANDS = 8
 _TABLES = (
     "PRAGMA cache_size = -16384",  # KiB
     "PRAGMA journal_mode = OFF",
@@ -43,10 +43,7 @@ _TABLES = (
     "BEGIN",  # never committed: pages go to the disk where the cache is full, not after each statement
 )
 _EQUAL = "SELECT reference FROM sample WHERE conversation = ?"
-_CANDIDATES = (
-    "SELECT reference, signature FROM sample WHERE number IN "
-    f"(SELECT sample FROM band WHERE key IN ({', '.join('?' * _BANDS)}))"
-)
+_CANDIDATES = "SELECT reference, signature FROM sample WHERE number IN (SELECT sample FROM band WHERE key IN ({}))"
 _ADD = "INSERT INTO sample (conversation, reference, signature) VALUES (?, ?, ?)"
 _ADD_BAND = "INSERT INTO band (key, sample) VALUES (?, ?)"
 
@@ -156,9 +153,8 @@ class _Signer:
 
         self._min_hash: Any = MinHash(num_perm=_PERMUTATIONS, hashfunc=int)  # one for all: making one is slow
         bands = MinHashLSH(threshold=_CANDIDATE_SIMILARITY, num_perm=_PERMUTATIONS)
-        assert bands.b == _BANDS
         size = bands.r * _VALUE_BYTES
-        self._bands = tuple(slice(at, at + size) for at in range(0, _BANDS * size, size))
+        self._bands = tuple(slice(at, at + size) for at in range(0, bands.b * size, size))
 
     def signature(self, shingles: tuple[int, ...]) -> _Signature:
         """The signature of a set of hashes."""
@@ -176,6 +172,7 @@ class _SeenSamples:
 
     def __init__(self) -> None:
         self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        finalize(self, self._database.close)
         for statement in _TABLES:
             self._database.execute(statement)
 
@@ -186,7 +183,8 @@ class _SeenSamples:
 
     def most_similar(self, signature: _Signature) -> tuple[str, float] | None:
         """The most similar sample and the estimated similarity; None where that is below 0.8 for all."""
-        candidates = self._database.execute(_CANDIDATES, signature.bands)
+        query = _CANDIDATES.format(", ".join("?" * len(signature.bands)))
+        candidates = self._database.execute(query, signature.bands)
         found = [(signature.similarity(values), reference) for reference, values in candidates]
         best = max(found, default=None)
         return (best[1], best[0]) if best is not None and best[0] >= _SIMILARITY else None

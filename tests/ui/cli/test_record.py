@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from http.client import HTTPResponse
 from pathlib import Path
 
-import pytest
-
 from inspector.model import BodyState, ErrorPhase, Json, Trace
 from inspector.redaction.redactor import texts_of
 from storage import open_store
@@ -118,7 +116,6 @@ def test_secrets_are_kept_where_that_is_wanted(tmp_path: Path) -> None:
     assert _kept({"key": secret}, tmp_path) == ["key"]
 
 
-@pytest.mark.slow
 def test_own_patterns_and_no_content(tmp_path: Path) -> None:
     with running_upstream(scripted.chat_stream("Customer 4711", " lives in Oslo.")) as upstream:
         with recording_process(tmp_path, "--upstream", upstream.url, "--redact", r"Customer (\d+)") as recording:

@@ -31,7 +31,6 @@ def test_ids_are_unique_and_every_command_says_what_it_does_in_a_sentence() -> N
     assert all(command.help[0].isupper() and command.help.endswith(".") and command.keys for command in every)
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("keys", SCREENS.values(), ids=SCREENS)
 async def test_every_command_of_a_screen_has_a_key_a_method_and_a_line_of_help(
     tmp_path: Path, keys: tuple[str, ...]
@@ -50,7 +49,6 @@ async def test_every_command_of_a_screen_has_a_key_a_method_and_a_line_of_help(
         assert all(one.command.help in text for one in there)
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("keys", SCREENS.values(), ids=SCREENS)
 async def test_no_key_means_two_things_at_once(tmp_path: Path, keys: tuple[str, ...]) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):

@@ -49,7 +49,6 @@ def test_what_cannot_be_seen_is_written_out(raw: str, shown: str) -> None:
     assert visible(raw) == visible_line(raw) == plain(visible_runs(raw)) == shown
 
 
-@pytest.mark.slow
 def test_no_character_of_an_invisible_class_is_left() -> None:
     for start in range(0, len(EVERY_CODE_POINT), 4096):
         block = EVERY_CODE_POINT[start : start + 4096]

@@ -80,7 +80,6 @@ def test_a_recording_arrives_and_outlives_a_collector_that_is_killed_and_a_recor
     assert list((tmp_path / "queue").iterdir()) == []
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("role", [None, TokenRole.READ])
 def test_a_recorder_needs_a_token_that_may_write(tmp_path: Path, role: TokenRole | None) -> None:
     database = tmp_path / "team.db"

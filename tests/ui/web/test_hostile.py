@@ -52,7 +52,6 @@ def _states(database: Path, path: str) -> list[str]:
     return ["", *(state.format(**words) for state in _STATES.get(path, ()))]
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("path", "scheme"),
     [

@@ -118,7 +118,6 @@ def test_the_socket_takes_our_own_page(local: Dashboard) -> None:
     assert status == 101
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", ["PUT", "POST", "DELETE"])
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", ""])
 def test_an_upload_from_another_page_is_refused(local: Dashboard, method: str, origin: str) -> None:
