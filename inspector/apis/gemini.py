@@ -37,8 +37,8 @@ from inspector.apis.located_pieces import (
     text_of,
     truth,
 )
-from inspector.json_members import word_of
 from inspector.json_scanner import JsonKind, JsonNode
+from inspector.json_text import word_of
 from inspector.model import (
     CallHeader,
     FinishReason,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from inspector.apis.openai.chat import TokenLogprob
 from inspector.apis.openai.completions import prompt_turn
 from inspector.apis.openai.messages import CHAT_MEMBERS, read_message, read_tools
-from inspector.json_members import flag_of, word_of
+from inspector.json_text import flag_of, word_of
 from inspector.model import Instant, InstantSource, Json, Part, ResultHeader, Role, Turn, Usage
 from inspector.wire.answer_reader import ObjectReader, finish_meaning
 from inspector.wire.events import (

@@ -11,7 +11,7 @@ from inspector.apis import gemini, ollama
 from inspector.apis.anthropic import messages as anthropic
 from inspector.apis.openai import chat, completions, responses
 from inspector.apis.openai.messages import read_chat_request
-from inspector.json_members import flag_of, objects_of, word_of
+from inspector.json_text import flag_of, objects_of, word_of
 from inspector.model import Json
 from inspector.scanning import lazy_pattern
 from inspector.text import decode

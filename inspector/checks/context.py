@@ -9,7 +9,7 @@ import msgspec
 from inspector.checks.reasoning import estimated_tokens
 from inspector.checks.turn_places import at_end
 from inspector.diagnostics import Diagnostic
-from inspector.json_members import window_of_tokens
+from inspector.json_text import window_of_tokens
 from inspector.model import Generation, Json, Role, ToolDefinition, Trace, Turn
 from inspector.rules.reasoning import CONTEXT_NEARLY_FULL
 

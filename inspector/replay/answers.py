@@ -13,7 +13,7 @@ from inspector.apis import gemini, ollama
 from inspector.apis.anthropic import messages as anthropic
 from inspector.apis.openai import responses
 from inspector.apis.providers import find_api, parse_request, read_request
-from inspector.json_members import object_of
+from inspector.json_text import object_of
 from inspector.model import CallHeader, Json, Turn
 
 _EVENTS, _JSON, _LINES = "text/event-stream", "application/json", "application/x-ndjson"

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlencode
 from msgspec import Struct
 
 from inspector.apis.providers import parse_request
-from inspector.json_members import list_of, object_of, word_of
+from inspector.json_text import list_of, object_of, word_of
 from inspector.model import Json
 from inspector.text import Range
 

@@ -30,7 +30,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from inspector.apis.providers import parse_request, read_request
-from inspector.json_members import list_of, object_of, word_of
+from inspector.json_text import list_of, object_of, word_of
 from inspector.model import Json, Role, Trace, Turn
 from inspector.model.exchange import RecordedExchange
 from inspector.replay.canonical import (

@@ -17,7 +17,7 @@ from inspector.apis.openai import chat, messages, responses
 from inspector.apis.providers import find_api
 from inspector.diagnostics import Diagnostic
 from inspector.errors import WeaklinkError
-from inspector.json_members import list_of, object_of, objects_of, word_of
+from inspector.json_text import list_of, object_of, objects_of, word_of
 from inspector.model import Json, Role, Trace, Turn
 from inspector.model.exchange import RecordedExchange, requests_of
 from inspector.replay.canonical import body_value, endpoint

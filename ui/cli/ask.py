@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from inspector.apis.anthropic import messages as anthropic
 from inspector.apis.openai import chat
 from inspector.capture.resending import ResendTarget, SpendingBounds, target_of
-from inspector.json_members import list_of, object_of
-from inspector.json_text import write_json
+from inspector.json_text import list_of, object_of, write_json
 from inspector.model import Json
 from inspector.replay.resend import RequestChange, TurnRequest
 from inspector.rules.catalogue import RULES

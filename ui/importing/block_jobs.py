@@ -28,7 +28,7 @@ from typing import Any, Generic, TypeVar
 from inspector.errors import WeaklinkError
 from inspector.importers.blocks import Block
 from inspector.version import __version__
-from ui.importing.block_work import ATTEMPTS, BlockWork, Piece, attempted_pieces
+from ui.importing.block_records import ATTEMPTS, BlockWork, Piece, attempted_pieces
 from ui.importing.engine import EngineOptions
 
 _Answer = TypeVar("_Answer")

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from inspector.dataset.data_row import MissingLibraryError
 from inspector.importers.blocks import Block
-from ui.importing.block_work import ATTEMPTS, BlockWork, Piece, attempted_pieces
+from ui.importing.block_records import ATTEMPTS, BlockWork, Piece, attempted_pieces
 
 _Answer = TypeVar("_Answer")
 _STORE_BYTES = 512 << 20

@@ -1,4 +1,7 @@
-"""The filter that every page uses: a line of text kept in the address, completed, and narrowed by clicks on facets."""
+"""The filter that every page uses: a line of text kept in the address, completed, and narrowed by clicks on facets.
+
+Beside it, the menu of saved views.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,18 +10,20 @@ import streamlit as st
 from msgspec.structs import replace
 
 from inspector.chain.metrics_groups import GroupFigures, GroupKey
+from inspector.errors import WeaklinkError
 from inspector.scanning import lazy_pattern
 from storage import FilterCompletion, FilterError, check_filter
+from ui.views.links import SavedView, forget_view, save_view, saved_views
 from ui.views.styled_text import Run, Style, visible_line
 from ui.views.triage import code_title, percent
 from ui.web.components import LinkCell, ListingColumn, ListingRow, listing
 from ui.web.markup import label, put_lines
-from ui.web.navigation import go_to_page, parameter, set_parameters
+from ui.web.navigation import go_to_page, is_page, parameter, set_parameters
 from ui.web.queries import grouped, hits
 from ui.web.query_results import page_results, put_progress
-from ui.web.saved_views import views_menu
 from ui.web.stores import store
 from ui.web.value_filters import field, narrowed
+from ui.web.visitors import require_write, visitor
 
 _KEY = "weaklink_filter_text"
 _LINE = "weaklink_filter_line"
@@ -35,6 +40,10 @@ _KEYS = (GroupKey.MODEL, GroupKey.CODE, GroupKey.TOOL, GroupKey.SOURCE, GroupKey
 _MOST = 100
 STATUSES = ("broken", "aborted", "recovered", "unknown", "ok")
 """How traces end, the worst first."""
+
+_NAME = "weaklink_view_name"
+_CHOSEN = "weaklink_view_chosen"
+_FAULT = "weaklink_view_fault"
 
 
 def filter_bar(page: str) -> str | None:
@@ -210,3 +219,49 @@ def facet_rows(name: str, groups: Sequence[GroupFigures]) -> list[FacetRow]:
 
 def _title(key: GroupKey, value: str) -> str:
     return code_title(value) if key is GroupKey.CODE else visible_line(value)
+
+
+def views_menu(page: str) -> None:
+    """Draw the menu for the page of that path."""
+    with st.popover("Views", icon=":material/bookmarks:"):
+        try:
+            views = [view for view in saved_views() if is_page(view.page)]
+        except WeaklinkError as error:
+            st.error(label(str(error), most=1_000))
+            return
+        if views:
+            _choose(views)
+        may_write = visitor().may_write
+        st.text_input("Save this view as", key=_NAME, max_chars=80, disabled=not may_write)
+        st.button("Save", icon=":material/bookmark_add:", on_click=_save, args=(page,), disabled=not may_write)
+        if fault := st.session_state.pop(_FAULT, ""):
+            st.error(label(fault, most=1_000))
+
+
+def _choose(views: list[SavedView]) -> None:
+    chosen = st.selectbox(
+        "Saved views", views, format_func=lambda view: visible_line(f"{view.name} ({view.page})"), key=_CHOSEN
+    )
+    with st.container(horizontal=True):
+        if st.button("Open", type="primary", key="weaklink_view_open"):
+            go_to_page(chosen.page, **chosen.state)
+        st.button("Forget", on_click=_forget, args=(chosen.name,), disabled=not visitor().may_write)
+
+
+def _save(page: str) -> None:
+    try:
+        require_write()
+        save_view(SavedView(st.session_state[_NAME], page, st.query_params.to_dict()))
+    except WeaklinkError as error:
+        st.session_state[_FAULT] = str(error)
+        return
+    st.session_state[_NAME] = ""
+    st.toast("The view is saved.")
+
+
+def _forget(name: str) -> None:
+    try:
+        require_write()
+        forget_view(name)
+    except WeaklinkError as error:
+        st.session_state[_FAULT] = str(error)

@@ -5,25 +5,32 @@ fragment of the page that was left; Streamlit then shows that page for a moment,
 "Bad delta path index". So timers are held back while a script runs: the next one is due soon.
 """
 
+import atexit
 import base64
 import hashlib
 import re
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeAlias
 
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # it brings no types
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.starlette import App
 
+from inspector.capture.event_intake import EventIntake
+from inspector.capture.event_lines import EVENTS_PATH, INSTANCE
 from inspector.errors import StoreError, WeaklinkError
 from inspector.scanning import lazy_pattern
-from ui.web.collecting import collector_route
+from storage import StoreSink
 from ui.web.guard import Access, Guard
-from ui.web.options import DashboardOptions, set_options
+from ui.web.options import DashboardOptions, current_options, set_options
 from ui.web.results.opening import opened_again
 from ui.web.stores import store
 from ui.web.theme import theme_options
@@ -51,6 +58,9 @@ _INLINE = lazy_pattern(r"<script>(.*?)</script>", re.DOTALL)
 _LONGEST = 65_536  # bytes: what says that a script runs is far shorter, and long messages are not read here
 SCRIPT = Path(__file__).parent / "script" / "weaklink_page.py"
 """The page's script. It lies alone in its folder, since Streamlit puts that folder first on the path."""
+
+_INTAKES: list[EventIntake] = []
+_LOCK = Lock()
 
 
 def serve(access: Access, where: str | None, *, is_local: bool, results: str = "") -> None:
@@ -233,3 +243,32 @@ def _is_busy_after(message: _Message, *, is_busy: bool) -> bool:
     kind = said.WhichOneof("type")
     is_end = kind == "script_finished" and said.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
     return kind == "new_session" or (is_busy and not is_end)
+
+
+def collector_route() -> Route:
+    """The route, for the server; the guard lets only those in who may write."""
+    return Route(EVENTS_PATH, _answer, methods=["POST"])
+
+
+async def _answer(request: Request) -> Response:
+    try:
+        intake = _intake()
+    except StoreError as error:
+        return Response(str(error), 503)
+    status, words = await intake.answer(request.headers, _pieces(request))
+    return Response(words or None, status, {INSTANCE: intake.instance})
+
+
+async def _pieces(request: Request) -> AsyncIterator[bytes]:
+    async for piece in request.stream():
+        yield piece
+
+
+def _intake() -> EventIntake:
+    """What takes the events, with a sink that writes into the database from the first body to the process's end."""
+    with _LOCK:
+        if not _INTAKES:
+            sink = StoreSink(current_options().where)
+            atexit.register(sink.close)
+            _INTAKES.append(EventIntake(sink))
+        return _INTAKES[0]

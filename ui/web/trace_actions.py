@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from inspector.diagnostics import Location
+from storage import TraceSummary
 from ui.reports.html_page import html_page
 from ui.views.dissect.navigation import step_at
 from ui.views.links import Link
@@ -16,7 +17,6 @@ from ui.web.markup import label
 from ui.web.navigation import go_to_page, parameter
 from ui.web.options import current_options
 from ui.web.stores import ShownTrace, store, writable
-from ui.web.trace_neighbours import adjacent_traces
 from ui.web.value_filters import filter_menu
 from ui.web.visitors import READS_ONLY, require_write, visitor
 
@@ -119,3 +119,11 @@ def _command(id_: int, at: Location | None) -> str:
     where = current_options().where
     words = str(id_) if at is None else str(Link(str(id_), place=at))
     return shlex.join(["weaklink", "tui", words, *(("--db", where) if where else ())])
+
+
+def adjacent_traces(summary: TraceSummary) -> tuple[int | None, int | None]:
+    """The ids of the newer and the older trace that match the filter of the address; None at an end."""
+    wanted, paging = parameter("filter"), store().paging()
+    newer = paging.before(wanted, at=summary.cursor)
+    older = paging.page(wanted, limit=1, after=summary.cursor)
+    return newer.summary.id if newer else None, older[0].summary.id if older else None

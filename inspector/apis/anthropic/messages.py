@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from inspector.apis.openai.messages import BLOCK_PART, CALLS, call_object, read_message, read_tools
-from inspector.json_members import flag_of, list_of, object_of, word_of
+from inspector.json_text import flag_of, list_of, object_of, word_of
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
 from inspector.wire.answer_reader import ObjectReader
 from inspector.wire.events import CallNamed, DecodedRequest, FactsLearned, PartGrew, WireEvent, parameters_of

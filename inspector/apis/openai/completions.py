@@ -3,7 +3,7 @@
 import msgspec
 
 from inspector.apis.openai.chat import OpenAIUsageShape
-from inspector.json_members import flag_of, word_of
+from inspector.json_text import flag_of, word_of
 from inspector.model import Json, Part, Role, Turn
 from inspector.wire.answer_reader import ObjectReader
 from inspector.wire.events import PROMPT_TOKENS_PART, DecodedRequest, PartGrew, TokenTexts, WireEvent, parameters_of

@@ -1,17 +1,21 @@
-"""D701 to D706: members, labels, counts, scores and the order of messages.
+"""D701 to D706: members, labels, counts, scores and the order of messages; and their repairs in the row's JSON text.
 
 A fault of the row itself is in the part `row` of turn 1, one of a message in that message's turn.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from difflib import get_close_matches
 
-from inspector.dataset.samples import ROW_PART, SAMPLE_TYPES, Sample
-from inspector.diagnostics import Diagnostic, Edit, Fault, Fix
+from inspector.dataset.data_row import DataRow
+from inspector.dataset.repair import AppliedRepair
+from inspector.dataset.samples import ROW_PART, SAMPLE_TYPES, Sample, read_sample
+from inspector.diagnostics import Diagnostic, Edit, Fault, Fix, edited
 from inspector.importers.data.training_rows import Shape
+from inspector.inspected import Inspection
 from inspector.json_text import write_json
-from inspector.model import Json, Role
+from inspector.model import Json, Role, Trace
+from inspector.rules.catalogue import RULES
 from inspector.rules.rule import Rule
 from inspector.rules.training import (
     CALL_COUNT_MISMATCH,
@@ -206,3 +210,40 @@ def role_order(sample: Sample) -> Iterator[Diagnostic]:
             message = f"Two turns of the role `{turn.role}` follow each other; {needs} user and assistant in turn."
             yield Fault(ROLE_ORDER, Range(0, len(part.text)), message, "Join the two.").at(number, part.name)
         before = turn.role
+
+
+def repair_row(
+    row: DataRow,
+    trace: Trace,
+    inspection: Inspection | None,
+    *,
+    rules: Container[Rule] = RULES,
+    unsafe: bool = False,
+) -> tuple[str, tuple[AppliedRepair, ...]]:
+    """The row's text with every safe fix of D702, D704 and D705 made, or with `unsafe` every fix; and these repairs.
+
+    `inspection` is that of `trace`, the conversation as an importer read it: it is used again where the row holds the
+    same one. A row without a conversation is left as it is.
+    """
+    sample = read_sample(row)
+    if sample.shape is None:
+        return sample.raw_text, ()
+    if inspection is not None and sample.trace.turns == trace.turns:
+        vars(sample)["inspection"] = inspection  # the cache of the property
+    made: list[Diagnostic] = []
+    edits: list[Edit] = []
+    for one in _found(sample):
+        fix = one.fault.fix
+        if fix is not None and one.rule in rules and (fix.safe or unsafe):
+            made.append(one)
+            edits += fix.edits
+    text = edited(sample.raw_text, sorted(edits, key=lambda one: one.range))
+    return text, tuple(AppliedRepair(one, sample.raw_text, 1) for one in made)
+
+
+def _found(sample: Sample) -> Iterator[Diagnostic]:
+    given = sample.row.value.get("type")
+    if given is not None and given not in SAMPLE_TYPES:
+        yield from types_and_labels(sample)
+    yield from call_counts(sample)
+    yield from scores(sample)

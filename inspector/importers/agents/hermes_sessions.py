@@ -14,7 +14,7 @@ from inspector.apis.openai.messages import read_message, read_tools, with_calls
 from inspector.importers.identity import instant, text_of
 from inspector.importers.records import Row, parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_members import object_of, objects_of
+from inspector.json_text import object_of, objects_of
 from inspector.model import (
     ExternalId,
     Generation,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from inspector.importers.identity import instant, text_of
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.importers.sqlite_tables import NEW_SCHEMA, OLD_SCHEMA, LogTables, json_column, open_tables
-from inspector.json_members import count_of, object_of
+from inspector.json_text import count_of, object_of
 from inspector.model import (
     CallHeader,
     ExternalId,

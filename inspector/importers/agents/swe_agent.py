@@ -24,8 +24,7 @@ from inspector.apis.openai.responses import read_responses_request
 from inspector.importers.identity import instant, place_of, row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_members import object_of, objects_of
-from inspector.json_text import write_json
+from inspector.json_text import object_of, objects_of, write_json
 from inspector.model import (
     CallHeader,
     Generation,

@@ -12,8 +12,7 @@ from inspector.apis.openai.messages import read_message, read_tools
 from inspector.importers.identity import row_ids
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_members import objects_of
-from inspector.json_text import write_json
+from inspector.json_text import objects_of, write_json
 from inspector.model import (
     BodyState,
     CallHeader,

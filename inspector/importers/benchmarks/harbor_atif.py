@@ -16,8 +16,8 @@ from inspector.apis.openai.messages import call_object, calls_in, message_object
 from inspector.importers.identity import instant, place_of, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_members import count_of, object_of, objects_of
 from inspector.json_scanner import JsonKind, read_json
+from inspector.json_text import count_of, object_of, objects_of
 from inspector.model import (
     CallHeader,
     ExternalId,

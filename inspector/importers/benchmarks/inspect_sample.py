@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from inspector.apis.openai.messages import CALLS, argument_texts, read_message, read_tools, with_calls
 from inspector.importers.identity import instant, text_of
 from inspector.importers.source import JsonObject, Skipped
-from inspector.json_members import count_of, object_of, objects_of
+from inspector.json_text import count_of, object_of, objects_of
 from inspector.memory import RECORD_BYTES
 from inspector.model import (
     BodyState,

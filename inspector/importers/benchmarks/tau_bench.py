@@ -27,8 +27,8 @@ from inspector.apis.openai.messages import CALLS, argument_texts, calls_in, mess
 from inspector.importers.identity import instant, row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_members import count_of, object_of, objects_of
 from inspector.json_scanner import read_json
+from inspector.json_text import count_of, object_of, objects_of
 from inspector.model import (
     CallHeader,
     ExternalId,

@@ -17,7 +17,7 @@ from inspector.formats.transcript import read_transcript
 from inspector.importers.identity import row_ids
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_members import list_of
+from inspector.json_text import list_of
 from inspector.memory import RECORD_MEMORY, transcript_memory
 from inspector.model import ExternalId, Generation, Json, Outcome, Provenance, RecognisedBy, Role, Trace, Turn, Usage
 from inspector.model.columns import Entries

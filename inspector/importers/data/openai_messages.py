@@ -18,7 +18,7 @@ from inspector.apis.providers import api_of_request
 from inspector.importers.identity import SESSION_KEYS, instant, place_of, recognised_by, row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_members import word_of
+from inspector.json_text import word_of
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import ExternalId, Generation, Json, Provenance, Role, ToolsOrigin, Trace
 from inspector.wire.provider_json import compact_json

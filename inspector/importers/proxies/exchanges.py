@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from inspector.apis.providers import find_api
 from inspector.importers.identity import text_of
 from inspector.importers.source import JsonObject, Skipped
-from inspector.json_members import object_of, window_of_tokens
+from inspector.json_text import object_of, window_of_tokens
 from inspector.model import Generation, Instant, Json, Provenance, RecordedRun, Role, Trace, Turn
 from inspector.sessions.exchange import Exchange, RequestHead, header_of
 from inspector.sessions.fingerprints import arguments_by_value

@@ -23,7 +23,7 @@ from inspector.importers.identity import instant, text_of
 from inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
 from inspector.importers.records import AFTER_THE_ARRAY, Element, NotJsonError, parse_json_bytes, read_elements
 from inspector.importers.source import HEAD_BYTES, FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_members import object_of
+from inspector.json_text import object_of
 from inspector.model import Json, Trace
 from inspector.scanning import closing_quote, lazy_pattern
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of

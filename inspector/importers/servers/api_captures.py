@@ -25,7 +25,7 @@ from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import answer_ids, instant
 from inspector.importers.records import Line, first_rows, layout_of, parse_json_bytes, read_lines, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_members import objects_of
+from inspector.json_text import objects_of
 from inspector.memory import too_long
 from inspector.model import Generation, Instant, Json, Provenance, RecognisedBy, Trace
 from inspector.scanning import lazy_pattern

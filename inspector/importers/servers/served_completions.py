@@ -34,7 +34,7 @@ from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import instant, text_of
 from inspector.importers.records import parse_json_bytes, read_lines
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_members import object_of
+from inspector.json_text import object_of
 from inspector.memory import RECORD_BYTES
 from inspector.model import (
     BodyState,

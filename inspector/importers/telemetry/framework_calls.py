@@ -24,7 +24,7 @@ from inspector.importers.telemetry.framework_messages import (
     is_message,
     read_any_messages,
 )
-from inspector.json_members import word_of
+from inspector.json_text import word_of
 from inspector.model import (
     BodyState,
     CallHeader,

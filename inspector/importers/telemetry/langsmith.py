@@ -28,7 +28,7 @@ from inspector.importers.telemetry.framework_calls import (
 from inspector.importers.telemetry.framework_messages import KnownMessages
 from inspector.importers.telemetry.span_traces import RowSpool, session_traces, utc_instant
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
-from inspector.json_members import object_of
+from inspector.json_text import object_of
 from inspector.memory import RECORD_BYTES, too_long
 from inspector.model import (
     BodyState,

@@ -40,7 +40,7 @@ from inspector.importers.telemetry.otlp_span import (
 )
 from inspector.importers.telemetry.span_traces import traces_of_spans
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
-from inspector.json_members import word_of
+from inspector.json_text import word_of
 from inspector.model import (
     BodyState,
     ErrorPhase,

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.source import JsonObject, Skipped, SourceFile
 from inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, objects
-from inspector.json_members import word_of
+from inspector.json_text import word_of
 from inspector.memory import RECORD_BYTES, too_long
 from inspector.model import Json
 from inspector.scanning import lazy_pattern

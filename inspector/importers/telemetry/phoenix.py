@@ -14,7 +14,7 @@ from inspector.importers.sqlite_tables import LogTables, open_tables
 from inspector.importers.telemetry.otlp import TOO_DEEP, SpanSpool, session_traces, spool_spans, traces_in
 from inspector.importers.telemetry.otlp_encodings import span_of
 from inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, flattened, lenient_json, objects
-from inspector.json_members import word_of
+from inspector.json_text import word_of
 from inspector.model import ExternalId, Json, Trace
 from inspector.scanning import lazy_pattern
 

@@ -26,7 +26,7 @@ from inspector.importers.source import local_path
 from inspector.model import Trace
 from storage.console.duckdb_reader import query_tables
 from tests.ui.conftest import run_text
-from ui.cli.check_blocks import BlockChecker
+from ui.cli.check import BlockChecker
 from ui.cli.check_files import CheckOptions, FileEvent, RecordsEnd, inspected_records
 from ui.cli.data.annotate import BlockAnnotator
 from ui.cli.group import weaklink
@@ -34,8 +34,7 @@ from ui.cli.paths import records_of
 from ui.cli.report import BlockTriage, TriageSums, triage_of_files
 from ui.cli.stats import BlockCounter, FileStatistics, statistics_object
 from ui.importing.block_jobs import UnsafeFolderError, run_blocks
-from ui.importing.block_records import placed_block, plan_traces
-from ui.importing.block_work import ATTEMPTS
+from ui.importing.block_records import ATTEMPTS, placed_block, plan_traces
 from ui.importing.engine import EngineOptions, needs_blocks
 from ui.importing.file_places import PlacedFile
 from ui.importing.result_tables import TABLES, BlockImporter, OtherResultsError, ResultsFolder

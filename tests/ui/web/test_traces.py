@@ -100,7 +100,7 @@ def _in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """A list that no index leads to takes many drawings of one step each."""
     for name in ("FIRST_STEP", "_NARROWEST", "_WIDEST"):
         monkeypatch.setattr(f"storage.finding.{name}", 2)
-    monkeypatch.setattr("ui.web.list_scan._DRAWN_AFTER_S", 0.0)
+    monkeypatch.setattr("ui.web.pages.traces._DRAWN_AFTER_S", 0.0)
 
 
 @pytest.mark.usefixtures("_in_steps")

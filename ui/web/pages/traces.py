@@ -1,14 +1,19 @@
-"""The traces that match the filter, a page at a time, with a look at the one that is chosen."""
+"""The traces that match the filter, a page at a time, with a look at the one that is chosen.
+
+A page is found step by step over several drawings: what is found so far is shown, and the rest follows.
+"""
 
 from collections.abc import Sequence
+from time import monotonic
+from typing import NamedTuple
 
 import streamlit as st
+from msgspec import Struct, field
 
-from storage import ListCursor, Listed, Order, TraceSummary
+from storage import ListCursor, Listed, Order, ScanPlace, TraceSummary, scan_from
 from ui.views.wording import counted
 from ui.web.components import listing
 from ui.web.filter_bar import filter_bar, nothing_found
-from ui.web.list_scan import STEPS_EVERY_S, is_scanning, scanned_page
 from ui.web.markup import put_sentence
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import counted_traces
@@ -22,6 +27,12 @@ _LIVE_S = 2.0
 _LONGEST_ID = 15  # digits: databases hold no larger number
 _FOLLOWS = "weaklink_follows"
 _LOOKED = "weaklink_looked"
+
+STEPS_EVERY_S = 0.2
+"""How long a page rests between two drawings of a list that is being looked through."""
+_DRAWN_AFTER_S = 0.3  # the steps of one drawing
+_FRESH_S = 10.0  # so long what took more than a drawing to find is shown again
+_KEPT = "weaklink_list_scan"
 
 
 def show() -> None:
@@ -129,3 +140,50 @@ def _turn_to(after: ListCursor | None) -> None:
     named = f"{after.sort_at_s!r}_{after.id}{'_1' if after.rank else ''}" if after is not None else None
     set_parameters(after=named, look=None)
     st.rerun()
+
+
+class ScannedPage(NamedTuple):
+    """The traces of a page as far as they are known; `place` is where the scan goes on, None where all are found."""
+
+    found: list[Listed]
+    place: ScanPlace | None
+
+
+class _ListScan(Struct):
+    """The scan of one page, kept in the session; `shown` is what the last complete one found."""
+
+    key: tuple[str, Order, ListCursor | None, int]
+    place: ScanPlace | None
+    found: list[Listed] = field(default_factory=list)
+    shown: list[Listed] | None = None
+    ended_s: float = 0.0
+    is_long: bool = False
+
+
+def is_scanning() -> bool:
+    """Whether the page that was drawn last is still being looked for."""
+    scan: _ListScan | None = st.session_state.get(_KEPT)
+    return scan is not None and scan.place is not None
+
+
+def scanned_page(wanted: str, order: Order, after: ListCursor | None, *, limit: int) -> ScannedPage:
+    """Look on for the page for a moment. To be called with each drawing; another page or filter ends the scan."""
+    key = (wanted, order, after, limit)
+    scan: _ListScan | None = st.session_state.get(_KEPT)
+    if scan is None or scan.key != key:
+        scan = _ListScan(key, scan_from(order, after))
+    elif scan.place is None and not (scan.is_long and monotonic() - scan.ended_s < _FRESH_S):
+        scan = _ListScan(key, scan_from(order, after), shown=scan.shown)
+    st.session_state[_KEPT] = scan
+    until_s = monotonic() + _DRAWN_AFTER_S
+    while scan.place is not None:
+        step = store().paging().scan_step(wanted, order, limit=limit - len(scan.found), place=scan.place)
+        scan.found += step.found
+        scan.place = step.next if len(scan.found) < limit else None
+        if monotonic() >= until_s:
+            break
+    if scan.place is None:
+        scan.shown, scan.ended_s = scan.found, monotonic()
+        return ScannedPage(scan.found, None)
+    scan.is_long = True
+    return ScannedPage(scan.found if scan.shown is None else scan.shown, scan.place)
