@@ -28,7 +28,7 @@ from benchmarks.timing import goal, say
 from inspector.inspection import inspect_trace
 from inspector.model import Part, Role, Trace, Turn
 from storage import open_store
-from ui.web.options import DashboardOptions, set_options
+from ui.web.stores import DashboardOptions, set_options
 
 _SMALL = 1_000
 _SLOWER = 3.0

@@ -14,9 +14,9 @@ from msgspec import Struct
 from storage import tables
 from storage.checksums import DERIVED_COLUMNS, RECORD_COLUMNS
 from storage.record_rows import TraceExtent
-from storage.rows import Row, in_groups
 from storage.search import remove_from_index
 from storage.store import Store
+from storage.tables import Row, in_groups
 from storage.toolsets import copy_toolsets, toolset_hashes
 from storage.writing import delete_rows, insert_rows, insert_trace_rows, update_traces
 

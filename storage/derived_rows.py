@@ -21,7 +21,7 @@ from storage.checksums import derived_checksum
 from storage.packing.blobs import escaped, key
 from storage.packing.derived_values import Texts, texts_of
 from storage.packing.inspections import pack_inspection
-from storage.rows import Row
+from storage.tables import Row
 
 MOST_OF_CALL = 50
 """So many values of one call are kept."""
@@ -296,3 +296,10 @@ def _step_columns(steps: Sequence[Step]) -> Row:
         "steps_failed": len(failed),
         "steps_recovered": sum([step.recovery is not None for step in failed]),
     }
+
+
+def inspect_trace(trace: Trace) -> Inspection:
+    """As `inspector.inspection.inspect_trace` does without options."""
+    from inspector.inspection import inspect_trace as inspect  # noqa: PLC0415  # checks and formats: a sixth of a list
+
+    return inspect(trace)

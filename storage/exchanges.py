@@ -14,7 +14,7 @@ from storage import tables
 from storage.engine import Database
 from storage.packing.blobs import from_blob, key, to_blob
 from storage.reading import find_id
-from storage.rows import in_groups
+from storage.tables import in_groups
 
 RUN_ID = "run"
 """The name of the external id that all traces of one run have."""

@@ -22,7 +22,6 @@ from storage import tables
 from storage.filter import Filter
 from storage.filter.sql import QueryPlan, plan_of
 from storage.filter.terms import branches
-from storage.rows import in_groups
 from storage.search import (
     are_cheaper_than,
     are_common_behind,
@@ -32,6 +31,7 @@ from storage.search import (
     newest_holding,
 )
 from storage.summaries import ListCursor
+from storage.tables import in_groups
 
 FIRST_STEP = 1_000
 """Traces of the list that a scan looks at first."""

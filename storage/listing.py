@@ -19,8 +19,8 @@ from storage.filter.sql import condition_of
 from storage.filter.terms import NotTerm, negations_inward
 from storage.finding import ScanPlace, newest_ids, next_step
 from storage.liveness import traces_in
-from storage.rows import in_groups
 from storage.summaries import ListCursor, TraceSummary, summaries
+from storage.tables import in_groups
 
 _UNKNOWN = -1.0
 _PAGE = 200  # traces of a step at most

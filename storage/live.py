@@ -13,7 +13,7 @@ from inspector.capture.send_queue import ROOM_BYTES
 from inspector.errors import StoreError
 from inspector.inspected import Inspection
 from inspector.model import Trace
-from storage.inspecting import inspect_trace
+from storage.derived_rows import inspect_trace
 from storage.liveness import IDLE_AFTER_S
 from storage.running.rows import new_owner
 from storage.running.session import BoundedBuffer, RecordedSession, SessionWrite

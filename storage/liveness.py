@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from inspector.model import Liveness
 from storage import tables
-from storage.rows import in_groups
+from storage.tables import in_groups
 
 SILENT_S = 60.0
 """A recorder gives a sign of life more often than after so many seconds."""

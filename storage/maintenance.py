@@ -33,8 +33,8 @@ from storage.packing.values import unpack_sums
 from storage.partitions import PARTITIONED, analyze_partitioned, past_partitions
 from storage.reading import NOT_INSPECTED, find_id, read_inspection, read_trace
 from storage.record_rows import RecordRows, record_rows
-from storage.rows import Row, in_groups
 from storage.summaries import row_of
+from storage.tables import Row, in_groups
 from storage.toolsets import drop_unused_toolsets, load_toolsets
 from storage.writing import delete_partition, delete_traces, rewrite_derived
 

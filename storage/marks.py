@@ -10,7 +10,7 @@ from storage import tables
 from storage.engine import Database
 from storage.packing.blobs import escaped, unescaped
 from storage.reading import find_id
-from storage.rows import in_groups
+from storage.tables import in_groups
 
 _mark = tables.mark.c
 

@@ -16,13 +16,13 @@ from msgspec.structs import replace
 
 from inspector.errors import StoreError
 from inspector.inspected import Inspection
+from inspector.memory import LruCache
 from inspector.model import Chunks, ParentWhy, Part, ToolDefinition, Trace, Turn
 from inspector.model.columns import Column, LazyColumn
-from inspector.model.lru_cache import LruCache
 from storage import tables
 from storage.checksums import DERIVED_COLUMNS, check_turns, derived_checksum, turn_checksum
+from storage.derived_rows import inspect_trace
 from storage.engine import blob_begin, blob_pieces
-from storage.inspecting import inspect_trace
 from storage.packing.blobs import (
     HEAD_BYTES,
     DamagedBlobError,

@@ -19,7 +19,7 @@ from storage.packing.blobs import checksum_of, escaped, key, text_to_bytes, to_b
 from storage.packing.chunks import chunks_blob, pack_chunks
 from storage.packing.records import Facts, provenance_facts, tool_facts, trace_facts, turn_facts
 from storage.packing.values import pack
-from storage.rows import Row, Toolset
+from storage.tables import Row, Toolset
 
 _DIGITS = 12
 _SHARED, _LONGEST_SHARED = (Role.SYSTEM, Role.USER), 16_384  # texts of many traces, and bytes of those that are kept

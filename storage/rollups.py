@@ -17,8 +17,8 @@ from storage import tables
 from storage.blocks import LEVELS, IdRange, TraceBlock, cover, enclosing_blocks, ids_up_to, smallest
 from storage.packing.blobs import from_blob, to_blob
 from storage.packing.values import GroupSums, added_sums, pack_sums, unpack_sums
-from storage.rows import in_groups
 from storage.statistics import BreaksBy, BrokenSchemas, FiguresBy, StatisticsQuery, Uncounted
+from storage.tables import in_groups
 
 _MADE = 1  # to be raised when a question comes to mean something else
 _MOST_GROUPS = 4_096  # of an answer that is kept: a larger one is read no faster than it is summed

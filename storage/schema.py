@@ -15,7 +15,7 @@ from storage.packing.blobs import from_blob, key
 from storage.packing.values import unpack
 from storage.partitions import prepare_ids
 from storage.record_rows import outcome_columns
-from storage.rows import Row, in_groups
+from storage.tables import Row, in_groups
 from storage.writing import update_traces
 
 if TYPE_CHECKING:

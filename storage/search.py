@@ -15,8 +15,8 @@ from inspector.scanning import lazy_pattern
 from storage import tables
 from storage.engine import DAMAGE_ERRORS
 from storage.packing.blobs import from_blob, text_from_bytes
-from storage.rows import in_groups
 from storage.summaries import ListCursor
+from storage.tables import in_groups
 
 NOT_INDEXED = lazy_pattern("[\0\ud800-\udfff]")
 """Characters that no database takes; a blank stands for them."""

@@ -19,7 +19,6 @@ from storage.packing.records import tool_from
 from storage.packing.values import unpack
 from storage.reading import read_trace
 from storage.rollups import blocks_without_rollups, make_rollups, summed_query
-from storage.rows import in_groups
 from storage.search import Phrase, ids_holding
 from storage.statistics import (
     BreaksBy,
@@ -32,6 +31,7 @@ from storage.statistics import (
     Violations,
     prompt_of,
 )
+from storage.tables import in_groups
 
 _Answer = TypeVar("_Answer")
 

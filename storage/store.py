@@ -13,6 +13,7 @@ from inspector.inspected import Inspection
 from inspector.model import Trace, Turn
 from storage import tables
 from storage.access_tokens import AccessTokens
+from storage.derived_rows import inspect_trace
 from storage.engine import (
     Database,
     DatabaseLocation,
@@ -25,7 +26,6 @@ from storage.engine import (
 )
 from storage.exchanges import Exchanges
 from storage.filter import FilterCompletion, complete_filter, parse_filter
-from storage.inspecting import inspect_trace
 from storage.listing import Paging, page
 from storage.liveness import IDLE_AFTER_S
 from storage.maintenance import Maintenance

@@ -27,7 +27,7 @@ from storage.marks import Mark, read_marks
 from storage.packing.blobs import from_blob, text_from_bytes, unescaped
 from storage.packing.records import parent_from
 from storage.packing.values import unpack
-from storage.rows import in_groups
+from storage.tables import in_groups
 
 
 class ListCursor(Struct, frozen=True):

@@ -7,6 +7,10 @@ The migrations create the tables. Options of PostgreSQL (the `WHERE` of an index
 load SQLAlchemy's PostgreSQL dialect, 0.05 s, in each command that opens an SQLite file.
 """
 
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, TypeAlias, TypeVar
+
 import sqlalchemy as sa
 
 from inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
@@ -22,6 +26,12 @@ metadata = sa.MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
+
+Row: TypeAlias = dict[str, Any]
+"""One row's values by column name; it never leaves `storage`."""
+Toolset: TypeAlias = tuple[tuple[str, bytes], ...]
+"""Offered tools, in order: the name of each, and its packed definition."""
+_Item = TypeVar("_Item")
 
 
 def of_trace(*, key: bool = True) -> sa.Column[int]:
@@ -357,3 +367,10 @@ DERIVED = (inspection, call, diagnostic, trace_tool, trace_code, argument, figur
 
 BESIDE = (search_pending, mark, live, live_piece)
 """What else belongs to a trace, and only while something is to be done with it or somebody marked it."""
+
+
+def in_groups(items: Iterable[_Item], size: int = 500) -> Iterator[list[_Item]]:
+    """The items in order, in lists of `size`, the last one shorter; databases bound the parameters of a statement."""
+    rest = iter(items)
+    while group := list(islice(rest, size)):
+        yield group

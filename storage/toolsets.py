@@ -11,7 +11,7 @@ from storage.engine import insert_new
 from storage.packing.blobs import DamagedBlobError, from_blob, to_blob
 from storage.packing.records import tool_from
 from storage.packing.values import pack, unpack
-from storage.rows import Row, Toolset, in_groups
+from storage.tables import Row, Toolset, in_groups
 
 
 def intern_toolsets(connection: sa.Connection, toolsets: Mapping[bytes, Toolset]) -> dict[bytes, int]:

@@ -19,16 +19,14 @@ from inspector.model import Trace
 from inspector.version import __version__
 from storage import tables
 from storage.blocks import IdRange
-from storage.derived_rows import DerivedRows, derived_rows
+from storage.derived_rows import DerivedRows, derived_rows, inspect_trace
 from storage.exchanges import replace_exchanges
-from storage.inspecting import inspect_trace
 from storage.packing.blobs import escaped, unescaped
 from storage.partitions import drop_partition, prepare_ids, prepare_partitions
 from storage.record_rows import RecordRows, TraceExtent, record_rows
 from storage.rollups import SUMMED, drop_rollups, drop_rollups_between
-from storage.rows import Row, in_groups
 from storage.search import remove_from_index
-from storage.tables import UNKNOWN_TIME_S
+from storage.tables import UNKNOWN_TIME_S, Row, in_groups
 from storage.toolsets import intern_toolsets
 
 _PLAIN_NAME = 300  # code points

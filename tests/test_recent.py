@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from inspector.model.lru_cache import LruCache
+from inspector.memory import LruCache
 
 _Looked = Callable[..., list[int]]
 

@@ -5,8 +5,7 @@ from typing import TypeAlias
 
 from aiohttp import web
 
-from inspector.capture.event_intake import EventIntake
-from inspector.capture.event_lines import INSTANCE, MAX_BODY_BYTES
+from inspector.capture.event_lines import INSTANCE, MAX_BODY_BYTES, EventIntake
 from inspector.capture.events import Sink
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]

@@ -7,8 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from inspector.capture.events import Sink
-from inspector.capture.logged_trace import LoggedTrace
-from inspector.capture.logged_turn import LoggedTurn, Tokenizer, tool_definitions
+from inspector.capture.logged_turn import LoggedTrace, LoggedTurn, Tokenizer, tool_definitions
 from inspector.capture.redacting import Redacts
 from inspector.capture.safeguards import CloseOnce, ErrorCounters, guarded
 from inspector.capture.sinks import open_sink

@@ -16,12 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from inspector.chain.steps import Status, Step, StepOutcome
-from inspector.dataset.corrections import correction_of
 from inspector.dataset.data_row import DataRow
 from inspector.dataset.faults_to_inject import KINDS, SAME_CALL, FaultyCall, SoundCall, span_of_call
 from inspector.dataset.lint.engine_faults import TWINS
 from inspector.dataset.messages import shape_of
-from inspector.dataset.samples import Sample, read_sample
+from inspector.dataset.samples import Sample, correction_of, read_sample
 from inspector.diagnostics import Diagnostic
 from inspector.formats.registry import find_format
 from inspector.importers.data.training_rows import Shape

@@ -22,8 +22,7 @@ from msgspec import Struct
 
 from inspector.chain.metrics_expected import CALLS, ExpectedCall, expected_of
 from inspector.chain.steps import Step
-from inspector.dataset.corrections import deliberate_steps
-from inspector.dataset.samples import Sample
+from inspector.dataset.samples import Sample, deliberate_steps
 from inspector.model import Json, ToolDefinition
 
 DIMENSIONS = ("completeness", "accuracy", "type_precision", "no_hallucination")

@@ -25,9 +25,8 @@ from inspector.checks.turn_places import at_end
 from inspector.checks.violations import listed_names, violation_faults
 from inspector.checks.wording import pointer, shown
 from inspector.dataset.candidates import CandidateCall, CandidateReading, VerifierInput
-from inspector.dataset.claims import unsupported_claim
-from inspector.dataset.corrections import correction_of
-from inspector.dataset.invented_keys import invented_keys
+from inspector.dataset.claims import invented_keys, unsupported_claim
+from inspector.dataset.samples import correction_of
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.errors import WeaklinkError
 from inspector.json_scanner import JsonNode, read_json

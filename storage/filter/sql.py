@@ -36,9 +36,9 @@ from storage.filter.terms import (
     TimeTerm,
     negations_inward,
 )
-from storage.rows import in_groups
 from storage.search import Phrase, count_up_to, holds_phrase, ids_holding
 from storage.summaries import ListCursor
+from storage.tables import in_groups
 
 Page: TypeAlias = sa.Select[int, float]
 """Selects `id` and `sort_at_s`, the newest first."""

@@ -20,9 +20,9 @@ from storage.filter import Filter
 from storage.filter.sql import matching
 from storage.filter.terms import with_known_words, words_in
 from storage.reading import read_facts, read_turns
-from storage.rows import in_groups
 from storage.running.session import chunks_in, opened_turn
 from storage.search_queries import held_words
+from storage.tables import in_groups
 
 _AT_ONCE = 50  # traces that are new in one look; an import beside it may bring a hundred thousand
 _live, _piece, _trace = tables.live.c, tables.live_piece.c, tables.trace.c

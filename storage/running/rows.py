@@ -20,9 +20,9 @@ from storage.liveness import IDLE_AFTER_S, SILENT_S
 from storage.marks import move_marks
 from storage.reading import NOT_INSPECTED, read_trace
 from storage.record_rows import RecordRows
-from storage.rows import Row, in_groups
 from storage.running.session import SessionWrite, read_so_far
 from storage.search import remove_from_index
+from storage.tables import Row, in_groups
 from storage.writing import (
     TraceRows,
     delete_rows,

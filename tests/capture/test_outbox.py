@@ -14,8 +14,7 @@ from backports import zstd
 from inspector.capture.event_lines import BATCH, PACKED_TYPE, SENDER, pack_body, unpack_body
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.capture.events_route import Handler, events_route
-from inspector.capture.outbox import Outbox
-from inspector.capture.outbox_sink import OutboxSink
+from inspector.capture.outbox_sink import Outbox, OutboxSink
 from inspector.errors import SinkError
 from inspector.model import Chunk, Part, Role, Trace, Turn
 from storage import StoreSink, open_store
@@ -123,7 +122,7 @@ def test_a_recorder_that_is_killed_loses_nothing_that_is_on_the_disk(tmp_path: P
         "import sys, time\n"
         "from pathlib import Path\n"
         "from tests.capture.test_outbox import _whole, _give, _NOBODY\n"
-        "from inspector.capture.outbox import Outbox\n"
+        "from inspector.capture.outbox_sink import Outbox\n"
         "from inspector.capture.outbox_sink import OutboxSink\n"
         "sink = OutboxSink(_NOBODY, Outbox(Path(sys.argv[1])))\n"
         "_give(sink, *_whole('killed'))\n"

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from inspector.chain.confidence_sequences import ERROR, PairCounts, rate_sequence
+from inspector.chain.intervals import ERROR, PairCounts, rate_sequence
 
 _QUICK, _SLOW = 200, 1_000
 _PAIRS = 120

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from inspector.chain.steps import Break, Chain
 from inspector.dataset.lint.linting import LintOptions, linted
-from inspector.dataset.redacting import redacted
-from inspector.dataset.samples import SAMPLE_SOURCE, Sample, inspected_sample
+from inspector.dataset.samples import SAMPLE_SOURCE, Sample, inspected_sample, redacted
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.proxies.har import open_har

@@ -13,8 +13,7 @@ from platformdirs import user_state_path
 
 from inspector.capture.event_lines import EVENTS_PATH
 from inspector.capture.events_route import events_route
-from inspector.capture.outbox import Outbox
-from inspector.capture.outbox_sink import OutboxSink
+from inspector.capture.outbox_sink import Outbox, OutboxSink
 from inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, run_proxy
 from inspector.capture.proxy.config import TOKEN_PREFIX
 from inspector.capture.recorder import Recorder

@@ -4,7 +4,7 @@ A changed request is compared with the original one, which is sent equally often
 in pairs, one of each setting, in alternating order. Every answer is inspected and kept as a child of the trace.
 
 Pairs count in the order in which they were planned: one that is answered early waits for those before it. So whatever
-makes an answer slow cannot favour a result, and the confidence sequences (`inspector.chain.confidence_sequences`) hold.
+makes an answer slow cannot favour a result, and the confidence sequences (`inspector.chain.intervals`) hold.
 A pair of which one answer failed (no answer came, or it broke off) does not count for either setting.
 """
 
@@ -29,8 +29,7 @@ from inspector.capture.resending import (
     resending,
 )
 from inspector.capture.trace_file_sink import TraceAssembler
-from inspector.chain.confidence_sequences import PairCounts, rate_sequence
-from inspector.chain.intervals import Interval
+from inspector.chain.intervals import Interval, PairCounts, rate_sequence
 from inspector.diagnostics import Diagnostic
 from inspector.inspected import Inspection
 from inspector.inspection import inspect_trace

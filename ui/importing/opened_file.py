@@ -6,9 +6,8 @@ from pathlib import Path
 
 from inspector.dataset.data_row import DataRow
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
-from inspector.dataset.redacting import redacted
 from inspector.dataset.rows import read_data
-from inspector.dataset.samples import ROW_PART, Sample, read_sample
+from inspector.dataset.samples import ROW_PART, Sample, read_sample, redacted
 from inspector.errors import UnreadableFileError
 from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped

@@ -12,8 +12,7 @@ from storage import NoDatabaseYetError
 from ui.web.components import palette
 from ui.web.markup import label, put_styles
 from ui.web.navigation import go_to_page, parameter, register_pages, set_parameters
-from ui.web.options import current_options
-from ui.web.stores import ICON, database_name, put_page_name
+from ui.web.stores import ICON, current_options, database_name, put_page_name
 from ui.web.visitors import visitor
 
 _FILTER = "filter"
@@ -57,7 +56,7 @@ PAGES: tuple[PageEntry, ...] = (
 RESULT_PAGES: tuple[PageEntry, ...] = (
     PageEntry("triage", "What breaks", ":material/troubleshoot:", "ui.web.results.pages", "show_triage"),
     PageEntry("traces", "Traces", ":material/list:", "ui.web.results.pages", "show_traces"),
-    PageEntry("trace", "Trace", ":material/account_tree:", "ui.web.results.trace"),
+    PageEntry("trace", "Trace", ":material/account_tree:", "ui.web.results.opening"),
     PageEntry("tools", "Tools", ":material/build:", "ui.web.results.pages", "show_tools"),
     PageEntry("sql", "SQL", ":material/database:", "ui.web.results.pages", "show_sql"),
 )

@@ -19,8 +19,7 @@ from ui.views.triage import code_title, percent
 from ui.web.components import LinkCell, ListingColumn, ListingRow, listing
 from ui.web.markup import label, put_lines
 from ui.web.navigation import go_to_page, is_page, parameter, set_parameters
-from ui.web.queries import grouped, hits
-from ui.web.query_results import page_results, put_progress
+from ui.web.queries import grouped, hits, page_results, put_progress
 from ui.web.stores import store
 from ui.web.value_filters import field, narrowed
 from ui.web.visitors import require_write, visitor

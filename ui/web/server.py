@@ -24,15 +24,13 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.starlette import App
 
-from inspector.capture.event_intake import EventIntake
-from inspector.capture.event_lines import EVENTS_PATH, INSTANCE
+from inspector.capture.event_lines import EVENTS_PATH, INSTANCE, EventIntake
 from inspector.errors import StoreError, WeaklinkError
 from inspector.scanning import lazy_pattern
 from storage import StoreSink
 from ui.web.guard import Access, Guard
-from ui.web.options import DashboardOptions, current_options, set_options
 from ui.web.results.opening import opened_again
-from ui.web.stores import store
+from ui.web.stores import DashboardOptions, current_options, set_options, store
 from ui.web.theme import theme_options
 from ui.web.trace_api import trace_route
 

@@ -15,7 +15,7 @@ from storage import Store, TraceSummary, open_store, place_of
 from ui.views.dissect.dissection import Dissection
 from ui.views.styled_text import visible_line
 from ui.views.turn import continued
-from ui.web.options import current_options
+from ui.web.guard import Access
 
 _KEPT = 8  # traces; each may be large
 _FRESH_S = 600
@@ -105,3 +105,31 @@ def writable() -> Store:
 @st.cache_resource(show_spinner=False)
 def _opened(where: str | None) -> Store:
     return open_store(where, read_only=True)
+
+
+class DashboardOptions(Struct, frozen=True):
+    """The database (as `open_store` takes it), and whether only this machine can reach the page.
+
+    A page waits `patience_s` for figures before it is drawn without them. `access` is what the guard checks requests
+    by; a page looks there for the name of its visitor. Where `results` names a folder of results in Parquet, the pages
+    show these, and no database.
+    """
+
+    where: str | None = None
+    is_local: bool = True
+    patience_s: float = 0.15
+    access: Access = Access("127.0.0.1", 8789)
+    results: str = ""
+
+
+_OPTIONS: list[DashboardOptions] = [DashboardOptions()]
+
+
+def set_options(serving: DashboardOptions) -> None:
+    """Say what the pages of this process shall show; once, before they run."""
+    _OPTIONS[0] = serving
+
+
+def current_options() -> DashboardOptions:
+    """What the pages of this process show."""
+    return _OPTIONS[0]

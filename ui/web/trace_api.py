@@ -9,8 +9,11 @@ the dissector became since: as a `delta` of it (`json_delta`), or as `data` wher
 Answers are compressed where the browser takes that: rows of values, lines of schemas and steps of chunks look alike.
 """
 
+import hashlib
+import json
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from threading import Lock
 from typing import Any
 
@@ -22,12 +25,22 @@ from starlette.routing import Route
 
 from inspector.diagnostics import Location
 from inspector.errors import StoreError
-from inspector.model import Json
+from inspector.model import Json, Role
 from inspector.text import Range
+from ui.views.dissect.dissection import Dissection
+from ui.views.dissect.navigation import step_at
+from ui.views.dissect.raw import context, raw, schema
+from ui.views.dissect.side import SideLine, SideSource, initial_position, notes, origins, verdict
+from ui.views.dissect.timing import timing
+from ui.views.status import LIVENESS, status_run, task_run
+from ui.views.styled_text import Run, Style, visible_line
+from ui.views.trace import fault_counts
+from ui.views.wording import counted, quoted
 from ui.web.browser_json import json_delta
-from ui.web.stores import ShownTrace, shown_trace
-from ui.web.stream_data import EXPANDED_TURNS, stream_data, value_rows, window_of
-from ui.web.trace_views import view_data
+from ui.web.components import lines_data
+from ui.web.pictures import MOST_BOXES, Picture, flow_picture, rail, rail_boxes, selected_box, timing_picture
+from ui.web.stores import ShownTrace, data_flow, shown_trace, store
+from ui.web.stream_data import EXPANDED_TURNS, stream_data, stream_place, value_rows, window_of
 
 PATH = "/weaklink/trace/{id:int}"
 _KEPT = 6  # what browsers were given of traces, each as large as a window
@@ -36,6 +49,12 @@ _LEAST_PACKED = 500  # bytes; below, the head of the answer is as large
 _LONGEST_NUMBER = 15
 _SENT: "OrderedDict[str, dict[str, Json]]" = OrderedDict()
 _LOCK = Lock()
+
+_LONGEST = 80
+_LONGEST_MESSAGE = 400
+_WIDTH = 110
+_MOST_LINES = 400
+_NO_PICTURE = Picture(0, 0, (), "Nothing to draw")
 
 
 def browser_data(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
@@ -131,3 +150,139 @@ def trace_route(open_trace: Callable[[int], ShownTrace] = shown_trace) -> Route:
         return _answer(request, open_trace)
 
     return Route(PATH, answer, methods=["GET"], middleware=[Middleware(GZipMiddleware, minimum_size=_LEAST_PACKED)])
+
+
+def view_data(name: str, shown: ShownTrace, at: Location | None) -> dict[str, Json]:
+    """A view as its component takes it, for the selected characters; KeyError where there is no view of that name.
+
+    `version` changes when anything but `selected` does.
+    """
+    data = VIEWS[name](shown, at)
+    said = json.dumps({key: value for key, value in data.items() if key != "selected"}, sort_keys=True)
+    version = hashlib.blake2b(said.encode(errors="surrogatepass"), digest_size=6).hexdigest()
+    return {**data, "view": name, "trace": shown.summary.id, "version": version}
+
+
+def _ending(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
+    """How the trace ended, in a sentence that leads to the characters."""
+    chain, summary = shown.inspection.chain, shown.summary
+    broken, state = chain.broken, summary.liveness
+    status = LIVENESS[state] if state else status_run(chain.status, broken.outcome if broken else None)
+    facts = [
+        *([visible_line(summary.model)[:_LONGEST]] if summary.model else []),
+        counted(len(shown.trace.turns), "turn"),
+        counted(len(chain.steps), "step"),
+        fault_counts(shown.inspection) or "no faults",
+    ]
+    outcome = task_run(summary.outcome)
+    runs = (Run(status.text, status.style), *((Run(" · task: "), outcome) if outcome else ()))
+    said = [SideLine((*runs, Run(f" · {' · '.join(facts)}", Style.DIM)))]
+    if broken is not None:
+        head = Run(f"step {broken.step}, turn {broken.turn}: ", Style.ERROR)
+        message = broken.message if len(broken.message) <= _LONGEST_MESSAGE else f"{broken.message[:_LONGEST_MESSAGE]}…"
+        said.append(_shown_line(shown, SideLine((head, *quoted(message)), initial_position(shown.inspection))))
+    return lines_data(said, label="How the trace ended", wraps=True)
+
+
+def _rail(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
+    found = rail_boxes(shown.dissection, at)
+    places = {str(index): box.location for index, box in enumerate(found)}
+    caption = f"The map shows {MOST_BOXES} boxes around the selection." if len(found) == MOST_BOXES else ""
+    return rail(found).data(selected_box(found, at), places, caption)
+
+
+def _flow(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
+    """The chain as a picture, with the step of the selected characters."""
+    chain = shown.inspection.chain
+    if not chain.steps:
+        return _NO_PICTURE.data(None, {}, "This trace has no tool calls, so nothing flows.")
+    step = step_at(shown.dissection, _position(shown, at))
+    drawn = flow_picture(chain, data_flow(shown), step.number if step else 1)
+    places = {str(one.number): one.location for one in chain.steps}
+    caption = f"{drawn.label}. The thick way is the longest; a click leads to the step."
+    return drawn.data(str(step.number) if step else None, places, caption)
+
+
+def _origins(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
+    if not shown.inspection.chain.steps:
+        return lines_data([], label="Where values came from")
+    step = step_at(shown.dissection, _position(shown, at))
+    return _lines(shown, origins(data_flow(shown), step), "Where values came from")
+
+
+def _verdict(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
+    return _lines(shown, verdict(shown.dissection, _WIDTH), "Verdict")
+
+
+def _schema(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
+    return _lines(shown, schema(shown.dissection, _position(shown, at), _WIDTH), "Schema")
+
+
+def _timing(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
+    drawn = timing_picture(shown.trace)
+    if drawn is None:
+        return _NO_PICTURE.data(None, {}, "")
+    parts = ((group.key, shown.dissection.parts_of(int(group.key))) for group in drawn.groups if group.key)
+    places = {key: found[0].location(Range(0, 0)) for key, found in parts if found}
+    return drawn.data(None, places, f"{drawn.label}. A chunk is not a token.")
+
+
+def _times(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
+    return _lines(shown, timing(shown.dissection), "Times of the answers")
+
+
+def _raw(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
+    return _lines(shown, raw(shown.dissection, _position(shown, at), _WIDTH), "Request and answer")
+
+
+def _context(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
+    return _lines(shown, context(shown.dissection, _position(shown, at), _WIDTH), "What the model read")
+
+
+def _notes(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
+    marks = store().marks.of([shown.summary.id]).get(shown.summary.id, ())
+    return _lines(shown, notes(shown.dissection, marks, _WIDTH), "Notes and facts")
+
+
+VIEWS: Mapping[str, Callable[[ShownTrace, Location | None], dict[str, Json]]] = {
+    "ending": _ending,
+    "rail": _rail,
+    "flow": _flow,
+    "origins": _origins,
+    "verdict": _verdict,
+    "schema": _schema,
+    "timing": _timing,
+    "times": _times,
+    "raw": _raw,
+    "context": _context,
+    "notes": _notes,
+}
+"""The views by their names."""
+
+
+def _position(shown: ShownTrace, at: Location | None) -> Location:
+    """The selected characters; where none are, the first call, else the first words of the model."""
+    dissection: Dissection = shown.dissection
+    if at is not None and at.turn <= len(dissection.trace.turns):
+        return at
+    if dissection.inspection.chain.steps:
+        return dissection.inspection.chain.steps[0].location
+    turns = enumerate(dissection.trace.turns, 1)
+    return Location(next((number for number, turn in turns if turn.role is Role.ASSISTANT), 1), "text", Range(0, 0))
+
+
+def _lines(shown: ShownTrace, source: SideSource, name: str) -> dict[str, Json]:
+    return lines_data([_shown_line(shown, one) for one in _first(source)], label=name)
+
+
+def _shown_line(shown: ShownTrace, one: SideLine) -> SideLine:
+    """A line that leads to where the stream shows its place."""
+    place = one.location
+    return one if place is None or place.is_in_turn else SideLine(one.line, stream_place(shown.trace, place))
+
+
+def _first(source: SideSource) -> Iterator[SideLine]:
+    for index in islice(range(source.count), _MOST_LINES):
+        yield SideLine(source.line(index, _WIDTH), source.location(index))
+    if source.count > _MOST_LINES:
+        yield SideLine((Run(f"… {counted(source.count - _MOST_LINES, 'further line')}", Style.DIM),))

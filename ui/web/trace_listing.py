@@ -15,8 +15,7 @@ from ui.views.wording import counted, short_count, short_duration, short_time, w
 from ui.web.components import FilterCell, ListingColumn, ListingRow, MinimumWidth, listing
 from ui.web.markup import put_lines
 from ui.web.navigation import go_to_page, parameter, set_parameters
-from ui.web.options import current_options
-from ui.web.stores import ShownTrace, shown_trace, store
+from ui.web.stores import ShownTrace, current_options, shown_trace, store
 from ui.web.value_filters import column_terms, filter_menu, narrowed
 
 _WIDTH = 37

@@ -19,8 +19,7 @@ from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, Lis
 from ui.web.filter_bar import STATUSES
 from ui.web.markup import label
 from ui.web.navigation import address_toggle, go_to_page, parameter
-from ui.web.queries import CountQuery, grouped, hits, sliced
-from ui.web.query_results import PageResults, put_placeholder
+from ui.web.queries import CountQuery, PageResults, grouped, hits, put_placeholder, sliced
 from ui.web.sorted_listing import SortedColumn, sorted_listing
 from ui.web.value_filters import field, narrowed
 

@@ -6,8 +6,7 @@ from msgspec import Struct
 from inspector.errors import StoreError, WeaklinkError
 from storage.access_tokens import TokenRole
 from ui.views.styled_text import visible_line
-from ui.web.options import current_options
-from ui.web.stores import store
+from ui.web.stores import current_options, store
 
 _LONGEST_NAME = 80
 READS_ONLY = "Your token can only read."

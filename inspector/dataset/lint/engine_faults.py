@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from inspector.chain.steps import Step, quoted
-from inspector.dataset.corrections import deliberate_steps
 from inspector.dataset.lint.structure import row_fault
-from inspector.dataset.samples import Sample
+from inspector.dataset.samples import Sample, deliberate_steps
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Json, Role, SpanKind
 from inspector.rules.conversation import (

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from inspector.chain.steps import Chain, Status, Step, quoted
 from inspector.checks.context import CONTEXT_WINDOW
-from inspector.dataset.corrections import deliberate_steps
 from inspector.dataset.lint.budget import TokenCounter, cut_by_budget
 from inspector.dataset.lint.engine_faults import engine_faults, undeclared_tools, unreadable_tools
 from inspector.dataset.lint.evidence import unsupported_answers
@@ -28,7 +27,7 @@ from inspector.dataset.lint.templates import (
     template_mismatch,
     unsafe_texts,
 )
-from inspector.dataset.samples import Sample
+from inspector.dataset.samples import Sample, deliberate_steps
 from inspector.diagnostics import Diagnostic
 from inspector.inspected import Inspection
 from inspector.inspection import REASONING_BUDGET

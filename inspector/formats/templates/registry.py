@@ -1,18 +1,253 @@
 """The template of a format, by its name."""
 
+import json
+import keyword
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
+from inspector.apis.openai.messages import message_object
+from inspector.formats.completion import openai_message, tidy
 from inspector.formats.format import Format
+from inspector.formats.json.writing import json_of
 from inspector.formats.templates.chatml import HERMES_TEMPLATE, JSON_SCHEMA_TEMPLATE, QWEN_TEMPLATE
-from inspector.formats.templates.families import (
-    CLAUDE_TEMPLATE,
-    GEMINI_TEMPLATE,
-    MISTRAL_TEMPLATE,
-    OPENAI_TEMPLATE,
-    REACT_TEMPLATE,
-)
 from inspector.formats.templates.llama3 import FUNCTIONARY_TEMPLATE, LLAMA3_TEMPLATE, PYTHONIC_TEMPLATE
-from inspector.formats.templates.template import Template
+from inspector.formats.templates.template import (
+    Template,
+    TemplateMessage,
+    Turns,
+    contents,
+    grouped,
+    openai_tool,
+    turn_template,
+)
+from inspector.model import Json, Role, ToolDefinition, ToolResult
+from inspector.scanning import lazy_pattern
+
+_CLAUDE_BLOCK = lazy_pattern(
+    r"(?:In this environment|These functions can be called)(?:(?!<functions>)[\s\S])*<functions>[\s\S]*?</functions>"
+)
+_CLAUDE_TURNS = MappingProxyType(
+    {
+        Role.SYSTEM: ("", ""),
+        Role.USER: ("\n\nHuman: ", ""),
+        Role.ASSISTANT: ("\n\nAssistant: ", ""),
+        Role.TOOL: ("\n\nHuman: ", ""),
+    }
+)
+_GEMINI_BLOCK = lazy_pattern(r"These Python functions can be called(?:(?!```python\n)[\s\S])*```python\n[\s\S]*?\n```")
+_TYPES = {
+    "string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict",
+    "null": "None",
+}  # fmt: skip
+_USER = ("<start_of_turn>user\n", "<end_of_turn>\n")
+_GEMINI_TURNS = MappingProxyType(
+    {
+        Role.SYSTEM: _USER,
+        Role.USER: _USER,
+        Role.TOOL: _USER,
+        Role.ASSISTANT: ("<start_of_turn>model\n", "<end_of_turn>\n"),
+    }
+)
+_MISTRAL_TURNS = MappingProxyType(
+    {
+        Role.SYSTEM: ("[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"),
+        Role.USER: ("[INST]", "[/INST]"),
+        Role.ASSISTANT: ("", "</s>"),
+        Role.TOOL: ("", ""),
+    }
+)
+_REACT_BLOCK = lazy_pattern(
+    r"These tools can be used:\n[\s\S]*?\nFinal Answer: [^\n]*"
+    r"|(?:Answer the following questions|You have access to the following tools)(?:(?!\nFinal Answer:)[\s\S])*"
+    r"\nFinal Answer: [^\n]*"
+)
+_REACT_TURNS = MappingProxyType(
+    {
+        Role.SYSTEM: ("", "\n\n"),
+        Role.USER: ("Question: ", "\n"),
+        Role.ASSISTANT: ("", "\n"),
+        Role.TOOL: ("Observation: ", "\n"),
+    }
+)
+
+
+def _claude_tools(tools: Sequence[ToolDefinition]) -> str:
+    listed = "\n".join(f"<function>{json_of(_definition(tool))}</function>" for tool in tools)
+    return (
+        'These functions can be called, several in one block:\n<function_calls>\n<invoke name="$FUNCTION_NAME">\n'
+        '<parameter name="$PARAMETER_NAME">$PARAMETER_VALUE</parameter>\n...\n</invoke>\n</function_calls>\n\n'
+        "Strings and scalars stand as they are, lists and objects as JSON.\n\n"
+        f"<functions>\n{listed}\n</functions>"
+    )
+
+
+def _definition(tool: ToolDefinition) -> dict[str, Json]:
+    schema: Json = {"type": "object", "properties": {}} if tool.parameters is None else tool.parameters
+    return {"description": tool.description, "name": tool.name, "parameters": schema}
+
+
+def _claude_results(results: Sequence[ToolResult]) -> str:
+    listed = "\n".join(map(_claude_result, results))
+    return f"<function_results>\n{listed}\n</function_results>"
+
+
+def _claude_result(result: ToolResult) -> str:
+    if result.is_error:
+        return f"<error>{result.content}</error>"
+    named = f"<name>{result.name}</name>\n" if result.name else ""
+    return f"<result>\n{named}<output>{result.content}</output>\n</result>"
+
+
+CLAUDE_TEMPLATE = turn_template(
+    Turns(_CLAUDE_TURNS), tools=_claude_tools, results=_claude_results, tools_block=_CLAUDE_BLOCK, shares_turn=True
+)
+
+
+def _gemini_tools(tools: Sequence[ToolDefinition]) -> str:
+    declared = "\n\n".join(map(_signature, tools))
+    return (
+        "These Python functions can be called, each call on a line of a ```tool_code``` block; what they return comes "
+        f"back in a ```tool_outputs``` block:\n\n```python\n{declared}\n```"
+    )
+
+
+def _signature(tool: ToolDefinition) -> str:
+    schema = tool.parameters if isinstance(tool.parameters, dict) else {}
+    properties = schema.get("properties")
+    members = properties if isinstance(properties, dict) else {}
+    required = schema.get("required")
+    wanted = required if isinstance(required, list) else []
+    ordered = sorted(members, key=lambda name: name not in wanted)
+    arguments = ", ".join(_argument(name, members[name], required=name in wanted) for name in ordered)
+    body = "\n".join([*_docstring(tool.description, {name: members[name] for name in ordered})])
+    return f"def {tool.name}({arguments}) -> dict:\n{body}"
+
+
+def _argument(name: str, schema: Json, *, required: bool) -> str:
+    kind = _type(schema)
+    shown = f"{name}_" if keyword.iskeyword(name) else name
+    return f"{shown}: {kind}" if required else f"{shown}: {kind} | None = None"
+
+
+def _type(schema: Json) -> str:
+    named = schema.get("type") if isinstance(schema, dict) else None
+    if isinstance(named, list):
+        return " | ".join(_TYPES.get(one, "object") for one in named if isinstance(one, str)) or "object"
+    if named == "array" and isinstance(schema, dict) and isinstance(schema.get("items"), dict):
+        return f"list[{_TYPES.get(_named(schema['items']), 'object')}]"
+    return _TYPES.get(named, "object") if isinstance(named, str) else "object"
+
+
+def _named(schema: Json) -> str:
+    named = schema.get("type") if isinstance(schema, dict) else None
+    return named if isinstance(named, str) else ""
+
+
+def _docstring(description: str, members: dict[str, Json]) -> Iterator[str]:
+    if not members:
+        yield f'    """{description}"""'
+    else:
+        yield f'    """{description}'
+        yield "\n    Args:"
+        for name, schema in members.items():
+            said = schema.get("description") if isinstance(schema, dict) else None
+            yield f"        {name}: {said if isinstance(said, str) else ''}".rstrip()
+        yield '    """'
+
+
+def _gemini_results(results: Sequence[ToolResult]) -> str:
+    return "\n".join(f"```tool_outputs\n{result.content}\n```" for result in results)
+
+
+GEMINI_TEMPLATE = turn_template(
+    Turns(_GEMINI_TURNS, beginning="<bos>", merges_system=True),
+    tools=_gemini_tools,
+    results=_gemini_results,
+    tools_block=_GEMINI_BLOCK,
+    shares_turn=True,
+)
+
+
+def _mistral_tools(tools: Sequence[ToolDefinition]) -> str:
+    return f"[AVAILABLE_TOOLS]{json_of([openai_tool(tool) for tool in tools])}[/AVAILABLE_TOOLS]"
+
+
+def _mistral_results(results: Sequence[ToolResult]) -> str:
+    return "".join(f"[TOOL_RESULTS]{_mistral_id(result)}{result.content}[/TOOL_RESULTS]" for result in results)
+
+
+def _mistral_id(result: ToolResult) -> str:
+    return f"{result.call_id}[TOOL_CONTENT]" if result.call_id is not None else ""
+
+
+MISTRAL_TEMPLATE = turn_template(
+    Turns(_MISTRAL_TURNS, beginning="<s>", tools_role=Role.USER, tools_outside=True),
+    tools=_mistral_tools,
+    results=_mistral_results,
+)
+
+
+def _transcript(messages: Sequence[TemplateMessage], tools: Sequence[ToolDefinition], _format: Format) -> str:
+    body: dict[str, Json] = {"messages": list(_written(messages))}
+    body |= {"tools": _offered(tools)} if tools else {}
+    return json.dumps(body, ensure_ascii=False, indent=1) if _is_plain(body) else json_of(body)
+
+
+def _written(messages: Sequence[TemplateMessage]) -> Iterator[Json]:
+    for message in grouped(messages, shares_turn=False):
+        if message.role is Role.ASSISTANT:
+            yield openai_message(tidy(message.pieces))
+        elif message.role is Role.TOOL:
+            yield _returned(message.results)
+        else:
+            yield message_object(message.role.value, message.text)
+
+
+def _is_plain(body: Json) -> bool:
+    try:
+        json.dumps(body, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        return False
+    return True
+
+
+def _returned(results: Sequence[ToolResult]) -> dict[str, Json]:
+    call_id = results[0].call_id if results else None
+    named: dict[str, Json] = {"tool_call_id": call_id} if call_id is not None else {}
+    return {"role": "tool", **named, "content": contents(results)}
+
+
+def _offered(tools: Sequence[ToolDefinition]) -> Json:
+    return [openai_tool(tool) for tool in tools]
+
+
+OPENAI_TEMPLATE = Template(
+    tools=lambda _tools: "",
+    results=contents,
+    transcript=_transcript,
+    answer=openai_message,
+    returned=_returned,
+    offered=_offered,
+)
+
+
+def _react_tools(tools: Sequence[ToolDefinition]) -> str:
+    listed = "\n".join(f"{tool.name}: {tool.description}, args: {json_of(_arguments(tool))}" for tool in tools)
+    names = ", ".join(tool.name for tool in tools)
+    return (
+        f"These tools can be used:\n{listed}\n\nEvery step has these lines:\n\nQuestion: what is asked\n"
+        f"Thought: what to do next\nAction: one of [{names}]\nAction Input: the tool's arguments as a JSON object\n"
+        "Observation: what the tool returned\n... (more such steps)\nThought: why the answer is known\n"
+        "Final Answer: the answer to the question"
+    )
+
+
+def _arguments(tool: ToolDefinition) -> Json:
+    return tool.parameters.get("properties", {}) if isinstance(tool.parameters, dict) else {}
+
+
+REACT_TEMPLATE = turn_template(Turns(_REACT_TURNS), tools=_react_tools, results=contents, tools_block=_REACT_BLOCK)
+
 
 TEMPLATES = MappingProxyType(
     {

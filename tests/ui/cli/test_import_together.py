@@ -13,7 +13,7 @@ from inspector.redaction.redactor import Redactor
 from storage import open_store
 from tests.ui.conftest import Run
 from ui.cli.import_jobs import ImportOptions
-from ui.cli.import_round import import_round
+from ui.cli.import_paths import import_round
 from ui.importing.file_places import files_to_read
 from ui.importing.files import read_file, report_only
 from ui.reports.import_report import FileReport, report_object

@@ -14,7 +14,7 @@ import pytest
 
 from storage import open_store
 from tests.ui.conftest import START, Run, environment
-from ui.cli.import_round import PathWatcher
+from ui.cli.import_paths import PathWatcher
 from ui.importing.file_places import PlacedFile
 
 LINE = '{"role": "user", "content": "Hi"}\n'

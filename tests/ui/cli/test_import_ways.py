@@ -18,7 +18,7 @@ from storage.record_rows import record_rows
 from storage.writing import KeptRows, TraceDraft
 from ui.cli import import_jobs
 from ui.cli.import_jobs import ImportOptions
-from ui.cli.import_round import import_round
+from ui.cli.import_paths import import_round
 from ui.importing import files as importing
 from ui.importing.file_places import PlacedFile, files_below
 from ui.importing.files import FileSaver, ReadTrace, import_file, read_file, save_file

@@ -5,7 +5,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
 
-from ui.web.options import DashboardOptions, set_options
+from ui.web.stores import DashboardOptions, set_options
 
 _PATIENCE_S = 120
 _SCRIPT = """

@@ -15,8 +15,8 @@ from tests.ui.experiments.asking import database, server
 from tests.ui.web.apps import page, said_in
 from ui.experiments.ask_views import replay_server_of
 from ui.views.styled_text import plain
-from ui.web.asking import PageWork
-from ui.web.options import DashboardOptions
+from ui.web.stores import DashboardOptions
+from ui.web.trace_actions import PageWork
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +62,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
 def test_the_form_is_not_offered_to_other_machines(tmp_path: Path) -> None:
     where = Path(database(tmp_path))
     assert any(one.label == "Server" for one in page("trace", where, trace="1").text_input)
-    with patch("ui.web.asking.current_options", lambda: DashboardOptions(str(where), is_local=False)):
+    with patch("ui.web.trace_actions.current_options", lambda: DashboardOptions(str(where), is_local=False)):
         assert not any(one.label == "Server" for one in page("trace", where, trace="1").text_input)
 
 

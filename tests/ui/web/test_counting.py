@@ -13,9 +13,8 @@ from tests.ui.web.apps import page as drawn_page
 from tests.ui.web.dashboards import running
 from tests.ui.web.gates import break_figures, gate_of, gated, lose_newest, minding
 from tests.ui.web.pages_walked import PATIENCE_MS
-from ui.web.options import DashboardOptions, set_options
-from ui.web.queries import grouped
-from ui.web.query_results import page_results
+from ui.web.queries import grouped, page_results
+from ui.web.stores import DashboardOptions, set_options
 
 _MINDS = "from tests.ui.web.gates import mind; mind()"
 _NEAR_PX = 4

@@ -10,8 +10,8 @@ from storage import open_store
 from storage.console import ask
 from storage.engine import DatabaseLocation
 from tests.ui.scenes import broken_trace
-from ui.web.options import DashboardOptions, set_options
 from ui.web.pages.sql import _EXAMPLES
+from ui.web.stores import DashboardOptions, set_options
 
 
 @pytest.fixture

@@ -23,11 +23,9 @@ from storage import StoreSink, open_store
 from tests.ui.scenes import broken_trace
 from ui.web import trace_api
 from ui.web.browser_json import json_delta, with_delta
-from ui.web.options import DashboardOptions, set_options
-from ui.web.stores import shown_trace
+from ui.web.stores import DashboardOptions, set_options, shown_trace
 from ui.web.stream_data import EXPANDED_TURNS
-from ui.web.trace_api import browser_data, trace_route
-from ui.web.trace_views import VIEWS, view_data
+from ui.web.trace_api import VIEWS, browser_data, trace_route, view_data
 
 _DELTA_JS = Path(__file__).parents[3] / "ui" / "web" / "dissector" / "delta.js"
 _LEAVES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a", "ab", "abc", "b😀"])

@@ -21,9 +21,9 @@ from ui.views.dissect.side import initial_position
 from ui.views.links import read_link
 from ui.views.styled_text import visible_line
 from ui.web import stream_data as stream_data_module
-from ui.web.options import DashboardOptions, set_options
 from ui.web.pages.trace import nearest_traces
 from ui.web.pictures import MOST_BOXES, MOST_STEPS, flow_picture, rail, rail_boxes, selected_box
+from ui.web.stores import DashboardOptions, set_options
 from ui.web.stream_data import (
     EXPANDED_TURNS,
     MOST_ROWS,

@@ -10,9 +10,9 @@ from tests.ui.web.pages_walked import settled, watched
 
 _IMPATIENT = """
 from msgspec.structs import replace
-from ui.web import options
-told = options.set_options
-options.set_options = lambda serving: told(replace(serving, patience_s=0.0))
+from ui.web import stores
+told = stores.set_options
+stores.set_options = lambda serving: told(replace(serving, patience_s=0.0))
 """
 """A dashboard that draws every page without the figures first, as on a busy machine."""
 

@@ -17,9 +17,8 @@ from inspector.dataset.lint.budget import TokenizerFile
 from inspector.dataset.lint.duplicates import DuplicateFinder, SampleKeys, require_comparison, sample_keys
 from inspector.dataset.lint.languages import require_detector
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
-from inspector.dataset.redacting import redacted
 from inspector.dataset.rows import read_data
-from inspector.dataset.samples import SAMPLE_SOURCE, Sample, read_sample
+from inspector.dataset.samples import SAMPLE_SOURCE, Sample, read_sample, redacted
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.importers.reading import unread_record
 from inspector.importers.source import Skipped

@@ -14,9 +14,18 @@ from msgspec import Struct
 
 from inspector.dataset.data_files import find_data_files
 from inspector.dataset.data_row import DataRow, RejectedRow
-from inspector.dataset.rejection import CandidateGroup, PassRate, ScoredCandidate, pass_all, pass_at
 from inspector.dataset.rows import RowWriter, open_row_file
-from inspector.dataset.verified_rows import VerifiedRow, VerifyOptions, scored_group, verify_row
+from inspector.dataset.verified_rows import (
+    CandidateGroup,
+    PassRate,
+    ScoredCandidate,
+    VerifiedRow,
+    VerifyOptions,
+    pass_all,
+    pass_at,
+    scored_group,
+    verify_row,
+)
 from inspector.dataset.verifiers import find_verifier
 from inspector.formats.registry import find_format
 from inspector.importers.records import parse_json_bytes

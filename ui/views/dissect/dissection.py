@@ -15,9 +15,9 @@ from inspector.chain.grouping import Causes
 from inspector.chain.steps import Status
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspected import Inspection, PartInspection
+from inspector.memory import LruCache
 from inspector.model import Part, Role, Span, Trace
 from inspector.model.columns import Column, Entries
-from inspector.model.lru_cache import LruCache
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex, Range
 from ui.views.diagnostic import BreakFacts

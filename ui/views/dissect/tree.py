@@ -7,9 +7,9 @@ from itertools import islice, takewhile
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from inspector.diagnostics import Location
+from inspector.memory import LruCache
 from inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.model.columns import Entries, LazyColumn
-from inspector.model.lru_cache import LruCache
 from inspector.text import Range
 from ui.views.dissect.dissection import DissectedPart, Dissection
 from ui.views.dissect.stream_rows import LABELS

@@ -25,8 +25,7 @@ from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, Lis
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.markup import put_laid_out, put_sentence
 from ui.web.navigation import address_choice, address_toggle, go_to_page, parameter, set_parameters
-from ui.web.queries import grouped, prompts_of
-from ui.web.query_results import page_results, put_placeholder, put_progress, wait_for
+from ui.web.queries import grouped, page_results, prompts_of, put_placeholder, put_progress, wait_for
 from ui.web.stores import ShownTrace, shown_trace, store
 from ui.web.trace_listing import MOST_RUNS, trace_list, trace_rows
 from ui.web.value_filters import field, narrowed

@@ -16,8 +16,7 @@ from ui.views.wording import counted
 from ui.web.components import ListingColumn, ListingRow, listing
 from ui.web.markup import put_lines
 from ui.web.navigation import go_to_page
-from ui.web.options import current_options
-from ui.web.stores import store
+from ui.web.stores import current_options, store
 from ui.web.visitors import READS_ONLY, require_write, visitor
 
 _REPORTS = "weaklink_import_reports"

@@ -13,8 +13,7 @@ from ui.views.trace_columns import NOTHING
 from ui.web.components import LinkCell, ListingColumn, ListingRow, MinimumWidth
 from ui.web.markup import put_laid_out
 from ui.web.navigation import address_toggle, go_to_page, parameter, set_parameters
-from ui.web.queries import grouped, hits
-from ui.web.query_results import wait_for
+from ui.web.queries import grouped, hits, wait_for
 from ui.web.sorted_listing import SortedColumn, sorted_listing
 from ui.web.value_filters import field
 

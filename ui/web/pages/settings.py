@@ -13,10 +13,8 @@ from ui.views.styled_text import Line, Run, Style, visible
 from ui.views.wording import counted
 from ui.web.markup import label, put_lines, put_sentence
 from ui.web.navigation import address_choice, address_toggle, go_to_page
-from ui.web.options import current_options
-from ui.web.queries import grouped, hits
-from ui.web.query_results import data_version, wait_for
-from ui.web.stores import store
+from ui.web.queries import data_version, grouped, hits, wait_for
+from ui.web.stores import current_options, store
 
 _AGES = {"7d": "a week", "30d": "30 days", "90d": "90 days", "365d": "a year"}
 _MARKED = Style.REMOVED

@@ -15,8 +15,18 @@ from ui.web.components import BarCell, FilterCell, LinkCell, ListingCell, Listin
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.markup import label
 from ui.web.navigation import go_to_page, parameter, set_parameters
-from ui.web.queries import CountQuery, grouped, schemas_of, violated
-from ui.web.query_results import PageResults, page_results, put_placeholder, put_progress, start_queries, wait_for
+from ui.web.queries import (
+    CountQuery,
+    PageResults,
+    grouped,
+    page_results,
+    put_placeholder,
+    put_progress,
+    schemas_of,
+    start_queries,
+    violated,
+    wait_for,
+)
 from ui.web.sorted_listing import SortedColumn, sorted_listing
 from ui.web.stores import store
 from ui.web.trace_listing import trace_list, trace_rows

@@ -16,9 +16,8 @@ from ui.web.pictures import location_object
 from ui.web.stores import ShownTrace, put_page_name, shown_trace, store
 from ui.web.stream_data import stream_place, window_notes, window_of
 from ui.web.trace_actions import adjacent_traces, trace_actions
-from ui.web.trace_api import browser_data, default_position, position_of
+from ui.web.trace_api import browser_data, default_position, position_of, view_data
 from ui.web.trace_listing import title_of
-from ui.web.trace_views import view_data
 
 _NEAR, _MOST_NEAR, _OFFERED = 200, 2_000, 5
 _LONGEST = 80

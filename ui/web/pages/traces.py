@@ -16,8 +16,7 @@ from ui.web.components import listing
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.markup import put_sentence
 from ui.web.navigation import go_to_page, parameter, set_parameters
-from ui.web.queries import counted_traces
-from ui.web.query_results import page_results, put_progress
+from ui.web.queries import counted_traces, page_results, put_progress
 from ui.web.stores import store
 from ui.web.trace_listing import SORTED_COLUMNS, trace_look, trace_rows
 from ui.web.value_filters import narrowed

@@ -16,8 +16,7 @@ from ui.web.charts import LOW
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
 from ui.web.filter_bar import STATUSES, filter_bar, nothing_found
 from ui.web.navigation import go_to_page
-from ui.web.queries import hits
-from ui.web.query_results import page_results, put_placeholder, put_progress, start_queries
+from ui.web.queries import hits, page_results, put_placeholder, put_progress, start_queries
 from ui.web.stores import store
 from ui.web.theme import COLOUR_NAMES
 from ui.web.trace_listing import trace_list, trace_rows

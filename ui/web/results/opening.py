@@ -9,6 +9,7 @@ import streamlit as st
 from msgspec import DecodeError
 from msgspec.json import decode
 
+from inspector.diagnostics import Location
 from inspector.errors import StoreError, UnreadableFileError
 from inspector.importers.blocks import Block
 from inspector.importers.source import Skipped
@@ -16,19 +17,32 @@ from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from inspector.redaction.redactor import Redactor
 from inspector.rules.rule import Severity
+from inspector.text import Range
 from storage import TraceSummary
 from storage.summaries import ListCursor
 from ui.importing.block_records import placed_block
 from ui.importing.result_tables import place_of_block, records_of_block
 from ui.views.dissect.dissection import Dissection
 from ui.views.styled_text import visible_line
+from ui.web.components import dissector, lines, picture
+from ui.web.markup import put_sentence, put_title
+from ui.web.navigation import go_to_page, parameter, set_parameters
+from ui.web.pages.trace import TABS, place_of
+from ui.web.pictures import location_object
 from ui.web.results.queries import ask
-from ui.web.stores import ShownTrace
+from ui.web.stores import ShownTrace, put_page_name
+from ui.web.stream_data import window_notes, window_of
+from ui.web.trace_api import browser_data, default_position, view_data
+from ui.web.trace_listing import title_of
 
 _KEPT = 8  # traces; each may be large
 _OPENED: dict[int, tuple[str, str]] = {}
 _LOCK = Lock()
 _ID_BITS = 52  # a browser's numbers hold 53
+
+_LONGEST = 80
+_PICTURES = frozenset({"rail", "flow", "timing"})
+_OF_THE_STORE = frozenset({"notes"})
 
 
 def opened_trace(file: str, record: str) -> ShownTrace:
@@ -124,3 +138,50 @@ def _summary(dissection: Dissection, file: str, record: str, id_: int) -> TraceS
         cursor=ListCursor(0.0, id_),
         outcome=trace.outcome,
     )
+
+
+def show() -> None:
+    """Draw the trace that the address names by its file and record."""
+    if not parameter("file") or not parameter("record"):
+        st.title("Trace")
+        st.info("The address names no trace. Choose one in the list of traces.")
+        if st.button("To the traces"):
+            go_to_page("traces")
+        return
+    shown = opened_trace(parameter("file"), parameter("record"))
+    put_title(f"{shown.summary.record} · {title_of(shown.summary)[:_LONGEST]}")
+    put_sentence(shown.summary.file)
+    put_page_name(f"{shown.summary.record} {title_of(shown.summary)}")
+    st.fragment(_body)()
+
+
+def _body() -> None:
+    shown = opened_trace(parameter("file"), parameter("record"))
+    at = place_of(shown)
+    _view("ending", shown, at)
+    _view("rail", shown, at)
+    around = at or default_position(shown)
+    for sentence in window_notes(window_of(shown.trace, around.turn, around.part, around.range.start), shown.trace):
+        put_sentence(sentence)
+    data = {**browser_data(shown, at), "initial": None if at is None else location_object(at)}
+    done = dissector(data, key=f"weaklink_dissector_{shown.summary.id}")
+    if shown.trace.turns:
+        _tabs(shown, at)
+    if done.needed is not None:
+        needed = done.needed
+        location = Location(needed["turn"], needed["part"], Range(needed["start"], needed["end"]))
+        places = {"start": location.range.start, "end": location.range.end}
+        set_parameters(turn=location.turn, part=location.part, **places)
+        st.rerun(scope="fragment")
+
+
+def _tabs(shown: ShownTrace, at: Location | None) -> None:
+    tabs = {title: names for title, names in TABS.items() if not _OF_THE_STORE & set(names)}
+    for tab, names in zip(st.tabs(list(tabs)), tabs.values(), strict=True):
+        with tab:
+            for name in names:
+                _view(name, shown, at)
+
+
+def _view(name: str, shown: ShownTrace, at: Location | None) -> None:
+    (picture if name in _PICTURES else lines)(view_data(name, shown, at), key=f"weaklink_{name}")

@@ -16,7 +16,7 @@ from storage.console import QueryResult
 from storage.console.duckdb_reader import query_tables
 from storage.console.sql_executor import Value
 from ui.importing.result_tables import TABLES, ResultsFolder
-from ui.web.options import current_options
+from ui.web.stores import current_options
 
 Selection: TypeAlias = Mapping[str, Value]
 
