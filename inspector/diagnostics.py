@@ -3,8 +3,7 @@
 from bisect import bisect_left, insort
 from collections.abc import Iterable
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.json_text import Json
 from inspector.rules.rule import Rule
@@ -57,7 +56,7 @@ class AttemptedCall(Struct, frozen=True):
 
     def moved(self, distance: int) -> "AttemptedCall":
         """The same call in a text that begins `distance` code points later."""
-        return replace(self, range=self.range.moved(distance))
+        return structs.replace(self, range=self.range.moved(distance))
 
 
 class Fault(Struct, frozen=True):
@@ -84,7 +83,7 @@ class Fault(Struct, frozen=True):
         """The same fault in a text that begins `distance` code points later."""
         if not distance:
             return self
-        return replace(
+        return structs.replace(
             self,
             range=self.range.moved(distance),
             fix=self.fix.moved(distance) if self.fix else None,

@@ -15,8 +15,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 import sqlalchemy as sa
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from storage import tables
 from storage.filter import Filter
@@ -72,16 +71,16 @@ def next_step(
         return [], None
     if not place.width and all(plan.is_bounded for plan in possible):
         ids = _merged(connection, possible, place.after, limit)
-        return ids, replace(place, after=_cursor(connection, ids[-1])) if len(ids) == limit else None
+        return ids, structs.replace(place, after=_cursor(connection, ids[-1])) if len(ids) == limit else None
     began_s = time.monotonic()
     width = place.width or FIRST_STEP
     until = _end_of_step(connection, place.after, width)
-    ids = _merged(connection, [replace(plan, until=until) for plan in possible], place.after, limit)
+    ids = _merged(connection, [structs.replace(plan, until=until) for plan in possible], place.after, limit)
     if len(ids) < limit and until is not None and not place.width and len(possible) == 1:
         rest = _read_off_index(connection, possible[0], until, limit=limit - len(ids))
         if rest is not None:
             ids += rest
-            return ids, replace(place, after=_cursor(connection, ids[-1])) if len(ids) == limit else None
+            return ids, structs.replace(place, after=_cursor(connection, ids[-1])) if len(ids) == limit else None
     total = place.total or (_count(connection, sa.select(_trace.id)) if place.width else 0)
     if len(ids) == limit:
         last = _cursor(connection, ids[-1])
@@ -89,12 +88,12 @@ def next_step(
             *_behind(place.after), sa.tuple_(_trace.sort_at_s, _trace.id) >= _place(last)
         )
         looked_at = place.looked_at + _count(connection, passed)
-        return ids, replace(place, after=last, looked_at=looked_at, total=total, width=width)
+        return ids, structs.replace(place, after=last, looked_at=looked_at, total=total, width=width)
     if until is None:
         return ids, None
     took_s = time.monotonic() - began_s
     wider = min(2 * width, _WIDEST) if took_s < _QUICK_S else max(width // 2, _NARROWEST) if took_s > _SLOW_S else width
-    return ids, replace(place, after=until, looked_at=place.looked_at + width, total=total, width=wider)
+    return ids, structs.replace(place, after=until, looked_at=place.looked_at + width, total=total, width=wider)
 
 
 def _merged(connection: sa.Connection, plans: Sequence[QueryPlan], after: ListCursor | None, limit: int) -> list[int]:

@@ -7,8 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 import sqlalchemy as sa
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.capture.events import RECORDING_PART
 from inspector.model import Liveness
@@ -110,7 +109,7 @@ class Paging:
             if order in BY_TIME:
                 ranks = _by_time(connection, wanted, order, limit=limit, after=after)
                 found = summaries(connection, list(ranks))
-                return [Listed(one, replace(one.cursor, rank=ranks[one.id])) for one in found]
+                return [Listed(one, structs.replace(one.cursor, rank=ranks[one.id])) for one in found]
             rows = connection.execute(_sorted(connection, wanted, order, after).limit(limit)).all()
             cursors = {row.id: ListCursor(row.value, row.id) for row in rows}
             return [Listed(one, cursors[one.id]) for one in summaries(connection, list(cursors))]
@@ -191,7 +190,7 @@ class Paging:
         with self._reads() as connection:
             if order in BY_TIME:
                 ids, rank, following = _next_step(connection, wanted, order, place, limit=limit)
-                found = [Listed(one, replace(one.cursor, rank=rank)) for one in summaries(connection, ids)]
+                found = [Listed(one, structs.replace(one.cursor, rank=rank)) for one in summaries(connection, ids)]
                 return ScanStep(tuple(found), following)
         listed = self.page(filter, order, limit=limit, after=place.after if place is not None else None)
         return ScanStep(tuple(listed), ScanPlace(listed[-1].cursor) if len(listed) == limit else None)
@@ -208,7 +207,7 @@ class Paging:
         wanted = parse_filter(filter)
         with self._reads() as connection:
             ids, rank, following = _next_step(connection, wanted, order, place, limit=limit)
-            return CursorStep(tuple(replace(one, rank=rank) for one in _cursors(connection, ids)), following)
+            return CursorStep(tuple(structs.replace(one, rank=rank) for one in _cursors(connection, ids)), following)
 
     def stretch(
         self,
@@ -229,7 +228,7 @@ class Paging:
             ends = ids[page - 1 :: page]
             if ids and (not ends or ends[-1] != ids[-1]):
                 ends.append(ids[-1])
-            edges = tuple(replace(one, rank=ranks[one.id]) for one in _cursors(connection, ends))
+            edges = tuple(structs.replace(one, rank=ranks[one.id]) for one in _cursors(connection, ends))
             return ListSection(len(ids), edges, len(ids) < limit)
 
     def pulse(self) -> Pulse:

@@ -8,8 +8,7 @@ from itertools import pairwise, takewhile
 from math import isfinite, isnan
 from typing import TypeVar
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.chain.endings import task_outcome
 from inspector.model import Generation, Instant, Outcome, Part, Role, ToolDefinition, Trace, Turn
@@ -292,7 +291,7 @@ def record_rows(trace: Trace, *, behind: TurnTotals = NOTHING) -> RecordRows:
             own.append({"turn": number, "number": at} | _part_columns(part, blob, chunks))
         parts += own
         checksum += _turn_checksum(columns, own)
-    totals = replace(totals_of(trace.turns), checksum=checksum)
+    totals = structs.replace(totals_of(trace.turns), checksum=checksum)
     if behind is not NOTHING:
         totals = behind + totals
     ids = enumerate(trace.external_ids)

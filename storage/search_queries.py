@@ -5,12 +5,10 @@ import unicodedata
 from collections.abc import Iterable
 
 import sqlalchemy as sa
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.diagnostics import Location
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 from storage import tables
 from storage.engine import DAMAGE_ERRORS, Database, damage_errors
 from storage.filter import Filter, PhraseTerm, parse_filter
@@ -56,7 +54,7 @@ def search_hit(connection: sa.Connection, trace: TraceSummary, words: PhraseTerm
     try:
         return _first_place(connection, trace, pattern)
     except DAMAGE_ERRORS:
-        return SearchHit(replace(trace, damaged=True))
+        return SearchHit(structs.replace(trace, damaged=True))
 
 
 def _first_place(connection: sa.Connection, trace: TraceSummary, pattern: re.Pattern[str]) -> SearchHit:

@@ -8,8 +8,7 @@ from itertools import groupby
 from typing import Any
 
 import sqlalchemy as sa
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 from sqlalchemy import exc
 
 from inspector.chain.call_faults import OUTCOME_RULES
@@ -139,9 +138,9 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
             found[id_] = _summary(id_, row, states.get(id_), open_turns=still_open[id_], marks=marks.get(id_, ()))
         nameless = [id_ for id_ in group if id_ in found and not found[id_].name and not found[id_].damaged]
         for id_, opening in _openings(connection, nameless):
-            found[id_] = replace(found[id_], opening=opening)
+            found[id_] = structs.replace(found[id_], opening=opening)
         for id_, layers in _layers(connection, [id_ for id_ in group if id_ in found]):
-            found[id_] = replace(found[id_], layers=layers)
+            found[id_] = structs.replace(found[id_], layers=layers)
     return [found[id_] for id_ in ids if id_ in found]
 
 

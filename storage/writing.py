@@ -11,8 +11,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.inspected import Inspection
 from inspector.model import Trace
@@ -143,7 +142,7 @@ def write(connection: sa.Connection, drafts: Sequence[TraceDraft], now_s: float)
         if verdict is not Verdict.UNCHANGED or (before is None and _found_anew(one, known[identity])):
             last[identity] = one
         elif before is not None and before.record.fingerprint == one.record.fingerprint:
-            last[identity] = replace(before, derived=one.derived)
+            last[identity] = structs.replace(before, derived=one.derived)
         verdicts.append(verdict)
     ids = {identity: held.id for identity, held in known.items()} | _write(connection, last, known, now_s)
     return [Saved(ids[one.record.identity], verdict) for one, verdict in zip(drafts, verdicts, strict=True)]

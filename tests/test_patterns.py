@@ -1,4 +1,4 @@
-"""No regular expression holds what some of the supported interpreters match wrongly (see inspector/scanning.py)."""
+"""No regular expression holds what some of the supported interpreters match wrongly (see inspector/text.py)."""
 
 import ast
 import gc
@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from inspector import scanning
-from inspector.scanning import (
+from inspector.text import (
     MOST_ROUNDS,
     QuoteSearch,
+    _LazyPattern,
     closing_quote,
     end_of_repeats,
     lazy_pattern,
@@ -122,7 +122,7 @@ def print_compiled() -> None:
             if not module.name.startswith(("storage.migrations", "ui.web.script")):
                 importlib.import_module(module.name)
     for one in gc.get_objects():
-        if isinstance(one, scanning._LazyPattern):
+        if isinstance(one, _LazyPattern):
             assert one.flags
     lines = [f"{where}: {what}" for where, what in patterns.items() if what]
     sys.stdout.write("\n".join((str(len(patterns)), *lines)))

@@ -38,7 +38,7 @@ print(*sys.modules, file=sys.stderr)
 """
 OWN = {"inspector", "storage", "ui", "weaklink"}
 LIGHT = {
-    *("inspector", "inspector.errors", "inspector.scanning", "inspector.version", "ui", "ui.cli", "ui.cli.reference"),
+    *("inspector", "inspector.errors", "inspector.text", "inspector.version", "ui", "ui.cli", "ui.cli.reference"),
     *("ui.cli.data", "ui.cli.group", "ui.cli.group", "ui.views", "ui.views.styled_text"),
 }
 THIRD_PARTY = {name.replace("-", "_") for name in packages_distributions()} - OWN - {"_distutils_hack", "sample_traces"}

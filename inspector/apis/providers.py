@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.apis import gemini, ollama
 from inspector.apis.anthropic import messages as anthropic
@@ -13,8 +12,7 @@ from inspector.apis.openai import chat, completions, responses
 from inspector.apis.openai.messages import read_chat_request
 from inspector.json_text import flag_of, objects_of, word_of
 from inspector.model import Json
-from inspector.scanning import lazy_pattern
-from inspector.text import decode
+from inspector.text import decode, lazy_pattern
 from inspector.wire.answer_reader import NewReader
 from inspector.wire.decoder import Decoder, Framing, UndecidedDecoder
 from inspector.wire.events import DecodedRequest
@@ -197,7 +195,7 @@ def read_request(path: str, request: Json) -> DecodedRequest | None:
         return None
     decoded = _BY_API[api].read_request(request)
     streams = streams_by_path(path) or decoded.streams
-    return replace(decoded, model=decoded.model or model_of_path(path), streams=streams)
+    return structs.replace(decoded, model=decoded.model or model_of_path(path), streams=streams)
 
 
 def decoder_for(path: str = "", request: Json = None, content_type: str = "", *, status: int | None = None) -> Decoder:

@@ -7,8 +7,7 @@ turn starts, its chunks arrive in order, and the turn ends.
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.diagnostics import Diagnostic
 from inspector.model import BodyState, Chunk, Generation, Outcome, Part, Role, Span, ToolCall, Trace, Turn
@@ -132,5 +131,5 @@ def with_losses(turn: Turn, lost: list[str], *, is_gap: bool) -> Turn:
         return turn
     generation = turn.generation or Generation()
     if is_gap:
-        generation = replace(generation, body=BodyState.NOT_STORED)
-    return replace(turn, parts=(*turn.parts, Part(RECORDING_PART, "\n".join(lost))), generation=generation)
+        generation = structs.replace(generation, body=BodyState.NOT_STORED)
+    return structs.replace(turn, parts=(*turn.parts, Part(RECORDING_PART, "\n".join(lost))), generation=generation)

@@ -6,8 +6,7 @@ Whatever sink or observer do, recording goes on; what they refused is counted.
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.capture.events import (
     ExchangeFacts,
@@ -151,8 +150,8 @@ class OpenTraces:
             facts = placement.begins
             trace = self._open[placement.key] = OpenTrace(facts.model if facts is not None else "")
         if placement.begins is not None:
-            provenance = replace(placement.begins.provenance, source=SOURCE)
-            begins = replace(placement.begins, provenance=provenance)
+            provenance = structs.replace(placement.begins.provenance, source=SOURCE)
+            begins = structs.replace(placement.begins, provenance=provenance)
             self._outlet.tell(TraceStarted(placement.key, self._redactor.trace(begins)))
         for turn in placement.turns:
             number = trace.next_turn()

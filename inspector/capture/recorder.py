@@ -11,8 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from threading import Thread
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.apis.providers import decoder_for, find_api, parse_request
 from inspector.capture.event_buffer import EventBuffer, ExchangeEvent, ExchangeTape, Piece
@@ -164,7 +163,7 @@ class AnswerRecording:
             message=tape.message,
         )
         turn = self._with_losses(turn)
-        self._desk.book.answered(placement, replace(decoded, turn=turn))
+        self._desk.book.answered(placement, structs.replace(decoded, turn=turn))
         kept = self._desk.redactor.turn(turn)
         exchange = self._draft.exchange(self._turn, turn, kept)
         others = tuple(self._desk.other_exchanges)

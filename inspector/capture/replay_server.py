@@ -14,8 +14,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from aiohttp import web
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.capture.exchange_record import masked_text
 from inspector.capture.proxy.access import not_connected, read_timed_out
@@ -199,7 +198,7 @@ class ReplayServer(Struct):
 def _rebuilt(exchange: RecordedExchange, turn: Turn, path: str, body: bytes) -> RecordedExchange:
     kind, answer = rebuilt_answer(turn, path, body)
     headers = (*(one for one in exchange.headers if one[0] != "content-type"), ("content-type", kind))
-    return replace(exchange, headers=headers, answer=answer, ends=(len(answer),), offsets_s=(None,), path=path)
+    return structs.replace(exchange, headers=headers, answer=answer, ends=(len(answer),), offsets_s=(None,), path=path)
 
 
 def _never_answered(exchange: RecordedExchange, observer: ExchangeObserver) -> web.Response:

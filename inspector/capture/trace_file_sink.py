@@ -12,8 +12,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import assert_never
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.capture.send_queue import ROOM_BYTES, SendQueue
@@ -251,7 +250,7 @@ class TraceAssembler:
         """One more event of this trace."""
         match event:
             case TraceStarted(_, trace):
-                self._facts = replace(trace, turns=())
+                self._facts = structs.replace(trace, turns=())
                 self._turns |= dict(enumerate(trace.turns, 1))
             case TurnStarted(_, number, role, generation):
                 self._open[number] = _GatheredTurn(role, generation)
@@ -262,7 +261,7 @@ class TraceAssembler:
                 self._open.pop(number, None)
                 self._turns[number] = turn
             case TraceEnded(_, outcome):
-                self._facts = self._facts if outcome is None else replace(self._facts, outcome=outcome)
+                self._facts = self._facts if outcome is None else structs.replace(self._facts, outcome=outcome)
                 self.ended = True
             case _:
                 assert_never(event)
@@ -270,4 +269,4 @@ class TraceAssembler:
     def trace(self) -> Trace:
         """The trace as far as it is known; a turn that is open is cut where it has come to."""
         turns = {number: turn.so_far() for number, turn in self._open.items()} | self._turns
-        return replace(self._facts, turns=tuple(turns[number] for number in sorted(turns)))
+        return structs.replace(self._facts, turns=tuple(turns[number] for number in sorted(turns)))

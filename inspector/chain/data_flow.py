@@ -8,8 +8,7 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import chain, islice, takewhile
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.chain.provenance_terms import (
     ProvenanceTerm,
@@ -343,7 +342,9 @@ def step_values(
 def with_dependencies(steps: Sequence[Step], flow: DataFlow) -> tuple[Step, ...]:
     """The steps, each with the numbers of those whose results it uses."""
     edges = _edges(flow.flows)
-    return tuple(replace(step, depends_on=edges[step.number]) if step.number in edges else step for step in steps)
+    return tuple(
+        structs.replace(step, depends_on=edges[step.number]) if step.number in edges else step for step in steps
+    )
 
 
 def _edges(flows: Iterable[ArgumentFlow]) -> dict[int, tuple[int, ...]]:

@@ -6,8 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import MappingProxyType
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.chain.data_flow import ArgumentFlow, DataFlow, OriginKind
 from inspector.chain.endings import abort_reason, source_says_success
@@ -24,8 +23,7 @@ from inspector.diagnostics import Diagnostic, Fault, Location
 from inspector.model import BodyState, Role, ToolCall, ToolResult, Trace, Turn
 from inspector.rules import conversation as rules
 from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 from inspector.wire.events import WIRE_PREFIX
 
 _KNOWN_ALREADY = "Go on with the result that is there already."
@@ -160,7 +158,7 @@ def _place_of_words(result: ToolResult, words: str, whole: Location | None) -> L
     if whole is None or not words or at < 0 or result.content.find(words, at + 1) >= 0:
         return whole
     start = whole.range.start + at
-    return replace(whole, range=Range(start, start + len(words)))
+    return structs.replace(whole, range=Range(start, start + len(words)))
 
 
 def _loops(steps: Sequence[Step]) -> Iterator[Diagnostic]:

@@ -4,13 +4,12 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.chain.steps import Chain, Status
 from inspector.diagnostics import Diagnostic
 from inspector.rules import conversation
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 
 # Their messages name first the tool that they are about.
 _ABOUT_A_TOOL = frozenset(
@@ -113,4 +112,4 @@ def with_count(diagnostic: Diagnostic, more: int) -> Diagnostic:
     if not more:
         return diagnostic
     message = f"{diagnostic.fault.message} (and {more:,} more of this kind)"
-    return replace(diagnostic, fault=replace(diagnostic.fault, message=message))
+    return structs.replace(diagnostic, fault=structs.replace(diagnostic.fault, message=message))

@@ -7,8 +7,7 @@ trace stay as they are.
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.chain.layers import same_arguments
 from inspector.errors import WeaklinkError
@@ -60,16 +59,18 @@ def join_traces(first: Trace, second: Trace) -> JoinedTrace:
     pairs = _aligned(calls, others)
     for call, other in pairs:
         if turns[call.result].run is None:
-            turns[call.result] = replace(turns[call.result], run=_run_of(second.turns[other.result], other))
+            turns[call.result] = structs.replace(turns[call.result], run=_run_of(second.turns[other.result], other))
             runs += 1
-    return JoinedTrace(replace(first, turns=tuple(turns)), runs, len(calls) - len(pairs), shared)
+    return JoinedTrace(structs.replace(first, turns=tuple(turns)), runs, len(calls) - len(pairs), shared)
 
 
 def without_joined(trace: Trace) -> Trace:
     """The trace without what other traces brought; the same object where none brought anything."""
     if not any(_is_joined(turn) for turn in trace.turns):
         return trace
-    return replace(trace, turns=tuple(replace(turn, run=None) if _is_joined(turn) else turn for turn in trace.turns))
+    return structs.replace(
+        trace, turns=tuple(structs.replace(turn, run=None) if _is_joined(turn) else turn for turn in trace.turns)
+    )
 
 
 def _is_joined(turn: Turn) -> bool:
@@ -135,7 +136,7 @@ def _aligned(calls: list[_AnsweredCall], others: list[_AnsweredCall]) -> list[tu
 def _run_of(other: Turn, said: _AnsweredCall) -> RecordedRun:
     """What the second trace has of a run; its own call and result where it has no record of the run."""
     if other.run is not None:
-        return replace(other.run, source=f"{JOINED}{other.run.source}")
+        return structs.replace(other.run, source=f"{JOINED}{other.run.source}")
     text = other.part("text")
     result = text.text if text is not None else None
     failed = other.result.is_error if other.result is not None else None

@@ -13,8 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TypeAlias
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.chain.data_flow import DataFlow
 from inspector.chain.steps import Chain, Step, quoted, tool_named
@@ -521,7 +520,7 @@ def with_layer_causes(
     if not clauses:
         return chain
     said = "; ".join((broken.message.removesuffix("."), *clauses))
-    return replace(chain, broken=replace(broken, message=f"{said}."))
+    return structs.replace(chain, broken=structs.replace(broken, message=f"{said}."))
 
 
 def _changes_before_reading(step: Step, differences: Iterable[Diagnostic]) -> Iterator[str]:

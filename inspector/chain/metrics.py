@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from math import sqrt
 
-from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec import Struct, structs
 
 from inspector.chain.intervals import (
     Difference,
@@ -264,7 +263,9 @@ class Tally(Struct, frozen=True):
     trials_squared: int = 0
 
     def __add__(self, other: "Tally") -> "Tally":
-        return Tally(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+        return Tally(
+            *(mine + theirs for mine, theirs in zip(structs.astuple(self), structs.astuple(other), strict=True))
+        )
 
     @property
     def share(self) -> Share:

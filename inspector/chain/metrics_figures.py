@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import add
 
-from msgspec import Struct
-from msgspec.structs import asdict, astuple
+from msgspec import Struct, structs
 
 from inspector.chain.call_faults import CallFaults
 from inspector.chain.endings import source_says_success
@@ -49,7 +48,7 @@ class CallCounts(Struct, frozen=True):
     latency_ms: int = 0
 
     def __add__(self, other: "CallCounts") -> "CallCounts":
-        return CallCounts(*map(add, astuple(self), astuple(other)))
+        return CallCounts(*map(add, structs.astuple(self), structs.astuple(other)))
 
 
 CALL_COUNTS = CallCounts.__struct_fields__
@@ -57,7 +56,7 @@ CALL_COUNTS = CallCounts.__struct_fields__
 
 
 def _numbers_of(counts: CallCounts) -> dict[str, int]:
-    return dict(zip(CALL_COUNTS, astuple(counts), strict=True))
+    return dict(zip(CALL_COUNTS, structs.astuple(counts), strict=True))
 
 
 class SchemaViolationCount(Struct, frozen=True):
@@ -105,7 +104,7 @@ class TraceFigures(Struct, frozen=True):
         """The counts of the trace by name, those of its ending as 1 and 0."""
         is_multi_step = self.calls.calls > 1
         is_unbroken = self.status in (Status.OK, Status.RECOVERED)
-        expected = asdict(self.expected) if self.expected is not None else {}
+        expected = structs.asdict(self.expected) if self.expected is not None else {}
         return (
             _numbers_of(self.calls)
             | expected

@@ -4,8 +4,7 @@ from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.checks.attempted.attempt import is_in_sentence
 from inspector.diagnostics import AttemptedCall, Diagnostic, Location
@@ -63,7 +62,7 @@ def with_attempts(pairing: Pairing, attempts: Iterable[PlacedCall]) -> Pairing:
     pairs = [*pairing.pairs, *((call, answers.get(index)) for index, call in enumerate(placed))]
     pairs.sort(key=lambda pair: pair[0].location)
     known = frozenset(one.location for one in placed)
-    return replace(pairing, pairs=tuple(pairs), orphans=tuple(orphans), attempts=known)
+    return structs.replace(pairing, pairs=tuple(pairs), orphans=tuple(orphans), attempts=known)
 
 
 def _place(placed: PlacedCall) -> Location:
@@ -212,7 +211,9 @@ def _elements(placed: PlacedResult, calls: int) -> Iterator[PlacedResult]:
     for item in items:
         place = item.range.moved(whole.start) if is_exact else whole
         text = item.scalar if isinstance(item.scalar, str) else item.range.of(result.content)
-        yield PlacedResult(replace(result, content=text, range=place), replace(placed.location, range=place))
+        yield PlacedResult(
+            structs.replace(result, content=text, range=place), structs.replace(placed.location, range=place)
+        )
 
 
 class Echoes:

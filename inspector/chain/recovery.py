@@ -8,8 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.chain.endings import source_says_success
 from inspector.chain.failure_words import Speech, admits_failure
@@ -20,8 +19,7 @@ from inspector.chain.steps import Reaction, Recovery, Step, StepOutcome
 from inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, subjects_of
 from inspector.diagnostics import Location
 from inspector.model import Role, Trace
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _WORD_VALUES = lazy_pattern(r"\w+")
 _THOUSANDS = lazy_pattern(r",(?<=\d,)(?=\d{3})")
@@ -374,7 +372,7 @@ def _is_answered(step: Step, attempts: Container[Location]) -> bool:
 
 
 def _marked(step: Step, recovered: Recovered | None) -> Step:
-    return step if recovered is None else replace(step, recovery=recovered.how, recovered_by=recovered.by)
+    return step if recovered is None else structs.replace(step, recovery=recovered.how, recovered_by=recovered.by)
 
 
 def caused_by(broken: Step, steps: Sequence[Step], invented: str | None) -> tuple[int, ...]:

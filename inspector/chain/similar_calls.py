@@ -7,14 +7,13 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.chain.steps import Step, StepOutcome
 from inspector.chain.tool_kinds import ToolKind, bare_name, code_words, is_interpreter, is_shell, kind_of, read_command
 from inspector.checks.repetition import FEWEST_IN_TURN, call_key
 from inspector.model import Json, ToolCall
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 
 # Arguments that say how, not what: equal ones do not make two calls one intent.
 _KNOBS = lazy_pattern(
@@ -189,7 +188,7 @@ def link_retries(steps: Iterable[Step]) -> Iterator[Step]:
         before = last.get(key)
         linked = step
         if before is not None and (before.outcome.failed or same_result(before, step)):
-            linked = replace(step, retry_of=before.retry_of or before.number)
+            linked = structs.replace(step, retry_of=before.retry_of or before.number)
         last[key] = linked
         yield linked
 

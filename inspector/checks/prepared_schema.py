@@ -29,7 +29,7 @@ from inspector.checks.schema_problems import Path, Problem, Violation, parent, p
 from inspector.json_text import write_json
 from inspector.model import Json
 from inspector.rules import schema as rules
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 
 MOST_VIOLATIONS = 50
 """How many violations of one call are told."""

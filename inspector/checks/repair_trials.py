@@ -15,8 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.diagnostics import Fault, Fix, edited, without_clashes
 from inspector.json_text import write_json
@@ -54,7 +53,7 @@ def with_tried_fixes(
 
 
 def _suggested(fault: Fault) -> Fault:
-    return replace(fault, fix=Fix(fault.fix.edits, safe=False)) if fault.fix is not None else fault
+    return structs.replace(fault, fix=Fix(fault.fix.edits, safe=False)) if fault.fix is not None else fault
 
 
 @dataclass(slots=True)

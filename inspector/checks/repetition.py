@@ -13,8 +13,7 @@ from inspector.rules.conversation import REPEATED_CALL
 from inspector.rules.json_syntax import TRUNCATED_JSON, TRUNCATED_PARAMETERS
 from inspector.rules.markers import EMPTY_CALL, NESTED_SPAN, SPECIAL_TOKEN_LEAK, STRAY_END_MARKER
 from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 FEWEST_IN_TURN = 3
 """How many identical calls in one turn are a loop; two may well be meant."""

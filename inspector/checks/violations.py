@@ -14,8 +14,7 @@ from inspector.json_text import write_json
 from inspector.model import Json
 from inspector.rules import schema as rules
 from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _MOST_EXTRAS = 20
 _SIZED = (str, list, dict)

@@ -14,10 +14,9 @@ from inspector.json_scanner.quoting import shown
 from inspector.model import SpanKind
 from inspector.rules.json_syntax import FENCED_PAYLOAD
 from inspector.rules.markers import EMPTY_CALL, FOREIGN_FORMAT, UNTERMINATED_SPAN, UNTERMINATED_WRAPPER
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.table import SECTION
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _FENCE = lazy_pattern(r"```\w*")
 _JSON_CALL = lazy_pattern(r"\s*(?:\[\s*)?\{\s*\"")

@@ -10,8 +10,7 @@ import re
 from collections.abc import Container, Iterator
 from random import Random
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.apis import gemini
 from inspector.apis.anthropic import messages as anthropic
@@ -79,14 +78,14 @@ class AnswerFault(Struct, frozen=True):
                 status = int(self.value)
                 body = error_answer(exchange.path, status, f"Injected status {status}.", "injected")
                 headers = (("content-type", "application/json"),)
-                return replace(exchange, status=status, headers=headers, answer=body, ends=(len(body),)), 0.0
+                return structs.replace(exchange, status=status, headers=headers, answer=body, ends=(len(body),)), 0.0
             case "drop-after":
                 ends = exchange.ends[: int(self.value)]
                 if ends == exchange.ends and ends:
                     ends = (*ends[:-1], (exchange.ends[-1] + (0, *ends)[-2]) // 2)
                 answer = (exchange.answer or b"")[: ends[-1] if ends else 0]
                 end = ExchangeEnd.UPSTREAM_DROPPED
-                return replace(exchange, answer=answer, ends=ends, end=end, message="Injected."), 0.0
+                return structs.replace(exchange, answer=answer, ends=ends, end=end, message="Injected."), 0.0
         return exchange, 0.0
 
 
@@ -179,13 +178,14 @@ def _offered(trace: Trace, inspection: Inspection, number: int) -> tuple[ToolDef
 def _is_found(trace: Trace, number: int, faulty: Turn, fault: FaultyCall) -> bool:
     """Whether the inspection finds the fault: a schema may allow what another forbids."""
     turns = (*trace.turns[: number - 1], faulty)
-    found = inspect_trace(replace(trace, turns=turns)).diagnostics
+    found = inspect_trace(structs.replace(trace, turns=turns)).diagnostics
     return any(one.location.turn == number and one.rule.code in fault.rules for one in found)
 
 
 def _with_fault(turn: Turn, name: str, fault: FaultyCall) -> Turn:
     parts = tuple(Part(part.name, fault.text) if part.name == name else part for part in turn.parts)
     calls = tuple(
-        replace(call, name=fault.name) if call.part == name and fault.name is not None else call for call in turn.calls
+        structs.replace(call, name=fault.name) if call.part == name and fault.name is not None else call
+        for call in turn.calls
     )
-    return replace(turn, parts=parts, calls=calls)
+    return structs.replace(turn, parts=parts, calls=calls)

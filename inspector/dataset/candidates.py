@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.apis.openai.messages import read_messages, read_tools
 from inspector.chain.metrics_expected import ExpectedCall, expected_of
@@ -23,9 +22,8 @@ from inspector.importers.source import JsonObject
 from inspector.inspected import Inspection, PartInspection
 from inspector.inspection import format_of, inspect_trace, read_part
 from inspector.model import Generation, Json, Part, Role, Span, SpanKind, ToolCall, ToolDefinition, Trace
-from inspector.scanning import lazy_pattern
 from inspector.segmentation import segment
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _SCHEMA_TAG = lazy_pattern(r"<schema>\s*(.*?)\s*</?schema>", re.DOTALL)
 _OFFERS = ("enum", "const", "default", "example", "examples")
@@ -276,7 +274,7 @@ def candidate_of(
     own = list(read_messages(_as_messages(completion, "assistant"))) if completion is not None else []
     offered = Generation(tools=read_tools(tools))
     turns = tuple(
-        replace(turn, generation=offered) if turn.role is Role.ASSISTANT and offered.tools else turn
+        structs.replace(turn, generation=offered) if turn.role is Role.ASSISTANT and offered.tools else turn
         for turn in (*before, *own)
     )
     trace = Trace(turns, format="" if format == "auto" else format)
@@ -379,12 +377,12 @@ def row_candidate(row: JsonObject, *, format: str = "") -> VerifierInput:
         return with_row_facts(trace, row)
     own = read_messages(_as_messages(row[key], "assistant"))
     turns = (*sample.trace.turns, *own)
-    trace = _with_tools(replace(sample.trace, turns=turns), row.get("tools"), format)
+    trace = _with_tools(structs.replace(sample.trace, turns=turns), row.get("tools"), format)
     return with_row_facts(trace, row, own_from=len(sample.trace.turns) + 1)
 
 
 def _with_format(trace: Trace, format: str) -> Trace:
-    return replace(trace, format=format) if format not in ("", "auto") else trace
+    return structs.replace(trace, format=format) if format not in ("", "auto") else trace
 
 
 def _with_tools(trace: Trace, tools: Json, format: str) -> Trace:
@@ -392,7 +390,7 @@ def _with_tools(trace: Trace, tools: Json, format: str) -> Trace:
     offered = read_tools(tools)
     generation = Generation(tools=offered)
     turns = tuple(
-        replace(turn, generation=generation) if turn.role is Role.ASSISTANT and offered else turn
+        structs.replace(turn, generation=generation) if turn.role is Role.ASSISTANT and offered else turn
         for turn in trace.turns
     )
-    return _with_format(replace(trace, turns=turns), format)
+    return _with_format(structs.replace(trace, turns=turns), format)

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.apis.openai.messages import read_tools
 from inspector.dataset.fitting import CallFitter, parse_output
@@ -265,10 +264,10 @@ class ConversationConverter:
         if found is None and waiting and (result.call_id is None or all(call.id is None for call, _ in waiting)):
             found = waiting[0]
         if found is None:
-            return replace(result, call_id=self._fitting.ids.get(result.call_id or "", result.call_id))
+            return structs.replace(result, call_id=self._fitting.ids.get(result.call_id or "", result.call_id))
         waiting.remove(found)
         call, call_id = found
-        return replace(result, name=result.name or call.name, call_id=call_id)
+        return structs.replace(result, name=result.name or call.name, call_id=call_id)
 
 
 def convert_text(

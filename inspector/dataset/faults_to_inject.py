@@ -12,8 +12,7 @@ from random import Random
 from types import MappingProxyType
 from typing import TypeAlias
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.chain.steps import Step
 from inspector.dataset.json_faults import broken_json
@@ -226,7 +225,7 @@ def wrong_format(sound: SoundCall, draw: Random) -> FaultyCall | None:
     if sound.structured or not _is_alone(sound):
         return None
     others = [find_format(name) for name in _OTHER_FORMATS if name != sound.format.name]
-    call = replace(sound.call, id=None)  # few formats have ids
+    call = structs.replace(sound.call, id=None)  # few formats have ids
     others = [one for one in others if one.expresses(call)]
     if not others:
         return None

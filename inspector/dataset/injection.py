@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.chain.steps import Status, Step, StepOutcome
 from inspector.dataset.data_row import DataRow
@@ -159,7 +158,7 @@ def _injected(sample: Sample, step: Step, sound: SoundCall, kind: str, draw: Ran
     _relabel(value, kind)
     if kind == _WRONG_FORMAT:
         value.setdefault("format", sample.wire_format)  # two formats are in the row now: which one is right?
-    again = read_sample(replace(sample.row, value=value, raw=b""))
+    again = read_sample(structs.replace(sample.row, value=value, raw=b""))
     place = _verified(sample, again, step, fault, kind)
     if place is None:
         return None

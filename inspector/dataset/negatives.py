@@ -19,8 +19,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from random import Random
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.chain.steps import Status, Step, StepOutcome
 from inspector.chain.tool_kinds import is_interpreter, is_search
@@ -36,7 +35,7 @@ from inspector.formats.templates.template import openai_tool
 from inspector.importers.data.training_rows import Shape
 from inspector.importers.source import JsonObject
 from inspector.model import Json, Role, ToolDefinition
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 
 KINDS = ("tool-removed", "irrelevant-tools", "already-given")
 _LISTS = ("messages", "conversations", "conversation", "items")
@@ -188,7 +187,7 @@ def _finished(sample: Sample, draft: _Draft, options: NegativeOptions) -> Negati
     told: JsonObject = {"kind": draft.kind, "tool": draft.tool, "synthetic": draft.synthetic}
     value["negative"] = {**told, "open": options.leave_open, "seed": options.seed, "parent": parent}
     _relabel(value, draft.kind)
-    again = read_sample(replace(sample.row, value=value, raw=b""))
+    again = read_sample(structs.replace(sample.row, value=value, raw=b""))
     names = [one.name for one in again.offered.tools]
     if has_call(again) or names != [one.name for one in draft.tools]:
         return NoNegative("the engine reads a call, or other tools, in the result")

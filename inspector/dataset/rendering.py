@@ -12,8 +12,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.dataset.convert import convert_row, find_tools_block
 from inspector.dataset.data_row import DataRow, missing_library
@@ -29,7 +28,7 @@ from inspector.importers.data.training_rows import Shape
 from inspector.importers.source import JsonObject
 from inspector.json_text import write_json
 from inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 
 FORMATS = tuple(TEMPLATES)
 """The formats with a chat template, which a scenario is rendered in unless others are named."""
@@ -198,10 +197,10 @@ def _fitted(scenario: Scenario, target: Format) -> list[TemplateMessage]:
     turns: list[TemplateMessage] = []
     for turn in scenario.turns:
         if turn.role is Role.ASSISTANT:
-            turns.append(replace(turn, pieces=fitter.fit(turn.pieces, "", [])))
+            turns.append(structs.replace(turn, pieces=fitter.fit(turn.pieces, "", [])))
             waiting = deque(fitter.fitted)
         elif turn.role is Role.TOOL:
-            turns.append(replace(turn, results=tuple(_paired(result, waiting) for result in turn.results)))
+            turns.append(structs.replace(turn, results=tuple(_paired(result, waiting) for result in turn.results)))
         else:
             turns.append(turn)
     return turns
@@ -214,7 +213,7 @@ def _paired(result: ToolResult, waiting: deque[tuple[ToolCall, str | None]]) -> 
     if found is None:
         return result
     waiting.remove(found)
-    return replace(result, name=result.name or found[0].name, call_id=found[1])
+    return structs.replace(result, name=result.name or found[0].name, call_id=found[1])
 
 
 def _structured(scenario: Scenario, sample: Sample, layout: RowLayout) -> RenderedRow:

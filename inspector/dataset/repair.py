@@ -4,8 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.diagnostics import Diagnostic, Edit, edited
 from inspector.inspected import Inspection
@@ -199,15 +198,15 @@ def _with_fixes(trace: Trace, wanted: Iterable[Diagnostic]) -> Trace:
     turns = list(trace.turns)
     for number in {turn for turn, _ in edits}:
         turns[number - 1] = _edited_turn(turns[number - 1], number, edits)
-    return replace(trace, turns=tuple(turns))
+    return structs.replace(trace, turns=tuple(turns))
 
 
 def _edited_turn(turn: Turn, number: int, edits: Mapping[PartPlace, Sequence[Edit]]) -> Turn:
     """The turn with its parts edited; an edited part keeps no chunks, since it never arrived."""
     parts = (
-        replace(part, text=edited(part.text, edits[number, part.name]), chunks=None)
+        structs.replace(part, text=edited(part.text, edits[number, part.name]), chunks=None)
         if (number, part.name) in edits
         else part
         for part in turn.parts
     )
-    return replace(turn, parts=tuple(parts))
+    return structs.replace(turn, parts=tuple(parts))

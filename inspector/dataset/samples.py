@@ -15,8 +15,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.apis.openai.messages import read_tools
 from inspector.chain.steps import Recovery, Step, StepOutcome
@@ -35,9 +34,8 @@ from inspector.json_text import write_json
 from inspector.model import Json, Part, Provenance, RecognisedBy, Role, SpanKind, ToolDefinition, Trace, Turn
 from inspector.redaction.redactor import Redactor
 from inspector.rules.rule import Severity
-from inspector.scanning import lazy_pattern
 from inspector.segmentation import AUTO
-from inspector.text import Range, decode
+from inspector.text import Range, decode, lazy_pattern
 
 ROW_PART = "row"
 """The part of a reported trace's first turn that holds the row's own JSON text; see `Sample.reported_trace`."""
@@ -223,7 +221,7 @@ class Sample(Struct, frozen=True, dict=True):
         """The trace with the row's JSON text as part `row` of its first turn, where faults of the row itself are."""
         part = Part(ROW_PART, self.raw_text)
         first, *rest = self.trace.turns or (Turn(Role.USER, ()),)
-        return replace(self.trace, turns=(replace(first, parts=(*first.parts, part)), *rest))
+        return structs.replace(self.trace, turns=(structs.replace(first, parts=(*first.parts, part)), *rest))
 
     def texts(self, role: Role) -> Sequence[str]:
         """What the turns of a role say in words, one text a turn: no calls, reasoning or markup."""
@@ -265,7 +263,7 @@ def inspected_sample(sample: Sample, inspection: Inspection) -> Sample:
 
     It must have been made with every rule, since faults are chosen after they got their codes.
     """
-    kept = replace(sample)
+    kept = structs.replace(sample)
     vars(kept)["inspection"] = inspection  # the cache of the property: nothing is inspected twice
     return kept
 
@@ -275,8 +273,10 @@ def _no_trace(row: DataRow) -> Trace:
 
 
 def _placed(trace: Trace, row: DataRow) -> Trace:
-    kept = replace(trace.provenance, source=SAMPLE_SOURCE, file=row.file, record=row.record)
-    return replace(trace, provenance=kept if trace.provenance != Provenance() else replace(kept, warnings=()))
+    kept = structs.replace(trace.provenance, source=SAMPLE_SOURCE, file=row.file, record=row.record)
+    return structs.replace(
+        trace, provenance=kept if trace.provenance != Provenance() else structs.replace(kept, warnings=())
+    )
 
 
 def _offered_in_field(value: Json, key: str) -> OfferedList:
@@ -363,7 +363,9 @@ def redacted(sample: Sample, redactor: Redactor | None = None) -> Sample:
     if text == sample.raw_text and trace == sample.trace:
         return sample
     raw = text.encode("utf-8", "surrogatepass")
-    return replace(sample, row=replace(sample.row, raw=raw, value=_value(raw) or sample.row.value), trace=trace)
+    return structs.replace(
+        sample, row=structs.replace(sample.row, raw=raw, value=_value(raw) or sample.row.value), trace=trace
+    )
 
 
 def _value(raw: bytes) -> JsonObject | None:

@@ -35,9 +35,8 @@ from inspector.plugins import entry_points_of
 from inspector.rules import conversation, json_syntax, schema, verification
 from inspector.rules.catalogue import select_rules
 from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
 from inspector.segmentation import segment
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 ENTRY_POINTS = "weaklink.verifiers"
 """The group of entry points where packages register verifiers of their own: a Verifier, or a function of a reading."""

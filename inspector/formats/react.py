@@ -20,10 +20,9 @@ from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import MALFORMED_HEADER, NEAR_MARKER, UNTERMINATED_SPAN
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import JSON
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _INPUT_REACT_HEADINGS = lazy_pattern(r"^[ \t]*(?:\*\*)?(Action Input(?: \d{1,3})?(?:\*\*)?:)", re.MULTILINE)
 _DRAFT = r"^[ \t]*(?P<heading>Action:)[ \t]*[^\n]{1,128}\n[ \t]*Action Input:[ \t]*"

@@ -14,10 +14,9 @@ from inspector.json_scanner.quoting import shown
 from inspector.json_scanner.values import read_strict
 from inspector.model import Span, SpanKind, ToolDefinition, ToolResult
 from inspector.rules.markers import CALL_INSIDE_REASONING
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
 from inspector.segmenter.payload import Payload
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _BRACKETS = "<>[](){}/`"
 _PARTS = lazy_pattern(r"^[ \t]*(Goal|Actions|Observation|Reflection):", re.MULTILINE)

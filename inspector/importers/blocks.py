@@ -14,8 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.errors import UnreadableFileError
 from inspector.importers.held_content import FileContent
@@ -91,7 +90,7 @@ def plan_blocks(files: Iterable[PlannedFile], is_cut: Callable[[SourceFile], boo
     A file that cannot be read is a block too: whoever reads it reports why.
     """
     found = [block for file in files for block in _blocks_of(file, is_cut, block_bytes)]
-    return [replace(block, number=number) for number, block in enumerate(found)]
+    return [structs.replace(block, number=number) for number, block in enumerate(found)]
 
 
 def _blocks_of(file: PlannedFile, is_cut: Callable[[SourceFile], bool], block_bytes: int) -> list[Block]:
@@ -100,7 +99,7 @@ def _blocks_of(file: PlannedFile, is_cut: Callable[[SourceFile], bool], block_by
         return [whole]
     try:
         size, version = (file.remote.size_bytes, file.remote.version) if file.remote else _state_of(file.path)
-        whole = replace(whole, size_bytes=size, version=version)
+        whole = structs.replace(whole, size_bytes=size, version=version)
         source = whole.source_file()
         if source.head.startswith(_PARQUET):
             return list(_row_blocks(whole, block_bytes))
@@ -131,11 +130,11 @@ def _row_blocks(whole: Block, block_bytes: int) -> Iterator[Block]:
         for number in range(groups):
             group = file.metadata.row_group(number)
             if held and held + group.total_byte_size > block_bytes:
-                yield replace(whole, kind="rows", start=start, end=number, first=first)
+                yield structs.replace(whole, kind="rows", start=start, end=number, first=first)
                 first, start, held, rows = first + rows, number, 0, 0
             held += group.total_byte_size
             rows += group.num_rows
-        yield replace(whole, kind="rows", start=start, end=groups, first=first)
+        yield structs.replace(whole, kind="rows", start=start, end=groups, first=first)
 
 
 def open_parquet(block: Block) -> Any:
@@ -156,7 +155,7 @@ def _line_blocks(whole: Block, source: SourceFile, block_bytes: int) -> Iterator
         counts = list(pool.map(lambda place: _line_feeds(source, *place), ranges))
     first = 1
     for (start, end), lines in zip(ranges, counts, strict=True):
-        yield replace(whole, kind="lines", start=start, end=end, first=first)
+        yield structs.replace(whole, kind="lines", start=start, end=end, first=first)
         first += lines
 
 

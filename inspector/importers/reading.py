@@ -11,8 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, cast
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.diagnostics import Fault
 from inspector.errors import UnreadableFileError
@@ -22,8 +21,7 @@ from inspector.importers.source import HEAD_BYTES, FileSample, Importer, Numberi
 from inspector.memory import RECORD_MEMORY, too_long, too_much
 from inspector.model import Role, Trace, Turn
 from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
-from inspector.scanning import lazy_pattern
-from inspector.text import LineIndex, Range
+from inspector.text import LineIndex, Range, lazy_pattern
 
 MAX_FILE_BYTES = 8 << 20
 """A longer file is read by itself."""
@@ -360,7 +358,9 @@ def _placed(trace: Trace, importer: Importer, file: SourceFile) -> Trace:
     known = trace.provenance
     if known.source:
         return trace
-    return replace(trace, provenance=replace(known, source=importer.name, file=file.name, file_sha256=file.sha256))
+    return structs.replace(
+        trace, provenance=structs.replace(known, source=importer.name, file=file.name, file_sha256=file.sha256)
+    )
 
 
 def _unreadable(file: SourceFile, why: str) -> UnreadableFileError:

@@ -13,15 +13,13 @@ from functools import cached_property
 from typing import BinaryIO
 
 import msgspec
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.source import JsonObject, Numbering, Skipped, SourceFile
 from inspector.memory import RECORD_BYTES, TooMuchMemoryError, check_json, too_long
 from inspector.model import ExternalId, Json
-from inspector.scanning import closing_quote
-from inspector.text import decode
+from inspector.text import closing_quote, decode
 
 AFTER_THE_ARRAY = Skipped("end of file", "more text follows the array")
 """What comes last where a file does not end with its array, as it does not where the array is a member of something."""
@@ -261,11 +259,11 @@ def _unit(unit: str, numbering: Numbering | None) -> str:
 def renumbered(record: Line | Element | Skipped, numbering: Numbering) -> Line | Element | Skipped:
     """A record of a block with its number in the whole file."""
     if not isinstance(record, Skipped):
-        return replace(record, number=numbering.number(record.number))
+        return structs.replace(record, number=numbering.number(record.number))
     word, _, number = record.record.rpartition(" ")
     if word == "" or not number.isdecimal():
         return record
-    return replace(record, record=f"{numbering.unit} {numbering.number(int(number))}")
+    return structs.replace(record, record=f"{numbering.unit} {numbering.number(int(number))}")
 
 
 def first_rows(file: SourceFile) -> Iterator[JsonObject]:

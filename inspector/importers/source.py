@@ -14,8 +14,7 @@ from msgspec import Struct
 from inspector.importers.compression import open_unpacked, packing_of
 from inspector.importers.held_content import FileContent, HeldContent
 from inspector.model import Json, Trace
-from inspector.scanning import lazy_pattern
-from inspector.text import decode
+from inspector.text import decode, lazy_pattern
 
 JsonObject: TypeAlias = dict[str, Json]
 

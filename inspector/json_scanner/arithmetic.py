@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 
 _LONGEST = 200
 _TOKEN = lazy_pattern(r"\s*(?:(\d{1,30}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,2})?(?![\d.\w]))|(\*\*|[-+*/()^]))")

@@ -1,14 +1,12 @@
 """The stack of open brackets: builds nodes from them, and repairs missing, extra and mismatched ones."""
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import messages as say
 from inspector.json_scanner.cursor import ExpectedToken, Frame, JsonCursor
 from inspector.json_scanner.values import JsonKind, JsonMember, JsonNode, read_container
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _NAME_LATER = lazy_pattern(r"""["']name["']\s*:""")
 
@@ -126,7 +124,7 @@ class JsonMachine(Struct):
 def _with_edits(fault: Fault, edits: list[Edit]) -> Fault:
     if not fault.fix or not edits:
         return fault
-    return replace(fault, fix=Fix((*fault.fix.edits, *edits), fault.fix.safe))
+    return structs.replace(fault, fix=Fix((*fault.fix.edits, *edits), fault.fix.safe))
 
 
 def doubled_keys(text: str, node: JsonNode) -> list[Fault]:

@@ -5,15 +5,13 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from operator import attrgetter
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.diagnostics import Edit, Fault, Fix, Related
 from inspector.json_scanner.quoting import counted, shown
 from inspector.json_scanner.values import JsonMember, JsonNode
 from inspector.rules.json_syntax import INVALID_ESCAPE, MALFORMED_JSON, MISSING_VALUE, SINGLE_QUOTED_JSON
-from inspector.scanning import QuoteSearch
-from inspector.text import Range
+from inspector.text import QuoteSearch, Range
 
 MAX_FAULTS = 100
 """How many faults one payload may report before a last one says how many more there are."""
@@ -163,7 +161,7 @@ def _merged(malformed: list[Fault]) -> Fault:
     edits = sorted((edit for fault in malformed if fault.fix for edit in fault.fix.edits), key=attrgetter("range"))
     is_safe = all(fault.fix is not None and fault.fix.safe for fault in malformed)
     related = (*first.related, *(Related(fault.range, fault.message) for fault in others))
-    return replace(first, message=message, fix=Fix(tuple(edits), is_safe) if edits else None, related=related)
+    return structs.replace(first, message=message, fix=Fix(tuple(edits), is_safe) if edits else None, related=related)
 
 
 class ValueContext(Enum):

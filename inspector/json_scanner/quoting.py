@@ -1,6 +1,6 @@
 """Pieces of the stream as messages show them: short, in backticks, without a raw control character."""
 
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 
 _LONGEST = 40
 _TICKS = lazy_pattern(r"`+")

@@ -9,8 +9,7 @@ from enum import Enum, auto
 from msgspec import Struct
 
 from inspector.json_scanner.cursor import JsonCursor, ValueContext
-from inspector.scanning import closing_quote, lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, closing_quote, lazy_pattern
 
 _B = r"\s*+"
 _COMMENT = r"//|/\*|\#"

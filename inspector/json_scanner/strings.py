@@ -3,8 +3,7 @@
 import re
 from json import dumps
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import messages as wording
@@ -14,8 +13,7 @@ from inspector.json_scanner.quoting import shown
 from inspector.json_scanner.string_ends import QuoteRepair, StringExtent
 from inspector.json_scanner.values import decoded, is_strict_content
 from inspector.rules.json_syntax import INVALID_ESCAPE, UNESCAPED_CONTROL_CHARACTER
-from inspector.scanning import end_of_repeats, repeated
-from inspector.text import Range
+from inspector.text import Range, end_of_repeats, repeated
 
 SMART = "“”„‟″＂‘’‚‛′＇«»"
 _OPENING = re.compile(rf'["\'{SMART}]|\\"')
@@ -105,11 +103,11 @@ def _read_cut(cursor: JsonCursor, extent: StringExtent, place: ValueContext) -> 
     edits = []
     if tail and _backslashes_before(text, tail.start(), extent.content.start) % 2 == 0:
         edits = [Edit(Range(tail.start(), cursor.end), "")]
-        extent = replace(extent, content=Range(extent.content.start, tail.start()), end=tail.start())
+        extent = structs.replace(extent, content=Range(extent.content.start, tail.start()), end=tail.start())
     cursor.cut = Truncation("string", Range(extent.start, cursor.end), edits, '"')
-    inner = replace(extent, mend=QuoteRepair.NONE)
+    inner = structs.replace(extent, mend=QuoteRepair.NONE)
     if text[extent.start] == '"' and '"' in extent.content.of(text):
-        inner = replace(extent, mend=QuoteRepair.ESCAPE)
+        inner = structs.replace(extent, mend=QuoteRepair.ESCAPE)
     return _read_whole(cursor, inner)
 
 

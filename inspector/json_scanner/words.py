@@ -10,8 +10,7 @@ from inspector.json_scanner.cursor import JsonCursor, Truncation, ValueContext
 from inspector.json_scanner.strings import read_content
 from inspector.json_scanner.values import LITERALS, NUMBER, JsonKind, JsonNode, number_value
 from inspector.json_text import Json
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TypeAlias, assert_never
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.model.trace import Part, SentBefore, SentMessage, SentPart, SentRequest, Trace, Turn
 
@@ -192,7 +191,7 @@ def expanded(trace: Trace) -> Trace:
 
     def whole(one: SentMessage) -> SentMessage:
         base = turns[one.turn - 1] if one.turn is not None and 0 < one.turn <= len(turns) else None
-        return replace(one, parts=tuple(SentPart(part.name, whole_text(part, base)) for part in one.parts))
+        return structs.replace(one, parts=tuple(SentPart(part.name, whole_text(part, base)) for part in one.parts))
 
     return _changed(trace, whole)
 
@@ -203,7 +202,7 @@ def compacted(trace: Trace) -> Trace:
 
     def short(one: SentMessage) -> SentMessage:
         base = turns[one.turn - 1] if one.turn is not None and 0 < one.turn <= len(turns) else None
-        return one if base is None else replace(one, parts=tuple(_short(part, base) for part in one.parts))
+        return one if base is None else structs.replace(one, parts=tuple(_short(part, base) for part in one.parts))
 
     return _changed(trace, short)
 
@@ -218,7 +217,7 @@ def renumbered(request: SentRequest, numbers: Mapping[int, int]) -> SentRequest:
             case SentBefore(turn, index):
                 return SentBefore(numbers[turn], index)
             case SentMessage(turn=turn):
-                return one if turn is None else replace(one, turn=numbers[turn])
+                return one if turn is None else structs.replace(one, turn=numbers[turn])
             case _:
                 assert_never(one)
 
@@ -232,19 +231,21 @@ def with_changed(request: SentRequest, change: Change) -> SentRequest:
     if not any(isinstance(one, SentMessage) for one in request.messages):
         return request
     messages = tuple(change(one) if isinstance(one, SentMessage) else one for one in request.messages)
-    return replace(request, messages=messages)
+    return structs.replace(request, messages=messages)
 
 
 def _changed(trace: Trace, change: Change) -> Trace:
     if not any(_has_versions(turn) for turn in trace.turns):
         return trace
     turns = tuple(
-        replace(turn, generation=replace(turn.generation, request=with_changed(turn.generation.request, change)))
+        structs.replace(
+            turn, generation=structs.replace(turn.generation, request=with_changed(turn.generation.request, change))
+        )
         if turn.generation is not None and turn.generation.request is not None and _has_versions(turn)
         else turn
         for turn in trace.turns
     )
-    return replace(trace, turns=turns)
+    return structs.replace(trace, turns=turns)
 
 
 def _has_versions(turn: Turn) -> bool:

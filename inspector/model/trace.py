@@ -6,8 +6,7 @@ from itertools import accumulate, repeat
 from typing import TypeVar
 
 import msgspec
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.model.calls import ToolDefinition
 from inspector.model.columns import Entries, first_above
@@ -460,7 +459,7 @@ def parts_of(chunks: Iterable[Chunk]) -> tuple[Part, ...]:
 def turn_so_far(role: Role, chunks: Iterable[Chunk], generation: Generation | None = None) -> Turn:
     """The turn that these chunks begin; of one that a model was generating it says that it is cut off."""
     if role is Role.ASSISTANT:
-        generation = replace(generation or Generation(), body=BodyState.TRUNCATED)
+        generation = structs.replace(generation or Generation(), body=BodyState.TRUNCATED)
     return Turn(role, parts_of(chunks), generation=generation)
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.apis.openai.messages import read_messages, read_tools
 from inspector.chain.layers import PlacedTexts
@@ -23,9 +22,8 @@ from inspector.model import Generation, Json, Role, ToolsOrigin, Trace
 from inspector.rules.catalogue import RULES, select_rules
 from inspector.rules.conversation import CALL_WITHOUT_RESULT, ERROR_RESULT, UNKNOWN_TOOL
 from inspector.rules.rule import Rule, Severity
-from inspector.scanning import lazy_pattern
 from inspector.segmentation import AUTO
-from inspector.text import LineIndex, Range
+from inspector.text import LineIndex, Range, lazy_pattern
 
 _LIKE_A_PATH = lazy_pattern(r"[^\s<>{}\[\]|]*(?:/[^\s<>{}\[\]|]*|\.(?:jsonl?|txt|log|eval|traj|har|db|sse|gz|zst))")
 _LONGEST_PATH = 4_096
@@ -132,8 +130,10 @@ def _offered(trace: Trace, tools: MessageList) -> Trace:
     if not definitions:
         return trace
     generation = Generation(tools=definitions, tools_origin=ToolsOrigin.REQUEST)
-    turns = (replace(turn, generation=generation) if turn.role is Role.ASSISTANT else turn for turn in trace.turns)
-    return replace(trace, turns=tuple(turns))
+    turns = (
+        structs.replace(turn, generation=generation) if turn.role is Role.ASSISTANT else turn for turn in trace.turns
+    )
+    return structs.replace(trace, turns=tuple(turns))
 
 
 def unbroken(

@@ -25,7 +25,7 @@ from inspector.redaction.secret_values import (
     has_random_segment,
     looks_random,
 )
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 
 ALNUM = "A-Za-z0-9"
 WORD = "A-Za-z0-9_-"

@@ -26,8 +26,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import islice
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.apis.providers import parse_request, read_request
 from inspector.json_text import list_of, object_of, word_of
@@ -44,7 +43,7 @@ from inspector.replay.canonical import (
     messages_of,
     without_times,
 )
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 
 CONVERSATION = "conversation"
 """The method of an exchange that was made from turns: its request is a conversation, see `conversation_of`."""
@@ -215,7 +214,7 @@ class Replayer:
             if waiting:
                 return self._use(waiting.popleft(), said)
             method, path, value = (method, path, value) if said is None else (CONVERSATION, "", said)
-        return replace(self._diverged(method, path, value), live=body)
+        return structs.replace(self._diverged(method, path, value), live=body)
 
     def nearest(self, divergence: ReplayDivergence) -> Match | None:
         """The unused exchange that a divergence names, which is used by that; None where it names none."""

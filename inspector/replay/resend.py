@@ -9,8 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.apis.anthropic import messages as anthropic
 from inspector.apis.openai import chat, messages, responses
@@ -61,7 +60,7 @@ def turn_request(
     counted = generation.usage.input_tokens if generation is not None else None
     recorded = next((one for one in exchanges if one.turn == turn and one.request), None)
     if recorded is None or api is not None:
-        return replace(_rebuilt(trace, turn, api), prompt_tokens=counted)
+        return structs.replace(_rebuilt(trace, turn, api), prompt_tokens=counted)
     body = body_value(recorded.request or b"")
     if not isinstance(body, dict):
         raise ResendError(f"the recorded request of turn {turn} is no JSON object")
@@ -158,7 +157,7 @@ class RequestChange(Struct, frozen=True):
             _set_system(body, request.api, lambda old: self.system or "")
         if self.tools is not None:
             body["tools"] = list(self.tools)
-        return replace(request, body=body)
+        return structs.replace(request, body=body)
 
 
 def _set(body: Body, name: str, text: str) -> None:
@@ -208,7 +207,7 @@ def with_fix(request: TurnRequest, found: Diagnostic, tool: str | None) -> TurnR
     body: Body = dict(request.body)
     said = " ".join(filter(None, (found.fault.message, found.fault.hint)))
     if found.rule.code.startswith("S2") and tool is not None and _describe(body, tool, f"Avoid this mistake: {said}"):
-        return replace(request, body=body)
+        return structs.replace(request, body=body)
     if found.rule.code == "T401" and (names := _tool_names(body)):
         advice = f"Call only these tools, by exactly these names: {', '.join(names)}."
     elif found.rule.code[0] in "JFS":
@@ -219,7 +218,7 @@ def with_fix(request: TurnRequest, found: Diagnostic, tool: str | None) -> TurnR
     else:
         raise ResendError(f"`--with-fix` knows no change of the prompt or a tool against {found.rule}")
     _set_system(body, request.api, lambda old: f"{old}\n\n{advice}" if old else advice)
-    return replace(request, body=body)
+    return structs.replace(request, body=body)
 
 
 def _describe(body: Body, name: str, advice: str) -> bool:

@@ -12,8 +12,7 @@ from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TypeAlias
 
-from msgspec import Struct
-from msgspec.structs import force_setattr
+from msgspec import Struct, structs
 
 from inspector.model import SpanKind
 from inspector.rules.rule import Rule
@@ -190,7 +189,7 @@ class Transition(Struct, frozen=True):
     taken: int = 0
 
     def __post_init__(self) -> None:
-        force_setattr(self, "taken", len(self.marker) - self.lead if self.width is None else self.width)
+        structs.force_setattr(self, "taken", len(self.marker) - self.lead if self.width is None else self.width)
 
 
 class State(Struct, frozen=True, dict=True):

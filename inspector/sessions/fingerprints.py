@@ -10,15 +10,14 @@ import re
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.apis import ollama
 from inspector.apis.openai import completions as openai_completions
 from inspector.formats.transcript import split_turns
 from inspector.memory import RECORD_MEMORY, transcript_memory
 from inspector.model import Json, Part, Role, Turn
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from inspector.wire.events import WIRE_PREFIX, DecodedRequest
 from inspector.wire.provider_json import parse_json
 
@@ -144,7 +143,7 @@ def exact_digest(turn: Turn, *, raw: bool = False) -> bytes:
 def joined(begun: Turn, answer: Turn) -> Turn:
     """An answer as one message with the beginning of its text, which the request held already."""
     text = "".join(part.text for turn in (begun, answer) if (part := turn.part("text")) is not None)
-    return replace(answer, parts=(Part("text", text), *(part for part in answer.parts if part.name != "text")))
+    return structs.replace(answer, parts=(Part("text", text), *(part for part in answer.parts if part.name != "text")))
 
 
 def says_nothing(turn: Turn) -> bool:
@@ -258,9 +257,9 @@ def split_prompt(request: DecodedRequest) -> tuple[Turn, ...]:
     turns = [Turn(one.role, (Part("text", one.range.of(prompt)),), one.source_role) for one in found]
     if turns[-1].role is Role.ASSISTANT and len(turns) > 1:
         tail = Part(PROMPT_TAIL_PART, turns.pop().parts[0].text)
-        turns[-1] = replace(turns[-1], parts=(*turns[-1].parts, tail))
+        turns[-1] = structs.replace(turns[-1], parts=(*turns[-1].parts, tail))
     others = tuple(part for part in own.parts if part.name != "text")
-    turns[-1] = replace(turns[-1], parts=(*turns[-1].parts, *others))
+    turns[-1] = structs.replace(turns[-1], parts=(*turns[-1].parts, *others))
     return (*(turn for turn in request.turns if turn is not own), *turns)
 
 

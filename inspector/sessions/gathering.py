@@ -10,8 +10,7 @@ from hashlib import sha256
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.apis.providers import decoder_for, parse_request, read_request
 from inspector.model import (
@@ -27,10 +26,10 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from inspector.scanning import lazy_pattern
 from inspector.sealed_spool import SealedSpool
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
 from inspector.sessions.resolver import Placement, SessionResolver
+from inspector.text import lazy_pattern
 from inspector.wire.content_encoding import ContentDecoder
 from inspector.wire.events import UNREAD_PART, WIRE_PREFIX, DecodedRequest, DecodedTurn, TurnAssembly
 from inspector.wire.provider_json import parse_json
@@ -87,7 +86,7 @@ def answer_turn(
     if end is ExchangeEnd.COMPLETE and is_stored and status is not None and status < 400:
         why = _why_no_answer(decoded.turn, learned)
         learned = _failed(learned, GenerationError(ErrorPhase.HTTP, why, status)) if why else learned
-    generation = replace(
+    generation = structs.replace(
         started_generation(request, placement, started_s=started_s),
         api=learned.api or request.api,
         answered_model=learned.answered_model,
@@ -102,13 +101,13 @@ def answer_turn(
     )
     generation = _ended(generation, end, status, message)
     if not is_stored or end is ExchangeEnd.NOT_STORED:
-        generation = replace(generation, body=BodyState.NOT_STORED)
-    return replace(decoded.turn, generation=generation)
+        generation = structs.replace(generation, body=BodyState.NOT_STORED)
+    return structs.replace(decoded.turn, generation=generation)
 
 
 def started_generation(request: DecodedRequest, placement: Placement, *, started_s: float | None = None) -> Generation:
     """What is known of a generation when its request was sent: model, parameters, tools, the attempt and its start."""
-    return replace(
+    return structs.replace(
         request.generation(),
         attempt=placement.attempt,
         retry_of=placement.retry_of,
@@ -172,15 +171,15 @@ def _ended(generation: Generation, end: ExchangeEnd, status: int | None, message
         return generation
     phase, words = _ENDS[end]
     if status is None:  # no answer began: there was nothing that could be cut off
-        return _failed(replace(generation, body=BodyState.COMPLETE), GenerationError(phase, message or words))
+        return _failed(structs.replace(generation, body=BodyState.COMPLETE), GenerationError(phase, message or words))
     if generation.body is BodyState.COMPLETE and generation.finish is not None:
         return generation
-    return _failed(replace(generation, body=BodyState.TRUNCATED), GenerationError(phase, message or words))
+    return _failed(structs.replace(generation, body=BodyState.TRUNCATED), GenerationError(phase, message or words))
 
 
 def _failed(generation: Generation, error: GenerationError) -> Generation:
     finish = generation.finish if error.phase is ErrorPhase.CLIENT_ABORT else FinishReason.ERROR
-    return replace(generation, error=error, finish=finish)
+    return structs.replace(generation, error=error, finish=finish)
 
 
 def request_of(head: RequestHead, json: Json) -> DecodedRequest | None:
@@ -271,11 +270,11 @@ class _GrowingTrace(Struct):
         turns = tuple(turn for turn in self.turns if turn is not None)
         answered = (turn.generation.answered_model for turn in turns if turn.generation is not None)
         provenance = self.facts.provenance
-        return replace(
+        return structs.replace(
             self.facts,
             turns=turns,
             model=self.facts.model or next((model for model in answered if model), ""),
-            provenance=replace(provenance, warnings=(*provenance.warnings, *dict.fromkeys(self.warnings))),
+            provenance=structs.replace(provenance, warnings=(*provenance.warnings, *dict.fromkeys(self.warnings))),
         )
 
 
@@ -295,8 +294,8 @@ class _TraceCollector:
         self._beginning = "\0".join((moment, head.method, head.target, sha256(asked.body).hexdigest()))
         placement = self._book.place(head, asked.request, asked.body, asked.json, self._so_far)
         if placement.begins is not None:
-            provenance = replace(placement.begins.provenance, record=asked.record)
-            self._growing[placement.key] = _GrowingTrace(replace(placement.begins, provenance=provenance))
+            provenance = structs.replace(placement.begins.provenance, record=asked.record)
+            self._growing[placement.key] = _GrowingTrace(structs.replace(placement.begins, provenance=provenance))
         growing = self._growing[placement.key]
         growing.turns += (*placement.turns, None)
         asked.placement, asked.turn = placement, len(growing.turns) - 1
@@ -319,7 +318,7 @@ class _TraceCollector:
             is_stored=exchange.answer is not None,
             first_s=exchange.first_s,
         )
-        self._book.answered(placement, replace(decoded, turn=turn))
+        self._book.answered(placement, structs.replace(decoded, turn=turn))
         growing = self._growing[placement.key]
         growing.turns[asked.turn] = turn
         growing.warnings += [f"{asked.record}: {fault}"] if fault else []

@@ -7,8 +7,7 @@ prompts without a template are compared as texts. Each request is also written d
 from collections.abc import Callable, Iterable, Sequence
 from uuid import uuid4
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.model import (
     BodyState,
@@ -354,7 +353,7 @@ def marked_answers(turns: Sequence[Turn]) -> tuple[Turn, ...]:
 
 
 def _flagged(turn: Turn, flags: frozenset[TurnFlag]) -> Turn:
-    return replace(turn, flags=turn.flags | flags)
+    return structs.replace(turn, flags=turn.flags | flags)
 
 
 def match_of_text(tracks: SessionCache, read: RequestFeatures) -> SessionPlace | None:
@@ -376,7 +375,7 @@ def match_of_text(tracks: SessionCache, read: RequestFeatures) -> SessionPlace |
     same = tracks.longest(read.asked.scope, read.asked.prints.chain)
     if found is None or (same is not None and same[0]):
         return None
-    return found if found.relation is Relation.CONTINUES else replace(found, why=ParentWhy.FORK)
+    return found if found.relation is Relation.CONTINUES else structs.replace(found, why=ParentWhy.FORK)
 
 
 def cut_text(turns: tuple[Turn, ...], at: int) -> tuple[Turn, ...]:
@@ -386,8 +385,8 @@ def cut_text(turns: tuple[Turn, ...], at: int) -> tuple[Turn, ...]:
     prompt = turns[-1]
     text = _prompt_part(prompt)
     others = (Part("text", text.text[at:]), *(part for part in prompt.parts if part is not text))
-    old = replace(prompt, parts=(Part("text", text.text[:at]),), flags=prompt.flags | {TurnFlag.COPIED_CONTEXT})
-    return (*turns[:-1], old, replace(prompt, parts=others))
+    old = structs.replace(prompt, parts=(Part("text", text.text[:at]),), flags=prompt.flags | {TurnFlag.COPIED_CONTEXT})
+    return (*turns[:-1], old, structs.replace(prompt, parts=others))
 
 
 def _prompt_part(turn: Turn) -> Part:

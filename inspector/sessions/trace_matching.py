@@ -11,7 +11,6 @@ from enum import StrEnum
 from msgspec import Struct
 
 from inspector.model import ExternalId, Json, ParentWhy, RecognisedBy, Role, Turn
-from inspector.scanning import lazy_pattern
 from inspector.sessions.exchange import RequestHead
 from inspector.sessions.fingerprints import (
     Fingerprint,
@@ -23,6 +22,7 @@ from inspector.sessions.fingerprints import (
     split_prompt,
 )
 from inspector.sessions.session_cache import CachedTrace, SessionCache, TracePosition
+from inspector.text import lazy_pattern
 from inspector.wire.events import DecodedRequest
 from inspector.wire.provider_json import parse_json
 

@@ -11,7 +11,7 @@ from inspector.rules.recording import (
     UNKNOWN_WIRE_EVENT,
     UPSTREAM_ERROR,
 )
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from inspector.wire.events import (
     ERROR_PART,
     REUSED_INDEX_PART,

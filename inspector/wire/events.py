@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeVar, assert_never
 
 import msgspec
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.diagnostics import Fault
 from inspector.json_text import write_json
@@ -226,7 +225,7 @@ class TurnAssembly:
             Role.ASSISTANT,
             parts or (Part("text", ""),),
             calls=tuple(self._calls.values()),
-            generation=replace(self._generation, response_id=self._response_id),
+            generation=structs.replace(self._generation, response_id=self._response_id),
         )
         return DecodedTurn(turn, tuple(self._faults), self._response_id)
 
@@ -245,7 +244,7 @@ class TurnAssembly:
                 self._take_facts(event)
             case GenerationFailed(error):
                 if not self._generation.error:  # what comes after the first error follows from it
-                    self._generation = replace(self._generation, error=error, finish=FinishReason.ERROR)
+                    self._generation = structs.replace(self._generation, error=error, finish=FinishReason.ERROR)
             case FaultSeen(part, rule, message, hint, covers):
                 end = self._part(part).length
                 self._faults.append((part, Fault(rule, Range(max(end - covers, 0), end), message, hint)))
@@ -260,7 +259,7 @@ class TurnAssembly:
         self._response_id = facts.response_id or self._response_id
         if facts.clock_start_s is not None:
             self._started_s = facts.clock_start_s
-        self._generation = replace(
+        self._generation = structs.replace(
             known,
             answered_model=facts.model or known.answered_model,
             usage=facts.usage or known.usage,

@@ -8,7 +8,7 @@ import lark
 import sqlalchemy as sa
 from msgspec import Struct
 
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from storage import tables
 from storage.filter.planner import COLUMNS, TABLES
 from storage.filter.reading import UNITS, WORDS_OF, read_field, read_phrase, read_word

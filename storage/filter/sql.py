@@ -17,8 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias, assert_never
 
 import sqlalchemy as sa
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from storage import tables
 from storage.filter.planner import planned_term, time_condition
@@ -89,7 +88,7 @@ class QueryPlan(Struct, frozen=True):
 
     def driven_by(self, words: sa.Select[int]) -> "QueryPlan":
         """The same, found from the ids of all traces that hold `words`."""
-        return replace(self, drives=None, rest=self.conditions, words=(), ids=words, times=(), until=None)
+        return structs.replace(self, drives=None, rest=self.conditions, words=(), ids=words, times=(), until=None)
 
 
 def plan_of(connection: sa.Connection, wanted: Filter, after: ListCursor | None, now_s: float) -> QueryPlan | None:

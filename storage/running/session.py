@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import RLock
 from typing import TypeAlias, assert_never
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.capture.send_queue import event_weight
@@ -224,9 +223,9 @@ class BoundedBuffer:
 
 def _shortened(event: TraceStarted | TurnEnded) -> ShortenedEvent:
     if isinstance(event, TurnEnded):
-        return ShortenedEvent(replace(event, value=without_texts(event.value), exchanges=()))
+        return ShortenedEvent(structs.replace(event, value=without_texts(event.value), exchanges=()))
     return ShortenedEvent(
-        replace(event, trace=replace(event.trace, turns=tuple(map(without_texts, event.trace.turns))))
+        structs.replace(event, trace=structs.replace(event.trace, turns=tuple(map(without_texts, event.trace.turns))))
     )
 
 
@@ -234,8 +233,8 @@ def without_texts(turn: Turn) -> Turn:
     """The turn's facts; of a model's turn they say that it is truncated, and without the tools it was offered."""
     generation = turn.generation
     if turn.role is Role.ASSISTANT:
-        generation = replace(generation or Generation(), body=BodyState.TRUNCATED, tools=())
-    return replace(turn, parts=(), generation=generation)
+        generation = structs.replace(generation or Generation(), body=BodyState.TRUNCATED, tools=())
+    return structs.replace(turn, parts=(), generation=generation)
 
 
 def with_warning(trace: Trace, numbers: Iterable[int]) -> Trace:
@@ -246,7 +245,9 @@ def with_warning(trace: Trace, numbers: Iterable[int]) -> Trace:
     named = f"turn {turns[0]}" if len(turns) == 1 else f"turns {', '.join(map(str, turns[:20]))}"
     more = f" and {len(turns) - 20} others" if len(turns) > 20 else ""
     said = f"Not all of {named}{more} is kept: the database could not be written for too long."
-    return replace(trace, provenance=replace(trace.provenance, warnings=(*trace.provenance.warnings, said)))
+    return structs.replace(
+        trace, provenance=structs.replace(trace.provenance, warnings=(*trace.provenance.warnings, said))
+    )
 
 
 class RecordedSession:
@@ -294,7 +295,7 @@ class RecordedSession:
             case DroppedChunks(_, number):
                 self._lossy |= {number} - self._turns.keys()
             case TraceEnded(_, outcome):
-                self._facts = self._facts if outcome is None else replace(self._facts, outcome=outcome)
+                self._facts = self._facts if outcome is None else structs.replace(self._facts, outcome=outcome)
                 self.end()
             case _:
                 assert_never(event)
@@ -330,7 +331,7 @@ class RecordedSession:
             made = trace_rows(trace, inspect(trace))
         elif self._grew:
             new = tuple(turn for number in sorted(self._turns)[self._kept :] if (turn := self._turns[number]))
-            grown = record_rows(with_warning(replace(self._facts, turns=new), self._lossy), behind=self._totals)
+            grown = record_rows(with_warning(structs.replace(self._facts, turns=new), self._lossy), behind=self._totals)
         pieces = tuple(piece for number, turn in self._open.items() for piece in turn.new_pieces(number))
         if made is None and grown is None and not pieces:
             return None
@@ -396,10 +397,10 @@ class RecordedSession:
             return
         opened = self._open.get(event.turn)
         self._lossy.add(event.turn)
-        self._end_turn(event.turn, replace(event.value, parts=parts_of(opened.chunks) if opened else ()))
+        self._end_turn(event.turn, structs.replace(event.value, parts=parts_of(opened.chunks) if opened else ()))
 
     def _start(self, trace: Trace) -> None:
-        self._facts = replace(trace, turns=())
+        self._facts = structs.replace(trace, turns=())
         for number, turn in enumerate(trace.turns, 1):
             if self._turns.get(number) != turn:
                 self._end_turn(number, turn)
@@ -426,4 +427,4 @@ class RecordedSession:
             else:
                 away = dict(zip(self._written, kept, strict=True))
         turns = (self._turns[number] or away[number] for number in sorted(self._turns))
-        return with_warning(replace(self._facts, turns=tuple(turns)), self._lossy)
+        return with_warning(structs.replace(self._facts, turns=tuple(turns)), self._lossy)

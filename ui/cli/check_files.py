@@ -6,8 +6,7 @@ from contextlib import ExitStack
 from copy import copy
 from typing import BinaryIO, TypeAlias
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.chain.steps import Break, Chain
 from inspector.dataset.lint.linting import LintOptions, linted
@@ -35,9 +34,8 @@ from inspector.redaction.redactor import Redactor
 from inspector.rules.catalogue import select_rules
 from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
 from inspector.rules.rule import Rule, Severity
-from inspector.scanning import lazy_pattern
 from inspector.segmentation import AUTO
-from inspector.text import LineIndex, Range, decode
+from inspector.text import LineIndex, Range, decode, lazy_pattern
 from ui.cli.check_baseline import Baseline
 from ui.importing.file_places import PlacedFile, read_placed
 from ui.importing.sample_rows import SampleRows
@@ -186,7 +184,9 @@ class FileTally:
             self._known,
             is_failure=self._is_failure,
         )
-        return replace(checked, notes=tuple(notes_of(checked, self._noted, self._unnoted, is_unread=self._is_unread)))
+        return structs.replace(
+            checked, notes=tuple(notes_of(checked, self._noted, self._unnoted, is_unread=self._is_unread))
+        )
 
     def _inspected(self, record: InspectedRecord) -> None:
         self._traces += 1
@@ -289,7 +289,7 @@ class _RecordReader:
         self._texts.close()
 
     def _skip(self, skipped: Skipped) -> SkippedRecord:
-        said = replace(skipped, reason=self._redactor.text(skipped.reason))
+        said = structs.replace(skipped, reason=self._redactor.text(skipped.reason))
         if skipped.is_irrelevant or UNREADABLE_RECORD not in self._unread_rules:
             return SkippedRecord(said)
         found = self._texts.find(skipped)
@@ -299,9 +299,9 @@ class _RecordReader:
 
     def _redacted(self, unread: UnreadRecord, before: str) -> UnreadRecord:
         """The same without secrets: the piece of the record, which follows on `before`, is left out if it holds one."""
-        fault = replace(unread.fault, message=self._redactor.text(unread.fault.message))
+        fault = structs.replace(unread.fault, message=self._redactor.text(unread.fault.message))
         shown = unread.shown if self._clean.is_clean(unread.record, unread.shown, before) else ""
-        return replace(unread, fault=fault, shown=shown)
+        return structs.replace(unread, fault=fault, shown=shown)
 
 
 def _inspected_record(record: Trace, trace: Trace, found: Inspection, findings: Iterable[Finding]) -> InspectedRecord:
@@ -369,11 +369,11 @@ def unreadable_record(path: str, skipped: Skipped, found: RecordText | None) -> 
     """A record of a file that was skipped, as a finding; `found` is its text where the file has lines."""
     text = found.text if found is not None else ""
     if skipped.record == _END:
-        skipped = replace(skipped, offset=len(text))
+        skipped = structs.replace(skipped, offset=len(text))
     fault = unread_record(skipped, text)
     if found is None and skipped.start is not None:
         message = f"{fault.message.removesuffix('.')} (it begins at byte {skipped.start:,} of the content)."
-        fault = replace(fault, message=message)
+        fault = structs.replace(fault, message=message)
     start = max(fault.range.start - _SHOWN, 0)
     place = _file_place(found, fault.range) if found is not None else None
     return UnreadRecord(

@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import click
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.errors import UnknownFormatError, UnknownRuleError, UnreadableFileError, WeaklinkError
 from inspector.formats.registry import find_format
@@ -99,7 +98,7 @@ def _read(path: Path, table: dict[str, Json]) -> CheckConfig:
     config = CheckConfig(file=str(path))
     shared = {key: value for key, value in table.items() if key != "check"}
     for place, values in ((root, shared), (f"{root}check.", own)):
-        config = replace(config, **dict(_values(path, place, values)))
+        config = structs.replace(config, **dict(_values(path, place, values)))
     return config
 
 

@@ -24,8 +24,7 @@ from storage.maintenance import Retention
 from ui.cli.console import print_lines, progress_bar
 from ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id, trace_ids
 from ui.views.store_stats import size_text, stats_lines, stats_object
-from ui.views.styled_text import visible_line
-from ui.views.wording import counted
+from ui.views.styled_text import counted, visible_line
 
 
 def upgrade(where: str | None) -> None:

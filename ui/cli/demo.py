@@ -19,9 +19,8 @@ from ui.cli.list_traces import minimaps
 from ui.importing.file_places import sample_files
 from ui.importing.files import import_file
 from ui.views.minimap import LEGEND
-from ui.views.styled_text import Line, Run, Style
+from ui.views.styled_text import Line, Run, Style, counted
 from ui.views.trace_columns import ListedTrace, trace_table
-from ui.views.wording import counted
 
 _MOST = 1_000
 _COLUMNS = ("status", "id", "title", "map", "break")

@@ -21,8 +21,8 @@ from ui.importing.file_places import PlacedFile
 from ui.views.context import request_pair_lines
 from ui.views.layers import Layer
 from ui.views.run_diff import ComparedRun, compare, diff_lines, diff_object
+from ui.views.styled_text import counted
 from ui.views.task_diff import compare_task, task_diff_lines, task_diff_object
-from ui.views.wording import counted
 
 _MOST = 26
 _MOST_OF_A_TASK = 200

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import click
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.importers.records import layout_of
 from inspector.importers.source import HEAD_BYTES
@@ -37,8 +36,7 @@ from ui.importing.file_places import PlacedFile, files_below
 from ui.importing.files import FileReports, FileSaver, report_only
 from ui.importing.result_tables import BlockImporter, BlockResult, ResultsFolder
 from ui.reports.import_report import FileReport, import_lines, report_object
-from ui.views.styled_text import visible_line
-from ui.views.wording import counted
+from ui.views.styled_text import counted, visible_line
 
 _MOST_NOTES = 6
 
@@ -256,7 +254,7 @@ class PathWatcher:
         """Reading a file took so long."""
         known = self._taken.get(file.path)
         if known is not None:
-            self._taken[file.path] = replace(known, again_at_s=self._clock() + _PATIENCE * seconds)
+            self._taken[file.path] = structs.replace(known, again_at_s=self._clock() + _PATIENCE * seconds)
 
     def forget(self) -> None:
         """Everything is to be imported again."""
@@ -316,7 +314,7 @@ def import_round(
 
     Without `jobs` as many processes read as are worth it. StoreError where the store refuses.
     """
-    wanted = replace(wanted, database=None if store is None else store.place.address)
+    wanted = structs.replace(wanted, database=None if store is None else store.place.address)
     with read_in_order(files, wanted, jobs or job_count(files)) as read, import_progress(len(files)) as progress:
         if store is None:
             for file, items in zip(files, read, strict=True):

@@ -13,7 +13,7 @@ from ui.cli.console import print_lines, print_notice, progress_bar, screen_width
 from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, remember_list
 from ui.views.minimap import minimap
 from ui.views.search_hits import hit_lines, hit_object
-from ui.views.styled_text import Line
+from ui.views.styled_text import Line, counted
 from ui.views.trace_columns import (
     ORDER_WORDS,
     ORDERS_BY_WORD,
@@ -25,7 +25,6 @@ from ui.views.trace_columns import (
     summary_object,
     tab_separated,
 )
-from ui.views.wording import counted
 
 _WIDE = 130
 _MOST_COUNTED = 100_000  # traces; in a larger store, to count what no index leads to takes longer than the list

@@ -34,8 +34,7 @@ from ui.cli.console import print_lines, screen_width
 from ui.cli.files import STDIN, read_tool_file
 from ui.cli.redaction_options import redactor_of
 from ui.views.diagnostic import diagnostic_lines
-from ui.views.styled_text import Line, Run
-from ui.views.wording import counted
+from ui.views.styled_text import Line, Run, counted
 
 _EVENTS = (b"data:", b"event:", b"id:", b"retry:", b": ")
 _LONGEST = max(map(len, _EVENTS))

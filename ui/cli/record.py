@@ -20,13 +20,12 @@ from inspector.capture.recorder import Recorder
 from inspector.capture.redacting import Redacts
 from inspector.errors import StoreError, WeaklinkError
 from inspector.host_header import is_loopback
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from storage import StoreSink, open_store
 from ui.cli.console import print_lines, print_notice, screen_width
 from ui.cli.redaction_options import redactor_of
 from ui.cli.run import SUMMED, RequestLines, farewell, lost_messages, run_command
-from ui.views.styled_text import Line, Run, Style, visible_line
-from ui.views.wording import wrapped
+from ui.views.styled_text import Line, Run, Style, visible_line, wrapped
 
 _SWITCH_S = 0.001  # what any read or write of a stream may wait for while other threads make the record; else 5 ms
 _UNSAFE = lazy_pattern(r"[^A-Za-z0-9.-]+")

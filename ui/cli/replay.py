@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 import click
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.capture.client_addresses import client_variables, routes
 from inspector.capture.exchange_record import NO_CONTENT, masked_text
@@ -53,8 +52,7 @@ from ui.cli.redaction_options import redactor_of
 from ui.cli.run import FAILED, RunSink, session_lines
 from ui.cli.supervisor import CommandEnd, Supervisor
 from ui.experiments.serving import ANY_PATH, serving
-from ui.views.styled_text import GLYPHS, Line, Run, Style, visible_line
-from ui.views.wording import counted
+from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
 
 _MOST = 20
 
@@ -339,7 +337,7 @@ def _kept_divergence(server: ReplayServer, loaded: Loaded, where: str | None) ->
             parent = ParentTrace(ids[0], ParentWhy.FORK) if ids else None
             asked = canonical(body_value(first.live), MatchLevel.CANONICAL)
             same = ExternalId("divergence", digest(asked).hex()[:16])  # so that the same request is kept once
-            child = replace(live, parent=parent, external_ids=(same,))
+            child = structs.replace(live, parent=parent, external_ids=(same,))
             with suppress(StoreError), open_store(where) as store:  # one that cannot be written is no divergence
                 (saved,) = store.save([(child, inspect_trace(child))])
                 return KeptDivergence(id_, first.turn, saved.id, len(live.turns), str(store.place) if where else "")

@@ -18,7 +18,7 @@ from inspector.inspected import Inspection
 from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from inspector.rules.rule import Severity
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from storage import Store, open_store
 from storage.derived_rows import figures_in
 from storage.statistics import keys_of
@@ -31,10 +31,9 @@ from ui.importing.block_records import placed_block, plan_traces
 from ui.importing.engine import EngineOptions
 from ui.reports.html_page import html_page
 from ui.reports.static_report import GENERATOR, StaticReport, report_html, trace_file_name, worst_chains
-from ui.views.styled_text import visible_line
+from ui.views.styled_text import counted, visible_line
 from ui.views.trace_summary import trace_title
 from ui.views.triage import Triage, read_triage
-from ui.views.wording import counted
 
 _COULD_NOT_RUN = 2
 _FIRST = "index.html"

@@ -30,9 +30,8 @@ from storage.exchanges import RUN_ID
 from ui.cli.console import print_lines
 from ui.cli.redaction_options import redactor_of
 from ui.cli.supervisor import CommandEnd, Supervisor
-from ui.views.styled_text import GLYPHS, Line, Run, Style, style_of, visible_line
+from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, style_of, visible_line
 from ui.views.trace_summary import break_words, listed_status, listed_title
-from ui.views.wording import counted
 
 FAILED = 125
 """The exit code where weaklink itself failed."""

@@ -25,8 +25,7 @@ from ui.cli.files import STDIN, open_binary, read_text, read_tool_file, tool_def
 from ui.views.marked_text import Folding, marked_lines
 from ui.views.segment_json import segmentation_object
 from ui.views.status import call_lines
-from ui.views.styled_text import Line, Run, Style, style_of, visible_line
-from ui.views.wording import counted, wrapped
+from ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line, wrapped
 
 _DETECTED_BY = 65_536
 _MOST_DIGITS = 4_300

@@ -6,17 +6,16 @@ import sys
 import click
 
 from inspector.json_text import write_json
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from storage import open_store
 from ui.cli.console import print_lines, screen_width
 from ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id
 from ui.views.context import context_diff_lines, context_lines
 from ui.views.links import read_link
-from ui.views.styled_text import visible_line
+from ui.views.styled_text import counted, visible_line
 from ui.views.trace import trace_lines
 from ui.views.trace_json import trace_object
 from ui.views.turn import unfinished_turns
-from ui.views.wording import counted
 
 _RANGE = lazy_pattern(r"(\d{1,9})(-(\d{0,9}))?", re.ASCII)
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import click
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import Struct, structs
 
 from inspector.chain.metrics import MEASURES, MeasureKind, estimate
 from inspector.chain.metrics_groups import (
@@ -186,7 +185,7 @@ def _schema(found: Statistics, group: GroupFigures) -> JsonObject | None:
     """How intricate the schema of a group's tool is, where that is known."""
     tools = [value for key, value in zip(found.by, group.keys, strict=True) if key is GroupKey.TOOL]
     schema = found.schemas.get(tools[0]) if tools else None
-    return None if schema is None else asdict(schema)
+    return None if schema is None else structs.asdict(schema)
 
 
 def _keys(by: Sequence[GroupKey], values: Sequence[str]) -> JsonObject:

@@ -5,8 +5,7 @@ from difflib import get_close_matches
 from typing import TypeAlias, TypedDict
 
 import click
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.chain.metrics_expected import ExpectedCall, agreement, expected_of
 from inspector.chain.metrics_figures import TraceFigures
@@ -23,7 +22,7 @@ from inspector.importers.records import parse_json_bytes
 from inspector.inspected import Inspection
 from ui.cli.console import print_notice
 from ui.cli.files import open_binary
-from ui.views.wording import POSITION_IDS
+from ui.views.styled_text import POSITION_IDS
 
 _MEASURES = ("tool_selection", "parameter_accuracy")
 _MAX_IDS = 5
@@ -153,14 +152,16 @@ def id_among(external_ids: Iterable[tuple[str, str]], expected: Expected) -> str
 def with_expected(figures: TraceFigures, inspection: Inspection, expected: Sequence[ExpectedCall]) -> TraceFigures:
     """The figures of a trace, with how its calls agree with those that were expected."""
     made = [step.call for step in inspection.chain.steps]
-    return replace(figures, expected=agreement(expected, made))
+    return structs.replace(figures, expected=agreement(expected, made))
 
 
 def with_agreement(groups: Sequence[GroupFigures], told: FigureGroups) -> list[GroupFigures]:
     """The groups, with the measures that only expected calls tell, from the groups of those traces alone."""
     agreeing = {group.keys: group for group in told.all()}
     return [
-        replace(group, tallies={**group.tallies, **{name: agreeing[group.keys].tally(name) for name in _MEASURES}})
+        structs.replace(
+            group, tallies={**group.tallies, **{name: agreeing[group.keys].tally(name) for name in _MEASURES}}
+        )
         if group.keys in agreeing
         else group
         for group in groups

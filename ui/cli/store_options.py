@@ -16,8 +16,7 @@ from inspector.json_text import write_json
 from storage import FilterError, Store, open_store
 from storage.filter import KEYS, parse_filter
 from ui.cli.console import print_notice, progress_bar
-from ui.views.styled_text import cell_width, visible_line
-from ui.views.wording import counted
+from ui.views.styled_text import cell_width, counted, visible_line
 
 _BEFORE, _AFTER = 60, 20  # code points that are shown around the character at which a filter goes wrong
 LOCK_TIMEOUT_S = 2.0

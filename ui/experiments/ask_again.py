@@ -14,8 +14,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.capture.events import RecordEvent, TraceStarted, TurnEnded
 from inspector.capture.recorder import Recorder
@@ -229,7 +228,7 @@ def _rate(code: str, hits: Sequence[tuple[bool, ...]]) -> ComparedRate:
         return row
     second = sum(one[1] for one in hits)
     pairs = _pairs((one, other) for one, other in hits)
-    return replace(
+    return structs.replace(
         row,
         original_hits=second,
         original_interval=rate_sequence(second, trials),
@@ -274,7 +273,9 @@ class _AnswerSink:
         id_ = next((one.value for one in trace.external_ids if one.name == SESSION_HEADER), "")
         own = tuple(one for one in trace.external_ids if one.name == "recording")
         self._open[event.key] = id_, TraceAssembler()
-        return replace(event, trace=replace(trace, external_ids=(*own, *self._ids.get(id_, ())), parent=self._parent))
+        return structs.replace(
+            event, trace=structs.replace(trace, external_ids=(*own, *self._ids.get(id_, ())), parent=self._parent)
+        )
 
     def _hand_over(self, id_: str, trace: Trace) -> None:
         future = self.traces.get(id_)

@@ -27,8 +27,7 @@ from ui.experiments.ask_again import (
     plan_of,
     question_of,
 )
-from ui.views.styled_text import GLYPHS, Line, Run, Style, visible_line
-from ui.views.wording import counted
+from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
 
 _SHORTEST_KEY = 8
 _MOST = 10_000

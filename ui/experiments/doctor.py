@@ -11,8 +11,7 @@ from inspector.errors import StoreError
 from inspector.model import Json
 from inspector.replay.matching import CommandParting, DifferenceSource, RunExchange, parting
 from storage import Store
-from ui.views.styled_text import GLYPHS, Line, Run, Style, visible_line
-from ui.views.wording import counted
+from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
 
 SOURCES = {
     DifferenceSource.ANSWER: "different answers to equal requests",

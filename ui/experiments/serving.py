@@ -9,8 +9,7 @@ from inspector.capture.proxy import ProxyConfig, Upstream, running_proxy
 from inspector.capture.replay_server import IgnoringObserver, ReplayServer, diverged_trace, sentence
 from inspector.model import Trace
 from ui.views.context import request_pair_lines
-from ui.views.styled_text import GLYPHS, Line, Run, Style, visible_line
-from ui.views.wording import counted
+from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
 
 ANY_PATH = Upstream("", "http://recording.invalid")
 """Takes every path; never contacted, since the recording answers."""

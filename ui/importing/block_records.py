@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Generic, TypeAlias, TypeVar
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.dataset.data_row import DataRow, RejectedRow
 from inspector.dataset.rows import read_block
@@ -76,12 +75,12 @@ def placed_block(block: Block) -> Iterator[PlacedFile]:
     file = PlacedFile(str(path_of(block.path)), block.path, with_it=block.with_it, is_walked=block.is_walked)
     if block.kind == "lines":
         lines = BlockLines(block)
-        yield replace(file, content=lines, numbering=lines.numbering)
+        yield structs.replace(file, content=lines, numbering=lines.numbering)
     elif block.kind == "rows" or block.path.lower().endswith(_ARROW_SUFFIX):
         with HeldContent(io.BufferedReader(_RowLines(block))) as held:
-            yield replace(file, content=held, numbering=Numbering("row", block.first, has_head=block.first > 1))
+            yield structs.replace(file, content=held, numbering=Numbering("row", block.first, has_head=block.first > 1))
     else:
-        yield replace(file, called=None if block.content is None else block.path, content=block.content)
+        yield structs.replace(file, called=None if block.content is None else block.path, content=block.content)
 
 
 class _RowLines(io.RawIOBase):
@@ -93,7 +92,7 @@ class _RowLines(io.RawIOBase):
     def __init__(self, block: Block) -> None:
         head: Iterable[DataRow | RejectedRow] = ()
         if block.first > 1:
-            head = islice(read_block(replace(block, start=0, end=1, first=1)), 1)
+            head = islice(read_block(structs.replace(block, start=0, end=1, first=1)), 1)
         self._rows = chain(head, read_block(block))
         self._held = b""
 

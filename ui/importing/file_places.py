@@ -9,8 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import BinaryIO
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.dataset.data_files import find_set_files
 from inspector.importers.held_content import FileContent, HeldContent
@@ -81,7 +80,7 @@ def read_placed(file: PlacedFile, source: str | None) -> SourceReading:
     )
     if numbering is None or not numbering.has_head:
         return reading
-    return replace(reading, records=_without_head(reading.records, f"{numbering.unit} 1"))
+    return structs.replace(reading, records=_without_head(reading.records, f"{numbering.unit} 1"))
 
 
 def _without_head(records: Iterable[Trace | Skipped], head: str) -> Iterator[Trace | Skipped]:

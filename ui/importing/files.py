@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TypeAlias
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.capture.redacting import Redacts
 from inspector.errors import StoreError, UnknownFormatError, UnreadableFileError
@@ -130,7 +129,7 @@ def with_reports(file: PlacedFile, records: Iterable[FileRecord]) -> Iterator[Re
 
 def _read_record(record: Trace | Skipped, number: int, redacts: Redacts, kept: Kept) -> ReadRecord:
     if isinstance(record, Skipped):
-        return ReadRecord(number, skipped=replace(record, reason=redacts.text(record.reason)))
+        return ReadRecord(number, skipped=structs.replace(record, reason=redacts.text(record.reason)))
     before = redacts.count
     trace = redacts.trace(record)
     redacted = redacts.count - before
@@ -155,7 +154,7 @@ def _rows(record: Trace, trace: Trace, redacts: Redacts) -> RecordRows:
         return rows
     from inspector.capture.exchange_record import masked_exchanges  # noqa: PLC0415  # few files hold exchanges
 
-    return replace(rows, exchanges=packed_exchanges(masked_exchanges(record, trace, redacts)))
+    return structs.replace(rows, exchanges=packed_exchanges(masked_exchanges(record, trace, redacts)))
 
 
 def _reports(file: PlacedFile, tallies: Sequence["_ImportTally"], end: ReadEnd) -> FileReports:
@@ -313,7 +312,9 @@ class _FileRows:
         """The reports, with what became of the traces when they were saved."""
         became = Counter((number, one.verdict) for number, one in zip(self.numbers, saved, strict=True))
         return tuple(
-            replace(report, unchanged=became[number, Verdict.UNCHANGED], replaced=became[number, Verdict.REPLACED])
+            structs.replace(
+                report, unchanged=became[number, Verdict.UNCHANGED], replaced=became[number, Verdict.REPLACED]
+            )
             for number, report in enumerate(self.reports)
         )
 

@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import Struct, structs
 
 from inspector.chain.steps import Step
 from inspector.errors import UnknownFormatError, UnreadableFileError, WeaklinkError
@@ -175,7 +174,7 @@ class ResultsFolder:
 
     def finish(self, block: Block, result: BlockResult) -> None:
         """Note that all files of a block are there."""
-        self.write(_entry(block.number), json.dumps(asdict(result)).encode())
+        self.write(_entry(block.number), json.dumps(structs.asdict(result)).encode())
 
     def remove_unfinished(self) -> None:
         """Delete what killed workers left under temporary names; call it when all blocks are finished."""

@@ -10,13 +10,11 @@ from inspector.importers.source import Skipped
 from inspector.json_text import write_json
 from inspector.rules.catalogue import find_rule
 from inspector.rules.rule import Severity
-from inspector.scanning import lazy_pattern
-from inspector.text import LineIndex
+from inspector.text import LineIndex, lazy_pattern
 from ui.reports.check_report import CheckedFile, CheckedTrace, CheckTotals, Finding, UnreadRecord
 from ui.views.diagnostic import Excerpt, diagnostic_lines
 from ui.views.segment_json import JsonObject, diagnostic_object
-from ui.views.styled_text import Line, Run, Style, style_of, visible_line
-from ui.views.wording import counted, help_line, quoted, title, wrapped
+from ui.views.styled_text import Line, Run, Style, counted, help_line, quoted, style_of, title, visible_line, wrapped
 
 _LINE = lazy_pattern(r"line (\d+)")
 _IN_MEMORY_BYTES = 8 << 20

@@ -8,8 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Protocol
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.chain.grouping import by_cause, with_count
 from inspector.chain.layers import PlacedTexts
@@ -22,8 +21,7 @@ from inspector.inspected import Inspection
 from inspector.json_scanner import read_json
 from inspector.model import RecognisedBy, Role, Trace
 from inspector.rules.rule import Severity
-from inspector.scanning import lazy_pattern
-from inspector.text import LineIndex, Range
+from inspector.text import LineIndex, Range, lazy_pattern
 from ui.views.trace import title_of
 
 _LINE = lazy_pattern(r"line (\d+)")
@@ -307,7 +305,7 @@ def findings_of(
 def grouped_findings(findings: Sequence[Finding], chain: Chain) -> tuple[Finding, ...]:
     """The first finding of each cause with the others as its `more`; every finding by itself in an unbroken trace."""
     groups = by_cause(findings, lambda one: one.diagnostic, is_broken=chain.status is Status.BROKEN)
-    return tuple(replace(first, more=tuple(more)) for first, *more in groups)
+    return tuple(structs.replace(first, more=tuple(more)) for first, *more in groups)
 
 
 class Fingerprints:

@@ -11,8 +11,7 @@ from inspector.text import LineIndex, Range
 from ui.reports.check_output import JsonArray, in_file
 from ui.views.diagnostic import Excerpt
 from ui.views.segment_json import JsonObject, diagnostic_object
-from ui.views.styled_text import Line, Run, Style, style_of, visible_line, visible_runs
-from ui.views.wording import counted
+from ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line, visible_runs
 
 _BEFORE = 12  # cells that are left for what is before the first edit
 

@@ -30,11 +30,10 @@ from ui.views.layers import TraceLayers, layer_words, with_before
 from ui.views.minimap import LEGEND, minimap
 from ui.views.places import StepPlaces
 from ui.views.status import UNNAMED, call_brief, outcome_words, status_run, step_glyph
-from ui.views.styled_text import visible_line
+from ui.views.styled_text import counted, visible_line
 from ui.views.trace import ending, fault_counts, heading_of, model_of, result_words, shown_diagnostics, trace_facts
 from ui.views.trace_summary import break_words, trace_title
 from ui.views.turn import answers, error_words, turn_facts
-from ui.views.wording import counted
 
 _STYLE = style_sheet()
 POLICY = policy_for(_STYLE)

@@ -10,8 +10,7 @@ from msgspec import Struct, field
 from inspector.importers.source import Skipped
 from inspector.inspected import Inspection
 from inspector.model import Json, Role, Trace, Turn, TurnFlag
-from ui.views.styled_text import Line, Run, Style, visible_line
-from ui.views.wording import counted, quoted, table_lines, wrapped
+from ui.views.styled_text import Line, Run, Style, counted, quoted, table_lines, visible_line, wrapped
 
 _NOT_THE_MODELS = frozenset({TurnFlag.COPIED_CONTEXT, TurnFlag.DEMONSTRATION, TurnFlag.INJECTED, TurnFlag.SYNTHETIC})
 _VARIABLE_TEXT = re.compile(r"`[^`]*`|\S*/\S*|\d[\d,.]*")

@@ -15,10 +15,9 @@ from inspector.version import __version__
 from storage import Order, Store, TraceSummary
 from ui.reports.html import escaped, head_html, runs_html, style_sheet
 from ui.views.status import status_run
-from ui.views.styled_text import Run, Style, visible_line
+from ui.views.styled_text import Run, Style, counted, visible_line
 from ui.views.trace_summary import break_words, trace_title
 from ui.views.triage import STATUSES, Heat, Triage, break_steps, code_title, days, heat, page_value_text, percent
-from ui.views.wording import counted
 
 _WIDE, _TALL, _ROOM = 340, 110, 14
 _STYLES = (Style.ERROR, Style.WARNING, Style.REASONING, Style.INFO, Style.OK)

@@ -20,8 +20,7 @@ from ui.tui.dialogs import UpperScreen
 from ui.tui.line_bar import KeyFooter, LineBar, StatusLine
 from ui.tui.line_view import LineInput, LineList, LineView
 from ui.tui.store_access import StoreAccess, error_sentence, start_work
-from ui.views.styled_text import Line, Run, Style
-from ui.views.wording import wrapped
+from ui.views.styled_text import Line, Run, Style, wrapped
 
 ASK_COMMANDS = (
     Command("ask.preview", "Preview", "Show what would be sent, and sends nothing.", ("enter",), in_footer=True),

@@ -31,9 +31,8 @@ from ui.tui.line_bar import LineBar
 from ui.tui.line_view import LineInput
 from ui.tui.store_access import StoreAccess, error_sentence, start_work
 from ui.views.links import VIEWS_PAGE, Link, LinkError, SavedView, read_link, save_view, saved_views
-from ui.views.styled_text import Line, Run, Style, visible_line
+from ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, wrapped
 from ui.views.trace_columns import ORDERS_BY_WORD
-from ui.views.wording import counted, quoted, wrapped
 
 MARKED, SHOWN = "@marked", "@shown"
 _TARGETS = (MARKED, SHOWN)

@@ -22,8 +22,7 @@ from ui.tui.commands import Command, bindings, keymap_path
 from ui.tui.line_bar import LineBar, StatusLine, StatusText
 from ui.tui.line_view import LineInput, LineList, LineView, fit_cell_width
 from ui.tui.store_access import StoreAccess, error_sentence
-from ui.views.styled_text import Line, Run, Style, clipped, padded, visible_line, visible_runs
-from ui.views.wording import quoted, wrapped
+from ui.views.styled_text import Line, Run, Style, clipped, padded, quoted, visible_line, visible_runs, wrapped
 
 CLOSE = Command("dialog.close", "Close", "Close the dialog without changes.", ("escape", "q"))
 """The command of everything that is above a screen."""

@@ -20,10 +20,9 @@ from ui.views.context import request_pair_lines
 from ui.views.layers import Layer
 from ui.views.run_diff import ComparedRun, RunDiff, compare, row_diff_lines
 from ui.views.run_diff_overview import LEGEND, aligned_map_lines, grid_columns, grid_head, grid_row
-from ui.views.styled_text import Line, Run, Style, clipped
+from ui.views.styled_text import Line, Run, Style, clipped, counted, quoted, wrapped
 from ui.views.trace import title_of
 from ui.views.trace_summary import fork_parent
-from ui.views.wording import counted, quoted, wrapped
 
 DIFF_COMMANDS = (
     Command("diff.next", "Next difference", "Go to the next row in which the runs differ.", ("]",), in_footer=True),

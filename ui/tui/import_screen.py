@@ -26,9 +26,8 @@ from ui.tui.dialogs import ClosesOnce
 from ui.tui.line_bar import LineBar
 from ui.tui.line_view import LineList, LineView
 from ui.tui.store_access import error_sentence, start_work
-from ui.views.styled_text import Line, Run, Style, clipped, visible_line, width_of
+from ui.views.styled_text import Line, Run, Style, clipped, counted, quoted, visible_line, width_of, wrapped
 from ui.views.triage import bar
-from ui.views.wording import counted, quoted, wrapped
 
 IMPORT_COMMANDS = (
     Command("import.start", "Import", "Read the files at the path.", ("enter",), in_footer=True),

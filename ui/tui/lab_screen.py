@@ -36,9 +36,8 @@ from ui.tui.line_bar import KeyFooter, LineBar, StatusLine
 from ui.tui.line_view import LineList, LineView
 from ui.tui.store_access import StoreAccess, start_work
 from ui.views.segment_json import segmentation_object
-from ui.views.styled_text import Line, Run, Style, clipped, padded, visible_line, width_of
+from ui.views.styled_text import Line, Run, Style, clipped, counted, padded, quoted, visible_line, width_of, wrapped
 from ui.views.text_diff import ReadingFacts, reading_diff_lines
-from ui.views.wording import counted, quoted, wrapped
 
 LAB_COMMANDS = (
     Command("lab.next-cut", "Next way", "Go to the next chunking of the stream.", ("]", "l"), in_footer=True),

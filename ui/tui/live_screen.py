@@ -24,9 +24,8 @@ from ui.tui.line_view import LineList, LineView
 from ui.tui.live_trace import MOST_TURNS, GrowingLines, GrowingTrace
 from ui.tui.store_access import StoreAccess, error_sentence, start_work
 from ui.views import live as live_lines
-from ui.views.styled_text import Line, Run, Style, visible_line
+from ui.views.styled_text import Line, Run, Style, counted, visible_line
 from ui.views.trace import model_of, title_of
-from ui.views.wording import counted
 
 LIVE_COMMANDS = (
     Command("live.pause", "Pause", "Pause the stream while more arrives, or continue.", ("p",), in_footer=True),

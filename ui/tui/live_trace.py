@@ -24,8 +24,7 @@ from inspector.model import Chunk, Generation, Role, Span, SpanKind, ToolCall, T
 from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 from ui.views.marked_text import CaretLabel, caret_lines, caret_place, cut_rows
-from ui.views.styled_text import Line, Run, Style, style_of, visible_runs
-from ui.views.wording import counted, title
+from ui.views.styled_text import Line, Run, Style, counted, style_of, title, visible_runs
 
 MOST_TURNS = 200
 """So many turns that have ended are held, the last ones: a trace that runs for days has very many."""

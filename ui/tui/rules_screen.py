@@ -18,8 +18,7 @@ from ui.tui.line_bar import KeyFooter, LineBar, StatusLine
 from ui.tui.line_view import LineList, LineView
 from ui.tui.store_access import StoreAccess, start_work
 from ui.views.rule import read_example, rule_lines
-from ui.views.styled_text import GLYPHS, Line, Run, Style, clipped, style_of
-from ui.views.wording import counted, quoted
+from ui.views.styled_text import GLYPHS, Line, Run, Style, clipped, counted, quoted, style_of
 
 RULE_COMMANDS = (
     Command("rules.filter", "Show chains", "List the chains in which this rule was broken.", ("f",), in_footer=True),

@@ -11,9 +11,8 @@ from inspector.model import Generation, Trace, Turn
 from inspector.model.exchange import ReadMessage, ReadRequest, requests_of, shared_prefix
 from inspector.rules.layers import RESULT_TRUNCATED_BEFORE_READ
 from inspector.wire.events import WIRE_PREFIX
-from ui.views.styled_text import Line, Run, Style, padded, visible_line, wrapped_words
+from ui.views.styled_text import Line, Run, Style, counted, padded, visible_line, wrapped, wrapped_words
 from ui.views.text_diff import KeyedLine, side_by_side
-from ui.views.wording import counted, wrapped
 
 NOT_RECORDED = "not recorded"
 _MOST_OF_A_PART = 100_000  # code points

@@ -17,8 +17,21 @@ from inspector.model import Role, Span, SpanKind, Trace
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex, Range
 from ui.views.status import status_run
-from ui.views.styled_text import LINE_FEED, Line, Run, Style, cell_width, style_of, visible_line, visible_runs
-from ui.views.wording import counted, help_line, quoted, title, wrapped
+from ui.views.styled_text import (
+    LINE_FEED,
+    Line,
+    Run,
+    Style,
+    cell_width,
+    counted,
+    help_line,
+    quoted,
+    style_of,
+    title,
+    visible_line,
+    visible_runs,
+    wrapped,
+)
 
 _SMALL_FIX = 200
 _INDENT = 6

@@ -18,8 +18,7 @@ from inspector.model import Part, RecordedRun, ToolCall, Trace, Turn
 from inspector.model.exchange import requests_of, shared_prefix, shared_suffix
 from inspector.text import Range
 from inspector.wire.provider_json import parse_json
-from ui.views.styled_text import Line, Run, Style, padded, visible_line
-from ui.views.wording import wrapped
+from ui.views.styled_text import Line, Run, Style, padded, visible_line, wrapped
 
 NOT_RECORDED = "not recorded"
 NOT_COMPARABLE = "not comparable"

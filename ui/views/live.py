@@ -14,13 +14,12 @@ from inspector.wire.events import WIRE_PREFIX
 from storage import TraceSummary
 from ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object
 from ui.views.status import RUNNING, call_brief, status_run
-from ui.views.styled_text import Line, Run, Style, clipped, style_of, visible_line
+from ui.views.styled_text import Line, Run, Style, clipped, counted, help_line, style_of, title, visible_line, wrapped
 from ui.views.trace import model_of, title_of
 from ui.views.trace_columns import summary_object
 from ui.views.trace_json import generation_object
 from ui.views.trace_summary import break_words, moment
 from ui.views.turn import characters_in, error_words, turn_facts
-from ui.views.wording import counted, help_line, title, wrapped
 
 _PLACE, _KIND = 8, 11
 _LONGEST = 1_000

@@ -10,8 +10,20 @@ from inspector.diagnostics import Fault
 from inspector.model import Span, SpanKind
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex, Range
-from ui.views.styled_text import Line, Run, Style, cell_width, style_of, visible_line, visible_runs, width_of
-from ui.views.wording import counted, help_line, title, wrapped
+from ui.views.styled_text import (
+    Line,
+    Run,
+    Style,
+    cell_width,
+    counted,
+    help_line,
+    style_of,
+    title,
+    visible_line,
+    visible_runs,
+    width_of,
+    wrapped,
+)
 
 _LONGEST_GAP = 4096
 _MOST_MARKED_ROWS = 3

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from itertools import pairwise
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.diagnostics import Diagnostic
 from inspector.importers.reading import unread_in
@@ -36,9 +35,8 @@ from inspector.model import (
 from inspector.rules.rule import DATA_FORMAT, FILE_FORMAT, ROW_FORMAT, Rule
 from ui.views.marked_text import marked_lines
 from ui.views.places import StepPlaces
-from ui.views.styled_text import Line, Run, Style, style_of
+from ui.views.styled_text import Line, Run, Style, quoted, style_of, table_lines, wrapped
 from ui.views.turn import turn_lines
-from ui.views.wording import quoted, table_lines, wrapped
 
 _WIDEST = 100
 _ROLES = frozenset(role.value for role in Role)
@@ -68,7 +66,9 @@ def read_example(text: str, format: str) -> Example:
     if format == FILE_FORMAT:
         trace = Trace((Turn(Role.USER, (Part("text", text),)),))
         faults = tuple(fault.at(1, "text") for fault in unread_in(text))
-        return Example(trace, replace(inspect_trace(trace, select=("C5",)), diagnostics=faults), is_sketch=False)
+        return Example(
+            trace, structs.replace(inspect_trace(trace, select=("C5",)), diagnostics=faults), is_sketch=False
+        )
     if format in (ROW_FORMAT, DATA_FORMAT):
         # The readers and checks of training data are a fifth of what the other rules' examples need.
         examples = import_module("ui.views.rule_samples")
@@ -88,7 +88,7 @@ def _turns(sketch: str) -> Iterator[Turn]:
     for start, end in pairwise((*starts, len(sections))):
         head, *more = sections[start:end]
         rest = [section for section in more if not section.name.startswith(("sent:", "run"))]
-        own = [replace(head, name="text")] if head.text or not rest else []
+        own = [structs.replace(head, name="text")] if head.text or not rest else []
         parts = tuple(_part(section) for section in (*own, *rest))
         calls = tuple(_call(section) for section in rest if section.name.startswith("call:"))
         role = Role(head.name)
@@ -143,7 +143,7 @@ def _request(facts: dict[str, str], sections: Sequence[_SketchSection]) -> SentR
     for section in sections:
         if section.name.startswith("sent:"):
             number, _, part = section.name.removeprefix("sent:").partition("/")
-            changed.setdefault(int(number), []).append(replace(section, name=part or "text"))
+            changed.setdefault(int(number), []).append(structs.replace(section, name=part or "text"))
     return SentRequest(
         messages=tuple(
             _message(number, changed[number]) if number in changed else number for number in _numbers(facts["sent"])

@@ -5,8 +5,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.chain.alignment import (
     AlignedRow,
@@ -30,11 +29,10 @@ from ui.views.layers import Layer, steps_at
 from ui.views.run_diff_overview import grid_lines, run_verdict
 from ui.views.segment_json import JsonObject
 from ui.views.status import call_lines, outcome_words, status_run, task_run
-from ui.views.styled_text import Line, Run, Style, clipped, visible_line
+from ui.views.styled_text import Line, Run, Style, clipped, counted, folded_middle, quoted, visible_line, wrapped
 from ui.views.text_diff import text_diff_lines
 from ui.views.trace import ending, model_of
 from ui.views.trace_summary import outcome_object
-from ui.views.wording import counted, folded_middle, quoted, wrapped
 
 _LONGEST_LAID_OUT = 2_000_000
 _MORE = "--full shows all"
@@ -61,7 +59,7 @@ class ComparedRun(Struct, frozen=True):
     def at(self, layer: Layer | None) -> "ComparedRun":
         """The run, with its steps as a layer has them; None for those of its chain."""
         layered = None if layer is None else steps_at(self.trace, self.inspection, layer)
-        return replace(self, layer=layer, layered=layered)
+        return structs.replace(self, layer=layer, layered=layered)
 
 
 class RunDiff(Struct, frozen=True):

@@ -8,8 +8,7 @@ from inspector.chain.steps import Chain, Step, quoted
 from inspector.json_text import write_json
 from inspector.model import Json
 from ui.views.status import UNNAMED, call_brief, step_glyph
-from ui.views.styled_text import Line, Run, Style, clipped, padded, visible_line
-from ui.views.wording import counted, wrapped
+from ui.views.styled_text import Line, Run, Style, clipped, counted, padded, visible_line, wrapped
 
 _CELLS = 3
 _LEAD = 4

@@ -20,10 +20,21 @@ from inspector.chain.metrics import (
 from inspector.chain.metrics_groups import COMPARED, MANY_VALUED, GroupFigures, GroupKey, MeasureComparison, Slice
 from inspector.checks.schema_complexity import SchemaComplexity
 from storage import Prompt, Violations
-from ui.views.styled_text import Line, Run, Style, clipped, padded, right_aligned, visible_line, width_of
+from ui.views.styled_text import (
+    Line,
+    Run,
+    Style,
+    clipped,
+    counted,
+    padded,
+    right_aligned,
+    table_lines,
+    visible_line,
+    width_of,
+    wrapped,
+)
 from ui.views.triage import HEADS as TASK_HEADS
 from ui.views.triage import bar, code_title, dim, group_title, key_title, number_text, percent, task_cases, value_text
-from ui.views.wording import counted, table_lines, wrapped
 
 _ROOMY = 120
 _BAR = 20

@@ -7,8 +7,7 @@ from inspector.chain.endings import task_outcome
 from inspector.chain.steps import Recovery, Status, Step, StepOutcome
 from inspector.json_text import write_json
 from inspector.model import Json, Liveness, Outcome, TaskOutcome, ToolCall
-from ui.views.styled_text import Line, Run, Style, clipped, visible_line
-from ui.views.wording import folded_middle, wrapped
+from ui.views.styled_text import Line, Run, Style, clipped, folded_middle, visible_line, wrapped
 
 UNNAMED = "(no readable name)"
 

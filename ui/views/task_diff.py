@@ -12,8 +12,7 @@ from inspector.model import Json, TaskOutcome
 from ui.views.run_diff import ComparedRun
 from ui.views.run_diff_overview import differing_call
 from ui.views.segment_json import JsonObject
-from ui.views.styled_text import Line, Run, Style, visible_line
-from ui.views.wording import counted, quoted, wrapped
+from ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, wrapped
 
 _MOST_PLACES = 10
 _MOST_VARIANTS = 4

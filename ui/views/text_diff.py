@@ -10,8 +10,19 @@ from inspector.diagnostics import Diagnostic
 from inspector.json_text import write_json
 from inspector.model import Span, ToolCall
 from ui.views.status import UNNAMED
-from ui.views.styled_text import GLYPHS, Line, Run, Style, cell_width, clipped, fitting, padded, style_of, visible_line
-from ui.views.wording import counted
+from ui.views.styled_text import (
+    GLYPHS,
+    Line,
+    Run,
+    Style,
+    cell_width,
+    clipped,
+    counted,
+    fitting,
+    padded,
+    style_of,
+    visible_line,
+)
 
 _CONTEXT = 2
 _AROUND = 40  # how much of equal text is shown on either side of a change within a long line

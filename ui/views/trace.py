@@ -21,9 +21,22 @@ from ui.views.diagnostic import BreakFacts, break_lines, last_answer
 from ui.views.minimap import minimap
 from ui.views.places import StepPlaces
 from ui.views.status import LIVENESS, call_brief, outcome_words, status_run, step_glyph
-from ui.views.styled_text import Line, Run, Style, cell_width, clipped, padded, right_aligned, visible_line, width_of
+from ui.views.styled_text import (
+    POSITION_IDS,
+    Line,
+    Run,
+    Style,
+    cell_width,
+    clipped,
+    counted,
+    folded_middle,
+    padded,
+    right_aligned,
+    visible_line,
+    width_of,
+    wrapped,
+)
 from ui.views.turn import UnfinishedTurn, turn_lines, unfinished_turn_lines
-from ui.views.wording import POSITION_IDS, counted, folded_middle, wrapped
 
 _MARGIN = 11
 _LONGEST = 1_000

@@ -8,8 +8,7 @@ to the title and the break.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.chain.steps import Status
 from inspector.model import Json, Liveness, ParentWhy
@@ -23,6 +22,10 @@ from ui.views.styled_text import (
     padded,
     plain,
     right_aligned,
+    short_age,
+    short_count,
+    short_duration,
+    short_time,
     visible_line,
     visible_runs,
     width_of,
@@ -37,7 +40,6 @@ from ui.views.trace_summary import (
     parent_object,
     trace_title,
 )
-from ui.views.wording import short_age, short_count, short_duration, short_time
 
 NOTHING: Line = (Run("-", Style.DIM),)
 """What a cell shows where there is nothing to show."""
@@ -86,7 +88,7 @@ def forks_grouped(rows: Sequence[ListedTrace]) -> list[ListedTrace]:
     waiting = [(at, 0) for at in reversed(roots)]
     while waiting:
         at, depth = waiting.pop()
-        found.append(replace(rows[at], depth=depth))
+        found.append(structs.replace(rows[at], depth=depth))
         waiting += [(fork, depth + 1) for fork in reversed(forks.get(at, ()))]
     return found if len(found) == len(rows) else list(rows)  # traces that are forks of each other
 
@@ -448,7 +450,7 @@ class FittedColumns(Struct, frozen=True):
 
     def row(self, listed: ListedTrace) -> Line:
         """One trace."""
-        listed = replace(listed, has_project_column="project" in self.widths)
+        listed = structs.replace(listed, has_project_column="project" in self.widths)
         return self._line({key: drawn(TRACE_COLUMNS[key], listed, room) for key, room in self.widths.items()})
 
     def _line(self, cells: Mapping[str, Line]) -> Line:

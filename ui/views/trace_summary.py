@@ -9,8 +9,7 @@ from inspector.model import Json, Outcome, ParentTrace, ParentWhy
 from inspector.rules.catalogue import find_rule
 from storage import Store, TraceSummary
 from ui.views.status import DAMAGED, LIVENESS, UNNAMED, status_run
-from ui.views.styled_text import Line, Run, Style, visible_line
-from ui.views.wording import POSITION_IDS
+from ui.views.styled_text import POSITION_IDS, Line, Run, Style, visible_line
 
 
 def trace_title(summary: TraceSummary) -> str:

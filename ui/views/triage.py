@@ -11,8 +11,7 @@ from inspector.errors import UnknownRuleError
 from inspector.rules.catalogue import find_rule
 from storage import Prompt, Store
 from ui.views.status import UNNAMED
-from ui.views.styled_text import Line, Run, Style, visible_line
-from ui.views.wording import counted
+from ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 STATUSES = (Status.BROKEN, Status.ABORTED, Status.RECOVERED, Status.UNKNOWN, Status.OK)
 """How traces end, the worst first."""

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import accumulate, chain
 from typing import TypeVar
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.chain.steps import Step
 from inspector.diagnostics import Diagnostic, Fault
@@ -33,8 +32,7 @@ from ui.views.diagnostic import side_words
 from ui.views.marked_text import Folding, SpanNote, fault_lines, marked_lines
 from ui.views.places import NO_STEPS, StepPlaces
 from ui.views.status import RUNNING, call_head, call_lines
-from ui.views.styled_text import Line, Run, Style, clipped, style_of, visible_line, width_of
-from ui.views.wording import counted, wrapped
+from ui.views.styled_text import Line, Run, Style, clipped, counted, style_of, visible_line, width_of, wrapped
 
 _MOST_LATE = 200  # turns that are read although they are many: the others before them wait for the recorder
 _FOLDING = Folding()
@@ -63,7 +61,7 @@ def unfinished_turns(turns: Mapping[int, Turn], trace: Trace, inspection: Inspec
     """Open turns by number, read in the format of their trace, as far as it has one; else in what their text shows."""
     has_answers = any(turn.generation is not None for turn in trace.turns)
     format = inspection.format if has_answers else trace.format
-    return tuple(_read(number, turn, replace(trace, format=format)) for number, turn in sorted(turns.items()))
+    return tuple(_read(number, turn, structs.replace(trace, format=format)) for number, turn in sorted(turns.items()))
 
 
 def continued(trace: Trace, inspection: Inspection, begun: Mapping[int, Turn]) -> tuple[Trace, Inspection]:
@@ -74,10 +72,10 @@ def continued(trace: Trace, inspection: Inspection, begun: Mapping[int, Turn]) -
     ended = len(trace.turns)
     open_ = {number: turn for number, turn in begun.items() if number > ended}
     read = unfinished_turns(_late(trace, inspection) | open_, trace, inspection)
-    longer = replace(trace, turns=_joined(trace.turns, tuple(one.turn for one in read if one.number > ended)))
+    longer = structs.replace(trace, turns=_joined(trace.turns, tuple(one.turn for one in read if one.number > ended)))
     parts = _joined(inspection.parts, tuple(part for one in read for part in one.parts))
     found = _joined(inspection.diagnostics, tuple(fault for one in read for fault in one.faults))
-    return longer, replace(inspection, parts=parts, diagnostics=found)
+    return longer, structs.replace(inspection, parts=parts, diagnostics=found)
 
 
 def _late(trace: Trace, inspection: Inspection) -> dict[int, Turn]:
@@ -112,8 +110,8 @@ def _joined(first: Entries[_Entry], more: tuple[_Entry, ...]) -> Entries[_Entry]
 
 
 def _read(number: int, turn: Turn, trace: Trace) -> UnfinishedTurn:
-    found = inspect_trace(replace(trace, turns=(turn,)))
-    parts = tuple(replace(part, turn=number) for part in found.parts)
+    found = inspect_trace(structs.replace(trace, turns=(turn,)))
+    parts = tuple(structs.replace(part, turn=number) for part in found.parts)
     return UnfinishedTurn(number, turn, parts, tuple(_certain(number, turn, found.format)))
 
 

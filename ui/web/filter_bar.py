@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from inspector.chain.metrics_groups import GroupFigures, GroupKey
 from inspector.errors import WeaklinkError
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from storage import FilterCompletion, FilterError, check_filter
 from ui.views.links import SavedView, forget_view, save_view, saved_views
 from ui.views.styled_text import Run, Style, visible_line

@@ -7,7 +7,7 @@ from itertools import starmap
 
 import streamlit as st
 
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from ui.reports.html import runs_html
 from ui.views.colours import DARK, LIGHT
 from ui.views.styled_text import Line, Style, visible_line

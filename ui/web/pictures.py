@@ -14,8 +14,7 @@ from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.timing import STALL_S
 from ui.views.minimap import Box, boxes
 from ui.views.status import UNNAMED, outcome_words, step_glyph
-from ui.views.styled_text import Style, visible_line
-from ui.views.wording import counted, short_duration
+from ui.views.styled_text import Style, counted, short_duration, visible_line
 
 MOST_STEPS = 120
 _WIDE, _GAP, _TALL = 108, 16, 40

@@ -17,7 +17,7 @@ from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from inspector.checks.schema_complexity import SchemaComplexity
 from inspector.errors import WeaklinkError
 from storage import Prompt, Store, Violations
-from ui.views.wording import short_time
+from ui.views.styled_text import short_time
 from ui.web.markup import put_sentence
 from ui.web.navigation import parameter
 from ui.web.stores import current_options, store

@@ -26,7 +26,7 @@ from streamlit.starlette import App
 
 from inspector.capture.event_lines import EVENTS_PATH, INSTANCE, EventIntake
 from inspector.errors import StoreError, WeaklinkError
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from storage import StoreSink
 from ui.web.guard import Access, Guard
 from ui.web.results.opening import opened_again

@@ -33,9 +33,8 @@ from ui.views.dissect.raw import context, raw, schema
 from ui.views.dissect.side import SideLine, SideSource, initial_position, notes, origins, verdict
 from ui.views.dissect.timing import timing
 from ui.views.status import LIVENESS, status_run, task_run
-from ui.views.styled_text import Run, Style, visible_line
+from ui.views.styled_text import Run, Style, counted, quoted, visible_line
 from ui.views.trace import fault_counts
-from ui.views.wording import counted, quoted
 from ui.web.browser_json import json_delta
 from ui.web.components import lines_data
 from ui.web.pictures import MOST_BOXES, Picture, flow_picture, rail, rail_boxes, selected_box, timing_picture

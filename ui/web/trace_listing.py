@@ -8,10 +8,19 @@ import streamlit as st
 from storage import TraceSummary
 from ui.views.diagnostic import break_lines
 from ui.views.minimap import LEGEND, minimap
-from ui.views.styled_text import Line, Run, Style, visible_line
+from ui.views.styled_text import (
+    Line,
+    Run,
+    Style,
+    counted,
+    short_count,
+    short_duration,
+    short_time,
+    visible_line,
+    wrapped,
+)
 from ui.views.trace_columns import TRACE_COLUMNS, ListedTrace, forks_grouped
 from ui.views.trace_summary import listed_status, listed_title
-from ui.views.wording import counted, short_count, short_duration, short_time, wrapped
 from ui.web.components import FilterCell, ListingColumn, ListingRow, MinimumWidth, listing
 from ui.web.markup import put_lines
 from ui.web.navigation import go_to_page, parameter, set_parameters

@@ -10,10 +10,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from storage import TraceSummary
-from ui.views.styled_text import Run, Style, visible_line
+from ui.views.styled_text import Run, Style, counted, visible_line
 from ui.views.trace_summary import trace_title
 from ui.views.triage import code_title, percent
-from ui.views.wording import counted
 from ui.web.charts import HIGH, LOW, TALL, Rows, columns, heat_map, statuses_over_time
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow
 from ui.web.filter_bar import STATUSES

@@ -11,8 +11,7 @@ from inspector.chain.endings import task_outcome
 from inspector.diagnostics import Location
 from inspector.json_text import write_json
 from inspector.model import Json, TaskOutcome
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 from storage import TraceSummary, check_filter
 from storage.derived_rows import argument_leaves
 from storage.packing.blobs import unescaped

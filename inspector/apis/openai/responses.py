@@ -15,7 +15,7 @@ from inspector.apis.openai.chat import TokenDetails, TokenLogprob
 from inspector.apis.openai.messages import read_message, read_tools
 from inspector.json_text import flag_of, word_of
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from inspector.wire.answer_reader import ObjectReader
 from inspector.wire.events import (
     CallNamed,

@@ -19,8 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.checks.attempted.attempt import (
     Attempt,
@@ -52,8 +51,7 @@ from inspector.json_scanner.quoting import shown
 from inspector.model import ToolCall
 from inspector.rules.markers import ATTEMPTED_CALL, CALL_INSIDE_REASONING, FOREIGN_FORMAT, INVENTED_RESULT, NEAR_MARKER
 from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _RESULT = lazy_pattern(
     r"\s{0,20}(?:```\w{0,20}\s{1,4})?(?:[#*]{1,2} ?)?((?:Tool )?(?:Output|Result|Response|Observation)s?(?:\*\*)?:"
@@ -161,7 +159,7 @@ class CallSearch:
             "no tool runs."
         )
         is_bare = fault.fix is not None and fault.fix.edits[0].text.lstrip().startswith("{")
-        return replace(fault, message=message, fix=fault.fix if is_bare else None, call=None)
+        return structs.replace(fault, message=message, fix=fault.fix if is_bare else None, call=None)
 
     def in_payload(self, call: ToolCall, offered: OfferedTools) -> tuple[list[ToolCall], list[Fault]]:
         """The calls in another shape between the markers of a call that could not be read, with their faults.
@@ -246,7 +244,7 @@ class CallSearch:
         edit = marker.fix.edits[0]
         call = next(iter(read_in(edit.text + text[edit.range.end :], self._own).calls), None)
         if call is None or not call.name or not (call.valid or call.recovered):
-            return replace(marker, fix=None)
+            return structs.replace(marker, fix=None)
         named = _tool_names(offered).find(call.name) if offered else None
         if named is None:
             return marker
@@ -254,10 +252,10 @@ class CallSearch:
         place = call.range.moved(edit.range.end - len(edit.text))
         place = Range(max(place.start, edit.range.end), place.end)
         attempted = AttemptedCall(named.name, call.arguments, call.raw_arguments, place, recovered=True)
-        return replace(marker, call=attempted)
+        return structs.replace(marker, call=attempted)
 
     def _draft(self, found: _ReportedCall, offered: OfferedTools) -> Fault:
-        call = replace(found.call, is_step=False)
+        call = structs.replace(found.call, is_step=False)
         message = f"A call of `{call.name}` is written inside reasoning {found.shape}: it is a draft, and no tool runs."
         hint = self._expected(self._written([call], offered))
         return Fault(CALL_INSIDE_REASONING, call.range, message, hint, call=call)
@@ -361,8 +359,8 @@ def _joined(marker: Fault, call: Fault) -> Fault:
     if len(edits) == 1:
         start = min(marker.range.start, edits[0].range.start)
         place = Range(start, max(edits[0].range.end, marker.range.end))
-        fix = Fix((replace(edits[0], range=place),), safe=False)
-    return replace(marker, call=call.call, fix=fix)
+        fix = Fix((structs.replace(edits[0], range=place),), safe=False)
+    return structs.replace(marker, call=call.call, fix=fix)
 
 
 def _belongs(text: str, marker: Fault, call: Fault) -> bool:

@@ -21,10 +21,9 @@ from inspector.formats.registry import formats
 from inspector.json_scanner.quoting import shown
 from inspector.model import Role, Span, SpanKind, ToolCall
 from inspector.rules.markers import NEAR_MARKER
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.assembler import Assembler
 from inspector.segmenter.events import ParseEvent
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _LONGEST_OPENER = 120
 _PARTS_OF_CALLS = (SpanKind.TOOL_CALL, SpanKind.MARKUP)

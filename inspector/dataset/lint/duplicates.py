@@ -24,8 +24,7 @@ from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Role
 from inspector.rules.rule import Rule
 from inspector.rules.training import DUPLICATE_SAMPLE, LEAKED_SAMPLE, NEAR_DUPLICATE_SAMPLE
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _WORD = lazy_pattern(r"\w+")
 _PERMUTATIONS = 64

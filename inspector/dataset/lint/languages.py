@@ -15,8 +15,7 @@ from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Role
 from inspector.rules.training import LANGUAGE_MISMATCH
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 MIXED = "mixed"
 _MARKUP = lazy_pattern(

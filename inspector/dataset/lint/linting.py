@@ -4,8 +4,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.chain.steps import Chain, Status, Step, quoted
 from inspector.checks.context import CONTEXT_WINDOW
@@ -34,7 +33,7 @@ from inspector.inspection import REASONING_BUDGET
 from inspector.model import Json
 from inspector.rules.catalogue import select_rules
 from inspector.rules.training import ANNOTATION_MISMATCH, TOOLS_NOT_DECLARED
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 
 _KEYS = ("steps", "critical_path", "decision_points")
 _FLOW = lazy_pattern(r"step[ _]?(\d+)(?:_output)?\s*(?:->|→|to)\s*(\w+?)(?:_parameter|_param|_argument)?\b")
@@ -181,14 +180,14 @@ def lint_sample(sample: Sample, options: LintOptions = _DEFAULTS) -> list[Diagno
 def linted(sample: Sample, options: LintOptions = _DEFAULTS) -> Inspection:
     """The inspection with the faults of `lint_sample`, and without a break that the sample shows on purpose."""
     found = tuple(lint_sample(sample, options))
-    return replace(sample.inspection, diagnostics=found, chain=judged_chain(sample))
+    return structs.replace(sample.inspection, diagnostics=found, chain=judged_chain(sample))
 
 
 def judged_chain(sample: Sample) -> Chain:
     """The chain of the sample, which a failed call that it shows on purpose does not break."""
     chain = sample.inspection.chain
     if chain.broken is not None and chain.broken.step in {step.number for step in deliberate_steps(sample)}:
-        return replace(chain, broken=None, status=Status.RECOVERED)
+        return structs.replace(chain, broken=None, status=Status.RECOVERED)
     return chain
 
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.apis.located_pieces import ApiCallPiece
 from inspector.diagnostics import Edit, Fault, Fix, Related
@@ -282,12 +281,12 @@ def literal(node: JsonNode, unit: Unit) -> Literal:
 
 def raw_fault(fault: Fault, decoded: Decoded) -> Fault:
     """A fault found in a decoded text, at the raw characters; its edits write what belongs into a JSON string."""
-    return replace(
+    return structs.replace(
         fault,
         range=decoded.place(fault.range),
         fix=_raw_fix(fault.fix, decoded) if fault.fix is not None else None,
         related=tuple(Related(decoded.place(one.range), one.message) for one in fault.related),
-        call=replace(fault.call, range=decoded.place(fault.call.range)) if fault.call is not None else None,
+        call=structs.replace(fault.call, range=decoded.place(fault.call.range)) if fault.call is not None else None,
     )
 
 

@@ -10,8 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from inspector.scanning import closing_quote, lazy_pattern, trailing_backslashes
-from inspector.text import Range
+from inspector.text import Range, closing_quote, lazy_pattern, trailing_backslashes
 
 MAX_UNIT = 64 * 1024 * 1024
 """How many code points of a JSON value or line are waited for before they are given up as a value."""

@@ -34,11 +34,10 @@ from inspector.formats.xml.tag_families import SharedOpenerReader
 from inspector.json_scanner import read_json
 from inspector.model import SpanKind, ToolCall
 from inspector.rules import json_syntax as rules
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, Lookahead, LookaheadPiece, MarkerSplit, OneOf, Repeat, State, Transition
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _BEFORE = r"\A\s*(?:<think>[\s\S]{0,20000}</think>\s*)?"
 _CALL = r'\{\s*"name"\s*:\s*"[^"\n]{1,128}"\s*,\s*"(?:parameters|arguments)"\s*:'

@@ -29,10 +29,9 @@ from inspector.formats.xml.syntax import NAME, XmlSyntax
 from inspector.formats.xml.tag_families import InvokeTags
 from inspector.model import ToolResult
 from inspector.rules.markers import WRONG_OPENER
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.table import Lookahead, Repeat
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _RESULT = lazy_pattern(r"<(?P<tag>result|error)>(?P<body>.*?)</(?P=tag)>", re.DOTALL)
 _NAMED = lazy_pattern(r"\s*<(?:tool_)?name>(?P<name>[^<]*)</(?:tool_)?name>")

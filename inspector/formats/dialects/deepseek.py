@@ -40,8 +40,8 @@ from inspector.formats.xml.format import XmlCalls, xml_format
 from inspector.formats.xml.tag_families import InvokeTags
 from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.table import HOME, ROLE, MarkerSplit, State, Transition
+from inspector.text import lazy_pattern
 
 SEPARATOR = "<｜tool▁sep｜>"
 

@@ -23,11 +23,10 @@ from inspector.formats.span_readers import ReasoningReader, read_result, reader_
 from inspector.model import SpanKind, ToolCall, ToolResult
 from inspector.rules import markers as rules
 from inspector.rules.json_syntax import NOT_A_CALL
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import ROLE, Lookahead, LookaheadPiece, MarkerSplit, Repeat, State, Transition
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 ARROWS, TOKEN, FUNCTION, V1_CALL = ">>>", "<|reserved_special_token_249|>", "<function=", "<|START_OF_FUNCTION_CALL|>"
 FUNCTION_END, V1_CALL_END, V1_RESULT_END = "</function>", "<|END_OF_FUNCTION_CALL|>", "<|END_OF_FUNCTION_RESULT|>"

@@ -21,11 +21,10 @@ from inspector.formats.span_readers import ReasoningReader, read_result, reader_
 from inspector.model import SpanKind, ToolCall, ToolResult
 from inspector.rules import markers as rules
 from inspector.rules.markers import MALFORMED_HEADER
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HERE, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 START, CHANNEL, MESSAGE, CONSTRAIN = "<|start|>", "<|channel|>", "<|message|>", "<|constrain|>"
 END, CALL, RETURN = "<|end|>", "<|call|>", "<|return|>"

@@ -31,10 +31,9 @@ from inspector.formats.xml.syntax import NAME, XmlSyntax
 from inspector.json_scanner import read_json
 from inspector.model import Json, SpanKind, ToolCall, ToolResult
 from inspector.rules.markers import WRONG_OPENER
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _SECTION = Section(
     openers=("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"),

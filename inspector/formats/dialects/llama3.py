@@ -32,11 +32,10 @@ from inspector.formats.python.writing import is_python_code
 from inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
 from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 TAG = "<|python_tag|>"
 FUNCTION = "<function="

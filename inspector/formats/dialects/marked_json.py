@@ -32,8 +32,8 @@ from inspector.formats.json.call_shape import CallKeys
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import JsonMarkers, json_format
 from inspector.formats.json.writing import call_array, call_object
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.table import Lookahead, Repeat
+from inspector.text import lazy_pattern
 
 _NEAR_TOOLCALL = lazy_pattern(r"(?i)<(?!(?-i:TOOLCALL)>)tool[ _-]?calls?>?(?=\s{0,8}(?:\[\s{0,8})?\{)")
 APRIEL = json_format(

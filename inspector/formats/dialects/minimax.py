@@ -29,8 +29,8 @@ from inspector.formats.xml.syntax import NAME, XmlSyntax
 from inspector.formats.xml.tag_families import InvokeTags
 from inspector.model import Json, ToolCall
 from inspector.rules.markers import WRONG_OPENER
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.table import Lookahead, Repeat
+from inspector.text import lazy_pattern
 
 _WRAPPER_MINIMAX_M2 = Enclosed("<minimax:tool_call>", "</minimax:tool_call>")
 _TAGS = InvokeTags(_WRAPPER_MINIMAX_M2)

@@ -40,11 +40,10 @@ from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL, INVENTED_RESULT
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 FUNCTION, ARGS, RESULT, RETURN = "✿FUNCTION✿", "✿ARGS✿", "✿RESULT✿", "✿RETURN✿"
 _NAME = lazy_pattern(r"[ \t]*:?[ \t]*(?P<name>[^\s✿:][^\n✿]*?)?[ \t]*(?=\n|✿|\Z)")

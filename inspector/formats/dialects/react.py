@@ -22,9 +22,9 @@ from inspector.formats.react import FINAL_ANSWER, read_react_calls, read_react_w
 from inspector.formats.span_readers import reader_table
 from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition
+from inspector.text import lazy_pattern
 
 THOUGHT = "Thought:"
 """The heading that prompts end in."""

@@ -20,9 +20,8 @@ from inspector.json_scanner.quoting import shown
 from inspector.model import Json, Parameter, ToolCall, ToolDefinition, ToolResult
 from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _CALL = lazy_pattern(r"\s*(call[ \t]*:|:)?\s*([^\s{}:,\"'<]+)\s*(?=\{)")
 _ARRAY = lazy_pattern(r"\s*(\[)\s*+(?=call[ \t]*:)")

@@ -28,9 +28,8 @@ from inspector.model import Json, Parameter
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import MARKER_INSIDE_ARGUMENT
 from inspector.rules.rule import Rule
-from inspector.scanning import MOST_ROUNDS, QuoteSearch, end_of_repeats, lazy_pattern, repeated
 from inspector.segmenter.payload import Payload, read_on
-from inspector.text import Range
+from inspector.text import MOST_ROUNDS, QuoteSearch, Range, end_of_repeats, lazy_pattern, repeated
 
 _SPACE = lazy_pattern(r"[ \t\n\r]*+")
 _NUMBER = lazy_pattern(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import JsonKind, JsonMember, JsonNode, read_json
 from inspector.model import Json
 from inspector.rules import json_syntax as rules
 from inspector.rules.json_syntax import TRUNCATED_JSON
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 ARGUMENT_KEYS = ("arguments", "parameters")
 
@@ -84,8 +82,8 @@ def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
         return _unwrapped(node, wrapper, keys, text)
     name = node.member(keys.name)
     if name is None and not _is_schema(node) and (other := _name_elsewhere(node)) is not None:
-        named = shape_of(node, replace(keys, name=other.key), text)
-        return replace(named, fits=False, faults=(_misnamed(other, keys), *named.faults))
+        named = shape_of(node, structs.replace(keys, name=other.key), text)
+        return structs.replace(named, fits=False, faults=(_misnamed(other, keys), *named.faults))
     if name is None or name.value.kind is not JsonKind.STRING or not name.value.scalar or _is_schema(node):
         is_told = name is not None and not len(name.value.range)  # a name without a value is a fault of the JSON
         faults = () if is_told else (_not_a_call(node, name, keys),)
@@ -149,7 +147,7 @@ def without_invention(fault: Fault, arguments: JsonNode) -> Fault:
     """The fault without a repair that would make arguments of what is none; see `has_arguments`."""
     if fault.fix is None or not (fault.rule is TRUNCATED_JSON or arguments.range.covers(fault.range)):
         return fault
-    return replace(fault, hint=None, fix=None)
+    return structs.replace(fault, hint=None, fix=None)
 
 
 def _unwrapped(node: JsonNode, wrapper: JsonMember, keys: CallKeys, text: str) -> CallShape:

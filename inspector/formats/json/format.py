@@ -9,8 +9,7 @@ fence that holds nothing before the value is the call's own.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, Transitions, dialect_table, table_parser
@@ -18,10 +17,10 @@ from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.writing import is_json_call
 from inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
 from inspector.model import SpanKind, ToolCall
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import SpanReader
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, Lookahead, LookaheadPiece, MarkerSplit, Repeat, State, Table, Transition
+from inspector.text import lazy_pattern
 
 _SPACE = Repeat(r"\s", 0, 24)
 _QUOTE = Repeat(r"[\"']", 1, 1)
@@ -256,4 +255,4 @@ def _call(call: Enclosed, ways: Transitions) -> Iterator[State]:
         for space in ("", "\n", " ")
         for bracket, ahead in (("{", _CALL_KEYS), ("[{", _CALL_KEYS))
     )
-    yield replace(CALL_END, name=f"{name} end", transitions=tuple(again))
+    yield structs.replace(CALL_END, name=f"{name} end", transitions=tuple(again))

@@ -14,8 +14,7 @@ from inspector.formats.python import messages as say
 from inspector.formats.python.literals import CursorMark, PythonCursor, PythonValue, decoded, read_atom, read_expression
 from inspector.json_scanner import MAX_DEPTH
 from inspector.model import Json, Parameter
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 # An argument as most are: a whole string, an integer, a literal, and what follows it.
 _PLAIN = lazy_pattern(

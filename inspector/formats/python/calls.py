@@ -14,9 +14,8 @@ from inspector.json_scanner.quoting import shown
 from inspector.model import ToolCall
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _JSON = lazy_pattern(r"\s*(?:\{|\[\s*\{)")
 _FENCE = lazy_pattern(r"\s*(```[\w-]*[ \t]*\n?)")

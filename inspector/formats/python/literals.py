@@ -18,8 +18,7 @@ from inspector.json_scanner.arithmetic import result_of
 from inspector.json_scanner.cursor import PayloadFindings
 from inspector.json_scanner.quoting import shown
 from inspector.model import Json
-from inspector.scanning import closing_quote, end_of_repeats, lazy_pattern, repeated
-from inspector.text import Range
+from inspector.text import Range, closing_quote, end_of_repeats, lazy_pattern, repeated
 
 _SPACE_BEGINS = frozenset(" \t\n\r\f\\#")
 _SPACE = repeated(r"[ \t\n\r\f]++|\\\r?\n|(?<=[\s,(\[{])#[^\n]*+")

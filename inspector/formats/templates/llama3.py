@@ -30,7 +30,7 @@ from inspector.formats.templates.template import (
     turn_template,
 )
 from inspector.model import Json, ToolDefinition, ToolResult
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 
 _DEPTH = 32
 _TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}

@@ -21,7 +21,7 @@ from inspector.formats.templates.template import (
     turn_template,
 )
 from inspector.model import Json, Role, ToolDefinition, ToolResult
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 
 _CLAUDE_BLOCK = lazy_pattern(
     r"(?:In this environment|These functions can be called)(?:(?!<functions>)[\s\S])*<functions>[\s\S]*?</functions>"

@@ -7,8 +7,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TypeAlias
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.apis.openai.messages import tool_object
 from inspector.formats.completion import CompletionPiece, write_completion
@@ -85,7 +84,7 @@ def turn_template(
         return turns.beginning + "".join(_rendered(template, turns, messages, offered, format))
 
     template = Template(tools, results, transcript, tools_block, shares_turn=shares_turn)
-    template = replace(template, join=join) if join is not None else template
+    template = structs.replace(template, join=join) if join is not None else template
     return template
 
 

@@ -18,10 +18,10 @@ from inspector.formats.xml.syntax import XmlSyntax
 from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules import markers as rules
 from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed, SpanReader
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Table, Transition
+from inspector.text import lazy_pattern
 
 _BEHIND = "call_end"
 _PLAIN_NAME = lazy_pattern(r"[\w.-]{1,128}")

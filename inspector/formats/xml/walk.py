@@ -11,8 +11,7 @@ from enum import Enum, auto
 from msgspec import Struct, field
 
 from inspector.formats.xml.syntax import XmlSyntax
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 
 _SPACE = lazy_pattern(r"\s*")
 _WORD = lazy_pattern(r"[\w.-]+")

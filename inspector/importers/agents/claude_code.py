@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.apis.anthropic.messages import CALL_BLOCK, AnthropicUsageShape, read_turns
 from inspector.importers.identity import instant, place_of, text_of
@@ -37,7 +36,7 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
 
@@ -110,10 +109,10 @@ class PartialClaudeAnswer(Struct):
         if self.error:
             return Turn(Role.ASSISTANT, (Part("text", ""),), "assistant", generation=self._failed(), flags=self.flags)
         if self.model == SYNTHETIC_MODEL:
-            return replace(turn, flags=self.flags | {TurnFlag.SYNTHETIC})
+            return structs.replace(turn, flags=self.flags | {TurnFlag.SYNTHETIC})
         raws = dict(self._unparsed())
         parts = tuple(Part(part.name, raws.get(part.name, part.text)) for part in turn.parts)
-        return replace(turn, parts=parts, generation=self._generation(), flags=self.flags)
+        return structs.replace(turn, parts=parts, generation=self._generation(), flags=self.flags)
 
     def _unparsed(self) -> Iterator[tuple[str, str]]:
         """The parts of calls whose input was no JSON, each with its raw text."""
@@ -169,8 +168,12 @@ def content_text(content: Json) -> str:
 def user_turns(message: Json, flags: frozenset[TurnFlag]) -> Iterator[Turn]:
     """The turns of a user's message: its words, and each result that is in it."""
     for turn in read_turns({"role": "user", "content": message} if isinstance(message, str) else message):
-        read = turn if turn.role in (Role.USER, Role.TOOL) else replace(turn, role=Role.USER, calls=(), result=None)
-        yield replace(read, flags=flags) if flags else read
+        read = (
+            turn
+            if turn.role in (Role.USER, Role.TOOL)
+            else structs.replace(turn, role=Role.USER, calls=(), result=None)
+        )
+        yield structs.replace(read, flags=flags) if flags else read
 
 
 def with_run(turns: list[Turn], record: Json, at: Json = None) -> list[Turn]:
@@ -186,7 +189,7 @@ def with_run(turns: list[Turn], record: Json, at: Json = None) -> list[Turn]:
         text, own_form = compact_json(bare), ("result",)
     if text is not None:
         run = RecordedRun(SOURCE, "", header.call_id, None, text, header.is_error, ended=instant(at), own_form=own_form)
-        turns[places[0]] = replace(turns[places[0]], run=run)
+        turns[places[0]] = structs.replace(turns[places[0]], run=run)
     return turns
 
 

@@ -8,8 +8,7 @@ Rows with a `parent_tool_use_id` are a sub-agent's, a session of its own.
 
 from collections.abc import Iterator
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.apis.anthropic.messages import MessagesReader
 from inspector.importers.agents.claude_code import (
@@ -115,7 +114,7 @@ class _StreamedAnswer:
 
     def turn(self) -> Turn:
         self._assembly.extend(self._decoder.close())
-        return replace(self._assembly.decoded().turn, source_role="assistant")
+        return structs.replace(self._assembly.decoded().turn, source_role="assistant")
 
 
 class _ClaudeOutputSession(Struct):
@@ -221,5 +220,5 @@ class _ClaudeOutputSession(Struct):
         generation = turn.generation
         if generation is None or not self.tools:
             return turn
-        offered = replace(generation, tools=self.tools, tools_origin=ToolsOrigin.REQUEST)
-        return replace(turn, generation=offered)
+        offered = structs.replace(generation, tools=self.tools, tools_origin=ToolsOrigin.REQUEST)
+        return structs.replace(turn, generation=offered)

@@ -7,8 +7,7 @@ ran: the command or the MCP tool, and its own result.
 
 from collections.abc import Iterator
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.apis.openai.responses import API, read_responses_request
 from inspector.importers.identity import instant, place_of, text_of
@@ -37,7 +36,7 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from inspector.wire.provider_json import compact_json
 
 _NOT_STORED = "the source keeps neither the tools nor the chunks of an answer, nor an answer that did not end"
@@ -227,7 +226,7 @@ class _CodexAnswer(Struct):
             ended=instant(self.ended),
             context_window=self.window,
         )
-        return replace(turn, generation=made)
+        return structs.replace(turn, generation=made)
 
 
 class Rollout(Struct):
@@ -268,7 +267,7 @@ class Rollout(Struct):
             self._open = None
         for turn in read_responses_request({"input": [_with_plain_output(item)]}).turns:
             flags = _INJECTED if turn.role is Role.USER and _is_injected(item, turn) else frozenset()
-            self._turns.append(replace(turn, flags=flags))
+            self._turns.append(structs.replace(turn, flags=flags))
 
     def take_event(self, event: JsonObject, at: Json = None) -> None:
         """Learn from an `event_msg` what the items do not say."""
@@ -305,7 +304,10 @@ class Rollout(Struct):
         if self.forked_at_s is not None and self._copied is None and made:
             self.warnings.append(_UNKNOWN_FORK)
         end = self._copied or 0
-        return (*(replace(turn, flags=turn.flags | {TurnFlag.COPIED_CONTEXT}) for turn in made[:end]), *made[end:])
+        return (
+            *(structs.replace(turn, flags=turn.flags | {TurnFlag.COPIED_CONTEXT}) for turn in made[:end]),
+            *made[end:],
+        )
 
     def _with_run(self, turn: Turn) -> Turn:
         run = self._runs.get(turn.result.call_id or "") if turn.result is not None else None
@@ -313,8 +315,8 @@ class Rollout(Struct):
             return turn
         text = turn.part("text")
         if text is not None and _STILL_RUNNING.search(text.text):  # the model read what there was so far
-            run = replace(run, own_form=(*run.own_form, "result"))
-        return replace(turn, run=run)
+            run = structs.replace(run, own_form=(*run.own_form, "result"))
+        return structs.replace(turn, run=run)
 
     def _count(self, info: Json) -> None:
         total = info.get("total_token_usage") if isinstance(info, dict) else None

@@ -9,8 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from itertools import groupby
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.importers.identity import instant, text_of
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
@@ -262,7 +261,7 @@ def _read_turn(row: JsonObject, tables: LogTables, read: LlmTurns, seen: set[str
     for message in answered:
         is_answer = message.get("role") == "assistant"
         read.turns += _said(message, tables, read, frozenset(), generation if is_answer else None)
-        generation = replace(generation, usage=Usage()) if is_answer else generation
+        generation = structs.replace(generation, usage=Usage()) if is_answer else generation
     seen.update(text_of(message, "hash") for message in answered)
 
 

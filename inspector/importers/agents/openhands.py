@@ -8,8 +8,7 @@ calls' raw text. An action of the agent without one stands for an answer itself.
 
 from collections.abc import Iterable, Iterator
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.apis.openai.messages import (
     call_object,
@@ -180,7 +179,9 @@ class _OpenHandsSession(Struct):
         message = first_message(response) or self._as_message(event, action)
         self.model = self.model or text_of(response, "model")
         made = _generation(response, event, self.tools)
-        self.turns.append(replace(read_message(message), role=Role.ASSISTANT, source_role="agent", generation=made))
+        self.turns.append(
+            structs.replace(read_message(message), role=Role.ASSISTANT, source_role="agent", generation=made)
+        )
 
     def _as_message(self, event: JsonObject, action: str) -> JsonObject:
         args = object_of(event.get("args"))

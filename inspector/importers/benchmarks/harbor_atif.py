@@ -9,8 +9,7 @@ may give its commands as JSON in the message: each is a call then, its part the 
 from collections import deque
 from collections.abc import Iterator
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.apis.openai.messages import call_object, calls_in, message_object, read_message, read_tools
 from inspector.importers.identity import instant, place_of, text_of
@@ -35,7 +34,7 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from inspector.wire.provider_json import compact_json
 
 _NOT_STORED = "the source keeps the arguments of calls parsed, whose text was rewritten, and no chunks"
@@ -141,15 +140,15 @@ def _turns(
     source = text_of(step, "source")
     turn = _said(step, _ROLES.get(source, "user"))
     if turn.role is not Role.ASSISTANT:
-        yield replace(turn, source_role=source, flags=copied)
+        yield structs.replace(turn, source_role=source, flags=copied)
     elif step.get("llm_call_count") == 0:
-        yield replace(turn, source_role=source, flags=copied | _SYNTHETIC)
+        yield structs.replace(turn, source_role=source, flags=copied | _SYNTHETIC)
     else:
         turn = _with_commands(turn, warnings)
         made = _generation(step, model, tools, warnings)
-        yield replace(turn, source_role=source, flags=copied, generation=made)
+        yield structs.replace(turn, source_role=source, flags=copied, generation=made)
     for result in objects_of(object_of(step.get("observation")).get("results")):
-        yield replace(_result(result), flags=copied)
+        yield structs.replace(_result(result), flags=copied)
 
 
 def _said(step: JsonObject, role: str) -> Turn:
@@ -168,7 +167,7 @@ def _result(result: JsonObject) -> Turn:
     )
     refers = result.get("subagent_trajectory_ref")
     part = [Part("content:subagent_trajectory_ref", compact_json(refers))] if refers else []
-    return replace(read, parts=(*read.parts, *part), source_role="observation")
+    return structs.replace(read, parts=(*read.parts, *part), source_role="observation")
 
 
 def _with_commands(turn: Turn, warnings: dict[str, None]) -> Turn:
@@ -185,7 +184,7 @@ def _with_commands(turn: Turn, warnings: dict[str, None]) -> Turn:
     parts = tuple(Part(f"call:{at}", command) for at, command in enumerate(texts))
     if parts:
         warnings[_TERMINUS] = None
-    return replace(
+    return structs.replace(
         turn, parts=(*turn.parts, *parts), calls=tuple(CallHeader(part.name, "bash_command") for part in parts)
     )
 

@@ -22,8 +22,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import BinaryIO, Protocol
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.importers.benchmarks.inspect_sample import Evaluation, MessagePool, read_sample
 from inspector.importers.compression import DamagedDataError
@@ -31,8 +30,7 @@ from inspector.importers.records import parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_BYTES, too_long
 from inspector.model import Json, Trace
-from inspector.scanning import lazy_pattern
-from inspector.text import decode
+from inspector.text import decode, lazy_pattern
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -151,7 +149,7 @@ class Archive:
             known = self._at(at, 24)
             marked = 4 if known.startswith(_DESCRIPTOR_MAGIC) else 0
             crc = int.from_bytes(known[marked : marked + 4], "little")
-            yield replace(member, crc=crc, size=at - start) if len(known) >= marked + 12 else member
+            yield structs.replace(member, crc=crc, size=at - start) if len(known) >= marked + 12 else member
             wide = self._at(at + marked + 12, 4) not in _MAGICS and self._at(at + marked + 20, 4) in _MAGICS
             at += marked + (20 if wide else 12)
 

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.apis.openai.messages import CALLS, argument_texts, read_message, read_tools, with_calls
 from inspector.importers.identity import instant, text_of
@@ -38,7 +37,7 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
 
@@ -165,11 +164,11 @@ def _with_error(turn: Turn, message: JsonObject) -> Turn:
         text_of(message, "tool_call_id") or None, text_of(message, "function") or None, True if said else None
     )
     if not said:
-        return replace(turn, result=header)
+        return structs.replace(turn, result=header)
     if not any(part.text for part in turn.parts):
-        return replace(turn, result=header, parts=(Part("text", said),))
+        return structs.replace(turn, result=header, parts=(Part("text", said),))
     told = [Part("content:error", said)] if not any(part.text == said for part in turn.parts) else []
-    return replace(turn, result=header, parts=(*turn.parts, *told))
+    return structs.replace(turn, result=header, parts=(*turn.parts, *told))
 
 
 class MessagePool:
@@ -227,7 +226,7 @@ class InspectRequest(Struct, frozen=True, dict=True):
             for at, choice in enumerate(self._choices[1:], 1)
             for part in read_inspect_message(choice.get("message"), self.attachments, {}).parts
         ]
-        return replace(
+        return structs.replace(
             turn, role=Role.ASSISTANT, result=None, parts=(*turn.parts, *further), generation=self.generation
         )
 
@@ -437,13 +436,13 @@ def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iter
         more = [_BESIDE] if len(found) > 1 and not number else []
         if tracks.left_out and not number:
             more.append(f"{tracks.left_out} requests beside the conversation are left out: they repeat too much")
-        yield replace(
+        yield structs.replace(
             trace,
             external_ids=(*ids, *more_ids),
             recognised_by=RecognisedBy.PREFIX_CHAIN if number else RecognisedBy.FIELD,
             parent=ParentTrace(own, ParentWhy.FORK if track.is_fork else ParentWhy.SUBAGENT) if number else None,
             outcome=None if number else _outcome(sample),
-            provenance=replace(trace.provenance, record=place, warnings=(*trace.provenance.warnings, *more)),
+            provenance=structs.replace(trace.provenance, record=place, warnings=(*trace.provenance.warnings, *more)),
         )
 
 
@@ -501,8 +500,8 @@ def _turn(track: InspectConversation, at: int, message: Json, attachments: Attac
     if turn.role is not Role.ASSISTANT:
         return turn
     if isinstance(message, dict) and message.get("source") == "input":
-        return replace(turn, flags=_DEMONSTRATION)
-    return replace(turn, generation=Generation(requested_model=model, body=BodyState.COMPLETE))
+        return structs.replace(turn, flags=_DEMONSTRATION)
+    return structs.replace(turn, generation=Generation(requested_model=model, body=BodyState.COMPLETE))
 
 
 def _ids(sample: JsonObject, evaluation: Evaluation) -> tuple[ExternalId, ...]:

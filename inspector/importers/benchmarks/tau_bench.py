@@ -20,8 +20,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.apis.openai.messages import CALLS, argument_texts, calls_in, message_object, read_message, read_tools
 from inspector.importers.identity import instant, row_ids, text_of
@@ -51,7 +50,7 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json, parse_json
 
@@ -143,10 +142,10 @@ def _turn(message: Json, model: str) -> Turn:
     said = turn.part("text")
     if turn.role is Role.ASSISTANT:
         acted = turn if turn.calls or said is None else _with_action(turn, said.text)
-        return replace(acted, generation=Generation(api="chat.completions", requested_model=model))
+        return structs.replace(acted, generation=Generation(api="chat.completions", requested_model=model))
     if turn.role is Role.USER and said is not None and said.text.startswith(_API_OUTPUT):
         result = Part("text", said.text.removeprefix(_API_OUTPUT))
-        return replace(turn, role=Role.TOOL, parts=(result,), result=ResultHeader())
+        return structs.replace(turn, role=Role.TOOL, parts=(result,), result=ResultHeader())
     return turn
 
 
@@ -166,9 +165,9 @@ def _with_action(turn: Turn, said: str) -> Turn:
     if called == _RESPOND:
         given = parse_json(raw)
         words = given.get("content") if isinstance(given, dict) else None
-        return replace(turn, parts=(*thought, Part("text", words if isinstance(words, str) else raw)))
+        return structs.replace(turn, parts=(*thought, Part("text", words if isinstance(words, str) else raw)))
     named = called if isinstance(called, str) else None
-    return replace(turn, parts=(*thought, Part("call:0", raw)), calls=(CallHeader("call:0", named),))
+    return structs.replace(turn, parts=(*thought, Part("call:0", raw)), calls=(CallHeader("call:0", named),))
 
 
 class Tau2BenchImporter:
@@ -278,7 +277,7 @@ def _traces(simulation: JsonObject, run: _Run, record: str) -> Iterator[Trace | 
     yield trace
     if acts:
         rewritten = [_WRITTEN_ANEW] if _are_rewritten(messages, Role.USER) else []
-        yield replace(
+        yield structs.replace(
             trace,
             turns=tuple(_turns(messages, run.user)),
             name=f"{name}, user",
@@ -310,7 +309,9 @@ def _turns(messages: tuple[_Message, ...], side: _Side) -> Iterator[Turn]:
             yield _greeting(value) if is_greeting else _answer(value, side)
         elif not value.get(CALLS):
             role = "system" if message.role is Role.SYSTEM else "user"
-            yield replace(read_message({"role": role, "content": value.get("content")}), source_role=message.role.value)
+            yield structs.replace(
+                read_message({"role": role, "content": value.get("content")}), source_role=message.role.value
+            )
 
 
 def _result(value: JsonObject) -> Turn:
@@ -327,7 +328,7 @@ def _result(value: JsonObject) -> Turn:
 def _greeting(value: JsonObject) -> Turn:
     """The words with which every simulation begins: no model said them."""
     turn = read_message({"role": "assistant", "content": value.get("content")})
-    return replace(turn, source_role=text_of(value, "role"), flags=_SYNTHETIC)
+    return structs.replace(turn, source_role=text_of(value, "role"), flags=_SYNTHETIC)
 
 
 def _answer(value: JsonObject, side: _Side) -> Turn:
@@ -339,7 +340,7 @@ def _answer(value: JsonObject, side: _Side) -> Turn:
     turn = read_message(message_object("assistant", value.get("content"), reasoning_content=thoughts, calls=calls))
     usage = object_of(value.get("usage"))
     ended, took = instant(value.get("timestamp")), value.get("generation_time_seconds")
-    return replace(
+    return structs.replace(
         turn,
         source_role=text_of(value, "role"),
         generation=Generation(

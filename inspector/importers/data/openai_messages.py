@@ -8,8 +8,7 @@ session that its messages name.
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.apis.anthropic.messages import API as ANTHROPIC
 from inspector.apis.anthropic.messages import OWN_BLOCKS, read_messages_request
@@ -86,9 +85,11 @@ def messages_trace(row: Row) -> Trace | Skipped:
         return Skipped(row.record, "the row has no list `messages` of objects with a role")
     is_anthropic = _is_anthropic(value, messages)
     turns = read_messages_request({**value, "messages": messages}).turns if is_anthropic else read_messages(messages)
-    generation = replace(_generation(value), api="messages" if is_anthropic else "chat.completions")
+    generation = structs.replace(_generation(value), api="messages" if is_anthropic else "chat.completions")
     return Trace(
-        turns=tuple(replace(turn, generation=generation) if turn.role is Role.ASSISTANT else turn for turn in turns),
+        turns=tuple(
+            structs.replace(turn, generation=generation) if turn.role is Role.ASSISTANT else turn for turn in turns
+        ),
         name=text_of(value, "task_description", "title", "name"),
         model=text_of(value, "model"),
         started=instant(value.get("timestamp", value.get("created"))),

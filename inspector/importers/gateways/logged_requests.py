@@ -9,18 +9,16 @@ from functools import partial
 from typing import TypeAlias
 
 import msgspec
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_long
 from inspector.model import BodyState, Json, Trace
-from inspector.scanning import lazy_pattern
 from inspector.sessions.exchange import Exchange, Headers
 from inspector.sessions.gathering import SkippedExchange, traces_of
-from inspector.text import decode
+from inspector.text import decode, lazy_pattern
 from inspector.wire.provider_json import TOO_DEEP, parse_json
 
 LOST = "where a request failed or was stored without its answer, what the model had said is lost"
@@ -126,10 +124,12 @@ def gathered_from(files: Sequence[SourceFile], logged: Logged, source: str) -> I
         number, _, place = record.partition(_MARK)
         file = files[int(number)]
         if isinstance(found, Skipped):
-            yield replace(found, record=place, file=file.name)
+            yield structs.replace(found, record=place, file=file.name)
         else:
-            known = replace(found.provenance, source=source, file=file.name, file_sha256=file.sha256, record=place)
-            yield replace(found, provenance=known)
+            known = structs.replace(
+                found.provenance, source=source, file=file.name, file_sha256=file.sha256, record=place
+            )
+            yield structs.replace(found, provenance=known)
 
 
 def _traces(logged: Sequence[LoggedRequest], note: tuple[str, ...]) -> Iterator[Trace | Skipped]:
@@ -151,12 +151,14 @@ def _numbered(files: Sequence[SourceFile], logged: Logged) -> Iterator[LoggedReq
     for number, file in enumerate(files):
         for one in logged(file):
             if isinstance(one, LoggedRequest):
-                exchange = replace(one.exchange, record=f"{number}{_MARK}{one.exchange.record}")
-                yield replace(one, exchange=exchange)
+                exchange = structs.replace(one.exchange, record=f"{number}{_MARK}{one.exchange.record}")
+                yield structs.replace(one, exchange=exchange)
             elif isinstance(one, Trace):
-                yield replace(one, provenance=replace(one.provenance, record=f"{number}{_MARK}{one.provenance.record}"))
+                yield structs.replace(
+                    one, provenance=structs.replace(one.provenance, record=f"{number}{_MARK}{one.provenance.record}")
+                )
             else:
-                yield replace(one, record=f"{number}{_MARK}{one.record}")
+                yield structs.replace(one, record=f"{number}{_MARK}{one.record}")
 
 
 def _shared(logged: Iterable[LoggedRequest]) -> set[tuple[str, str]]:
@@ -173,14 +175,18 @@ def _with_ids(one: LoggedRequest, shared: set[tuple[str, str]]) -> Exchange:
     known = {value for _, value in one.exchange.head.headers}
     ids = tuple(id_ for id_ in one.perhaps if id_ in shared and id_[1] not in known)
     head = one.exchange.head
-    return replace(one.exchange, head=replace(head, headers=(*head.headers, *ids))) if ids else one.exchange
+    return (
+        structs.replace(one.exchange, head=structs.replace(head, headers=(*head.headers, *ids)))
+        if ids
+        else one.exchange
+    )
 
 
 def _warned(trace: Trace, warnings: Iterable[str]) -> Trace:
     known = trace.provenance
     bodies = (turn.generation.body for turn in trace.turns if turn.generation is not None)
     lost = [LOST] if BodyState.NOT_STORED in bodies else []
-    return replace(trace, provenance=replace(known, warnings=(*known.warnings, *warnings, *lost)))
+    return structs.replace(trace, provenance=structs.replace(known, warnings=(*known.warnings, *warnings, *lost)))
 
 
 class GatewayAnswer(Struct, frozen=True):

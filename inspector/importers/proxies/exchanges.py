@@ -18,8 +18,7 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.apis.providers import find_api
 from inspector.importers.identity import text_of
@@ -191,8 +190,8 @@ class McpTraffic:
 def _with_runs(number: int, trace: Trace, placed: dict[tuple[int, int], RecordedRun]) -> Trace:
     if not any(at == number for at, _ in placed):
         return trace
-    turns = (replace(turn, run=placed.get((number, at), turn.run)) for at, turn in enumerate(trace.turns))
-    return replace(trace, turns=tuple(turns))
+    turns = (structs.replace(turn, run=placed.get((number, at), turn.run)) for at, turn in enumerate(trace.turns))
+    return structs.replace(trace, turns=tuple(turns))
 
 
 def _open_calls(number: int, turns: Sequence[Turn]) -> Iterator[_OpenCall]:
@@ -371,15 +370,15 @@ class ProxyFile(Struct):
         known = trace.provenance
         said = (*warnings, *known.warnings)
         turns = trace.turns if not self._windows else tuple(map(self._with_window, trace.turns))
-        provenance = replace(known, source_version=self.source_version, warnings=said)
-        return replace(trace, turns=turns, provenance=provenance)
+        provenance = structs.replace(known, source_version=self.source_version, warnings=said)
+        return structs.replace(trace, turns=turns, provenance=provenance)
 
     def _with_window(self, turn: Turn) -> Turn:
         made = turn.generation
         window = None if made is None else self._windows.get(made.requested_model or made.answered_model)
         if made is None or window is None:
             return turn
-        return replace(turn, generation=replace(made, context_window=window))
+        return structs.replace(turn, generation=structs.replace(made, context_window=window))
 
     def _warned(self) -> tuple[str, ...]:
         told = dict.fromkeys(warning for one in self._asking.values() for warning in one.warnings)

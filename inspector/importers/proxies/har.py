@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import instant, text_of
@@ -25,8 +24,8 @@ from inspector.importers.records import AFTER_THE_ARRAY, Element, NotJsonError, 
 from inspector.importers.source import HEAD_BYTES, FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_text import object_of
 from inspector.model import Json, Trace
-from inspector.scanning import closing_quote, lazy_pattern
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
+from inspector.text import closing_quote, lazy_pattern
 from inspector.wire.framing import SseDecoder
 
 _ZIP = b"PK\x03\x04"
@@ -281,7 +280,7 @@ class HarDocument:
         rest = io.BufferedReader(BlockStream(self._from_the_entries()), _BLOCK)
         for element in read_elements(rest):
             if isinstance(element, Element):
-                yield replace(element, offset=start + element.offset)
+                yield structs.replace(element, offset=start + element.offset)
             elif element is not AFTER_THE_ARRAY:
                 yield element
 

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
@@ -356,7 +355,7 @@ def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
     for number, raw in _cut(file, cutter):
         flow = raw if isinstance(raw, Skipped) else read_flow(raw, number)
         if not isinstance(flow, MitmproxyFlow):
-            yield replace(flow, start=cutter.starts[number - 1]) if number else flow
+            yield structs.replace(flow, start=cutter.starts[number - 1]) if number else flow
         elif flow.content is None:
             too_old += 1
         else:

@@ -27,8 +27,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import instant, text_of
@@ -49,10 +48,9 @@ from inspector.model import (
     Trace,
     Turn,
 )
-from inspector.scanning import lazy_pattern
 from inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
 from inspector.sessions.gathering import SkippedExchange, decode_exchange, traces_of
-from inspector.text import decode
+from inspector.text import decode, lazy_pattern
 
 _TARGET = "/v1/completions"
 _NO_PROMPT = "the log has no prompt of this answer: the request is unknown"
@@ -191,10 +189,10 @@ def _told(found: Trace | SkippedExchange, ids: dict[str, ExternalId], warnings: 
     if isinstance(found, SkippedExchange):
         return Skipped(found.record, found.reason, is_irrelevant=found.is_irrelevant)
     known = found.provenance
-    return replace(
+    return structs.replace(
         found,
         external_ids=(*found.external_ids, ids[known.record]),
-        provenance=replace(known, warnings=(*known.warnings, *warnings)),
+        provenance=structs.replace(known, warnings=(*known.warnings, *warnings)),
     )
 
 
@@ -351,7 +349,7 @@ def _finished(row: JsonObject, received: ServedCompletion | None, record: str) -
     told = object_of(out.get("meta_info"))
     text = out.get("text")
     if again.prompt is None and received is not None:
-        again = replace(again, prompt=received.prompt, is_cut=received.is_cut)
+        again = structs.replace(again, prompt=received.prompt, is_cut=received.is_cut)
     if again.prompt is None and not isinstance(text, str):
         return Skipped(again.record, _NO_TEXTS)
     ended, took = again.received_s, told.get("e2e_latency")
@@ -361,7 +359,7 @@ def _finished(row: JsonObject, received: ServedCompletion | None, record: str) -
     reason = told.get("finish_reason")
     counts = {"prompt_tokens": told.get("prompt_tokens"), "completion_tokens": told.get("completion_tokens")}
     cached = told.get("cached_tokens")
-    return replace(
+    return structs.replace(
         again,
         settings=again.settings or (received.settings if received else {}),
         received_s=began,
@@ -381,7 +379,9 @@ def _flagged(trace: Trace) -> Trace:
     if turns == trace.turns:
         return trace
     known = trace.provenance
-    return replace(trace, turns=turns, provenance=replace(known, warnings=(*known.warnings, _CUT_ANSWER)))
+    return structs.replace(
+        trace, turns=turns, provenance=structs.replace(known, warnings=(*known.warnings, _CUT_ANSWER))
+    )
 
 
 def _with_cut(turn: Turn) -> Turn:
@@ -389,7 +389,7 @@ def _with_cut(turn: Turn) -> Turn:
     text = turn.part("text")
     if turn.generation is None or text is None or not _is_cut(text.text):
         return turn
-    return replace(turn, generation=replace(turn.generation, body=BodyState.TRUNCATED))
+    return structs.replace(turn, generation=structs.replace(turn.generation, body=BodyState.TRUNCATED))
 
 
 def _is_cut(text: str) -> bool:
@@ -537,10 +537,10 @@ def _moment(line: str) -> float | None:
 def _vllm_finished(trace: Trace) -> Trace:
     known = trace.provenance
     untimed = () if trace.started else (_UNTIMED,)
-    return replace(
+    return structs.replace(
         trace,
         turns=tuple(map(_with_calls, trace.turns)),
-        provenance=replace(known, warnings=(*known.warnings, *untimed)),
+        provenance=structs.replace(known, warnings=(*known.warnings, *untimed)),
     )
 
 
@@ -553,7 +553,7 @@ def _with_calls(turn: Turn) -> Turn:
     if not calls:
         return turn
     parts = [part for part in turn.parts if part is not text]
-    return replace(
+    return structs.replace(
         turn,
         parts=(*parts, *(Part(f"call:{at}", arguments) for at, (_, arguments) in enumerate(calls))),
         calls=tuple(CallHeader(f"call:{at}", name) for at, (name, _) in enumerate(calls)),

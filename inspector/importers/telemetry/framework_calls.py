@@ -7,8 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.apis.gemini import read_gemini_request
 from inspector.apis.openai.messages import CALLS, message_object, read_message, read_tools
@@ -38,7 +37,7 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.decoder import decode_answer
 from inspector.wire.events import DecodedRequest, parameters_of
@@ -136,14 +135,16 @@ def read_request_input(value: Json, known: KnownMessages, *, depth: int = 4) -> 
     if asked is None or asked in ("", [], {}) or asked == _LOST_BY_LANGSMITH:
         return _NOTHING
     if not isinstance(asked, dict):
-        return replace(_NOTHING, turns=known.read(asked).turns)
+        return structs.replace(_NOTHING, turns=known.read(asked).turns)
     if "contents" in asked:
         return _gemini(asked)
     if is_message(asked):
-        return replace(_NOTHING, turns=known.read(asked).turns)
+        return structs.replace(_NOTHING, turns=known.read(asked).turns)
     turns = (*_system(asked), *_conversation(asked, known, depth))
     if not turns:
-        return replace(_NOTHING, turns=(read_message({"role": "user", "content": text or compact_json(asked)}),))
+        return structs.replace(
+            _NOTHING, turns=(read_message({"role": "user", "content": text or compact_json(asked)}),)
+        )
     return DecodedRequest(
         "",
         word_of(asked.get("model")),
@@ -308,7 +309,7 @@ def _of_messages(messages: list[JsonObject]) -> FrameworkAnswer:
     """All these messages as one answer; its facts are those of the last that gives any."""
     read = list(map(_answer_of_message, messages))
     last = read[-1]
-    turn = replace(one_answer([one.turn for one in read]), generation=last.turn.generation)
+    turn = structs.replace(one_answer([one.turn for one in read]), generation=last.turn.generation)
     response_id = next((one.response_id for one in reversed(read) if one.response_id), "")
     return FrameworkAnswer(turn, response_id, any(one.is_rewritten for one in read))
 
@@ -378,7 +379,7 @@ def _of_body(body: JsonObject) -> FrameworkAnswer:
 def _answer_of_message(message: Json) -> FrameworkAnswer:
     read = read_any_messages(message)
     turns = [turn for turn in read.turns if turn.role is Role.ASSISTANT] or read.turns[-1:]
-    turn = replace(turns[-1], role=Role.ASSISTANT, result=None, generation=Generation())
+    turn = structs.replace(turns[-1], role=Role.ASSISTANT, result=None, generation=Generation())
     found = FrameworkAnswer(turn, is_rewritten=read.is_rewritten)
     return _with_facts(found, message) if isinstance(message, dict) else found
 
@@ -386,14 +387,16 @@ def _answer_of_message(message: Json) -> FrameworkAnswer:
 def _of_calls(text: str, calls: list[JsonObject]) -> FrameworkAnswer:
     listed = [call_of(one) for one in calls]
     turn = read_message(message_object("assistant", text or None, calls=listed))
-    return FrameworkAnswer(replace(turn, generation=Generation()), is_rewritten=any(map(has_parsed_arguments, listed)))
+    return FrameworkAnswer(
+        structs.replace(turn, generation=Generation()), is_rewritten=any(map(has_parsed_arguments, listed))
+    )
 
 
 def _reasoned(found: FrameworkAnswer, reasoning: str) -> FrameworkAnswer:
     if not reasoning or found.turn.part("reasoning"):
         return found
     parts = (Part("reasoning", reasoning), *found.turn.parts)
-    return replace(found, turn=replace(found.turn, parts=parts))
+    return structs.replace(found, turn=structs.replace(found.turn, parts=parts))
 
 
 def _of_generation(said: JsonObject, depth: int) -> FrameworkAnswer:
@@ -410,13 +413,13 @@ def _with_facts(found: FrameworkAnswer, *sources: Json) -> FrameworkAnswer:
     for facts in _facts(sources):
         word = _first_text(facts, _FINISH)
         if word and known.finish_reason is None:
-            known = replace(known, finish_reason=word, finish=finish_meaning(word.replace("-", "_")))
+            known = structs.replace(known, finish_reason=word, finish=finish_meaning(word.replace("-", "_")))
         for key in ("usage_metadata", "token_usage", "usage", "tokenUsage"):
             if known.usage == Usage():
-                known = replace(known, usage=usage_of(facts.get(key)))
-        known = replace(known, answered_model=known.answered_model or _first_text(facts, _MODEL))
+                known = structs.replace(known, usage=usage_of(facts.get(key)))
+        known = structs.replace(known, answered_model=known.answered_model or _first_text(facts, _MODEL))
         response_id = response_id or _first_text(facts, ("id",) if "finish_reason" in facts or "model" in facts else ())
-    return replace(found, turn=replace(found.turn, generation=known), response_id=response_id)
+    return structs.replace(found, turn=structs.replace(found.turn, generation=known), response_id=response_id)
 
 
 def _facts(sources: tuple[Json, ...]) -> Iterator[JsonObject]:
@@ -454,13 +457,15 @@ def one_answer(messages: Sequence[Turn]) -> Turn:
     lines of their own, and their calls are numbered through. Else the first is the answer, and the parts of the others
     have the names of further choices (`choice1:text`).
     """
-    turns = [replace(one, role=Role.ASSISTANT, result=None) for one in messages]
+    turns = [structs.replace(one, role=Role.ASSISTANT, result=None) for one in messages]
     with_calls = sum(bool(one.calls) for one in turns)
     if len(turns) > 1 and 0 < with_calls < len(turns):
         return _joined(turns)
     first, *others = turns
-    further = [replace(part, name=f"choice{at}:{part.name}") for at, one in enumerate(others, 1) for part in one.parts]
-    return replace(first, parts=(*first.parts, *further))
+    further = [
+        structs.replace(part, name=f"choice{at}:{part.name}") for at, one in enumerate(others, 1) for part in one.parts
+    ]
+    return structs.replace(first, parts=(*first.parts, *further))
 
 
 def _joined(turns: Sequence[Turn]) -> Turn:
@@ -472,8 +477,8 @@ def _joined(turns: Sequence[Turn]) -> Turn:
         for part in turn.parts:
             if part.name in named:
                 name = f"call:{len(calls)}"
-                calls.append(replace(named[part.name], part=name))
-                parts[name] = replace(part, name=name)
+                calls.append(structs.replace(named[part.name], part=name))
+                parts[name] = structs.replace(part, name=name)
             elif part.name in _JOINED and part.name in parts:
                 before = parts[part.name].text
                 parts[part.name] = Part(
@@ -482,5 +487,5 @@ def _joined(turns: Sequence[Turn]) -> Turn:
             else:
                 seen[part.name] += 1
                 name = part.name if seen[part.name] == 1 else f"{part.name}:{seen[part.name]}"
-                parts[name] = replace(part, name=name)
-    return replace(turns[0], parts=tuple(parts.values()), calls=tuple(calls))
+                parts[name] = structs.replace(part, name=name)
+    return structs.replace(turns[0], parts=tuple(parts.values()), calls=tuple(calls))

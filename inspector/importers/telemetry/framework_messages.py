@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 
 import msgspec
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.apis.anthropic.messages import CALL_BLOCK, OWN_BLOCKS, RESULT_ID, read_turns
 from inspector.apis.gemini import read_gemini_request
@@ -20,7 +19,7 @@ from inspector.apis.openai.responses import CALL_ITEMS, RESULT_ITEMS, read_respo
 from inspector.importers.source import JsonObject
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
 from inspector.model import BodyState, CallHeader, Generation, Json, Part, ResultHeader, Role, Turn
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from inspector.wire.provider_json import compact_json
 
 _LANGCHAIN = {
@@ -206,7 +205,7 @@ def _said(message: JsonObject, calls: list[Json]) -> Turn:
 def _result_turn(result: JsonObject, message: JsonObject) -> Turn:
     read = read_message(result)
     role = message.get("role")
-    return replace(read, source_role=role if isinstance(role, str) else "tool")
+    return structs.replace(read, source_role=role if isinstance(role, str) else "tool")
 
 
 def _calls(message: JsonObject) -> tuple[list[Json], bool]:
@@ -233,7 +232,7 @@ def _with_named_tools(turns: Iterable[Turn]) -> Iterator[Turn]:
         found = waiting.get(turn.source_role) if turn.role is Role.USER else None
         if found:
             call = found.pop(0)
-            yield replace(turn, role=Role.TOOL, result=ResultHeader(call.id, call.name), calls=())
+            yield structs.replace(turn, role=Role.TOOL, result=ResultHeader(call.id, call.name), calls=())
         else:
             yield turn
 
@@ -348,7 +347,7 @@ def without_flattened(spans: Iterable[TracedSpan]) -> list[TracedSpan]:
     listed = list(spans)
     outer = {span.id: span.call for span in listed if span.kind is OperationKind.MODEL and span.call is not None}
     return [
-        replace(span, call=_without(span.call, outer[span.parent_id]))
+        structs.replace(span, call=_without(span.call, outer[span.parent_id]))
         if span.call is not None and span.parent_id in outer and span.parent_id != span.id
         else span
         for span in listed
@@ -358,14 +357,14 @@ def without_flattened(spans: Iterable[TracedSpan]) -> list[TracedSpan]:
 def _without(call: ModelCall, outer: ModelCall) -> ModelCall:
     turns, answer = call.request.turns, call.answer
     if len(turns) == 1 and len(outer.request.turns) > 1 and _JOINED.match(_flattened_words(turns[0].parts)):
-        call = replace(call, request=replace(call.request, turns=()))
+        call = structs.replace(call, request=structs.replace(call.request, turns=()))
     if (
         answer.role is Role.ASSISTANT
         and _flattened_words(answer.parts) == "None"
         and _flattened_words(outer.answer.parts) != "None"
     ):
-        known = replace(answer.generation or Generation(), body=BodyState.COMPLETE)
-        call = replace(call, answer=replace(answer, parts=(Part("text", ""),), generation=known))
+        known = structs.replace(answer.generation or Generation(), body=BodyState.COMPLETE)
+        call = structs.replace(call, answer=structs.replace(answer, parts=(Part("text", ""),), generation=known))
     return call
 
 

@@ -38,7 +38,7 @@ from inspector.model import (
     Trace,
     Usage,
 )
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.events import DecodedRequest
 from inspector.wire.provider_json import compact_json

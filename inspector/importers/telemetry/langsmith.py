@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import text_of
@@ -43,7 +42,7 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from inspector.wire.events import DecodedRequest
 from inspector.wire.provider_json import compact_json
 
@@ -249,8 +248,8 @@ def read_run(run: JsonObject, known: KnownMessages) -> TracedSpan:
     )
     if kind is OperationKind.MODEL:
         call = _model_call(run, known)
-        return replace(span, call=call, warnings=(NOT_STORED, *([REWRITTEN] if call.is_rewritten else [])))
-    return replace(span, run=_tool_run(run)) if kind is OperationKind.TOOL else span
+        return structs.replace(span, call=call, warnings=(NOT_STORED, *([REWRITTEN] if call.is_rewritten else [])))
+    return structs.replace(span, run=_tool_run(run)) if kind is OperationKind.TOOL else span
 
 
 def trace_of(run: JsonObject) -> str:
@@ -274,7 +273,7 @@ def _model_call(run: JsonObject, known: KnownMessages) -> ModelCall:
     turn = _with_chunks(answer.turn, run)
     return ModelCall(
         _request(run, known),
-        replace(turn, generation=_generation(run, answer)),
+        structs.replace(turn, generation=_generation(run, answer)),
         answer.response_id,
         answer.is_rewritten,
     )
@@ -284,7 +283,7 @@ def _request(run: JsonObject, known: KnownMessages) -> DecodedRequest:
     asked = read_request_input(run.get("inputs"), known)
     invoked = object_of(object_of(run.get("extra")).get("invocation_params"))
     settings: JsonObject = {key: value for key, value in invoked.items() if key not in _NO_SETTINGS}
-    return replace(
+    return structs.replace(
         asked,
         model=asked.model or text_of(invoked, "model", "model_name") or text_of(_metadata(run), "ls_model_name"),
         tools=asked.tools or read_tool_list(invoked.get("tools")) or read_tool_list(invoked.get("functions")),
@@ -297,7 +296,7 @@ def _generation(run: JsonObject, answer: FrameworkAnswer) -> Generation:
     usage = usage_of(object_of(run.get("outputs")).get("usage_metadata"))
     usage = usage_of(run) if usage == Usage() else usage
     error = _error(run)
-    return replace(
+    return structs.replace(
         known,
         started=utc_instant(run.get("start_time")),
         first_token=utc_instant(run.get("first_token_time")) or next(iter(_tokens(run)), (None, ""))[0],
@@ -336,7 +335,7 @@ def _with_chunks(turn: Turn, run: JsonObject) -> Turn:
         ends.append(len(token) + (ends[-1] if ends else 0))
     offsets = tuple(at.at_s - started.at_s if at is not None and started is not None else None for at, _ in tokens)
     chunks = Chunks(tuple(ends), tuple(range(len(ends))), offsets)
-    return replace(turn, parts=(Part("text", text.text, chunks),))
+    return structs.replace(turn, parts=(Part("text", text.text, chunks),))
 
 
 def _tool_run(run: JsonObject) -> ToolRun:

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 import msgspec
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.apis.openai.messages import CALLS
 from inspector.apis.providers import decoder_for, read_request
@@ -56,9 +55,9 @@ from inspector.model import (
     Trace,
     Turn,
 )
-from inspector.scanning import lazy_pattern
 from inspector.sealed_spool import SealedSpool, SpoolPlace
 from inspector.sessions.fingerprints import message_digest, says_nothing
+from inspector.text import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.decoder import decode_answer
 from inspector.wire.events import DecodedRequest, DecodedTurn
@@ -270,11 +269,11 @@ def _read(span: OtlpSpan, messages: Messages) -> TracedSpan:
     )
     if kind is OperationKind.MODEL:
         call = _call(span, told, messages)
-        return replace(read, call=call, warnings=tuple(_warnings(span, told, call)))
+        return structs.replace(read, call=call, warnings=tuple(_warnings(span, told, call)))
     if kind is OperationKind.TOOL and told.run is not None:
         failure = _error(span, has_words=True)
         result = told.run.result if told.run.result is not None or failure is None else failure.message
-        return replace(read, run=replace(told.run, result=result, failed=True if failure else None))
+        return structs.replace(read, run=structs.replace(told.run, result=result, failed=True if failure else None))
     return read
 
 
@@ -294,7 +293,7 @@ def _call(span: OtlpSpan, told: SpanFacts, messages: Messages) -> ModelCall:
         known = raw.turn.generation or known
         answer = raw.turn
     finish = told.finish_reason or known.finish_reason
-    generation = replace(
+    generation = structs.replace(
         known,
         answered_model=told.answered_model or known.answered_model,
         started=span.started,
@@ -305,7 +304,7 @@ def _call(span: OtlpSpan, told: SpanFacts, messages: Messages) -> ModelCall:
         finish=finish_meaning(finish) if finish else None,
     )
     response_id = told.response_id or (raw.response_id if raw is not None else "")
-    turn = replace(answer, generation=_ended(generation, span, told, answer))
+    turn = structs.replace(answer, generation=_ended(generation, span, told, answer))
     return ModelCall(request, turn, response_id, is_rewritten)
 
 
@@ -313,7 +312,7 @@ def _request(told: SpanFacts, messages: Messages) -> DecodedRequest:
     raw = read_request("", told.raw_request) if _is_request(told.raw_request) else None
     known = raw or DecodedRequest("", "", ())
     turns = messages.read(told.asked)
-    return replace(
+    return structs.replace(
         known,
         model=told.requested_model or known.model,
         turns=turns or known.turns,
@@ -364,14 +363,14 @@ def _ended(generation: Generation, span: OtlpSpan, told: SpanFacts, answer: Turn
     error = _error(span, has_words=not says_nothing(answer))
     if error is not None:
         is_abort = error.phase is ErrorPhase.CLIENT_ABORT
-        return replace(generation, error=error, finish=generation.finish if is_abort else FinishReason.ERROR)
+        return structs.replace(generation, error=error, finish=generation.finish if is_abort else FinishReason.ERROR)
     text = answer.part("text")
     if text is not None and text.text == _REDACTED:
-        return replace(generation, body=BodyState.REDACTED)
+        return structs.replace(generation, body=BodyState.REDACTED)
     if any(isinstance(one, str) for one in told.answers):
-        return replace(generation, body=BodyState.TRUNCATED)
+        return structs.replace(generation, body=BodyState.TRUNCATED)
     has_words = bool(told.answers) or any(part.text for part in answer.parts)
-    return generation if has_words else replace(generation, body=BodyState.NOT_STORED)
+    return generation if has_words else structs.replace(generation, body=BodyState.NOT_STORED)
 
 
 def _error(span: OtlpSpan, *, has_words: bool) -> GenerationError | None:

@@ -27,8 +27,7 @@ from inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, 
 from inspector.json_text import word_of
 from inspector.memory import RECORD_BYTES, too_long
 from inspector.model import Json
-from inspector.scanning import lazy_pattern
-from inspector.text import decode
+from inspector.text import decode, lazy_pattern
 
 RESOURCE_KEYS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
 """The members that an export request has."""

@@ -11,8 +11,7 @@ from itertools import chain, groupby
 from typing import Self
 
 import msgspec
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from inspector.importers.identity import instant
 from inspector.importers.records import parse_json_bytes
@@ -46,11 +45,11 @@ from inspector.model import (
     Turn,
 )
 from inspector.model.exchange import renumbered
-from inspector.scanning import lazy_pattern
 from inspector.sealed_spool import SealedSpool, SpoolPlace
 from inspector.sessions.exchange import RequestHead
 from inspector.sessions.fingerprints import arguments_by_value, message_digest
 from inspector.sessions.resolver import Placement, SessionResolver
+from inspector.text import lazy_pattern
 from inspector.wire.events import DecodedTurn
 
 _SOURCE = "span"
@@ -86,7 +85,7 @@ def traces_of_spans(
     for number, one in enumerate(growing):
         told = dict.fromkeys(chain(warnings, one.warnings, [_UNASKED] if results.unasked else []))
         trace = one.trace(ids, recognised_by, tuple(told), results.of_trace.get(number, ToolResults()))
-        yield trace if _is_child(trace.parent, one, begun) else replace(trace, parent=None)
+        yield trace if _is_child(trace.parent, one, begun) else structs.replace(trace, parent=None)
 
 
 def _is_child(parent: ParentTrace | None, one: "_GrowingSpanTrace", begun: dict[str, "_GrowingSpanTrace"]) -> bool:
@@ -156,7 +155,7 @@ class _GrowingSpanTrace(Struct):
         answered = (turn.generation.answered_model for turn in said if turn.generation is not None)
         store = [ExternalId(_TRACE_ID, self.first.span_trace)] if self.first.span_trace else []
         own = ExternalId(_SPAN_ID, self.first.id)
-        return replace(
+        return structs.replace(
             self.facts,
             turns=_with_results([*map(_with_run, said, map(found.runs.get, range(len(said))))], found.behind),
             name=self.agent or self.facts.name,
@@ -188,7 +187,9 @@ def _renumbered(turn: Turn, numbers: dict[int, int]) -> Turn:
     generation = turn.generation
     if generation is None or generation.request is None:
         return turn
-    return replace(turn, generation=replace(generation, request=renumbered(generation.request, numbers)))
+    return structs.replace(
+        turn, generation=structs.replace(generation, request=renumbered(generation.request, numbers))
+    )
 
 
 def _placed(asking: Sequence[TracedSpan], agents: _Agents) -> list[_GrowingSpanTrace]:
@@ -254,7 +255,7 @@ class _RequestPlacing:
         asked = self._asked.pop(span.id)
         told = call.answer.generation or Generation()
         request, placement = call.request.generation(), asked.placement
-        generation = replace(
+        generation = structs.replace(
             told,
             api=told.api or request.api,
             requested_model=request.requested_model,
@@ -268,7 +269,7 @@ class _RequestPlacing:
             ended=told.ended or span.ended,
             response_id=call.response_id or told.response_id,
         )
-        turn = replace(call.answer, generation=generation)
+        turn = structs.replace(call.answer, generation=generation)
         self._answers.add(_answer_key(call.answer))
         if placement is not None:
             self._book.answered(placement, DecodedTurn(turn, (), call.response_id))
@@ -278,7 +279,7 @@ class _RequestPlacing:
         self._own_id = ExternalId(_SPAN_ID, span.id)
         headers = (("x-session-id", "1"), ("traceparent", f"00-{span.span_trace}-{'1' * 16}-00"))
         head = RequestHead("POST", "", headers, at_s=None if span.started is None else span.started.at_s)
-        asked = replace(call.request, turns=self._as_answered(call.request.turns))
+        asked = structs.replace(call.request, turns=self._as_answered(call.request.turns))
         placement = self._book.place(head, asked, span.id.encode("utf-8", "surrogatepass"), None)
         if placement.begins is not None:
             self._by_key[placement.key] = self._grow(span, placement.begins)
@@ -350,7 +351,7 @@ def results_of(traces: Sequence[Sequence[Turn]], runs: Iterable[TracedSpan]) -> 
             found.unasked += 1
         elif run.result is not None:
             trace, turn = one.at
-            result = replace(_result(run, one.call), run=_recorded(span, run))
+            result = structs.replace(_result(run, one.call), run=_recorded(span, run))
             found.of_trace.setdefault(trace, ToolResults()).behind.setdefault(turn, []).append(result)
     return found
 
@@ -361,7 +362,7 @@ def _recorded(span: TracedSpan, run: ToolRun) -> RecordedRun:
 
 
 def _with_run(turn: Turn, run: RecordedRun | None) -> Turn:
-    return turn if run is None else replace(turn, run=run)
+    return turn if run is None else structs.replace(turn, run=run)
 
 
 def _result(run: ToolRun, call: CallHeader) -> Turn:
@@ -454,7 +455,7 @@ def session_traces(spans: Iterable[TracedSpan], own: ExternalId, record: str = "
     for trace in traces_of_spans(without_flattened(_told_apart(spans)), (own,), recognised_by=by):
         found = True
         place = f"{record}, {trace.provenance.record}" if record else trace.provenance.record
-        yield replace(trace, provenance=replace(trace.provenance, record=place))
+        yield structs.replace(trace, provenance=structs.replace(trace.provenance, record=place))
     if not found:
         place = record or f"{own.name} {own.value}"
         yield Skipped(place, "no request to a model is among its spans", is_irrelevant=True)
@@ -468,7 +469,7 @@ def _told_apart(spans: Iterable[TracedSpan]) -> list[TracedSpan]:
     if not shared:
         return listed
     return [
-        replace(
+        structs.replace(
             span,
             id=f"{span.span_trace}/{span.id}" if span.id in shared else span.id,
             parent_id=f"{span.span_trace}/{span.parent_id}" if span.parent_id in shared else span.parent_id,

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from enum import StrEnum
 from functools import reduce
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.model import Generation, Instant, Turn, Usage
-from inspector.scanning import lazy_pattern
 from inspector.sessions.fingerprints import message_digest, says_nothing
+from inspector.text import lazy_pattern
 from inspector.wire.events import DecodedRequest
 
 _BEGINS, _GOES_ON, _SUCCEEDS, _ENDS = range(4)
@@ -221,7 +220,7 @@ def filled_span(span: TracedSpan, other: TracedSpan) -> TracedSpan:
     """A span, and of another what it does not say itself."""
     if span.call is None or other.call is None:
         return span
-    return replace(
+    return structs.replace(
         span,
         call=_filled_call(span.call, other.call),
         warnings=tuple(dict.fromkeys((*span.warnings, *other.warnings))),
@@ -231,7 +230,7 @@ def filled_span(span: TracedSpan, other: TracedSpan) -> TracedSpan:
 def _filled_call(call: ModelCall, other: ModelCall) -> ModelCall:
     asked, asked_too = call.request, other.request
     answer, is_rewritten = _filled_answer(call, other)
-    request = replace(
+    request = structs.replace(
         asked,
         api=asked.api or asked_too.api,
         model=asked.model or asked_too.model,
@@ -247,15 +246,15 @@ def _filled_answer(call: ModelCall, other: ModelCall) -> tuple[Turn, bool]:
     answer, is_rewritten = call.answer, call.is_rewritten
     if says_nothing(answer):
         reasoning = [part for part in answer.parts if part.text and other.answer.part(part.name) is None]
-        answer = replace(other.answer, parts=(*other.answer.parts, *reasoning))
+        answer = structs.replace(other.answer, parts=(*other.answer.parts, *reasoning))
         is_rewritten = other.is_rewritten
     elif message_digest(answer) == message_digest(other.answer):
         mine, its = (call, other) if not is_rewritten or other.is_rewritten else (other, call)
         more = [part for part in its.answer.parts if mine.answer.part(part.name) is None]
-        answer = replace(mine.answer, parts=(*mine.answer.parts, *more))
+        answer = structs.replace(mine.answer, parts=(*mine.answer.parts, *more))
         is_rewritten = mine.is_rewritten
     known = _filled_generation(call.answer.generation or Generation(), other.answer.generation or Generation())
-    return replace(answer, generation=known), is_rewritten
+    return structs.replace(answer, generation=known), is_rewritten
 
 
 def _filled_generation(known: Generation, other: Generation) -> Generation:
@@ -271,4 +270,4 @@ def _filled_generation(known: Generation, other: Generation) -> Generation:
             for name in Usage.__struct_fields__
         )
     )
-    return replace(known, **{**more, "usage": usage})
+    return structs.replace(known, **{**more, "usage": usage})

@@ -17,16 +17,20 @@ from ui.views.styled_text import (
     Style,
     cell_width,
     clipped,
+    counted,
     fitting,
+    folded_middle,
     padded,
     plain,
+    quoted,
     right_aligned,
     style_of,
+    table_lines,
     visible_line,
     width_of,
+    wrapped,
     wrapped_words,
 )
-from ui.views.wording import counted, folded_middle, quoted, table_lines, wrapped
 
 ROOM = 20
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from inspector.scanning import lazy_pattern
+from inspector.text import lazy_pattern
 from ui.views.styled_text import visible_line
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

@@ -6,8 +6,7 @@ from itertools import chain
 from typing import TextIO, TypeAlias
 
 import click
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.dataset.lint.linting import judged_chain
 from inspector.errors import UnknownFormatError, UnreadableFileError
@@ -29,7 +28,7 @@ from ui.importing.block_records import placed_block, plan_traces
 from ui.importing.engine import EngineOptions, needs_blocks
 from ui.importing.file_places import PlacedFile
 from ui.importing.sample_rows import SampleRows
-from ui.views.wording import counted
+from ui.views.styled_text import counted
 
 _SKIPPED = 1
 _COULD_NOT_RUN = 2
@@ -135,8 +134,8 @@ def _inspected(trace: Trace, rows: SampleRows | None) -> Inspection:
     sample = rows.of(trace, trace.provenance.source) if rows is not None else None
     if sample is None:
         return inspect_trace(trace)
-    sample = replace(sample, trace=trace)
-    return replace(sample.inspection, chain=judged_chain(sample))
+    sample = structs.replace(sample, trace=trace)
+    return structs.replace(sample.inspection, chain=judged_chain(sample))
 
 
 class AnnotatedRecord(Struct, frozen=True):

@@ -20,7 +20,7 @@ from inspector.model import Json, ToolDefinition
 from inspector.segmentation import AUTO
 from ui.cli.console import print_notice
 from ui.cli.files import STDIN, open_binary, read_tool_file
-from ui.views.wording import counted
+from ui.views.styled_text import counted
 
 _SKIPPED = 1
 

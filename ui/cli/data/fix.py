@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 import click
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from inspector.dataset.data_row import DataRow
 from inspector.dataset.lint.structure import repair_row
@@ -26,9 +25,8 @@ from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from inspector.rules.catalogue import RULES, select_rules
 from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
 from inspector.segmentation import AUTO
-from inspector.text import decode
+from inspector.text import decode, lazy_pattern
 from ui.cli.console import print_lines, print_notice, screen_width
 from ui.cli.files import open_output
 from ui.importing.file_places import files_below
@@ -319,7 +317,7 @@ def fix(
 def _fixed(path: str, target: str | None, asked: FixOptions, report: FixReport) -> FixedFile:
     """Repair one file; what became of it. One that cannot be repaired leaves no copy, and is said."""
     try:
-        file = replace(_written(path, target, asked, report), output=target)
+        file = structs.replace(_written(path, target, asked, report), output=target)
     except UnreadableFileError as error:
         file = FixedFile(path, refused=str(error))
         print_notice(str(error))

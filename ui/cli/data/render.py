@@ -15,7 +15,7 @@ from ui.cli.console import print_notice
 from ui.cli.data.options import map_rows, rejected_rows, row_output
 from ui.cli.engine_options import takes_engine
 from ui.importing.engine import EngineOptions
-from ui.views.wording import counted
+from ui.views.styled_text import counted
 
 _FAILED = 1
 _COULD_NOT_RUN = 2

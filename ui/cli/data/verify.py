@@ -41,8 +41,7 @@ from ui.cli.data.options import RejectedRows, map_rows
 from ui.cli.engine_options import takes_engine
 from ui.importing.engine import EngineOptions
 from ui.views.segment_json import diagnostic_object
-from ui.views.styled_text import visible_line
-from ui.views.wording import counted
+from ui.views.styled_text import counted, visible_line
 
 _FAILED = 1
 _COULD_NOT_RUN = 2

@@ -7,8 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Protocol
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 from textual.screen import Screen
 
 from inspector.chain.steps import Status
@@ -22,10 +21,9 @@ from ui.tui.line_bar import ClickTarget, StatusLine
 from ui.tui.store_access import StoreAccess, error_sentence, start_work
 from ui.views.links import Link
 from ui.views.status import LIVENESS, status_run
-from ui.views.styled_text import Line, Run, Style, visible_line
+from ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, wrapped
 from ui.views.trace_columns import ORDER_WORDS
 from ui.views.trace_summary import trace_title
-from ui.views.wording import counted, quoted, wrapped
 
 _MARKING = "writing the mark"  # another program may be writing: then that takes some seconds
 _MOST_IDS = 8
@@ -410,7 +408,7 @@ def copies_of(summary: TraceSummary, place: str | None, step: int | None = None)
     ]
     *before, file = (copy_choice(name, value) for name, value in ours.items())
     about = visible_line(f"{summary.file} {summary.record}".strip())
-    return [*before, *theirs, *([replace(file, about=about)] if summary.file else ())]
+    return [*before, *theirs, *([structs.replace(file, about=about)] if summary.file else ())]
 
 
 def _counted(store: Store, *, filter_text: str) -> tuple[dict[str, int], int]:

@@ -16,8 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 from textual.binding import BindingType
 from textual.message import Message
 
@@ -66,7 +65,9 @@ def rows_of(found: Sequence[Listed], counts: Mapping[int, tuple[int, int]]) -> l
 def _with_forks_grouped(rows: Sequence[TraceListRow]) -> list[TraceListRow]:
     """The rows of a page with each fork below its parent, where that is on the page."""
     by_id = {row.summary.id: row for row in rows}
-    return [replace(by_id[one.summary.id], depth=one.depth) for one in forks_grouped([row.listed() for row in rows])]
+    return [
+        structs.replace(by_id[one.summary.id], depth=one.depth) for one in forks_grouped([row.listed() for row in rows])
+    ]
 
 
 class TracePages(Struct):
@@ -285,7 +286,7 @@ class ChainList(LineView, inherit_bindings=False):
         if cursor is None and self.order is Order.TIME:
             cursor = filter_text.cursor
         elif cursor is None and self.order is Order.BROKEN:
-            cursor = replace(filter_text.cursor, rank=int(filter_text.status == Status.BROKEN))
+            cursor = structs.replace(filter_text.cursor, rank=int(filter_text.status == Status.BROKEN))
         if index is None and cursor is not None:
             page = self.pages.page_at(cursor)
             if page >= len(self.pages.edges) or self.pages.has(page):

@@ -27,9 +27,8 @@ from ui.tui.store_access import StoreAccess, error_sentence, start_work
 from ui.views.links import VIEWS_PAGE, Link, SavedView, save_view, saved_views
 from ui.views.minimap import minimap
 from ui.views.search_hits import hit_lines
-from ui.views.styled_text import Line, Run, Style, visible_line, visible_runs
+from ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, visible_runs, wrapped
 from ui.views.trace_columns import ORDER_WORDS
-from ui.views.wording import counted, quoted, wrapped
 
 CHAIN_COMMANDS = (
     Command(

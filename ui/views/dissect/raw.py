@@ -25,9 +25,20 @@ from ui.views.dissect.navigation import call_at, call_place, layered_step, offer
 from ui.views.dissect.side import SideLine, SideLines
 from ui.views.layers import layer_lines
 from ui.views.status import UNNAMED
-from ui.views.styled_text import GLYPHS, Line, Run, Style, style_of, visible_line, visible_runs
+from ui.views.styled_text import (
+    GLYPHS,
+    Line,
+    Run,
+    Style,
+    counted,
+    folded_middle,
+    quoted,
+    style_of,
+    visible_line,
+    visible_runs,
+    wrapped,
+)
 from ui.views.turn import error_words
-from ui.views.wording import counted, folded_middle, quoted, wrapped
 
 _NAME, _LONGEST = 12, 4_000
 _MOST_OF_A_CONTEXT = 200  # lines

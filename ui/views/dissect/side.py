@@ -16,9 +16,8 @@ from ui.views.dissect.dissection import Dissection
 from ui.views.minimap import minimap
 from ui.views.places import NO_PART, PositionIndex
 from ui.views.status import LIVENESS, call_brief, outcome_words, status_run, step_glyph, task_run, value_text
-from ui.views.styled_text import GLYPHS, Line, Run, Style, clipped, style_of, visible_line
+from ui.views.styled_text import GLYPHS, Line, Run, Style, clipped, counted, quoted, style_of, visible_line, wrapped
 from ui.views.trace import ending, severity_counts, title_of, trace_facts
-from ui.views.wording import counted, quoted, wrapped
 
 _NAME, _LONGEST_FACT = 9, 2_000
 

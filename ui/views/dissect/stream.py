@@ -24,9 +24,8 @@ from ui.views.dissect.stream_rows import GUTTER, MOST_MARKED_ROWS, BlockRows, Ro
 from ui.views.dissect.timing import StreamOptions
 from ui.views.places import NO_PART
 from ui.views.status import UNNAMED
-from ui.views.styled_text import Line, Run, Style, clipped, visible_line, width_of
+from ui.views.styled_text import Line, Run, Style, clipped, counted, help_line, title, visible_line, width_of, wrapped
 from ui.views.turn import answers, error_words, turn_facts
-from ui.views.wording import counted, help_line, title, wrapped
 
 _KEPT = 48
 _MARGIN = 2  # rows that are kept in sight around the cursor

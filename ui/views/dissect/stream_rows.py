@@ -10,15 +10,26 @@ from msgspec import Struct
 
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Role, Span, SpanKind
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 from inspector.wire.events import WIRE_PREFIX
 from ui.views.dissect.dissection import DissectedPart, touching
 from ui.views.dissect.outline import TextBlock
 from ui.views.dissect.timing import StreamOptions, lane_lines
 from ui.views.marked_text import CaretLabel, caret_lines
-from ui.views.styled_text import LINE_FEED, TAB, Line, Run, Style, cell_width, style_of, visible_line, visible_runs
-from ui.views.wording import counted, help_line, title
+from ui.views.styled_text import (
+    LINE_FEED,
+    TAB,
+    Line,
+    Run,
+    Style,
+    cell_width,
+    counted,
+    help_line,
+    style_of,
+    title,
+    visible_line,
+    visible_runs,
+)
 
 GUTTER = 12
 """How many cells are before the text of a row."""

@@ -16,8 +16,7 @@ from inspector.model.columns import Column
 from inspector.text import Range
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.side import LazyLines, SideLine, SideLines, SideSource
-from ui.views.styled_text import Line, Run, Style, wrapped_words
-from ui.views.wording import counted
+from ui.views.styled_text import Line, Run, Style, counted, wrapped_words
 
 STALL_S = 0.5
 """A gap between two chunks that is marked, in seconds."""

@@ -15,8 +15,7 @@ from ui.views.dissect.dissection import DissectedPart, Dissection
 from ui.views.dissect.stream_rows import LABELS
 from ui.views.dissect.tree_rows import MOST_CHILDREN, TreeRow, bundled, call_row, fault_mark, result_row
 from ui.views.status import step_glyph
-from ui.views.styled_text import Line, Run, Style, clipped, style_of, visible_line
-from ui.views.wording import counted
+from ui.views.styled_text import Line, Run, Style, clipped, counted, style_of, visible_line
 
 HEAVY = 400_000
 """How many characters of JSON are read at once without being asked for: more take longer than a key should."""

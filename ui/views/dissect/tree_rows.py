@@ -13,8 +13,7 @@ from inspector.rules.rule import Severity
 from inspector.text import Range
 from ui.views.dissect.dissection import NO_FAULTS, DissectedPart, Dissection, Faults
 from ui.views.status import UNNAMED, outcome_words, step_glyph
-from ui.views.styled_text import GLYPHS, Line, Run, Style, style_of, visible_line
-from ui.views.wording import counted
+from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, style_of, visible_line
 
 _LONGEST = 200
 _GLANCE, _LONGEST_NAME = 512, 120

@@ -9,17 +9,15 @@ from streamlit.delta_generator import DeltaGenerator
 from inspector.chain.alignment import run_label
 from inspector.chain.metrics import BY_NAME, FEWEST, MeasureKind, estimate
 from inspector.chain.metrics_groups import COMPARED, GroupFigures, GroupKey, MeasureComparison, compared_groups
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from inspector.text import Range, lazy_pattern
 from storage import Prompt, TraceSummary
 from ui.views.context import request_pair_lines
 from ui.views.layers import Layer
 from ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines
 from ui.views.stats import Statistics, comparison_sentence, p_text
-from ui.views.styled_text import Line, Run, Style
+from ui.views.styled_text import Line, Run, Style, counted
 from ui.views.trace_summary import trace_title
 from ui.views.triage import key_title, page_difference_text, page_number_text, page_value_text
-from ui.views.wording import counted
 from ui.web.charts import HIGH
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
 from ui.web.filter_bar import filter_bar, nothing_found

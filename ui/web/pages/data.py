@@ -20,10 +20,9 @@ from inspector.inspected import Inspection
 from inspector.json_text import write_json
 from ui.reports.static_report import set_lines
 from ui.views.dissect.dissection import Dissection
-from ui.views.styled_text import Run, Style, visible_line
+from ui.views.styled_text import Run, Style, counted, visible_line
 from ui.views.text_diff import text_diff_lines
 from ui.views.triage import code_title
-from ui.views.wording import counted
 from ui.web.components import ListingColumn, ListingRow, MinimumWidth, dissector, listing
 from ui.web.markup import label, put_lines
 from ui.web.navigation import number_parameter, parameter, set_parameters

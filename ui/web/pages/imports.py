@@ -11,8 +11,7 @@ from storage import NoDatabaseYetError, open_store
 from ui.importing.file_places import held_file, sample_files
 from ui.importing.files import import_file, read_file, save_file
 from ui.reports.import_report import FileReport, import_lines
-from ui.views.styled_text import Run, Style
-from ui.views.wording import counted
+from ui.views.styled_text import Run, Style, counted
 from ui.web.components import ListingColumn, ListingRow, listing
 from ui.web.markup import put_lines
 from ui.web.navigation import go_to_page

@@ -6,8 +6,7 @@ import streamlit as st
 
 from storage.console import VIEWS, QueryResult, View, ask
 from storage.console.sql_executor import Value
-from ui.views.styled_text import visible
-from ui.views.wording import counted
+from ui.views.styled_text import counted, visible
 from ui.web.markup import label
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.stores import store

@@ -11,7 +11,7 @@ import streamlit as st
 from msgspec import Struct, field
 
 from storage import ListCursor, Listed, Order, ScanPlace, TraceSummary, scan_from
-from ui.views.wording import counted
+from ui.views.styled_text import counted
 from ui.web.components import listing
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.markup import put_sentence

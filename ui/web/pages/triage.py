@@ -9,9 +9,8 @@ from inspector.chain.steps import Status
 from inspector.model import TaskOutcome
 from storage import TraceSummary
 from ui.views.status import status_run
-from ui.views.styled_text import Run, Style
+from ui.views.styled_text import Run, Style, counted
 from ui.views.triage import HEADS, TaskCase, code_title, page_value_text, percent, task_cases
-from ui.views.wording import counted
 from ui.web.charts import LOW
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
 from ui.web.filter_bar import STATUSES, filter_bar, nothing_found

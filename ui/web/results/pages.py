@@ -9,9 +9,8 @@ from storage.console import QueryResult
 from storage.console.sql_executor import Value
 from ui.importing.result_tables import TABLES
 from ui.views.status import status_run
-from ui.views.styled_text import Line, Run, Style, visible, visible_line
+from ui.views.styled_text import Line, Run, Style, counted, visible, visible_line
 from ui.views.triage import code_title, percent
-from ui.views.wording import counted
 from ui.web.charts import HIGH, statuses_over_time
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
 from ui.web.filter_bar import STATUSES
